@@ -49,6 +49,9 @@ export function share(value: number | null | undefined): string {
 
 const SHARES = new Set(["share", "utilisation", "overlap", "fragmentation", "while_active", "occupancy", "covered"]);
 
+// Numbers that name something and are not counted.
+const NUMBERS = new Set(["process", "pid", "tid", "device", "rank", "slowest_rank", "last_rank", "stream", "queue", "track", "context", "id", "correlation", "object", "line"]);
+
 // A cell of a report, by the name of its column.
 export function cell(column: string, value: string | number | null): string {
   if (value === null) return UNKNOWN;
@@ -57,6 +60,7 @@ export function cell(column: string, value: string | number | null): string {
   if (column.endsWith("_bytes")) return bytes(value);
   if (column.endsWith("_ns")) return duration(value);
   if (column.endsWith("_share") || SHARES.has(column)) return share(value);
+  if (NUMBERS.has(column)) return String(value);
   return Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)));
 }
 

@@ -30,17 +30,19 @@ export class Studio {
   // Filled by the timeline: brings a track into sight.
   reveal: (track: number) => void = () => undefined;
 
-  private listeners: [Change[], () => void][] = [];
+  private listeners: { changes: Change[]; listener: () => void; owner?: Element }[] = [];
   private names = new Map<number, string>();
   private wanted = new Set<number>();
   private asked = false;
 
-  subscribe(changes: Change[], listener: () => void): void {
-    this.listeners.push([changes, listener]);
+  // `owner`: the listener ends with this element.
+  subscribe(changes: Change[], listener: () => void, owner?: Element): void {
+    this.listeners.push({ changes, listener, owner });
   }
 
   tell(change: Change): void {
-    for (const [changes, listener] of this.listeners) if (changes.includes(change)) listener();
+    this.listeners = this.listeners.filter(({ owner }) => !owner || owner.isConnected);
+    for (const { changes, listener } of [...this.listeners]) if (changes.includes(change)) listener();
     if (change !== "trace") this.writeAddress();
   }
 

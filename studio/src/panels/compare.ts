@@ -1,6 +1,6 @@
 // Two traces compared, and the ranks of one run.
 import { api, Report } from "../api";
-import { element, fill, svg } from "../dom";
+import { clipped, element, fill } from "../dom";
 import { duration } from "../format";
 import { Studio } from "../model";
 import { Panel } from "./panel";
@@ -10,19 +10,20 @@ import { failure, showReport, waiting } from "./reports";
 function ribbon(report: Report): HTMLElement | null {
   const rows = (report.tables["kernels"] ?? []).map((row) => ({
     name: String(row["kernel"] ?? row["name"] ?? ""),
+    verdict: String(row["verdict"] ?? ""),
     change: Number(row["change_ns"] ?? NaN),
-  })).filter((row) => Number.isFinite(row.change) && row.change !== 0).slice(0, 16);
+  })).filter((row) => Number.isFinite(row.change) && row.change !== 0)
+    .sort((a, b) => Math.abs(b.change) - Math.abs(a.change)).slice(0, 16);
   if (!rows.length) return null;
   const most = Math.max(...rows.map((row) => Math.abs(row.change)));
-  const picture = svg("svg", { viewBox: `0 0 800 ${rows.length * 18 + 4}`, class: "plot ribbon", role: "img", "aria-label": "Kernels whose time changed most" });
-  rows.forEach((row, i) => {
-    const width = (Math.abs(row.change) / most) * 180;
-    picture.append(svg("rect", { x: row.change < 0 ? 200 - width : 200, y: i * 18 + 2, width: Math.max(width, 1), height: 14, class: row.change < 0 ? "less" : "more" }));
-    const text = svg("text", { x: 390, y: i * 18 + 13 });
-    text.textContent = `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}  ${row.name.slice(0, 60)}`;
-    picture.append(text);
-  });
-  return element("figure", {}, picture as unknown as HTMLElement, element("figcaption", {}, "Kernels whose time changed most: less to the left, more to the right."));
+  return element("figure", { class: "ribbon" }, element("figcaption", {}, "Kernels whose time changed most: less to the left, more to the right"),
+    ...rows.map((row) => {
+      const bar = element("span", { class: row.change < 0 ? "less" : "more" });
+      bar.style.width = `${Math.max((50 * Math.abs(row.change)) / most, 0.4)}%`;
+      return element("div", { class: "change" }, element("span", { class: "track", "aria-hidden": "true" }, bar),
+        element("span", { class: "number" }, `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}`),
+        element("span", {}, row.verdict), element("span", { class: "name", title: clipped(row.name) }, clipped(row.name)));
+    }));
 }
 
 export const diff: Panel = {

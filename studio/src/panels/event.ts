@@ -1,7 +1,7 @@
 // The event that is selected: all that is known of it, what belongs to it, its call stack.
 import { api, EventDetails } from "../api";
 import { clipped, copyButton, element, fill } from "../dom";
-import { bytes, duration } from "../format";
+import { bytes, duration, moment } from "../format";
 import { Selected, Studio } from "../model";
 import { Panel, command, quoted } from "./panel";
 import { failure, waiting } from "./reports";
@@ -11,7 +11,7 @@ const TIMES = new Set(["start", "end", "queued", "submitted", "completed", "woke
 function shown(studio: Studio, name: string, value: string | number): string {
   if (TIMES.has(name)) {
     const since = Number(BigInt(value) - BigInt(studio.overview!.origin));
-    return `${duration(since)} after the beginning (${value} ns)`;
+    return `${moment(since, 1)} after the beginning (${value} ns)`;
   }
   if (name === "duration") return `${duration(Number(value))} (${value} ns)`;
   if (name === "bytes" || name === "live_bytes") return `${bytes(Number(value))} (${value})`;
@@ -61,7 +61,7 @@ export const event: Panel = {
       if (selected && selected === last) return;
       last = selected;
       if (!selected) {
-        fill(host, element("p", { class: "note" }, "Nothing is selected. Click an event of the timeline, or choose a track with the arrow keys and press Enter."));
+        fill(host, element("p", { class: "note" }, "Nothing is selected. Click an event of the timeline, or choose a row with the arrow keys up and down and press Enter."));
         return;
       }
       fill(host, waiting("Reading\u2026"));
@@ -72,7 +72,7 @@ export const event: Panel = {
         if (studio.selection === selected) fill(host, failure(error));
       }
     };
-    studio.subscribe(["selection"], () => void update());
+    studio.subscribe(["selection"], () => void update(), host);
     void update();
   },
 };

@@ -9,21 +9,64 @@ import { table } from "./table";
 
 const WIDE = 800, HIGH = 200, OBJECTS_MOST = 4000;
 
-// For each of 400 parts of the trace the most bytes that were alive, and those after the last change in it; by process.
-function liveStatement(studio: Studio): string {
+// Where the steps of memory are in the trace: `steps` selects place, start, step ("alloc" or "free"), bytes, object, address, live
+// and name.
+interface Source {
+  steps: string;
+  placeName: (place: number) => string;
+  note: string | null;
+}
+
+function recordedSource(studio: Studio): Source {
+  return {
+    steps: "SELECT track AS place, start, kind AS step, bytes, object, address, live_bytes AS live, name FROM events " +
+      "WHERE kind IN ('alloc', 'free') OR live_bytes IS NOT NULL",
+    placeName: (place) => studio.overview!.tracks.find((one) => one.id === place)?.name ?? `track ${place}`,
+    note: null,
+  };
+}
+
+// PyTorch's profiler writes marks named [memory], with fields of its own; columns of the same name have a number behind it.
+async function torchSource(studio: Studio): Promise<Source | null> {
+  const answer = await api.sql(studio.trace, "SELECT * FROM events WHERE name = '[memory]' LIMIT 1");
+  const first = answer.rows[0];
+  if (!first) return null;
+  const column = (name: string): string | null => {
+    const at = answer.columns.findIndex((one, i) => (one === name || one.startsWith(`${name}_`)) && first[i] !== null);
+    return at < 0 ? null : `"${answer.columns[at]!.replace(/"/g, '""')}"`;
+  };
+  const size = column("Bytes"), type = column("Device Type"), total = column("Total Allocated");
+  if (!size) return null;
+  const place = column("Device Id") ?? "0", where = `name = '[memory]' AND ${size} <> 0${type ? ` AND ${type} <> 0` : ""}`;
+  const live = total ?? `sum(${size}) OVER (PARTITION BY ${place} ORDER BY start ROWS UNBOUNDED PRECEDING)`;
+  return {
+    steps: `SELECT ${place} AS place, start, CASE WHEN ${size} > 0 THEN 'alloc' ELSE 'free' END AS step, abs(${size}) AS bytes, ` +
+      `NULL AS object, ${column("Addr") ?? "NULL"} AS address, ${live} AS live, NULL AS name FROM events WHERE ${where}`,
+    placeName: (one) => `device ${one}, as PyTorch's allocator counts`,
+    note: total ? null : "The trace does not state how many bytes were alive: this is the sum of what it saw allocated and freed.",
+  };
+}
+
+async function sourceOf(studio: Studio): Promise<Source | null> {
+  const answer = await api.sql(studio.trace, "SELECT 1 FROM events WHERE kind IN ('alloc', 'free') LIMIT 1");
+  return answer.rows.length ? recordedSource(studio) : torchSource(studio);
+}
+
+// For each of 400 parts of the trace the most bytes that were alive, and those after the last change in it; by place.
+function liveStatement(studio: Studio, source: Source): string {
   const part = `(start - (${studio.overview!.origin})) * 400 / ${Math.max(studio.overview!.duration, 1)}`;
-  const from = "FROM events WHERE live_bytes IS NOT NULL GROUP BY track, part";
-  return `SELECT tops.track, tops.part, most_bytes, last_bytes FROM (SELECT track, ${part} AS part, max(live_bytes) AS most_bytes ${from}) AS tops ` +
-    `JOIN (SELECT track, ${part} AS part, live_bytes AS last_bytes, max(start) ${from}) AS lasts USING (track, part) ORDER BY 1, 2`;
+  return `WITH steps AS (${source.steps}), lives AS (SELECT place, ${part} AS part, start, live FROM steps WHERE live IS NOT NULL) ` +
+    "SELECT tops.place, tops.part, most_bytes, last_bytes FROM (SELECT place, part, max(live) AS most_bytes FROM lives GROUP BY place, part) AS tops " +
+    "JOIN (SELECT place, part, live AS last_bytes, max(start) FROM lives GROUP BY place, part) AS lasts USING (place, part) ORDER BY 1, 2";
 }
 
 // Each allocation with the next event of the same object: where that is no free, it was never freed.
-function livesStatement(studio: Studio): string {
-  return "WITH steps AS (SELECT kind, object, bytes, address, start, name, lead(kind) OVER same AS next_kind, lead(start) OVER same AS next_start " +
-    "FROM events WHERE kind IN ('alloc', 'free') WINDOW same AS (PARTITION BY track, coalesce(object, address) ORDER BY start)) " +
+function livesStatement(studio: Studio, source: Source): string {
+  return `WITH steps AS (${source.steps}), pairs AS (SELECT *, lead(step) OVER same AS next_step, lead(start) OVER same AS next_start ` +
+    "FROM steps WHERE step IN ('alloc', 'free') WINDOW same AS (PARTITION BY place, coalesce(object, address) ORDER BY start)) " +
     `SELECT object, bytes, address, start - (${studio.overview!.origin}) AS start_ns, ` +
-    "CASE WHEN next_kind = 'free' THEN next_start - start END AS duration_ns, name FROM steps " +
-    `WHERE kind = 'alloc' AND bytes > 0 ORDER BY bytes DESC LIMIT ${OBJECTS_MOST}`;
+    "CASE WHEN next_step = 'free' THEN next_start - start END AS duration_ns, name FROM pairs " +
+    `WHERE step = 'alloc' AND bytes > 0 ORDER BY bytes DESC LIMIT ${OBJECTS_MOST}`;
 }
 
 // Steps: bytes stay alive until the next change.
@@ -43,12 +86,11 @@ function livePicture(rows: [number, number, number][]): SVGElement {
   return picture;
 }
 
-function livePictures(studio: Studio, answer: Answer): HTMLElement[] {
+function livePictures(source: Source, answer: Answer): HTMLElement[] {
   const tracks = [...new Set(answer.rows.map((row) => Number(row[0])))];
   return tracks.map((track) => {
     const rows = answer.rows.filter((row) => Number(row[0]) === track).map((row) => [Number(row[1]), Number(row[2]), Number(row[3])] as [number, number, number]);
-    const name = studio.overview!.tracks.find((one) => one.id === track)?.name ?? `track ${track}`;
-    return element("figure", {}, livePicture(rows) as unknown as HTMLElement, element("figcaption", {}, `Bytes alive over the whole trace: ${clipped(name, 100)}`));
+    return element("figure", {}, livePicture(rows) as unknown as HTMLElement, element("figcaption", {}, `Bytes alive over the whole trace: ${clipped(source.placeName(track), 100)}`));
   });
 }
 
@@ -86,24 +128,30 @@ async function part(host: HTMLElement, make: () => Promise<HTMLElement | SVGElem
   }
 }
 
+async function objects(studio: Studio, source: Source): Promise<HTMLElement> {
+  const answer = await api.sql(studio.trace, livesStatement(studio, source));
+  if (!answer.rows.length) return element("p", { class: "note" }, "The trace states no size of an object.");
+  return element("div", {}, objectsPicture(studio, answer), element("h4", {}, "Largest objects"), table({ columns: answer.columns, rows: answer.rows, shown: 10, format: (column, value) =>
+      column === "duration_ns" && value === null ? "never freed" : column === "address" && typeof value === "number" ? `0x${value.toString(16)}` : cell(column, value),
+    choose: (row) => studio.goTo(Number(row[3]), Number(row[3]) + Number(row[4] ?? studio.overview!.duration / 100)) }));
+}
+
 export const memory: Panel = {
   id: "memory",
   title: "Memory",
   async create(studio, host) {
     fill(host);
-    await part(host, async () => {
-      const sql = liveStatement(studio);
-      const pictures = livePictures(studio, await api.sql(studio.trace, sql));
-      return pictures.length ? element("div", {}, ...pictures, copyButton("Copy the command", () => command(studio, "query", quoted(sql))))
-        : element("p", { class: "note" }, "The trace does not say how many bytes were alive.");
-    });
-    await part(host, async () => {
-      const answer = await api.sql(studio.trace, livesStatement(studio));
-      if (!answer.rows.length) return element("p", { class: "note" }, "The trace has no memory objects with a size.");
-      return element("div", {}, objectsPicture(studio, answer), element("h4", {}, "Largest objects"), table({ columns: answer.columns, rows: answer.rows, shown: 10, format: (column, value) =>
-          column === "duration_ns" && value === null ? "never freed" : column === "address" && typeof value === "number" ? `0x${value.toString(16)}` : cell(column, value),
-        choose: (row) => studio.goTo(Number(row[3]), Number(row[3]) + Number(row[4] ?? studio.overview!.duration / 100)) }));
-    });
+    const source = await sourceOf(studio);
+    if (source) {
+      await part(host, async () => {
+        const sql = liveStatement(studio, source);
+        const pictures = livePictures(source, await api.sql(studio.trace, sql));
+        return element("div", {}, ...pictures, source.note ? element("p", { class: "note" }, source.note) : null,
+          pictures.length ? copyButton("Copy the command", () => command(studio, "query", quoted(sql)))
+                          : element("p", { class: "note" }, "The trace does not state how many bytes were alive."));
+      });
+      await part(host, () => objects(studio, source));
+    } else host.append(element("p", { class: "note" }, "The trace has no allocations, so there is no picture of them."));
     await part(host, async () => {
       const reports = await api.analysis(studio.trace, "memory");
       return element("div", {}, ...reports.map((report) => showReport(studio, report, command(studio, "analyze", "memory"))));

@@ -1,7 +1,7 @@
 // Totals of the stretch of time that was chosen, and the list of visible events of a track: text for what the timeline draws.
 import { api } from "../api";
 import { copyButton, element, fill } from "../dom";
-import { duration } from "../format";
+import { cell, duration, moment } from "../format";
 import { Studio } from "../model";
 import { Panel, command, quoted } from "./panel";
 import { failure, waiting } from "./reports";
@@ -36,7 +36,7 @@ export const range: Panel = {
       try {
         const answer = await api.sql(studio.trace, sql);
         if (studio.range !== chosen) return;
-        fill(host, element("h3", {}, `${duration(chosen.to - chosen.from)} from ${duration(chosen.from)}`),
+        fill(host, element("h3", {}, `${duration(chosen.to - chosen.from)} from ${moment(chosen.from, (chosen.to - chosen.from) / 100)}`),
           element("p", { class: "note" }, "Of an event that reaches beyond the range, only the part within it counts."),
           element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, "query", quoted(sql)))),
           table({ columns: answer.columns, rows: answer.rows }));
@@ -44,10 +44,21 @@ export const range: Panel = {
         fill(host, failure(error));
       }
     };
-    studio.subscribe(["range", "trace"], () => void update());
+    studio.subscribe(["range"], () => void update(), host);
     void update();
   },
 };
+
+const SORTED_MOST = 3e6;
+
+// About how many events are in sight, if they are spread evenly.
+function eventsInView(studio: Studio, track?: number): number {
+  const { from, to } = studio.view;
+  return studio.overview!.tracks.filter((one) => !track || one.id === track).reduce((sum, one) => {
+    const seen = Math.min(to, one.last) - Math.max(from, one.first);
+    return sum + (seen > 0 ? one.events * seen / Math.max(one.last - one.first, 1) : 0);
+  }, 0);
+}
 
 export const visible: Panel = {
   id: "table",
@@ -61,14 +72,19 @@ export const visible: Panel = {
       const controller = (running = new AbortController());
       const [from, to] = sqlTimes(studio, studio.view.from, studio.view.to);
       const track = studio.selection?.track;
+      if (eventsInView(studio, track) > SORTED_MOST) {
+        fill(host, element("p", { class: "note" }, "Too many events are visible to list the first of them: zoom in, or select an event to list its row only."));
+        return;
+      }
       const sql = `SELECT start - (${studio.overview.origin}) AS start_ns, duration AS duration_ns, track_name AS track, kind, name, name_id, track AS track_id FROM events ` +
-        `WHERE start < ${to} AND start + coalesce(duration, 0) >= ${from}${track ? ` AND track = ${track}` : ""} LIMIT 1000`;
+        `WHERE start < ${to} AND start + coalesce(duration, 0) >= ${from}${track ? ` AND track = ${track}` : ""} ORDER BY start LIMIT 1000`;
       try {
         const answer = await api.sql(studio.trace, sql, controller.signal);
-        const rows = answer.rows.sort((a, b) => Number(a[0]) - Number(b[0]));
+        const { rows } = answer, step = (studio.view.to - studio.view.from) / 1000;
         fill(host, element("p", { class: "note" }, track ? "Events of the selected event's track that are visible." : "Events that are visible.",
             rows.length >= 1000 ? " Only 1,000 of them are listed: zoom in." : ""),
           table({ columns: answer.columns.slice(0, 5), rows: rows.map((row) => row.slice(0, 5)), shown: 100,
+                  format: (column, value) => column === "start_ns" && typeof value === "number" ? moment(value, step) : cell(column, value),
                   choose: (row) => {
                     const whole = rows.find((one) => one.slice(0, 5).every((value, i) => value === row[i]));
                     if (whole) studio.select({ start: Number(whole[0]), duration: whole[1] as number | null, name: Number(whole[5] ?? 0), track: Number(whole[6]), related: [] });
@@ -81,7 +97,7 @@ export const visible: Panel = {
       clearTimeout(timer);
       timer = window.setTimeout(() => void update(), 200);
     };
-    studio.subscribe(["view", "trace", "panel", "selection"], soon);
+    studio.subscribe(["view", "panel", "selection"], soon, host);
     void update();
   },
 };

@@ -99,7 +99,7 @@ export const whatif: Panel = {
     };
     fill(host, element("div", { class: "whatif" }, element("label", { class: "slider" }, element("span", {}, "Kernels named"), kernel),
         ...sliders.map(([, , one]) => one.element),
-        element("label", {}, sync, " Nobody waits for the device"),
+        element("label", {}, sync, " The host does not wait for the device"),
         element("label", {}, graph, " Launches between two waits become one captured graph (1 us of host for each command)"),
         element("label", {}, overlap, " Communication overlaps with computation")),
       element("p", { class: "tools" }, copyButton("Copy the command", line)), answer);

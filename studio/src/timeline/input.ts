@@ -9,6 +9,7 @@ export function attachInput(timeline: Timeline): void {
   attachWheel(timeline);
   attachPointer(timeline);
   timeline.host.addEventListener("keydown", (event) => {
+    timeline.host.classList.add("keys"); // shows who has the focus to those who work by keys
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (press(timeline, event)) event.preventDefault();
   });
@@ -34,6 +35,7 @@ function attachPointer(timeline: Timeline): void {
   let begin: { x: number; y: number; from: number; to: number; scroll: number; isRange: boolean } | null = null;
   upper.addEventListener("pointerdown", (event) => {
     timeline.host.focus();
+    timeline.host.classList.remove("keys");
     upper.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, event);
     begin = { x: event.offsetX, y: event.offsetY, ...studio.view, scroll: timeline.scroll.scrollTop,
@@ -97,17 +99,17 @@ export const KEYS: [string, string][] = [
   ["w, s", "zoom in, out"],
   ["a, d", "move left, right"],
   ["left, right", "go to the event before, after the selected one; without one, move"],
-  ["up, down", "choose a track"],
+  ["up, down", "choose a row"],
   ["Enter", "show the selected event whole; on a group, open or close it"],
-  ["space", "show the lanes of the chosen track, or open and close a group"],
+  ["space", "show the lanes of the chosen row, or open and close a group"],
   ["f", "show the whole trace"],
   ["m", "set or remove a mark"],
-  ["r", "choose the visible part as range"],
+  ["r", "select the visible part as range"],
   ["/", "search events by name"],
-  ["t", "list the visible events of the chosen track as a table"],
+  ["t", "list the visible events as a table"],
   ["1 \u2026 9", "show a panel"],
-  ["Escape", "nothing is selected any more"],
-  ["?", "this list"],
+  ["Escape", "clear the selection"],
+  ["?", "list the keys"],
 ];
 
 function press(timeline: Timeline, event: KeyboardEvent): boolean {

@@ -8,7 +8,7 @@ import { Form, tileLength } from "./tiles";
 import { AXIS, Shown, Timeline } from "./timeline";
 
 const NAMED_LEAST = 28; // px: narrower slices have no name
-const NAMES_MOST = 1500;
+const NAMES_MOST = 1500, WIDTHS_MOST = 5000;
 
 interface Theme {
   text: string;
@@ -23,6 +23,7 @@ export class Overlay {
   private readonly context: CanvasRenderingContext2D;
   private theme!: Theme;
   private hatch: CanvasPattern | null = null;
+  private readonly widths = new Map<string, number>(); // of names, px
 
   constructor(private readonly timeline: Timeline) {
     this.context = timeline.upper.getContext("2d")!;
@@ -48,6 +49,11 @@ export class Overlay {
     this.drawHover();
   }
 
+  // Colors are others now.
+  forgetTheme(): void {
+    this.hatch = null;
+  }
+
   private readTheme(): Theme {
     const style = getComputedStyle(this.timeline.host);
     const read = (name: string): string => style.getPropertyValue(name).trim();
@@ -71,10 +77,10 @@ export class Overlay {
     const { context, timeline } = this;
     let names = 0;
     for (const part of timeline.shown) {
-      if (part.tile.form !== Form.Slices) continue;
+      if (part.tile.form !== Form.Slices || part.isFlat) continue;
       const slices = part.tile.slices!;
       const lanes = timeline.lanesOf(part.row), lane = (part.row.height - 2) / lanes;
-      if (lane < 9) continue;
+      if (lane < 10.5) continue;
       for (let i = 0; i < slices.start.length && names < NAMES_MOST; i++) {
         const start = Math.max(slices.start[i]!, part.from), end = slices.start[i]! + (slices.duration[i] || 0);
         const x = Math.max(timeline.xOf(start), 0);
@@ -82,12 +88,28 @@ export class Overlay {
         if (slices.start[i]! < part.from && part.from > timeline.studio.view.from) continue; // the tile before has named it
         const name = timeline.studio.name(slices.name[i]!);
         const whole = Math.min(timeline.xOf(end), timeline.width) - x;
-        const text = fit(name || timeline.kindName(slices.kind[i]!), whole - 8);
+        const text = this.fit(name || timeline.kindName(slices.kind[i]!), whole - 8);
         context.fillStyle = textOn(slices.kind[i]!, slices.name[i]!);
-        context.fillText(text, x + 4, part.y + 1 + (slices.lane[i]! + 0.55) * lane);
+        if (text) context.fillText(text, x + 4, part.y + 1 + (slices.lane[i]! + 0.55) * lane);
         names++;
       }
     }
+  }
+
+  // As much of a text as fits. A name is measured once; what is cut is measured by its share of it.
+  private fit(text: string, width: number): string {
+    let whole = this.widths.get(text);
+    if (whole === undefined) {
+      if (this.widths.size > WIDTHS_MOST) this.widths.clear();
+      this.widths.set(text, (whole = this.context.measureText(clipped(text)).width));
+    }
+    if (whole <= width) return clipped(text);
+    let most = Math.floor((Math.min(text.length, 400) * width) / whole);
+    for (; most >= 2; most -= Math.max(1, Math.floor(most / 12))) {
+      const cut = clipped(text, most);
+      if (this.context.measureText(cut).width <= width) return cut;
+    }
+    return "";
   }
 
   // ---- counters
@@ -189,7 +211,7 @@ export class Overlay {
     const x = timeline.xOf(start);
     const box = { x, width: Math.max((length ?? 0) / timeline.nsPerPixel, 2), y: timeline.yOf(row), height: row.height - 1 };
     for (const part of timeline.shown) {
-      const slices = part.row === row ? part.tile.slices : undefined;
+      const slices = part.row === row && !part.isFlat ? part.tile.slices : undefined;
       const at = slices ? slices.start.findIndex((one, i) => one === start && (slices.duration[i] || 0) === (length ?? 0)) : -1;
       if (at < 0) continue;
       const lane = (row.height - 2) / timeline.lanesOf(row);
@@ -301,10 +323,4 @@ export class Overlay {
 function concerns(loss: Loss, row: TimelineRow): boolean {
   if (!row.track) return false;
   return loss.track ? loss.track === row.track.id : !loss.process || loss.process === row.track.process;
-}
-
-// As much of a text as fits, by the width of its letters on average: measuring each name would take most of a frame.
-function fit(text: string, width: number): string {
-  const most = Math.floor(width / 6);
-  return most < 2 ? "" : clipped(text, most);
 }

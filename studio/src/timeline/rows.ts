@@ -14,7 +14,7 @@ export interface TimelineRow {
 }
 
 const HEIGHTS: Record<string, number> = { thread: 36, queue: 30, counter: 38, process: 18, other: 24 };
-const GROUP = 22, LANE = 17;
+const GROUP = 22, LANE = 17, STRETCH_MOST = 2.5;
 
 interface Group {
   key: string;
@@ -40,7 +40,7 @@ function groupsOf(overview: Overview): Group[] {
 }
 
 // `closed` and `wide` hold keys of groups that are closed, and of tracks whose lanes are drawn one below the other.
-export function makeRows(overview: Overview, closed: Set<string>, wide: Map<number, number>): TimelineRow[] {
+export function makeRows(overview: Overview, closed: Set<string>, wide: Map<number, number>, stretch = 1): TimelineRow[] {
   const rows: TimelineRow[] = [];
   let y = 0;
   const add = (row: Omit<TimelineRow, "y">): void => {
@@ -52,12 +52,19 @@ export function makeRows(overview: Overview, closed: Set<string>, wide: Map<numb
     add({ key: group.key, label: group.label, detail: counted(group.tracks.length, "track", "tracks"), level: 1,
           track: null, isOpen, height: GROUP });
     for (const track of isOpen ? group.tracks : []) {
-      const lanes = wide.get(track.id) ?? 0;
+      const lanes = wide.get(track.id) ?? 0, height = Math.floor((HEIGHTS[track.kind] ?? 24) * stretch);
       add({ key: `t${track.id}`, label: track.name, detail: counted(track.events, "event", "events"), level: 2, track,
-            isOpen: lanes > 0, height: lanes ? Math.max(lanes * LANE, HEIGHTS[track.kind] ?? 24) : HEIGHTS[track.kind] ?? 24 });
+            isOpen: lanes > 0, height: Math.max(lanes * LANE, height) });
     }
   }
   return rows;
+}
+
+// By how much rows are higher where there is room, so that nested calls can be read.
+export function stretchOf(overview: Overview, closed: Set<string>, wide: Map<number, number>, room: number): number {
+  const rows = makeRows(overview, closed, wide);
+  const tracks = rows.reduce((sum, row) => sum + (row.track ? row.height : 0), 0);
+  return tracks ? Math.min(Math.max((room - heightOf(rows) + tracks) / tracks, 1), STRETCH_MOST) : 1;
 }
 
 export function heightOf(rows: TimelineRow[]): number {

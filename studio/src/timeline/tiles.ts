@@ -41,6 +41,8 @@ export interface Tile {
   values?: Float32Array; // least, most of each bucket; NaN: none
   drawn: unknown; // what the renderer made of it
   used: number; // frame in which it was seen
+  joinedTo?: Tile; // the tile before it, when its lanes go on from there
+  flat?: Tile; // the same as buckets
 }
 
 export function tileLength(level: number): number {
@@ -103,14 +105,19 @@ export class TileStore {
   refresh(): void {
     for (const [key, tile] of this.tiles)
       if (tile.preliminary) {
-        this.forget(tile);
+        this.release(tile);
         this.tiles.delete(key);
       }
   }
 
+  private release(tile: Tile): void {
+    this.forget(tile);
+    if (tile.flat) this.forget(tile.flat);
+  }
+
   clear(): void {
     for (const controller of this.running.values()) controller.abort();
-    for (const tile of this.tiles.values()) this.forget(tile);
+    for (const tile of this.tiles.values()) this.release(tile);
     this.tiles.clear();
     this.queue = [];
   }
@@ -143,7 +150,7 @@ export class TileStore {
   private drop(): void {
     const oldest = [...this.tiles].sort((a, b) => a[1].used - b[1].used).slice(0, KEPT / 4);
     for (const [key, tile] of oldest) {
-      this.forget(tile);
+      this.release(tile);
       this.tiles.delete(key);
     }
   }
@@ -196,9 +203,6 @@ function decodeBuckets(data: DataView, count: number, tile: Tile): void {
     name: new Uint32Array(count), events: new Uint32Array(count), busy: new Float32Array(count),
     kind: new Uint8Array(count), flags: new Uint8Array(count),
   };
-  const rects = new Float32Array(count * WORDS);
-  const colors = new Uint32Array(rects.buffer);
-  let drawn = 0;
   for (let i = 0; i < count; i++) {
     const at = 16 + 12 * i;
     buckets.name[i] = data.getUint32(at, true);
@@ -206,14 +210,25 @@ function decodeBuckets(data: DataView, count: number, tile: Tile): void {
     buckets.busy[i] = data.getUint16(at + 8, true) / 65535;
     buckets.kind[i] = data.getUint8(at + 10);
     buckets.flags[i] = data.getUint8(at + 11);
-    const busy = buckets.busy[i]!;
+  }
+  tile.buckets = buckets;
+  loadRects(tile);
+}
+
+// The rectangles of buckets.
+export function loadRects(tile: Tile): void {
+  const buckets = tile.buckets!, count = buckets.busy.length;
+  const rects = new Float32Array(count * WORDS);
+  const colors = new Uint32Array(rects.buffer);
+  let drawn = 0;
+  for (let i = 0; i < count; i++) {
+    const busy = Math.min(buckets.busy[i]!, 1);
     if (!busy && !buckets.events[i]) continue;
     // What has no duration, or is only known from the index, is a thin line.
     rects.set([i / BUCKETS, (i + 1) / BUCKETS, 0, busy ? Math.max(busy, 0.03) * 0.94 : 0.06], drawn * WORDS);
     colors[drawn * WORDS + 4] = packedColor(buckets.kind[i]!, buckets.name[i]!);
     drawn++;
   }
-  tile.buckets = buckets;
   tile.rects = rects.subarray(0, drawn * WORDS);
   tile.count = drawn;
 }

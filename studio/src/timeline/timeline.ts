@@ -5,7 +5,9 @@ import { Studio } from "../model";
 import { attachInput } from "./input";
 import { Overlay } from "./overlay";
 import { makeRenderer, Renderer } from "./renderer";
-import { heightOf, makeRows, TimelineRow } from "./rows";
+import { flatten } from "./flat";
+import { joinLanes } from "./lanes";
+import { heightOf, makeRows, stretchOf, TimelineRow } from "./rows";
 import { Form, levelFor, Tile, tileLength, TileStore } from "./tiles";
 
 export const AXIS = 26;
@@ -18,6 +20,7 @@ export interface Shown {
   from: number; // ns: the part of the tile that is used
   to: number;
   y: number;
+  isFlat: boolean; // its slices are drawn as buckets
 }
 
 export interface Hit {
@@ -66,9 +69,12 @@ export class Timeline {
     this.store = this.newStore();
     this.overlay = new Overlay(this);
     attachInput(this);
-    new ResizeObserver(() => this.redraw()).observe(this.host);
+    new ResizeObserver(() => this.layout()).observe(this.host);
     this.scroll.addEventListener("scroll", () => this.redraw());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.overlay.forgetTheme();
+      this.redraw();
+    });
     studio.reveal = (track) => this.reveal(track);
     studio.subscribe(["trace"], () => this.reset());
     studio.subscribe(["detail"], () => {
@@ -100,7 +106,9 @@ export class Timeline {
   }
 
   layout(): void {
-    this.rows = this.studio.overview ? makeRows(this.studio.overview, this.closed, this.wide) : [];
+    const { overview } = this.studio;
+    const stretch = overview ? stretchOf(overview, this.closed, this.wide, this.height - AXIS) : 1;
+    this.rows = overview ? makeRows(overview, this.closed, this.wide, stretch) : [];
     this.sheet.style.height = `${heightOf(this.rows) + AXIS}px`;
     this.redraw();
   }
@@ -227,8 +235,11 @@ export class Timeline {
     const parts: Shown[] = [];
     for (let index = Math.floor(begin / length); index * length < end; index++) {
       const tile = this.store.get(track.id, level, index);
-      if (tile) parts.push({ row, tile, from: index * length, to: (index + 1) * length, y });
+      if (tile) parts.push({ row, tile, from: index * length, to: (index + 1) * length, y, isFlat: false });
     }
+    const isMixed = parts.some((part) => part.tile.buckets);
+    for (const part of parts) part.isFlat = isMixed && part.tile.slices !== undefined;
+    if (!isMixed && parts.length > 1) joinLanes(parts.map((part) => part.tile), (tile) => this.renderer.forget(tile));
     const lanes = parts.reduce((most, part) => Math.max(most, part.tile.lanes), 1);
     for (const part of parts) {
       this.shown.push(part);
@@ -238,9 +249,10 @@ export class Timeline {
 
   private drawTile(part: Shown, lanes: number): void {
     const length = tileLength(part.tile.level);
-    const isWhole = part.tile.form === Form.Buckets; // one lane as high as the row
+    const isWhole = part.isFlat || part.tile.form === Form.Buckets; // one lane as high as the row
     const top = Math.max(part.y, AXIS - part.row.height);
-    this.renderer.draw(part.tile, {
+    if (part.isFlat) part.tile.flat ??= flatten(part.tile, part.row.track!.kind === "queue");
+    this.renderer.draw(part.isFlat ? part.tile.flat! : part.tile, {
       x: this.xOf(part.tile.index * length), width: length / this.nsPerPixel, y: top + 1,
       height: part.row.height - 2, lanes: isWhole ? 1 : lanes,
       clipFrom: Math.max(this.xOf(part.from), 0), clipTo: Math.min(this.xOf(part.to), this.width),
@@ -282,7 +294,7 @@ export class Timeline {
       const hit: Hit = { row, tile: part.tile, slice: -1, bucket: -1, time };
       const lanes = this.lanesOf(row);
       if (part.tile.slices)
-        hit.slice = sliceAt(part.tile, time, Math.floor(((y - part.y) / row.height) * lanes), this.nsPerPixel * 2);
+        hit.slice = sliceAt(part.tile, time, part.isFlat ? -1 : Math.floor(((y - part.y) / row.height) * lanes), this.nsPerPixel * 2);
       else hit.bucket = Math.floor((time - part.tile.index * tileLength(part.tile.level)) / 2 ** part.tile.level);
       return hit;
     }
@@ -328,12 +340,12 @@ export class Timeline {
   }
 }
 
-// The slice of a lane at a time, or the nearest within `reach` ns.
+// The slice of a lane (-1: of any) at a time, or the nearest within `reach` ns.
 function sliceAt(tile: Tile, time: number, lane: number, reach: number): number {
   const slices = tile.slices!;
   let best = -1, bestDistance = reach;
   for (let i = 0; i < slices.start.length; i++) {
-    if (slices.lane[i] !== lane) continue;
+    if (lane >= 0 && slices.lane[i] !== lane) continue;
     const start = slices.start[i]!, end = start + (slices.duration[i] || 0);
     if (start > time + reach) break;
     const distance = time < start ? start - time : time > end ? time - end : 0;
