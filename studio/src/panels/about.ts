@@ -14,13 +14,14 @@ export const losses: Panel = {
   create(studio, host) {
     const overview = studio.overview!;
     const rows = overview.losses.map((loss) => [loss.from, loss.to - loss.from, loss.count, loss.reason, loss.doc, loss.text ?? null]);
+    const hasText = rows.some((row) => row[5] !== null);
     const lost = overview.lost === null ? "It is not known how many events are missing."
       : overview.lost === 0 ? "No events are known to be missing." : `${counted(overview.lost, "event is", "events are")} known to be missing.`;
     fill(host, element("p", { class: overview.lost ? "warning" : "" }, lost),
       overview.incomplete ? element("p", { class: "warning" }, overview.incomplete) : null,
       rows.length ? element("p", { class: "note" }, "The timeline is hatched where and on the tracks on which something is missing. A row shows the place.") : null,
       element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, "view", "--type loss"))),
-      rows.length ? table({ columns: ["from_ns", "length_ns", "events", "reason", "what it means", "more"], rows,
+      rows.length ? table({ columns: ["from_ns", "length_ns", "events", "reason", "what it means", ...(hasText ? ["more"] : [])], rows: hasText ? rows : rows.map((row) => row.slice(0, 5)),
         choose: (row) => studio.goTo(Number(row[0]), Number(row[0]) + Number(row[1])) }) : null);
   },
 };

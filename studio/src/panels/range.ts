@@ -78,6 +78,7 @@ export const visible: Panel = {
       }
       const sql = `SELECT start - (${studio.overview.origin}) AS start_ns, duration AS duration_ns, track_name AS track, kind, name, name_id, track AS track_id FROM events ` +
         `WHERE start < ${to} AND start + coalesce(duration, 0) >= ${from}${track ? ` AND track = ${track}` : ""} ORDER BY start LIMIT 1000`;
+      if (!host.childElementCount) fill(host, waiting("Reading\u2026"));
       try {
         const answer = await api.sql(studio.trace, sql, controller.signal);
         const { rows } = answer, step = (studio.view.to - studio.view.from) / 1000;

@@ -158,7 +158,7 @@ export class Overlay {
     tile.width = tile.height = 8;
     const context = tile.getContext("2d")!;
     context.strokeStyle = this.theme.loss;
-    context.lineWidth = 2;
+    context.lineWidth = 1.5;
     context.beginPath();
     for (const shift of [-8, 0, 8]) {
       context.moveTo(shift, 8);
@@ -174,6 +174,7 @@ export class Overlay {
     const losses = timeline.studio.overview?.losses ?? [];
     if (!losses.length) return;
     context.fillStyle = this.pattern();
+    context.globalAlpha = 0.7; // what was recorded stays visible
     for (const row of rows) {
       if (!row.track) continue;
       let covered = -Infinity;
@@ -185,6 +186,7 @@ export class Overlay {
         covered = right;
       }
     }
+    context.globalAlpha = 1;
   }
 
   // ---- what is chosen

@@ -10,6 +10,7 @@ export interface Place {
   y: number;
   height: number; // of all lanes
   lanes: number;
+  gap: number; // px between neighbors, for single events
   clipFrom: number; // the part of the screen that it may cover
   clipTo: number;
 }
@@ -23,11 +24,12 @@ export interface Renderer {
 
 const VERTEX = `#version 300 es
 in vec4 rect; in vec4 color;
-uniform vec2 screen; uniform vec4 place; uniform vec3 more; // x width y height; lanes clipFrom clipTo
+uniform vec2 screen; uniform vec4 place; uniform vec4 more; // x width y height; lanes clipFrom clipTo gap
 out vec4 shade;
 void main() {
   vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
   float from = place.x + rect.x * place.y, to = max(place.x + rect.y * place.y, from + 1.0);
+  if (to - from > 3.0) to -= more.w;
   from = clamp(from, more.y, more.z); to = clamp(to, more.y, more.z);
   float lane = place.w / more.x, bottom = place.z + (rect.z + 1.0) * lane, top = bottom - rect.w * lane;
   vec2 at = vec2(mix(from, to, corner.x), mix(top, bottom, corner.y)) / screen * 2.0 - 1.0;
@@ -102,7 +104,7 @@ class GlRenderer implements Renderer {
     const uploaded = (tile.drawn as Uploaded | null) ?? this.upload(tile);
     gl.bindVertexArray(uploaded.vertices);
     gl.uniform4f(this.place, place.x, place.width, place.y, place.height);
-    gl.uniform3f(this.more, place.lanes, place.clipFrom, place.clipTo);
+    gl.uniform4f(this.more, place.lanes, place.clipFrom, place.clipTo, place.gap);
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, tile.count);
   }
 
@@ -133,7 +135,8 @@ class CanvasRenderer implements Renderer {
     for (let i = 0; i < tile.count; i++) {
       const at = i * WORDS;
       const from = Math.max(place.x + tile.rects[at]! * place.width, place.clipFrom);
-      const to = Math.min(Math.max(place.x + tile.rects[at + 1]! * place.width, from + 1), place.clipTo);
+      const right = Math.max(place.x + tile.rects[at + 1]! * place.width, from + 1);
+      const to = Math.min(right - from > 3 ? right - place.gap : right, place.clipTo);
       if (to <= from) continue;
       const color = colors[at + 4]!;
       if (color !== last) this.context.fillStyle = cssColor(color);

@@ -22,13 +22,18 @@ interface Group {
   tracks: Track[];
 }
 
+// A program by its name: where its file is, is in the tooltip.
+function shortName(name: string): string {
+  return /^\/\S+$/.test(name) ? name.slice(name.lastIndexOf("/") + 1) : name;
+}
+
 function groupsOf(overview: Overview): Group[] {
   const groups = new Map<string, Group>();
   for (const device of overview.devices)
     groups.set(`d${device.id}`, { key: `d${device.id}`, label: device.name, tracks: [] });
   for (const process of overview.processes) {
     const pid = process.pid === null ? "" : ` (${process.pid})`;
-    groups.set(`p${process.id}`, { key: `p${process.id}`, label: `${process.name ?? "process"}${pid}`, tracks: [] });
+    groups.set(`p${process.id}`, { key: `p${process.id}`, label: `${shortName(process.name ?? "process")}${pid}`, tracks: [] });
   }
   groups.set("o", { key: "o", label: "Others", tracks: [] });
   for (const track of overview.tracks) {
@@ -53,7 +58,7 @@ export function makeRows(overview: Overview, closed: Set<string>, wide: Map<numb
           track: null, isOpen, height: GROUP });
     for (const track of isOpen ? group.tracks : []) {
       const lanes = wide.get(track.id) ?? 0, height = Math.floor((HEIGHTS[track.kind] ?? 24) * stretch);
-      add({ key: `t${track.id}`, label: track.name, detail: counted(track.events, "event", "events"), level: 2, track,
+      add({ key: `t${track.id}`, label: track.kind === "process" && track.name.startsWith("/") ? "process" : shortName(track.name), detail: counted(track.events, "event", "events"), level: 2, track,
             isOpen: lanes > 0, height: Math.max(lanes * LANE, height) });
     }
   }

@@ -254,7 +254,7 @@ export class Timeline {
     if (part.isFlat) part.tile.flat ??= flatten(part.tile, part.row.track!.kind === "queue");
     this.renderer.draw(part.isFlat ? part.tile.flat! : part.tile, {
       x: this.xOf(part.tile.index * length), width: length / this.nsPerPixel, y: top + 1,
-      height: part.row.height - 2, lanes: isWhole ? 1 : lanes,
+      height: part.row.height - 2, lanes: isWhole ? 1 : lanes, gap: isWhole ? 0 : 1,
       clipFrom: Math.max(this.xOf(part.from), 0), clipTo: Math.min(this.xOf(part.to), this.width),
     });
   }
