@@ -29,7 +29,7 @@ out vec4 shade;
 void main() {
   vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
   float from = place.x + rect.x * place.y, to = max(place.x + rect.y * place.y, from + 1.0);
-  if (to - from > 3.0) to -= more.w;
+  if (to - from > 3.0 && rect.y < 1.0) to -= more.w;
   from = clamp(from, more.y, more.z); to = clamp(to, more.y, more.z);
   float lane = place.w / more.x, bottom = place.z + (rect.z + 1.0) * lane, top = bottom - rect.w * lane;
   vec2 at = vec2(mix(from, to, corner.x), mix(top, bottom, corner.y)) / screen * 2.0 - 1.0;
@@ -136,7 +136,7 @@ class CanvasRenderer implements Renderer {
       const at = i * WORDS;
       const from = Math.max(place.x + tile.rects[at]! * place.width, place.clipFrom);
       const right = Math.max(place.x + tile.rects[at + 1]! * place.width, from + 1);
-      const to = Math.min(right - from > 3 ? right - place.gap : right, place.clipTo);
+      const to = Math.min(right - from > 3 && tile.rects[at + 1]! < 1 ? right - place.gap : right, place.clipTo);
       if (to <= from) continue;
       const color = colors[at + 4]!;
       if (color !== last) this.context.fillStyle = cssColor(color);
