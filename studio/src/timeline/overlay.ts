@@ -8,7 +8,7 @@ import { Form, tileLength } from "./tiles";
 import { AXIS, Shown, Timeline } from "./timeline";
 
 const NAMED_LEAST = 28; // px: narrower slices have no name
-const NAMES_MOST = 1500, WIDTHS_MOST = 5000;
+const NAMES_MOST = 800, WIDTHS_MOST = 5000;
 
 interface Theme {
   text: string;
@@ -21,7 +21,7 @@ interface Theme {
 
 export class Overlay {
   private readonly context: CanvasRenderingContext2D;
-  private theme!: Theme;
+  private theme: Theme | null = null;
   private hatch: CanvasPattern | null = null;
   private readonly widths = new Map<string, number>(); // of names, px
 
@@ -31,12 +31,17 @@ export class Overlay {
 
   draw(scale: number, rows: TimelineRow[]): void {
     const { timeline, context } = this;
-    timeline.upper.width = Math.round(timeline.width * scale);
-    timeline.upper.height = Math.round(timeline.height * scale);
+    const [width, height] = [Math.round(timeline.width * scale), Math.round(timeline.height * scale)];
+    if (timeline.upper.width !== width || timeline.upper.height !== height) {
+      timeline.upper.width = width;
+      timeline.upper.height = height;
+    }
     context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.globalAlpha = 1;
+    context.clearRect(0, 0, timeline.width, timeline.height);
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
-    this.theme = this.readTheme();
+    this.theme ??= this.readTheme(); // asking for styles takes longer than drawing a row
     this.drawRows(rows);
     this.drawCounters();
     this.drawNames();
@@ -51,7 +56,7 @@ export class Overlay {
 
   // Colors are others now.
   forgetTheme(): void {
-    this.hatch = null;
+    this.theme = this.hatch = null;
   }
 
   private readTheme(): Theme {
@@ -62,7 +67,7 @@ export class Overlay {
 
   private drawRows(rows: TimelineRow[]): void {
     const { context, timeline } = this;
-    context.fillStyle = this.theme.line;
+    context.fillStyle = this.theme!.line;
     for (const row of rows) {
       const y = timeline.yOf(row);
       context.fillRect(0, y + row.height - 1, timeline.width, 1);
@@ -132,7 +137,7 @@ export class Overlay {
     if (most === -Infinity) return;
     const y = (value: number): number =>
       timeline.yOf(row) + row.height - 3 - ((value - least) / (most - least || 1)) * (row.height - 8);
-    context.fillStyle = this.theme.accent;
+    context.fillStyle = this.theme!.accent;
     let held = NaN; // a counter has its last value until it has another
     for (const { tile, from, to } of parts) {
       const step = 2 ** tile.level, begin = tile.index * tileLength(tile.level);
@@ -146,7 +151,7 @@ export class Overlay {
         if (!Number.isNaN(high)) held = high;
       }
     }
-    context.fillStyle = this.theme.faint;
+    context.fillStyle = this.theme!.faint;
     context.fillText(String(Number(most.toPrecision(4))), 2, timeline.yOf(row) + 8);
   }
 
@@ -157,7 +162,7 @@ export class Overlay {
     const tile = document.createElement("canvas");
     tile.width = tile.height = 8;
     const context = tile.getContext("2d")!;
-    context.strokeStyle = this.theme.loss;
+    context.strokeStyle = this.theme!.loss;
     context.lineWidth = 1.5;
     context.beginPath();
     for (const shift of [-8, 0, 8]) {
@@ -166,7 +171,7 @@ export class Overlay {
     }
     context.stroke();
     this.hatch = context.createPattern(tile, "repeat");
-    return this.hatch ?? this.theme.loss;
+    return this.hatch ?? this.theme!.loss;
   }
 
   private drawLosses(rows: TimelineRow[]): void {
@@ -197,12 +202,12 @@ export class Overlay {
     if (!range) return;
     const from = timeline.xOf(Math.min(range.from, range.to)), to = timeline.xOf(Math.max(range.from, range.to));
     context.globalAlpha = 0.18;
-    context.fillStyle = this.theme.accent;
+    context.fillStyle = this.theme!.accent;
     context.fillRect(from, AXIS, to - from, timeline.height);
     context.globalAlpha = 1;
     context.fillRect(from, AXIS, 1, timeline.height);
     context.fillRect(to, AXIS, 1, timeline.height);
-    context.fillStyle = this.theme.text;
+    context.fillStyle = this.theme!.text;
     context.fillText(duration(Math.abs(range.to - range.from)), from + 4, AXIS + 10);
   }
 
@@ -227,7 +232,7 @@ export class Overlay {
     const selected = timeline.studio.selection;
     const box = selected && this.box(selected.track, selected.start, selected.duration);
     if (!box) return;
-    context.strokeStyle = this.theme.text;
+    context.strokeStyle = this.theme!.text;
     context.lineWidth = 2;
     context.strokeRect(Math.max(box.x, -4) - 1, box.y, Math.min(box.width, timeline.width + 8) + 2, box.height);
   }
@@ -239,7 +244,7 @@ export class Overlay {
     if (!selected) return;
     const own = this.box(selected.track, selected.start, selected.duration);
     if (!own) return;
-    context.strokeStyle = context.fillStyle = this.theme.accent;
+    context.strokeStyle = context.fillStyle = this.theme!.accent;
     context.lineWidth = 1.5;
     for (const related of selected.related) {
       const other = this.box(related.track, related.start, related.duration);
@@ -268,9 +273,9 @@ export class Overlay {
 
   private drawAxis(): void {
     const { context, timeline } = this;
-    context.fillStyle = this.theme.axis;
+    context.fillStyle = this.theme!.axis;
     context.fillRect(0, 0, timeline.width, AXIS);
-    context.fillStyle = this.theme.line;
+    context.fillStyle = this.theme!.line;
     context.fillRect(0, AXIS - 1, timeline.width, 1);
     const rough = timeline.nsPerPixel * 110;
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -279,9 +284,9 @@ export class Overlay {
     context.font = "11px system-ui, sans-serif";
     for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
       const x = timeline.xOf(at);
-      context.fillStyle = this.theme.line;
+      context.fillStyle = this.theme!.line;
       context.fillRect(x, AXIS - 6, 1, 6);
-      context.fillStyle = this.theme.faint;
+      context.fillStyle = this.theme!.faint;
       context.fillText(moment(at, step), x + 3, AXIS / 2);
     }
   }
@@ -290,7 +295,7 @@ export class Overlay {
     const { context, timeline } = this;
     timeline.studio.marks.forEach((mark, i) => {
       const x = timeline.xOf(mark);
-      context.fillStyle = this.theme.accent;
+      context.fillStyle = this.theme!.accent;
       context.fillRect(x, 0, 1.5, timeline.height);
       context.fillText(String(i + 1), x + 3, AXIS + 8);
     });
@@ -299,7 +304,7 @@ export class Overlay {
   private drawHover(): void {
     const { context, timeline } = this;
     if (timeline.cursor !== null) {
-      context.fillStyle = this.theme.faint;
+      context.fillStyle = this.theme!.faint;
       context.fillRect(timeline.xOf(timeline.cursor), AXIS, 0.5, timeline.height);
     }
     const hit = timeline.hover;
@@ -312,12 +317,12 @@ export class Overlay {
     const x = Math.min(timeline.xOf(hit.time) + 12, Math.max(timeline.width - width - 4, 0));
     const below = timeline.yOf(hit.row) + hit.row.height + 2;
     const y = below + 16 * lines.length > timeline.height ? timeline.yOf(hit.row) - 16 * lines.length - 6 : below;
-    context.fillStyle = this.theme.axis;
+    context.fillStyle = this.theme!.axis;
     context.fillRect(x, y, width, 16 * lines.length + 4);
-    context.strokeStyle = this.theme.line;
+    context.strokeStyle = this.theme!.line;
     context.lineWidth = 1;
     context.strokeRect(x, y, width, 16 * lines.length + 4);
-    context.fillStyle = this.theme.text;
+    context.fillStyle = this.theme!.text;
     lines.forEach((line, i) => context.fillText(line, x + 6, y + 10 + 16 * i));
   }
 }

@@ -11,7 +11,7 @@ import { heightOf, makeRows, stretchOf, TimelineRow } from "./rows";
 import { Form, levelFor, Tile, tileLength, TileStore } from "./tiles";
 
 export const AXIS = 26;
-const SLOW = 40, SLOW_FRAMES = 30; // ms of a frame, and so many of them in a row: then the canvas is tried
+const SLOW = 40, SLOW_FRAMES = 30; // ms for the rectangles of a frame, and so many of them in a row: then the canvas is tried
 
 // A tile in a row, where it is on the screen.
 export interface Shown {
@@ -51,6 +51,7 @@ export class Timeline {
   private store: TileStore;
   private readonly closed = new Set<string>();
   private readonly wide = new Map<number, number>();
+  private labelled = ""; // what the labels show
   private isDirty = false;
   private slow = 0;
 
@@ -102,6 +103,7 @@ export class Timeline {
     this.store = this.newStore();
     this.wide.clear();
     this.closed.clear();
+    this.labelled = "";
     this.layout();
   }
 
@@ -133,15 +135,16 @@ export class Timeline {
     requestAnimationFrame(() => {
       const begin = performance.now();
       this.isDirty = false;
-      this.draw();
-      this.noteFrame(performance.now() - begin);
+      const drawn = this.draw();
+      this.noteFrame(performance.now() - begin, drawn);
     });
   }
 
-  private noteFrame(ms: number): void {
+  // `drawn`: ms of the rectangles alone.
+  private noteFrame(ms: number, drawn: number): void {
     this.frames.push(ms);
     if (this.frames.length > 600) this.frames.shift();
-    this.slow = ms > SLOW ? this.slow + 1 : 0;
+    this.slow = drawn > SLOW ? this.slow + 1 : 0;
     if (this.slow < SLOW_FRAMES || this.renderer.name === "canvas") return;
     // A canvas that had a context of WebGL cannot get another: it is replaced.
     const canvas = element("canvas", { class: "lower", "aria-hidden": "true" });
@@ -206,7 +209,8 @@ export class Timeline {
     return this.rows.filter((row) => row.y + row.height > top && row.y < top + this.height - AXIS);
   }
 
-  private draw(): void {
+  private draw(): number {
+    const begin = performance.now();
     const { overview } = this.studio;
     const scale = Math.min(window.devicePixelRatio || 1, 2);
     for (const canvas of [this.lower, this.upper]) {
@@ -220,9 +224,11 @@ export class Timeline {
     const rows = overview ? this.visibleRows() : [];
     for (const row of rows) if (row.track) this.drawRow(row);
     this.store.end();
+    const drawn = performance.now() - begin;
     this.placeLabels(rows);
     this.overlay.draw(scale, rows);
     this.state.textContent = this.store.failure || (overview?.detail === "building" ? "Reading all events\u2026" : "");
+    return drawn;
   }
 
   private drawRow(row: TimelineRow): void {
@@ -265,6 +271,9 @@ export class Timeline {
 
   // Names of the rows, as elements, for what reads the page aloud; only those that are seen exist.
   private placeLabels(rows: TimelineRow[]): void {
+    const state = rows.map((row) => `${row.key} ${row.y} ${row.height} ${row.isOpen}`).join(",") + `;${this.focused}`;
+    if (state === this.labelled) return; // making elements takes longer than drawing
+    this.labelled = state;
     const made = rows.map((row) => {
       const index = this.rows.indexOf(row);
       const label = element("div", {
