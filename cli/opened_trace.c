@@ -188,17 +188,20 @@ uint64_t trace_stacks_incomplete(const struct trace *trace) {
 }
 
 void losses_add(struct losses *losses, const tsmith_batch *batch) {
-    tsmith_column kind;
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_LOST, TSMITH_FIELD_REASON};
+    enum { KIND, LOST, REASON, FIELDS };
+    tsmith_view views[FIELDS];
     uint32_t count = tsmith_batch_count(batch);
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind) ||
-        !memchr(kind.values, TSMITH_KIND_LOSS, count))
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    if (!kinds || !memchr(kinds, TSMITH_KIND_LOSS, count))
         return;
     for (uint32_t row = 0; row < count; row++) {
-        uint64_t lost = 0, reason = 0;
-        if (((const uint8_t *)kind.values)[row] != TSMITH_KIND_LOSS)
+        uint64_t lost = 0;
+        if (kinds[row] != TSMITH_KIND_LOSS)
             continue;
-        const bool counted = tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &lost);
-        (void)tsmith_batch_get(batch, TSMITH_FIELD_REASON, row, &reason);
+        const bool counted = tsmith_view_u64(&views[LOST], row, &lost);
+        const uint8_t reason = tsmith_view_word(&views[REASON], row);
         losses->absent += !counted && reason == TSMITH_REASON_UNTRACED;
         losses->uncounted += !counted && reason != TSMITH_REASON_UNTRACED;
         losses->by_reason[reason < TSMITH_REASON_LIMIT ? reason : 0] += lost;

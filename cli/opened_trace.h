@@ -7,6 +7,7 @@
 
 #include "cli/present/text.h"
 #include "tracesmith/trace.h"
+#include "tracesmith/view.h"
 
 struct trace {
     const char *path;     // as messages have it

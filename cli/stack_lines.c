@@ -42,18 +42,23 @@ static int by_correlation(const void *left, const void *right) {
     return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
+static const uint32_t fields[] = {TSMITH_FIELD_CORRELATION, TSMITH_FIELD_STACK};
+enum { CORRELATION, STACK, FIELDS };
+
 static bool each_of_batch(const tsmith_batch *batch, stacks_call_taker take, void *context) {
-    uint64_t stack, correlation;
-    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++)
-        if (tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack) && stack &&
-            tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &correlation) &&
-            !take(context, tsmith_batch_track(batch), correlation, (uint32_t)stack))
+    tsmith_view views[FIELDS];
+    uint64_t correlation;
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        const uint32_t stack = tsmith_view_id(&views[STACK], row);
+        if (stack && tsmith_view_u64(&views[CORRELATION], row, &correlation) &&
+            !take(context, tsmith_batch_track(batch), correlation, stack))
             return false;
+    }
     return true;
 }
 
 bool stacks_each_call(const struct trace *trace, stacks_call_taker take, void *context) {
-    static const uint32_t fields[] = {TSMITH_FIELD_CORRELATION, TSMITH_FIELD_STACK};
     const tsmith_scan scan = {.size = sizeof scan,
                               .fields = fields,
                               .field_count = sizeof fields / sizeof fields[0],

@@ -61,29 +61,16 @@ struct filter {
     uint64_t kinds;
 };
 
-static bool is_wanted(const struct filter *filter, const tsmith_column *starts,
-                      const tsmith_column *durations, const tsmith_column *kinds, uint32_t row) {
-    int64_t start = ((const int64_t *)starts->values)[row];
-    uint8_t kind = ((const uint8_t *)kinds->values)[row];
-    bool lasts = durations->values && tsmith_column_has(durations, row);
-    int64_t end = order_end(start, lasts, lasts ? ((const int64_t *)durations->values)[row] : 0);
-    if (filter->kinds && !tsmith_kinds_have(filter->kinds, kind))
+enum { START, KIND, DURATION, FIELDS };
+
+static bool is_wanted(const struct filter *filter, const tsmith_view views[FIELDS], uint32_t row) {
+    int64_t start = 0, duration = 0; // every event has a start
+    const bool begins = tsmith_view_i64(&views[START], row, &start);
+    const bool lasts = tsmith_view_i64(&views[DURATION], row, &duration);
+    const int64_t end = order_end(start, lasts, duration);
+    if (!begins || (filter->kinds && !tsmith_kinds_have(filter->kinds, tsmith_view_word(&views[KIND], row))))
         return false;
     return start < filter->to && (start >= filter->from || end > filter->from);
-}
-
-static tsmith_status copy_value(tsmith_batch *to, const tsmith_batch *from, const tsmith_column *column,
-                                uint32_t row) {
-    uint64_t bits;
-    if (column->type == TSMITH_TYPE_LIST)
-        return tsmith_batch_set_list(to, column->field,
-                                     (const uint64_t *)column->values + column->offsets[row],
-                                     column->offsets[row + 1] - column->offsets[row]);
-    if (!tsmith_batch_get(from, column->field, row, &bits))
-        return TSMITH_OK;
-    return column->field >= TSMITH_FIELD_DYNAMIC
-               ? tsmith_batch_set_dynamic(to, column->field, column->type, bits)
-               : tsmith_batch_set(to, column->field, bits);
 }
 
 static tsmith_status copy_row(tsmith_batch *to, const tsmith_batch *from, uint32_t row, int64_t start,
@@ -93,26 +80,23 @@ static tsmith_status copy_row(tsmith_batch *to, const tsmith_batch *from, uint32
     if (tsmith_batch_append(to, (tsmith_kind)kind, start) == UINT32_MAX)
         return TSMITH_ERROR_NO_MEMORY;
     for (uint32_t i = 0; i < count && status == TSMITH_OK; i++) {
-        tsmith_column column = tsmith_batch_column_at(from, i);
-        if (column.field != TSMITH_FIELD_START && column.field != TSMITH_FIELD_KIND &&
-            tsmith_column_has(&column, row))
-            status = copy_value(to, from, &column, row);
+        const tsmith_view view = tsmith_view_at(from, i);
+        if (view.field != TSMITH_FIELD_START && view.field != TSMITH_FIELD_KIND)
+            status = tsmith_view_copy(&view, row, to);
     }
     return status;
 }
 
 // *kept is NULL when nothing of the batch is wanted, the batch itself when all of it is.
 static tsmith_status keep(struct filter *filter, const tsmith_batch *batch, const tsmith_batch **kept) {
-    tsmith_column starts, durations, kinds;
+    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_KIND, TSMITH_FIELD_DURATION};
+    tsmith_view views[FIELDS];
     uint32_t count = tsmith_batch_count(batch), wanted = 0;
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const int64_t *starts = tsmith_view_every(&views[START]);
     *kept = NULL;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds))
-        return TSMITH_OK;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
-        durations = (tsmith_column){.values = NULL};
-    for (uint32_t row = 0; row < count; row++)
-        wanted += is_wanted(filter, &starts, &durations, &kinds, row);
+    for (uint32_t row = 0; starts && row < count; row++)
+        wanted += is_wanted(filter, views, row);
     if (wanted == count)
         *kept = batch;
     if (wanted == count || wanted == 0)
@@ -120,9 +104,8 @@ static tsmith_status keep(struct filter *filter, const tsmith_batch *batch, cons
     tsmith_batch_reset(filter->kept, tsmith_batch_track(batch));
     tsmith_status status = TSMITH_OK;
     for (uint32_t row = 0; row < count && status == TSMITH_OK; row++)
-        if (is_wanted(filter, &starts, &durations, &kinds, row))
-            status = copy_row(filter->kept, batch, row, ((const int64_t *)starts.values)[row],
-                              ((const uint8_t *)kinds.values)[row]);
+        if (is_wanted(filter, views, row))
+            status = copy_row(filter->kept, batch, row, starts[row], tsmith_view_word(&views[KIND], row));
     *kept = filter->kept;
     return status == TSMITH_OK ? tsmith_batch_finish(filter->kept) : status;
 }

@@ -47,7 +47,9 @@ static struct course take_course(struct tape *tape) {
     course.list = (unsigned)(form >> 5);
     course.state = form + course.value;
     const tsmith_field_info *info = tsmith_field_describe(course.field);
-    course.type = info ? info->type : (tsmith_type)(1 + course.field % 14);
+    course.type = info ? info->type : (tsmith_type)(1 + course.field % (TSMITH_TYPE_LIMIT - 1));
+    if (!info && course.field < TSMITH_FIELD_LIMIT)
+        course.field = 0; // a number that no field has any more
     if (course.field >= TSMITH_FIELD_LIMIT)
         course.field += TSMITH_FIELD_DYNAMIC;
     return course;
@@ -67,6 +69,8 @@ static uint64_t next_value(struct course *course) {
         return value % 6;
     case TSMITH_TYPE_REASON:
         return value % TSMITH_REASON_LIMIT;
+    case TSMITH_TYPE_CERTAINTY:
+        return value % 5;
     case TSMITH_TYPE_BOOL:
         return value & 1;
     default:

@@ -109,7 +109,7 @@ struct cuda_fields {
 
 #define UNTIMED_WORDS(WORD)                                                                                  \
     INSTANT_WORDS(WORD)                                                                                      \
-    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)                                                      \
+    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)                                                    \
     LAUNCHED_WORDS(WORD)
 
 #define COPY_WORDS(WORD)                                                                                     \
@@ -203,7 +203,7 @@ struct cuda_fields {
     WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
     WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
     WORD(external, fields.external, OPTIONAL(RECORD_DYNAMIC))                                                \
-    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)
+    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
 
 // ---- memory, objects, counters, samples
 

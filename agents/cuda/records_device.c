@@ -20,8 +20,8 @@ static void untimed(struct reader *reader, uint32_t queue, uint32_t correlation,
                     const struct launch *launch) {
     reader->untimed++;
     SHAPES_WRITE(reader->ring, untimed, queue,
-                 .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()), .inferred = true,
-                 READER_LAUNCHED(correlation, name, launch));
+                 .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()),
+                 .certainty = TSMITH_CERTAINTY_UNTIMED, READER_LAUNCHED(correlation, name, launch));
 }
 
 // ---- kernels

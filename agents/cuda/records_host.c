@@ -231,10 +231,10 @@ void record_external(struct reader *reader, const struct cupti_external *record)
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track =
         launch.track ? launch.track : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "external correlation");
-    // `inferred`: the record has no time of its own.
+    // The record has no time of its own.
     SHAPES_WRITE(reader->ring, external, track,
                  .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
                  .name = reader_constant(&ids[kind], names[kind]),
                  .correlation = reader_correlation(record->correlation), .external = record->external_id,
-                 .inferred = true);
+                 .certainty = TSMITH_CERTAINTY_UNTIMED);
 }

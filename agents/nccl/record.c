@@ -105,8 +105,9 @@ static uint32_t track_of(struct communicator *communicator, int which) {
 static uint64_t *put_operation(uint64_t *at, const struct operation *operation) {
     const struct communicator *communicator = operation->communicator;
     const struct said *said = &operation->said;
-    const bool inferred = atomic_load(&operation->first) && atomic_load(&operation->last);
-    RECORD_PUT(at, operation_words, .thread = operation->thread, .bytes = said->bytes, .inferred = inferred,
+    const bool observed = atomic_load(&operation->first) && atomic_load(&operation->last);
+    RECORD_PUT(at, operation_words, .thread = operation->thread, .bytes = said->bytes,
+               .certainty = observed ? TSMITH_CERTAINTY_BOUNDED : TSMITH_CERTAINTY_MEASURED,
                .comm = communicator->id, .rank = (uint64_t)(int64_t)communicator->rank,
                .ranks = (uint64_t)communicator->ranks, .nodes = (uint64_t)communicator->nodes,
                .count = said->count, .datatype = operation->datatype, .algorithm = operation->algorithm,

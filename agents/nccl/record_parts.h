@@ -48,7 +48,7 @@ struct nccl_fields {
 #define OPERATION_WORDS(WORD)                                                                                \
     WORD(thread, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                            \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)                                                      \
+    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)                                                    \
     WORD(comm, fields.comm, RECORD_DYNAMIC)                                                                  \
     WORD(rank, fields.rank, RECORD_DYNAMIC)                                                                  \
     WORD(ranks, fields.ranks, OPTIONAL(RECORD_DYNAMIC))                                                      \

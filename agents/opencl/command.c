@@ -155,7 +155,7 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
     body_finish(command);
     const uint32_t words = fixed + (listed ? events_list(at + fixed, wait_count, waits) : 0);
     *at++ = record_head(shapes.untimed[command->class][listed][has_stack], words, call->queue->queue.track);
-    RECORD_PUT(at, untimed_words, .start = call->end, .inferred = 1);
+    RECORD_PUT(at, untimed_words, .start = call->end, .certainty = TSMITH_CERTAINTY_UNTIMED);
     if (has_stack)
         RECORD_PUT(at, stack_words, call->stack);
     memcpy(at, command->body, command->body_words * 8);

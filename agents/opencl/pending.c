@@ -174,7 +174,8 @@ static void write_first_launch(struct ring *ring, const struct entry *entry, con
     const struct command_words *command = (const struct command_words *)(const void *)entry->body;
     RECORD_PUT(at, first_launch_words, .start = from, .end = times->start,
                .operation = TSMITH_OPERATION_FIRST_LAUNCH, .name = command->name,
-               .correlation = command->correlation, .host_track = command->host_track, .inferred = 1);
+               .correlation = command->correlation, .host_track = command->host_track,
+               .certainty = TSMITH_CERTAINTY_INFERRED);
     ring_commit(ring, WORDS);
 }
 
@@ -207,7 +208,7 @@ static void write_untimed(struct ring *ring, const struct entry *entry, cl_int s
     if (!at)
         return;
     RECORD_PUT(at, untimed_words, .start = entry->not_after, .result = (uint64_t)(int64_t)status,
-               .inferred = 1);
+               .certainty = TSMITH_CERTAINTY_UNTIMED);
     if (has_stack)
         RECORD_PUT(at, stack_words, entry->stack);
     body_copy(at, entry->body, body);

@@ -61,7 +61,7 @@
     WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
     WORD(correlation, TSMITH_FIELD_CORRELATION, RECORD_VALUE)                                                \
     WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
-    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)
+    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
 
 #define TIMED_WORDS(WORD)                                                                                    \
     WORD(start, TSMITH_FIELD_START, RECORD_DEVICE_TIME)                                                      \
@@ -76,7 +76,7 @@
 #define UNTIMED_WORDS(WORD)                                                                                  \
     WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
     WORD(result, TSMITH_FIELD_RESULT, OPTIONAL(RECORD_VALUE))                                                \
-    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)
+    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
 
 // What the wrapper builds when it enqueues a command: COMMAND_WORDS and those of its class.
 #define COMMAND_WORDS(WORD)                                                                                  \

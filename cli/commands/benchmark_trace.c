@@ -73,25 +73,27 @@ static void count_stack(struct reading *reading, uint64_t id) {
         out->right += known->path == reading->paths->paths[launch - 1];
 }
 
+static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_NAME, TSMITH_FIELD_DURATION,
+                                  TSMITH_FIELD_STACK};
+
 static void count_batch(struct reading *reading, const tsmith_batch *batch) {
-    uint64_t kind, name, duration, stack;
+    enum { KIND, NAME, DURATION, STACK, FIELDS };
+    tsmith_view views[FIELDS];
+    tsmith_view_batch(batch, fields, FIELDS, views);
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        if (!tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind) ||
-            !tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name))
-            continue;
+        const uint8_t kind = tsmith_view_word(&views[KIND], row);
+        const uint32_t name = tsmith_view_id(&views[NAME], row), stack = tsmith_view_id(&views[STACK], row);
         if (kind == TSMITH_KIND_API && is_string(&reading->trace, name, "clEnqueueNDRangeKernel")) {
             reading->out->launches++;
-            if (tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack))
+            if (stack)
                 count_stack(reading, stack);
         } else if (kind == TSMITH_KIND_KERNEL && is_string(&reading->trace, name, "tick")) {
-            reading->out->completions += tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration) != 0;
+            reading->out->completions += tsmith_view_has(&views[DURATION], row) != 0;
         }
     }
 }
 
 static tsmith_status read_events(struct reading *reading) {
-    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_NAME, TSMITH_FIELD_DURATION,
-                                      TSMITH_FIELD_STACK};
     const tsmith_scan scan = {.size = sizeof scan,
                               .fields = fields,
                               .field_count = sizeof fields / sizeof fields[0],

@@ -276,6 +276,9 @@ void help_add_events(struct text *text) {
     TSMITH_DIRECTION_TABLE(ROW)
     text_add_cstr(text, "\n## Reasons for a loss\n\n| number | reason | meaning |\n|---|---|---|\n");
     TSMITH_REASON_TABLE(ROW)
+    text_add_cstr(text,
+                  "\n## Certainties\n\n| number | certainty | the times of the event are |\n|---|---|---|\n");
+    TSMITH_CERTAINTY_TABLE(ROW)
 #undef TYPE_ROW
 #undef ROW
 }

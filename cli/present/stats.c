@@ -59,7 +59,7 @@ struct running_list {
 struct collector {
     struct stats stats;
     uint32_t track;
-    tsmith_column columns[FIELD_COUNT];
+    tsmith_view columns[FIELD_COUNT];
     struct running_list work, waits;
 };
 
@@ -78,17 +78,11 @@ bool stats_is_device_work(uint8_t kind) {
 static void stats_begin(void *context, const tsmith_batch *batch) {
     struct collector *collector = context;
     collector->track = tsmith_batch_track(batch);
-    for (int i = 0; i < FIELD_COUNT; i++)
-        if (!tsmith_batch_column(batch, fields[i], &collector->columns[i]))
-            collector->columns[i] = (tsmith_column){0};
+    tsmith_view_batch(batch, fields, FIELD_COUNT, collector->columns);
 }
 
 static bool get(const struct collector *collector, int at, uint32_t row, uint64_t *out) {
-    const tsmith_column *column = &collector->columns[at];
-    if (!column->values || !tsmith_column_has(column, row))
-        return false;
-    *out = view_element(column->type, column->values, row);
-    return true;
+    return tsmith_view_bits(&collector->columns[at], row, out);
 }
 
 static uint64_t get_or_zero(const struct collector *collector, int at, uint32_t row) {

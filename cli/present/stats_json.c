@@ -12,7 +12,7 @@ static bool is_any(const struct total *total, uint8_t kind) {
 }
 
 static void add_enum(struct text *text, const char *key, tsmith_type type, uint8_t value) {
-    const char *name = view_enum_name(type, value);
+    const char *name = tsmith_value_name(type, value);
     text_add_format(text, "\"%s\":", key);
     if (name)
         text_add_json_cstr(text, name);

@@ -56,9 +56,9 @@ static void add_padded_count(struct text *line, uint64_t count, size_t width) {
 static size_t add_total_name(struct text *line, const struct stats *stats, const struct total *total,
                              size_t columns) {
     struct text label = {0};
-    const char *operation = view_enum_name(TSMITH_TYPE_OPERATION, total->operation);
-    const char *direction = view_enum_name(TSMITH_TYPE_DIRECTION, total->direction);
-    const char *kind = view_enum_name(TSMITH_TYPE_KIND, total->kind);
+    const char *operation = tsmith_value_name(TSMITH_TYPE_OPERATION, total->operation);
+    const char *direction = tsmith_value_name(TSMITH_TYPE_DIRECTION, total->direction);
+    const char *kind = tsmith_value_name(TSMITH_TYPE_KIND, total->kind);
     if (total->name)
         return text_add_safe(line, trace_string(&stats->view->trace, total->name), columns);
     text_add_cstr(&label, operation ? operation : kind ? kind : "unknown");
@@ -340,7 +340,7 @@ static void write_causes(struct stats *stats, uint32_t number) {
     }
     for (size_t i = 0; causes && i < count && i < CAUSES_MOST; i++) {
         const struct cause *cause = &stats->causes[causes[i]];
-        const char *kind = view_enum_name(TSMITH_TYPE_KIND, cause->kind);
+        const char *kind = tsmith_value_name(TSMITH_TYPE_KIND, cause->kind);
         others -= cause->sum;
         add_cause(&line, wait, cause->sum);
         text_add_format(&line, "%s ", kind ? kind : "");
@@ -371,7 +371,7 @@ static void write_waits(struct stats *stats) {
     heading("WHAT THE HOST WAITED FOR    ", "     COUNT      TOTAL");
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
         const struct wait *wait = &stats->waits[waits[i]];
-        const char *operation = view_enum_name(TSMITH_TYPE_OPERATION, wait->operation);
+        const char *operation = tsmith_value_name(TSMITH_TYPE_OPERATION, wait->operation);
         size_t width = text_add_safe(&line, text_string(operation ? operation : "wait"), 0);
         if (wait->queue) {
             text_add_char(&line, ' ');

@@ -106,7 +106,7 @@ struct timeline {
     uint32_t device_count;
     bool seen[CLASS_COUNT];
     uint32_t track; // of the batch
-    tsmith_column batch[FIELD_COUNT];
+    tsmith_view batch[FIELD_COUNT];
 };
 
 struct event {
@@ -147,19 +147,17 @@ static enum activity class_of(uint8_t kind) {
 static void timeline_begin(void *context, const tsmith_batch *batch) {
     struct timeline *timeline = context;
     timeline->track = tsmith_batch_track(batch);
-    for (int i = 0; i < FIELD_COUNT; i++)
-        if (!tsmith_batch_column(batch, fields[i], &timeline->batch[i]))
-            timeline->batch[i] = (tsmith_column){0};
+    tsmith_view_batch(batch, fields, FIELD_COUNT, timeline->batch);
 }
 
 static void timeline_collect(void *context, uint32_t at, struct text *record) {
     const struct timeline *timeline = context;
-    const tsmith_column *durations = &timeline->batch[AT_DURATION];
-    bool has_duration = durations->values && tsmith_column_has(durations, at);
-    struct event event = {.start = ((const int64_t *)timeline->batch[AT_START].values)[at],
-                          .kind = ((const uint8_t *)timeline->batch[AT_KIND].values)[at]};
-    event.end =
-        order_end(event.start, has_duration, has_duration ? ((const int64_t *)durations->values)[at] : 0);
+    int64_t duration = 0;
+    const bool has_duration = tsmith_view_i64(&timeline->batch[AT_DURATION], at, &duration);
+    struct event event = {.start =
+                              tsmith_view_i64_or(&timeline->batch[AT_START], at, 0), // every event has one
+                          .kind = tsmith_view_word(&timeline->batch[AT_KIND], at)};
+    event.end = order_end(event.start, has_duration, duration);
     event.row = timeline->track < timeline->track_count ? timeline->row_of[timeline->track] : 0;
     text_add(record, (const char *)&event, sizeof event);
 }

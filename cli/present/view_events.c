@@ -22,8 +22,8 @@ struct writer {
     const tsmith_dictionary *dictionary;
     uint32_t track;
     uint32_t column_count;
-    uint32_t column_room;   // all fields there are: of the schema and of the trace
-    tsmith_column *columns; // of the batch; for CSV by field, in the order of the header
+    uint32_t column_room; // all fields there are: of the schema and of the trace
+    tsmith_view *columns; // of the batch; for CSV by field, in the order of the header
     tsmith_field_info *infos;
     uint32_t own_at;         // for CSV: the column of own field 1
     struct own_field *own;   // column_room of them
@@ -31,36 +31,6 @@ struct writer {
     struct text track_label; // of the track, as JSON or CSV
     uint64_t written;
 };
-
-uint64_t view_element(tsmith_type type, const void *values, size_t index) {
-    uint64_t bits = 0;
-    switch (tsmith_type_size(type)) {
-    case 1:
-        return ((const uint8_t *)values)[index];
-    case 4:
-        return ((const uint32_t *)values)[index];
-    case 8:
-        memcpy(&bits, (const char *)values + index * 8, 8);
-        return bits;
-    default:
-        return 0;
-    }
-}
-
-const char *view_enum_name(tsmith_type type, uint64_t bits) {
-    const char *name = NULL;
-    if (bits > UINT8_MAX)
-        return NULL;
-    if (type == TSMITH_TYPE_KIND)
-        name = tsmith_kind_name((tsmith_kind)bits);
-    else if (type == TSMITH_TYPE_OPERATION)
-        name = tsmith_operation_name((tsmith_operation)bits);
-    else if (type == TSMITH_TYPE_DIRECTION)
-        name = tsmith_direction_name((tsmith_direction)bits);
-    else if (type == TSMITH_TYPE_REASON)
-        name = tsmith_reason_name((tsmith_reason)bits);
-    return name && *name ? name : NULL;
-}
 
 static void add_number(struct text *text, tsmith_type type, uint64_t bits) {
     double real;
@@ -78,7 +48,7 @@ static void add_number(struct text *text, tsmith_type type, uint64_t bits) {
 
 void view_add_json_value(struct text *text, const tsmith_dictionary *dictionary, tsmith_type type,
                          uint64_t bits) {
-    const char *name = view_enum_name(type, bits);
+    const char *name = tsmith_value_name(type, bits);
     if (name)
         text_add_json_cstr(text, name);
     else if (type == TSMITH_TYPE_STRING)
@@ -141,7 +111,7 @@ static void json_begin(void *context, const tsmith_batch *batch) {
     writer->track = tsmith_batch_track(batch);
     writer->column_count = 0;
     for (uint32_t i = 0; i < count && writer->column_count < writer->column_room; i++) {
-        tsmith_column column = tsmith_batch_column_at(batch, i);
+        const tsmith_view column = tsmith_view_at(batch, i);
         if (!tsmith_dictionary_describe_field(writer->dictionary, column.field,
                                               &writer->infos[writer->column_count]))
             continue;
@@ -149,12 +119,14 @@ static void json_begin(void *context, const tsmith_batch *batch) {
     }
 }
 
-static void add_json_list(struct text *record, const tsmith_column *column, uint32_t row) {
+static void add_json_list(struct text *record, const tsmith_view *column, uint32_t row) {
     text_add_char(record, '[');
-    for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
-        if (i > column->offsets[row])
+    const uint64_t *elements = NULL;
+    const uint32_t count = tsmith_view_list(column, row, &elements);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i)
             text_add_char(record, ',');
-        text_add_u64(record, view_element(TSMITH_TYPE_LIST, column->values, i));
+        text_add_u64(record, elements[i]);
     }
     text_add_char(record, ']');
 }
@@ -173,15 +145,15 @@ static bool stack_of(const struct writer *writer, uint32_t row, uint32_t field, 
     bool correlated = false;
     *stack = 0;
     for (uint32_t i = 0; writer->view->with_stacks && i < writer->column_count; i++) {
-        const tsmith_column *column = &writer->columns[i];
-        if (!column->values || !tsmith_column_has(column, row))
+        const tsmith_view *column = &writer->columns[i];
+        if (!tsmith_view_has(column, row))
             continue;
         if (column->field == field)
-            *stack = view_element(column->type, column->values, row);
+            *stack = tsmith_view_known(column, row);
         else if (column->field == TSMITH_FIELD_KIND)
-            kind = view_element(column->type, column->values, row);
+            kind = tsmith_view_known(column, row);
         else if (column->field == TSMITH_FIELD_CORRELATION) {
-            correlation = view_element(column->type, column->values, row);
+            correlation = tsmith_view_known(column, row);
             correlated = true;
         }
     }
@@ -206,9 +178,9 @@ static void json_collect(void *context, uint32_t row, struct text *record) {
         stacks_add_json(&writer->view->stacks, record, (uint32_t)stack);
     }
     for (uint32_t i = 0; i < writer->column_count; i++) { // the trace's own come last
-        const tsmith_column *column = &writer->columns[i];
+        const tsmith_view *column = &writer->columns[i];
         const struct own_field *own = own_field(writer, column->field);
-        if (!tsmith_column_has(column, row) || (own && !is_first_of_name(writer, own)))
+        if (!tsmith_view_has(column, row) || (own && !is_first_of_name(writer, own)))
             continue;
         text_add_cstr(record, own && !in_args ? ",\"args\":{" : ",");
         in_args = own;
@@ -217,8 +189,7 @@ static void json_collect(void *context, uint32_t row, struct text *record) {
         if (column->type == TSMITH_TYPE_LIST)
             add_json_list(record, column, row);
         else
-            view_add_json_value(record, writer->dictionary, column->type,
-                                view_element(column->type, column->values, row));
+            view_add_json_value(record, writer->dictionary, column->type, tsmith_view_known(column, row));
     }
     text_add_cstr(record, in_args ? "}}" : "}");
 }
@@ -294,7 +265,7 @@ static bool csv_joined(const struct writer *writer, uint32_t index) {
 }
 
 static bool csv_has(const struct writer *writer, uint32_t index, uint32_t row) {
-    return writer->columns[index].values && tsmith_column_has(&writer->columns[index], row);
+    return tsmith_view_has(&writer->columns[index], row);
 }
 
 // A file gets the bytes that the trace has; a terminal gets none that it would obey.
@@ -317,21 +288,22 @@ static void csv_begin(void *context, const tsmith_batch *batch) {
     add_csv_text(&writer->track_label, (tsmith_string){text_cstr(&label), label.length});
     text_finish(&label);
     for (uint32_t i = 0; i < writer->column_count; i++)
-        if (!tsmith_batch_column(batch, writer->infos[i].field, &writer->columns[i]))
-            writer->columns[i] = (tsmith_column){0};
+        tsmith_view_batch(batch, &writer->infos[i].field, 1, &writer->columns[i]);
 }
 
-static void add_csv_value(struct text *record, const struct writer *writer, const tsmith_column *column,
+static void add_csv_value(struct text *record, const struct writer *writer, const tsmith_view *column,
                           uint32_t row) {
     if (column->type == TSMITH_TYPE_LIST) {
-        for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
-            text_add_cstr(record, i > column->offsets[row] ? " " : "");
-            text_add_u64(record, view_element(TSMITH_TYPE_LIST, column->values, i));
+        const uint64_t *elements = NULL;
+        const uint32_t count = tsmith_view_list(column, row, &elements);
+        for (uint32_t i = 0; i < count; i++) {
+            text_add_cstr(record, i ? " " : "");
+            text_add_u64(record, elements[i]);
         }
         return;
     }
-    uint64_t bits = view_element(column->type, column->values, row);
-    const char *name = view_enum_name(column->type, bits);
+    uint64_t bits = tsmith_view_known(column, row);
+    const char *name = tsmith_value_name(column->type, bits);
     if (name)
         text_add_cstr(record, name);
     else if (column->type == TSMITH_TYPE_STRING)

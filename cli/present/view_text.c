@@ -41,7 +41,7 @@ enum {
     X(QUEUE_TRACK)                                                                                           \
     X(LIVE_BYTES)                                                                                            \
     X(RESULT)                                                                                                \
-    X(VALUE) X(LOST) X(REASON) X(TEXT) X(INFERRED) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER) X(WAKER_STACK)
+    X(VALUE) X(LOST) X(REASON) X(TEXT) X(CERTAINTY) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER) X(WAKER_STACK)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -62,7 +62,7 @@ struct lines {
     size_t time_columns, track_columns, kind_columns;
     size_t line_columns; // lines are cut to this; 0: never
     struct text track;   // of the batch, padded
-    tsmith_column columns[FIELD_COUNT];
+    tsmith_view columns[FIELD_COUNT];
     uint64_t written;
 };
 
@@ -86,18 +86,12 @@ static const char *color_of(uint64_t kind) {
 }
 
 static bool get(const struct lines *lines, int at, uint32_t row, uint64_t *out) {
-    const tsmith_column *column = &lines->columns[at];
-    if (!column->values || !tsmith_column_has(column, row))
-        return false;
-    *out = view_element(column->type, column->values, row);
-    return true;
+    return tsmith_view_bits(&lines->columns[at], row, out);
 }
 
 static void lines_begin(void *context, const tsmith_batch *batch) {
     struct lines *lines = context;
-    for (int i = 0; i < FIELD_COUNT; i++)
-        if (!tsmith_batch_column(batch, fields[i], &lines->columns[i]))
-            lines->columns[i] = (tsmith_column){0};
+    tsmith_view_batch(batch, fields, FIELD_COUNT, lines->columns);
     text_clear(&lines->track);
     size_t width = trace_add_track_label(&lines->track, lines->dictionary, tsmith_batch_track(batch), 0,
                                          lines->track_columns);
@@ -117,9 +111,9 @@ static bool add_size(struct text *record, const struct lines *lines, int first, 
 
 static void add_transfer(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     uint64_t bits, duration;
-    if (get(lines, AT_DIRECTION, row, &bits) && view_enum_name(TSMITH_TYPE_DIRECTION, bits)) {
+    if (get(lines, AT_DIRECTION, row, &bits) && tsmith_value_name(TSMITH_TYPE_DIRECTION, bits)) {
         text_add_cstr(record, "  ");
-        text_add_cstr(record, view_enum_name(TSMITH_TYPE_DIRECTION, bits));
+        text_add_cstr(record, tsmith_value_name(TSMITH_TYPE_DIRECTION, bits));
     }
     if (!get(lines, AT_BYTES, row, &bits))
         return;
@@ -147,7 +141,7 @@ static void add_loss(struct text *record, const struct lines *lines, uint32_t ro
         text_add_cstr(record, "an unknown number of events ");
     }
     text_add_cstr(record, what);
-    if (get(lines, AT_REASON, row, &bits) && view_enum_name(TSMITH_TYPE_REASON, bits)) {
+    if (get(lines, AT_REASON, row, &bits) && tsmith_value_name(TSMITH_TYPE_REASON, bits)) {
         text_add_cstr(record, ": ");
         text_add_cstr(record, trace_reason_doc((int)bits));
     }
@@ -165,7 +159,7 @@ static void add_name(struct text *record, const struct lines *lines, uint32_t ro
         name = tsmith_dictionary_string(lines->dictionary, (uint32_t)bits);
     text_add_safe(record, name, NAME_COLUMNS);
     const char *operation =
-        get(lines, AT_OPERATION, row, &bits) ? view_enum_name(TSMITH_TYPE_OPERATION, bits) : NULL;
+        get(lines, AT_OPERATION, row, &bits) ? tsmith_value_name(TSMITH_TYPE_OPERATION, bits) : NULL;
     // That a kernel is an NDRange is no news.
     if (!operation || (name.length && (kind == TSMITH_KIND_KERNEL || is_same(name, operation))))
         return;
@@ -197,8 +191,10 @@ static void add_rest(struct text *record, const struct lines *lines, uint32_t ro
         text_add_cstr(record, "  ");
         text_add_safe(record, tsmith_dictionary_string(lines->dictionary, (uint32_t)bits), NAME_COLUMNS);
     }
-    if (get(lines, AT_INFERRED, row, &bits) && bits)
-        text_add_cstr(record, "  (inferred)");
+    if (get(lines, AT_CERTAINTY, row, &bits) && bits != TSMITH_CERTAINTY_MEASURED) {
+        const char *certainty = tsmith_value_name(TSMITH_TYPE_CERTAINTY, bits);
+        text_add_format(record, "  (%s)", certainty ? certainty : "certainty unknown");
+    }
     if (get(lines, AT_CORRELATION, row, &bits)) {
         text_add_cstr(record, terminal_color() ? "  " DIM "#" : "  #");
         text_add_u64(record, bits);
@@ -209,7 +205,7 @@ static void add_rest(struct text *record, const struct lines *lines, uint32_t ro
 // What an interpreter counted, and who woke a thread.
 static void add_counts_and_waker(struct text *record, const struct lines *lines, uint32_t row,
                                  uint64_t kind) {
-    uint64_t bits, taken;
+    uint64_t bits, taken = 0;
     if (get(lines, AT_LINE, row, &bits))
         text_add_format(record, "  line %" PRIu64, bits);
     const bool branched = get(lines, AT_TAKEN, row, &taken);
@@ -257,7 +253,7 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
     text_add(record, lines->track.bytes, lines->track.length);
     text_add_cstr(record, "  ");
     const char *color = terminal_color() ? color_of(kind) : "";
-    const char *name = view_enum_name(TSMITH_TYPE_KIND, kind);
+    const char *name = tsmith_value_name(TSMITH_TYPE_KIND, kind);
     text_add_cstr(record, color);
     from = record->length;
     if (name)

@@ -27,9 +27,5 @@ int view_timeline(struct view *view);
 // One value as JSON: enumerations by name, strings escaped.
 void view_add_json_value(struct text *text, const tsmith_dictionary *dictionary, tsmith_type type,
                          uint64_t bits);
-// The name of an enumeration's value; NULL when it is of another type or has none.
-const char *view_enum_name(tsmith_type type, uint64_t bits);
-// One element of a column's values, as tsmith_batch_get gives them.
-uint64_t view_element(tsmith_type type, const void *values, size_t index);
 
 #endif

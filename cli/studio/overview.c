@@ -106,49 +106,56 @@ static void add_tracks(struct text *text, const struct file *file) {
 
 // ---- losses
 
-static void add_loss(struct text *text, const struct file *file, const tsmith_batch *batch, uint32_t row,
-                     bool *is_first) {
-    uint64_t start = 0, duration = 0, count = 0, reason = 0, detail = 0;
+enum { KIND, START, DURATION, LOST, REASON, DETAIL, FIELDS };
+
+static void add_loss(struct text *text, const struct file *file, const tsmith_batch *batch,
+                     const tsmith_view views[FIELDS], uint32_t row, bool *is_first) {
+    uint64_t count;
     const uint32_t number = tsmith_batch_track(batch);
     const tsmith_track *track = tsmith_dictionary_track(file->dictionary, number);
-    (void)tsmith_batch_get(batch, TSMITH_FIELD_START, row, &start);
-    (void)tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration);
-    const bool has_reason = tsmith_batch_get(batch, TSMITH_FIELD_REASON, row, &reason);
+    const uint64_t start = tsmith_view_u64_or(&views[START], row, 0);       // every event has one
+    const uint64_t duration = tsmith_view_u64_or(&views[DURATION], row, 0); // an instant
+    const uint8_t reason = tsmith_view_word(&views[REASON], row);
+    const uint32_t detail = tsmith_view_id(&views[DETAIL], row);
     const int64_t from = (int64_t)(start - (uint64_t)tsmith_tiles_origin(file->tiles));
     text_add_format(text, "%s{\"from\":%" PRId64 ",\"to\":%" PRId64, *is_first ? "" : ",\n", from,
                     (int64_t)((uint64_t)from + duration));
     *is_first = false;
     text_add_format(text, ",\"process\":%u,\"track\":%u", track ? track->process : 0,
                     track && track->kind != TSMITH_TRACK_LOSS ? number : 0);
-    if (tsmith_batch_get(batch, TSMITH_FIELD_LOST, row, &count))
+    if (tsmith_view_u64(&views[LOST], row, &count))
         add_number(text, "count", count);
     else
         text_add_cstr(text, ",\"count\":null");
-    const char *name = has_reason ? tsmith_reason_name((tsmith_reason)reason) : NULL;
-    const char *doc = has_reason ? tsmith_reason_doc((tsmith_reason)reason) : NULL;
+    const char *name = tsmith_reason_name((tsmith_reason)reason);
+    const char *doc = tsmith_reason_doc((tsmith_reason)reason);
     text_add_cstr(text, ",\"reason\":");
     text_add_json_cstr(text, name ? name : "unknown");
     text_add_cstr(text, ",\"doc\":");
     text_add_json_cstr(text, doc ? doc : "");
-    if (tsmith_batch_get(batch, TSMITH_FIELD_TEXT, row, &detail))
-        add_string(text, file, "text", (uint32_t)detail);
+    if (detail)
+        add_string(text, file, "text", detail);
     text_add_char(text, '}');
 }
 
 // The ledger. What of it cannot be read is said by `incomplete`.
 static void add_losses(struct text *text, const struct file *file) {
+    static const uint32_t fields[FIELDS] = {
+        [KIND] = TSMITH_FIELD_KIND, [START] = TSMITH_FIELD_START,   [DURATION] = TSMITH_FIELD_DURATION,
+        [LOST] = TSMITH_FIELD_LOST, [REASON] = TSMITH_FIELD_REASON, [DETAIL] = TSMITH_FIELD_TEXT};
     const tsmith_scan scan = {.size = sizeof scan, .kinds = TSMITH_KIND_BIT(TSMITH_KIND_LOSS)};
+    tsmith_view views[FIELDS];
     tsmith_source *source = NULL;
     const tsmith_batch *batch;
     bool is_first = true;
     text_add_cstr(text, ",\n\"losses\":[");
     tsmith_status status = tsmith_sbt_scan(file->sbt, &scan, &source, NULL);
-    while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, NULL)) == TSMITH_OK)
-        for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-            uint64_t kind = 0;
-            if (tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind) && kind == TSMITH_KIND_LOSS)
-                add_loss(text, file, batch, row, &is_first);
-        }
+    while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, NULL)) == TSMITH_OK) {
+        tsmith_view_batch(batch, fields, FIELDS, views);
+        for (uint32_t row = 0; row < tsmith_batch_count(batch); row++)
+            if (tsmith_view_word(&views[KIND], row) == TSMITH_KIND_LOSS)
+                add_loss(text, file, batch, views, row, &is_first);
+    }
     tsmith_source_destroy(source);
     text_add_char(text, ']');
 }

@@ -18,6 +18,7 @@
 #include "tracesmith/query.h"
 #include "tracesmith/tiles.h"
 #include "tracesmith/trace.h"
+#include "tracesmith/view.h"
 
 // ---- traces
 

@@ -79,15 +79,17 @@ static inline int tsmith_kinds_have(uint64_t kinds, uint32_t kind) {
     X(DIRECTION, 11, uint8_t, "tsmith_direction")                                                            \
     X(REASON, 12, uint8_t, "tsmith_reason")                                                                  \
     X(BOOL, 13, uint8_t, "0 or 1")                                                                           \
-    X(LIST, 14, uint64_t, "a list of unsigned integers per event")
+    X(LIST, 14, uint64_t, "a list of unsigned integers per event")                                           \
+    X(CERTAINTY, 15, uint8_t, "tsmith_certainty")
 
 typedef enum tsmith_type {
 #define TSMITH_TYPE_ENUM(NAME, number, ctype, doc) TSMITH_TYPE_##NAME = number,
     TSMITH_TYPE_TABLE(TSMITH_TYPE_ENUM)
 #undef TSMITH_TYPE_ENUM
-        TSMITH_TYPE_LIMIT = 15
+        TSMITH_TYPE_LIMIT = 16
 } tsmith_type;
 
+// Number 37 was `inferred` (BOOL) until certainty replaced it: the reader of files turns it into that.
 // X(NAME, number, "name", TYPE, "unit", "one line of documentation")
 #define TSMITH_FIELD_TABLE(X)                                                                                \
     X(START, 1, "start", TIME, "ns", "begin of the event, or its instant; every event has one")              \
@@ -128,7 +130,6 @@ typedef enum tsmith_type {
     X(TEXT, 34, "text", STRING, "", "a message, such as build options or the cause of a loss")               \
     X(LOST, 35, "lost", U64, "events", "how many events were not recorded")                                  \
     X(REASON, 36, "reason", REASON, "", "why they were not recorded")                                        \
-    X(INFERRED, 37, "inferred", BOOL, "", "derived from other times, not measured")                          \
     X(STACK, 38, "stack", U32, "", "id of the host call stack")                                              \
     X(SAMPLER_PERIOD, 39, "sampler_period", U64, "ns", "period of the sampler")                              \
     X(PRIORITY, 40, "priority", I64, "", "priority of a queue or stream")                                    \
@@ -140,14 +141,16 @@ typedef enum tsmith_type {
     X(WOKEN, 46, "woken", TIME, "ns", "time when a waiting thread was ready to run again")                   \
     X(WAKER, 47, "waker", STRING, "", "name of the thread that woke this one, or interrupt")                 \
     X(WAKER_TID, 48, "waker_tid", U64, "", "id of the thread that woke this one")                            \
-    X(WAKER_STACK, 49, "waker_stack", U32, "", "id of the call stack of the waking thread")
+    X(WAKER_STACK, 49, "waker_stack", U32, "", "id of the call stack of the waking thread")                  \
+    X(CERTAINTY, 50, "certainty", CERTAINTY, "",                                                             \
+      "how sure its times are; without a value, they are as the source gave them")
 
 typedef enum tsmith_field {
     TSMITH_FIELD_NONE = 0,
 #define TSMITH_FIELD_ENUM(NAME, number, name, type, unit, doc) TSMITH_FIELD_##NAME = number,
     TSMITH_FIELD_TABLE(TSMITH_FIELD_ENUM)
 #undef TSMITH_FIELD_ENUM
-        TSMITH_FIELD_LIMIT = 50,
+        TSMITH_FIELD_LIMIT = 51,
     // Fields a trace brings with it (attributes with no column of their own) are numbered from here, per
     // trace.
     TSMITH_FIELD_DYNAMIC = 4096
@@ -284,6 +287,20 @@ typedef enum tsmith_reason {
         TSMITH_REASON_LIMIT = 22
 } tsmith_reason;
 
+// How sure the times of an event are. X(NAME, number, "name", "doc")
+#define TSMITH_CERTAINTY_TABLE(X)                                                                            \
+    X(MEASURED, 1, "measured", "read from a clock when it happened")                                         \
+    X(BOUNDED, 2, "bounded", "seen from outside: it began and ended within these bounds")                    \
+    X(INFERRED, 3, "inferred", "concluded from other times")                                                 \
+    X(UNTIMED, 4, "untimed", "not known: start is the time of its launch, or of the call that it belongs to")
+
+typedef enum tsmith_certainty {
+    TSMITH_CERTAINTY_NONE = 0,
+#define TSMITH_CERTAINTY_ENUM(NAME, number, name, doc) TSMITH_CERTAINTY_##NAME = number,
+    TSMITH_CERTAINTY_TABLE(TSMITH_CERTAINTY_ENUM)
+#undef TSMITH_CERTAINTY_ENUM
+} tsmith_certainty;
+
 // One row of the field table (a dynamic field is described by the dictionary in the same form).
 typedef struct tsmith_field_info {
     uint32_t field; // number: tsmith_field, or TSMITH_FIELD_DYNAMIC and up
@@ -310,7 +327,14 @@ TSMITH_API bool tsmith_reason_is_of_events(tsmith_reason reason);
 // Whether events of such a loss may be in the trace without a part: their times (no_timing), or their end or begin
 // (unmatched). Of other reasons the event is missing.
 TSMITH_API bool tsmith_reason_is_partial(tsmith_reason reason);
+TSMITH_API const char *tsmith_certainty_name(tsmith_certainty certainty);
 TSMITH_API const char *tsmith_type_name(tsmith_type type);
+// Whether values of the type are numbers of one of the tables here (kinds, operations, directions, reasons, certainties), and
+// the name of such a value: NULL for other types, and for a number that this version does not know.
+TSMITH_API bool tsmith_type_has_names(tsmith_type type);
+TSMITH_API const char *tsmith_value_name(tsmith_type type, uint64_t value);
+// The value of this name; 0 when there is none.
+TSMITH_API uint8_t tsmith_value_find(tsmith_type type, const char *name);
 
 // By name; 0 (…_NONE) when there is no such name.
 TSMITH_API tsmith_kind tsmith_kind_find(const char *name);

@@ -3,7 +3,8 @@
 // concurrency, gaps.
 //
 // A timeline is filled with batches and then finished; from then on it is read-only and all that it hands out
-// is borrowed from it. It keeps 88 bytes per command and 64 bytes per call of the GPU API, and nothing of
+// is borrowed from it. It keeps 64 bytes per command (88 where the trace has times of queueing, submission or completion) and
+// 64 bytes per call of the GPU API, and nothing of
 // any other event: a trace of 10 million events of which two thirds are calls and commands needs 500 MB. With what is made
 // from it (graph, states, reports) that is up to 320 and 336 bytes. A trace that needs more than half of the machine's
 // memory, or than the environment variable TRACESMITH_MEMORY_LIMIT says ("3GiB"), is read to its end, and finishing
@@ -55,9 +56,8 @@ typedef enum tsmith_work {
 // One command of a queue. Commands are sorted by row, then by start.
 typedef struct tsmith_command {
     int64_t start, end;
-    int64_t queued, submitted, completed; // TSMITH_TIME_UNKNOWN when the trace does not say
-    uint64_t correlation;                 // 0: none
-    uint64_t bytes;                       // 0: none or unknown
+    uint64_t correlation; // 0: none
+    uint64_t bytes;       // 0: none or unknown
     uint32_t row;
     uint32_t call; // index of the call that launched it, or TSMITH_INDEX_NONE
     uint32_t name; // string
@@ -68,9 +68,23 @@ typedef struct tsmith_command {
     uint8_t direction;   // tsmith_direction
     uint8_t work;        // tsmith_work
     uint32_t thread;     // index of the thread that launched it, or TSMITH_INDEX_NONE
-    uint16_t untimed;    // the trace has no times for it: start and end are when it was enqueued
-    uint16_t pageable;   // a copy from or to host memory that is not pinned
+    uint8_t certainty;   // tsmith_certainty of its times
+    uint8_t untimed;     // the trace has no times for it: start and end are when it was enqueued
+    uint8_t
+        end_unknown; // the trace has no duration for it: end is start, and says nothing. An instant has none either
+    uint8_t pageable; // a copy from or to host memory that is not pinned
 } tsmith_command;
+
+// The other times of a command, TSMITH_TIME_UNKNOWN when the trace does not say.
+typedef struct tsmith_command_times {
+    int64_t queued, submitted, completed;
+} tsmith_command_times;
+
+// Whether the trace has the duration of a command, and the duration in ns (0 where it has none).
+static inline int tsmith_command_duration(const tsmith_command *command, int64_t *ns) {
+    *ns = command->end - command->start;
+    return !command->end_unknown;
+}
 
 // What a call is to the device. X(NAME, number, "name", "doc")
 #define TSMITH_CALL_TABLE(X)                                                                                 \
@@ -105,9 +119,11 @@ typedef struct tsmith_call {
     uint32_t record; // WAIT_EVENT: index of the RECORD call it refers to, or TSMITH_INDEX_NONE
     uint8_t kind;    // tsmith_kind
     uint8_t operation;
-    uint8_t role;     // tsmith_call_role
-    uint8_t blocking; // returned only when what it launched was complete
-    uint32_t
+    uint8_t role;        // tsmith_call_role
+    uint8_t blocking;    // returned only when what it launched was complete
+    uint8_t certainty;   // tsmith_certainty of its times
+    uint8_t end_unknown; // as in a command
+    uint16_t
         row_inferred; // SYNC_QUEUE: the trace does not name the queue; it is that of the thread's last launch
 } tsmith_call;
 
@@ -162,6 +178,8 @@ TSMITH_API tsmith_status tsmith_timeline_read(tsmith_source *source, const tsmit
 
 TSMITH_API tsmith_interval tsmith_timeline_window(const tsmith_timeline *timeline);
 TSMITH_API const tsmith_command *tsmith_timeline_commands(const tsmith_timeline *timeline, size_t *count);
+// The other times of the commands, in their order; NULL and 0 when the trace has them of no command.
+TSMITH_API const tsmith_command_times *tsmith_timeline_times(const tsmith_timeline *timeline, size_t *count);
 TSMITH_API const tsmith_call *tsmith_timeline_calls(const tsmith_timeline *timeline, size_t *count);
 TSMITH_API const tsmith_row *tsmith_timeline_rows(const tsmith_timeline *timeline, size_t *count);
 TSMITH_API const tsmith_row *tsmith_timeline_devices(const tsmith_timeline *timeline, size_t *count);

@@ -45,6 +45,7 @@
 #include "tracesmith/trace.h"
 #include "tracesmith/trace_report.h"
 #include "tracesmith/version.h"
+#include "tracesmith/view.h"
 #include "tracesmith/watch.h"
 #include "tracesmith/xray.h"
 

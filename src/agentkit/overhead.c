@@ -41,7 +41,7 @@ static void thread_end(void *cost) {
     WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
     WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
     WORD(name, TSMITH_FIELD_NAME, RECORD_STRING)                                                             \
-    WORD(inferred, TSMITH_FIELD_INFERRED, RECORD_VALUE)
+    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
 RECORD_PART(overhead_words, OVERHEAD_WORDS)
 RECORD_PART_SHAPE(overhead_words, OVERHEAD_WORDS)
 
@@ -121,7 +121,7 @@ static void write_event(const struct agent_overhead_cost *cost, uint64_t ticks) 
     if (!at)
         return;
     RECORD_PUT(at, overhead_words, .start = looked.tick, .end = looked.tick + ticks, .name = name,
-               .inferred = 1);
+               .certainty = TSMITH_CERTAINTY_INFERRED);
     ring_commit(ring, WORDS);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "tracesmith/view.h"
 
 enum { SEQUENCE, FORWARD_THREAD, FLOW, FLOW_ID };
 // Operators with one number, and threads that have it, that are looked at: a file that has more gets no match.
@@ -21,14 +22,15 @@ void autograd_finish(struct autograd *autograd) {
 
 // ---- reading
 
+static const struct {
+    const char *name;
+    tsmith_type type;
+} FIELDS[AUTOGRAD_FIELDS] = {{"Sequence number", TSMITH_TYPE_I64},
+                             {"Fwd thread id", TSMITH_TYPE_I64},
+                             {"flow", TSMITH_TYPE_STRING},
+                             {"flow_id", TSMITH_TYPE_I64}};
+
 static void learn_fields(struct autograd *autograd, const tsmith_dictionary *dictionary) {
-    static const struct {
-        const char *name;
-        uint8_t type;
-    } FIELDS[AUTOGRAD_FIELDS] = {{"Sequence number", TSMITH_TYPE_I64},
-                                 {"Fwd thread id", TSMITH_TYPE_I64},
-                                 {"flow", TSMITH_TYPE_STRING},
-                                 {"flow_id", TSMITH_TYPE_I64}};
     const uint32_t count = tsmith_dictionary_dynamic_field_count(dictionary);
     for (uint32_t id = autograd->fields_seen ? autograd->fields_seen : 1; id < count; id++) {
         const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(dictionary, id);
@@ -47,42 +49,55 @@ static bool add_op(struct autograd_ops *ops, struct autograd_op op) {
     return true;
 }
 
-static int64_t number_of(const tsmith_column *column, uint32_t row) {
-    return column->values && tsmith_column_has(column, row) ? ((const int64_t *)column->values)[row]
-                                                            : AUTOGRAD_NONE;
+// The views of the trace's own fields, and of the vocabulary's.
+struct autograd_views {
+    tsmith_view own[AUTOGRAD_FIELDS], kind, start, duration, correlation;
+};
+
+// An id that is the correlation's is not repeated.
+static int64_t flow_of(const struct autograd_views *views, const tsmith_dictionary *dictionary,
+                       uint32_t row) {
+    const uint32_t flow = tsmith_view_id(&views->own[FLOW], row);
+    int64_t id;
+    if (!strstr(tsmith_dictionary_string(dictionary, flow).bytes, "fwdbwd"))
+        return AUTOGRAD_NONE;
+    return tsmith_view_i64(&views->own[FLOW_ID], row, &id) || tsmith_view_i64(&views->correlation, row, &id)
+               ? id
+               : AUTOGRAD_NONE;
+}
+
+static void find_views(const struct autograd *autograd, const tsmith_batch *batch,
+                       struct autograd_views *views) {
+    for (size_t i = 0; i < AUTOGRAD_FIELDS; i++)
+        views->own[i] = tsmith_view_typed(batch, autograd->fields[i], FIELDS[i].type);
+    views->kind = tsmith_view_typed(batch, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND);
+    views->start = tsmith_view_typed(batch, TSMITH_FIELD_START, TSMITH_TYPE_TIME);
+    views->duration = tsmith_view_typed(batch, TSMITH_FIELD_DURATION, TSMITH_TYPE_I64);
+    views->correlation = tsmith_view_typed(batch, TSMITH_FIELD_CORRELATION, TSMITH_TYPE_U64);
 }
 
 bool autograd_add(struct autograd *autograd, const tsmith_dictionary *dictionary, const tsmith_batch *batch) {
-    tsmith_column kinds, starts, durations, columns[AUTOGRAD_FIELDS];
+    struct autograd_views views;
     const uint32_t number = tsmith_batch_track(batch);
     const tsmith_track *track = tsmith_dictionary_track(dictionary, number);
     if (tsmith_dictionary_dynamic_field_count(dictionary) != autograd->fields_seen)
         learn_fields(autograd, dictionary);
-    for (size_t i = 0; i < AUTOGRAD_FIELDS; i++)
-        if (!autograd->fields[i] || !tsmith_batch_column(batch, autograd->fields[i], &columns[i]))
-            columns[i] = (tsmith_column){0};
-    if (!columns[SEQUENCE].values || !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+    find_views(autograd, batch, &views);
+    const uint8_t *kinds = tsmith_view_every(&views.kind);
+    const int64_t *starts = tsmith_view_every(&views.start);
+    if (!kinds || !starts || !tsmith_view_exists(&views.own[SEQUENCE]) ||
+        !tsmith_view_exists(&views.duration))
         return true;
-    for (uint32_t row = 0; row < kinds.count; row++) {
-        const int64_t sequence = number_of(&columns[SEQUENCE], row),
-                      start = ((const int64_t *)starts.values)[row];
-        uint64_t bits;
-        struct autograd_op op = {number, track ? track->process : 0, start, 0, sequence, AUTOGRAD_NONE};
-        if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_RANGE || sequence < 0 ||
-            !tsmith_column_has(&durations, row) || ((const int64_t *)durations.values)[row] <= 0 ||
-            __builtin_add_overflow(start, ((const int64_t *)durations.values)[row], &op.end))
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        const int64_t sequence = tsmith_view_i64_or(&views.own[SEQUENCE], row, AUTOGRAD_NONE);
+        struct autograd_op op = {number, track ? track->process : 0, starts[row], 0, sequence, AUTOGRAD_NONE};
+        int64_t duration;
+        if (kinds[row] != TSMITH_KIND_RANGE || sequence < 0 ||
+            !tsmith_view_i64(&views.duration, row, &duration) || duration <= 0 ||
+            __builtin_add_overflow(starts[row], duration, &op.end))
             continue;
-        if (columns[FLOW].values && tsmith_column_has(&columns[FLOW], row) &&
-            strstr(tsmith_dictionary_string(dictionary, ((const uint32_t *)columns[FLOW].values)[row]).bytes,
-                   "fwdbwd"))
-            op.flow =
-                (columns[FLOW_ID].values && tsmith_batch_get(batch, autograd->fields[FLOW_ID], row, &bits)) ||
-                        tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &bits)
-                    ? (int64_t)bits // an id that is the correlation's is not repeated
-                    : AUTOGRAD_NONE;
-        const bool backward = number_of(&columns[FORWARD_THREAD], row) > 0;
+        op.flow = flow_of(&views, dictionary, row);
+        const bool backward = tsmith_view_i64_or(&views.own[FORWARD_THREAD], row, AUTOGRAD_NONE) > 0;
         if (!add_op(backward ? &autograd->backward : &autograd->forward, op) ||
             (!backward && op.flow != AUTOGRAD_NONE && !add_op(&autograd->flows, op)))
             return false;

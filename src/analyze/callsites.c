@@ -17,6 +17,7 @@
 #include "event/fold.h"
 #include "event/stacks.h"
 #include "tracesmith/stacks.h"
+#include "tracesmith/view.h"
 
 enum {
     ROWS_MAX = 100000,
@@ -102,23 +103,24 @@ static void add(struct amount *to, struct amount more) {
 
 static tsmith_status write_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                                  const tsmith_interval *window) {
+    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_STACK, TSMITH_FIELD_CORRELATION};
+    enum { START, STACK, CORRELATION, FIELDS };
     struct callsites *sites = state;
-    tsmith_column start, stack, correlation;
+    const uint32_t count = tsmith_batch_count(batch);
+    tsmith_view views[FIELDS];
     (void)dictionary, (void)window; // a call before the window may launch what is in it
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_STACK, &stack) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_START, &start))
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    if (!starts || !tsmith_view_exists(&views[STACK]))
         return TSMITH_OK;
-    bool correlated = tsmith_batch_column(batch, TSMITH_FIELD_CORRELATION, &correlation);
-    if (!ARRAY_RESERVE(sites->seen, sites->capacity, sites->count + start.count))
+    if (!ARRAY_RESERVE(sites->seen, sites->capacity, sites->count + count))
         return TSMITH_ERROR_NO_MEMORY;
-    for (uint32_t row = 0; row < start.count; row++) {
-        uint32_t id = ((const uint32_t *)stack.values)[row];
-        if (!tsmith_column_has(&stack, row) || !id)
-            continue;
-        bool known = correlated && tsmith_column_has(&correlation, row);
-        sites->seen[sites->count++] = (struct seen){((const int64_t *)start.values)[row],
-                                                    known ? ((const uint64_t *)correlation.values)[row] : 0,
-                                                    tsmith_batch_track(batch), id};
+    for (uint32_t row = 0; row < count; row++) {
+        const uint32_t stack = tsmith_view_id(&views[STACK], row);
+        if (stack)
+            sites->seen[sites->count++] =
+                (struct seen){starts[row], tsmith_view_u64_or(&views[CORRELATION], row, 0),
+                              tsmith_batch_track(batch), stack};
     }
     return TSMITH_OK;
 }

@@ -8,6 +8,7 @@
 #include "analyze/samples.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "tracesmith/view.h"
 
 enum { DIMENSIONS = 6, OCCUPANCIES = 2 };
 
@@ -41,7 +42,7 @@ struct kernels {
 
 // The columns of a batch that say more than name and time.
 struct details {
-    tsmith_column sizes[DIMENSIONS], occupancy[OCCUPANCIES];
+    tsmith_view sizes[DIMENSIONS], whole, fraction; // the occupancy in either form
     bool any;
 };
 
@@ -82,17 +83,12 @@ static void find_details(const struct kernels *kernels, const tsmith_batch *batc
     static const uint32_t SIZES[DIMENSIONS] = {TSMITH_FIELD_GLOBAL_X, TSMITH_FIELD_GLOBAL_Y,
                                                TSMITH_FIELD_GLOBAL_Z, TSMITH_FIELD_LOCAL_X,
                                                TSMITH_FIELD_LOCAL_Y,  TSMITH_FIELD_LOCAL_Z};
-    *details = (struct details){0};
+    tsmith_view_batch(batch, SIZES, DIMENSIONS, details->sizes);
+    details->any = false;
     for (size_t i = 0; i < DIMENSIONS; i++)
-        details->any |= tsmith_batch_column(batch, SIZES[i], &details->sizes[i]);
-    for (size_t i = 0; i < OCCUPANCIES; i++)
-        if (!kernels->occupancy[i] ||
-            !tsmith_batch_column(batch, kernels->occupancy[i], &details->occupancy[i]))
-            details->occupancy[i] = (tsmith_column){0};
-}
-
-static bool has(const tsmith_column *column, uint32_t row) {
-    return column->values && tsmith_column_has(column, row);
+        details->any |= tsmith_view_exists(&details->sizes[i]);
+    details->whole = tsmith_view_typed(batch, kernels->occupancy[0], TSMITH_TYPE_I64);
+    details->fraction = tsmith_view_typed(batch, kernels->occupancy[1], TSMITH_TYPE_F64);
 }
 
 // The entry of a name and its sizes, made if there is none; NULL when memory is exhausted. The tally knows 64-bit keys
@@ -122,10 +118,7 @@ static bool add_shape(struct kernels *kernels, const struct details *details, ui
     struct shape shape = {.name = entry->name, .min = duration, .max = duration};
     bool any = false;
     for (size_t i = 0; i < DIMENSIONS; i++)
-        if (has(&details->sizes[i], row)) {
-            shape.sizes[i] = ((const uint64_t *)details->sizes[i].values)[row];
-            any = true;
-        }
+        any |= tsmith_view_u64(&details->sizes[i], row, &shape.sizes[i]);
     if (!any)
         return true;
     struct shape *of = find_shape(kernels, entry, &shape);
@@ -139,41 +132,46 @@ static bool add_shape(struct kernels *kernels, const struct details *details, ui
 }
 
 static void add_occupancy(const struct details *details, uint32_t row, struct entry *entry) {
-    for (size_t i = 0; i < OCCUPANCIES; i++) {
-        if (!has(&details->occupancy[i], row))
-            continue;
+    int64_t whole;
+    double fraction;
+    if (tsmith_view_i64(&details->whole, row, &whole)) {
         entry->occupied++;
-        entry->occupancy += i ? ((const double *)details->occupancy[i].values)[row]
-                              : (double)((const int64_t *)details->occupancy[i].values)[row];
+        entry->occupancy += (double)whole;
+    }
+    if (tsmith_view_f64(&details->fraction, row, &fraction)) {
+        entry->occupied++;
+        entry->occupancy += fraction;
     }
 }
 
 static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                           const tsmith_interval *window) {
     struct kernels *kernels = state;
-    tsmith_column kinds, starts, durations, names;
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_START, TSMITH_FIELD_DURATION,
+                                      TSMITH_FIELD_NAME};
+    enum { KIND, START, DURATION, NAME, FIELDS };
+    tsmith_view views[FIELDS];
     struct details details;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts))
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    if (!kinds || !starts)
         return TSMITH_OK;
-    bool timed = tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations);
-    bool named = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &names);
     if (tsmith_dictionary_dynamic_field_count(dictionary) != kernels->fields_seen)
         learn_fields(kernels, dictionary);
     find_details(kernels, batch, &details);
     uint32_t strings = tsmith_dictionary_string_count(dictionary);
-    for (uint32_t row = 0; row < kinds.count; row++) {
-        int64_t start = ((const int64_t *)starts.values)[row];
-        if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_KERNEL ||
-            (window && (start < window->from || start >= window->to)))
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        int64_t duration;
+        if (kinds[row] != TSMITH_KIND_KERNEL ||
+            (window && (starts[row] < window->from || starts[row] >= window->to)))
             continue;
-        if (!timed || !tsmith_column_has(&durations, row)) {
+        if (!tsmith_view_i64(&views[DURATION], row, &duration)) {
             kernels->untimed++;
             continue;
         }
-        uint32_t name = named && tsmith_column_has(&names, row) ? ((const uint32_t *)names.values)[row] : 0;
+        uint32_t name = tsmith_view_id(&views[NAME], row);
         name = name < strings ? name : 0; // an id may be none
-        int64_t duration = ((const int64_t *)durations.values)[row];
         struct entry *entry = find_entry(kernels, name);
         if (!entry || !samples_add(&entry->durations, duration) ||
             (details.any && !add_shape(kernels, &details, row, entry, duration < 0 ? 0 : duration)))

@@ -52,11 +52,12 @@ static bool list_names(struct launches *launches, const tsmith_timeline *timelin
 static bool measure_steps(struct launches *launches, const tsmith_timeline *timeline,
                           const tsmith_command *command) {
     struct steps *steps = &launches->steps[command->row];
-    if (command->queued == TSMITH_TIME_UNKNOWN || command->submitted == TSMITH_TIME_UNKNOWN)
+    const tsmith_command_times times = timeline_times(timeline, command);
+    if (times.queued == TSMITH_TIME_UNKNOWN || times.submitted == TSMITH_TIME_UNKNOWN)
         return true;
-    return samples_add(&steps->each[0], command->queued - timeline->calls[command->call].start) &&
-           samples_add(&steps->each[1], command->submitted - command->queued) &&
-           samples_add(&steps->each[2], command->start - command->submitted);
+    return samples_add(&steps->each[0], times.queued - timeline->calls[command->call].start) &&
+           samples_add(&steps->each[1], times.submitted - times.queued) &&
+           samples_add(&steps->each[2], command->start - times.submitted);
 }
 
 // ns that a launching call spent waiting for a device to finish.

@@ -10,6 +10,7 @@
 #include "analyze/tally.h"
 #include "base/array.h"
 #include "tracesmith/time.h"
+#include "tracesmith/view.h"
 
 // The fields that say it, as the traces name them. X(NAME, "name", "its other name")
 #define MEMORY_FIELD_TABLE(X)                                                                                \
@@ -76,9 +77,34 @@ struct account {
 
 // ---- from events
 
-static uint64_t value_of(const tsmith_batch *batch, uint32_t field, uint32_t row) {
-    uint64_t bits;
-    return tsmith_batch_get(batch, field, row, &bits) ? bits : 0;
+// X(NAME): the fields of the vocabulary that say it.
+#define MEMORY_KNOWN_TABLE(X) X(KIND) X(START) X(NAME) X(OPERATION) X(OBJECT) X(BYTES) X(LIVE_BYTES)
+
+enum {
+#define KNOWN_ENUM(NAME) AT_##NAME,
+    MEMORY_KNOWN_TABLE(KNOWN_ENUM)
+#undef KNOWN_ENUM
+        KNOWN_LIMIT
+};
+
+// A batch, as far as it is about memory.
+struct views {
+    tsmith_view known[KNOWN_LIMIT];
+    tsmith_view own[FIELD_LIMIT][FORMS];
+};
+
+static void find_views(const struct memory *memory, const tsmith_batch *batch, struct views *views) {
+    static const tsmith_type FORM_TYPES[FORMS] = {
+        [FORM_SIGNED] = TSMITH_TYPE_I64, [FORM_UNSIGNED] = TSMITH_TYPE_U64, [FORM_TEXT] = TSMITH_TYPE_STRING};
+    static const uint32_t fields[KNOWN_LIMIT] = {
+#define KNOWN_FIELD(NAME) TSMITH_FIELD_##NAME,
+        MEMORY_KNOWN_TABLE(KNOWN_FIELD)
+#undef KNOWN_FIELD
+    };
+    tsmith_view_batch(batch, fields, KNOWN_LIMIT, views->known);
+    for (int field = 0; field < FIELD_LIMIT; field++)
+        for (int form = 0; form < FORMS; form++)
+            views->own[field][form] = tsmith_view_typed(batch, memory->fields[field][form], FORM_TYPES[form]);
 }
 
 static void learn_fields(struct memory *memory, const tsmith_dictionary *dictionary) {
@@ -104,24 +130,18 @@ static void learn_fields(struct memory *memory, const tsmith_dictionary *diction
 }
 
 // A number of the trace's own; false when the event has none.
-static bool get_field(const struct memory *memory, const tsmith_batch *batch, uint32_t row,
-                      enum memory_field field, uint64_t *out) {
-    for (int form = FORM_SIGNED; form <= FORM_UNSIGNED; form++)
-        if (memory->fields[field][form] && tsmith_batch_get(batch, memory->fields[field][form], row, out))
-            return true;
-    return false;
+static bool get_field(const struct views *views, uint32_t row, enum memory_field field, uint64_t *out) {
+    return tsmith_view_u64(&views->own[field][FORM_SIGNED], row, out) ||
+           tsmith_view_u64(&views->own[field][FORM_UNSIGNED], row, out);
 }
 
 // Pageable and pinned memory is the host's (CUPTI's kinds of memory, by number or by name).
-static bool is_on_host(const struct memory *memory, const tsmith_dictionary *dictionary,
-                       const tsmith_batch *batch, uint32_t row) {
+static bool is_on_host(const struct views *views, const tsmith_dictionary *dictionary, uint32_t row) {
     uint64_t kind;
-    if (get_field(memory, batch, row, FIELD_MEMORY_KIND, &kind))
+    if (get_field(views, row, FIELD_MEMORY_KIND, &kind))
         return kind <= 1;
-    uint32_t field = memory->fields[FIELD_MEMORY_KIND][FORM_TEXT];
-    if (!field || !tsmith_batch_get(batch, field, row, &kind) || kind > UINT32_MAX)
-        return false;
-    const char *name = tsmith_dictionary_string(dictionary, (uint32_t)kind).bytes;
+    const uint32_t text = tsmith_view_id(&views->own[FIELD_MEMORY_KIND][FORM_TEXT], row);
+    const char *name = tsmith_dictionary_string(dictionary, text).bytes;
     return strcmp(name, "Pageable") == 0 || strcmp(name, "Pinned") == 0;
 }
 
@@ -130,20 +150,19 @@ static uint64_t place_of(uint32_t process, bool known, uint64_t device) {
 }
 
 // An event of kind alloc or free. False when it is not about memory of a device.
-static bool read_change(const struct memory *memory, const tsmith_dictionary *dictionary,
-                        const tsmith_batch *batch, uint32_t row, uint32_t process, struct change *change) {
+static bool read_change(const struct views *views, const tsmith_dictionary *dictionary, uint32_t row,
+                        uint32_t process, struct change *change) {
     uint64_t device = 0;
-    bool known = get_field(memory, batch, row, FIELD_DEVICE, &device);
-    if (value_of(batch, TSMITH_FIELD_OPERATION, row) == TSMITH_OPERATION_SUB_BUFFER)
+    bool known = get_field(views, row, FIELD_DEVICE, &device);
+    if (tsmith_view_word(&views->known[AT_OPERATION], row) == TSMITH_OPERATION_SUB_BUFFER)
         return false; // owns no bytes
-    change->object = value_of(batch, TSMITH_FIELD_OBJECT, row);
-    change->unsized = !tsmith_batch_get(batch, TSMITH_FIELD_BYTES, row, &change->bytes);
-    change->bytes = change->unsized ? 0 : change->bytes;
+    change->object = tsmith_view_u64_or(&views->known[AT_OBJECT], row, 0);
+    change->unsized = !tsmith_view_u64(&views->known[AT_BYTES], row, &change->bytes);
     change->addressed = known && change->object; // an API that names the device names the address, too
     change->place = place_of(process, known, device);
     // Of the process: of the place only where places are processes.
-    change->counted = !known && tsmith_batch_get(batch, TSMITH_FIELD_LIVE_BYTES, row, &change->after);
-    return !is_on_host(memory, dictionary, batch, row);
+    change->counted = !known && tsmith_view_u64(&views->known[AT_LIVE_BYTES], row, &change->after);
+    return !is_on_host(views, dictionary, row);
 }
 
 static bool note_allocator(struct memory *memory, const struct change *change, uint64_t allocated,
@@ -169,20 +188,20 @@ static bool note_allocator(struct memory *memory, const struct change *change, u
 }
 
 // PyTorch's "[memory]". False when it is not about memory of a device (type 0 is the host).
-static bool read_instant(struct memory *memory, const tsmith_batch *batch, uint32_t row, uint32_t process,
+static bool read_instant(struct memory *memory, const struct views *views, uint32_t row, uint32_t process,
                          struct change *change, bool *failed) {
     uint64_t type, bytes, device = 0, reserved;
-    bool grows = tsmith_batch_get(batch, TSMITH_FIELD_BYTES, row, &bytes);
-    if ((!grows && !get_field(memory, batch, row, FIELD_BYTES, &bytes)) ||
-        !get_field(memory, batch, row, FIELD_TYPE, &type) || type == 0)
+    bool grows = tsmith_view_u64(&views->known[AT_BYTES], row, &bytes);
+    if ((!grows && !get_field(views, row, FIELD_BYTES, &bytes)) ||
+        !get_field(views, row, FIELD_TYPE, &type) || type == 0)
         return false;
     change->freed = !grows && (int64_t)bytes < 0;
     change->bytes = change->freed ? 0 - bytes : bytes;
-    bool known = get_field(memory, batch, row, FIELD_DEVICE, &device);
+    bool known = get_field(views, row, FIELD_DEVICE, &device);
     change->place = place_of(process, known, device);
-    change->addressed = get_field(memory, batch, row, FIELD_ADDRESS, &change->object) && change->object;
-    change->counted = get_field(memory, batch, row, FIELD_ALLOCATED, &change->after);
-    if (change->counted && get_field(memory, batch, row, FIELD_RESERVED, &reserved))
+    change->addressed = get_field(views, row, FIELD_ADDRESS, &change->object) && change->object;
+    change->counted = get_field(views, row, FIELD_ALLOCATED, &change->after);
+    if (change->counted && get_field(views, row, FIELD_RESERVED, &reserved))
         *failed |= !note_allocator(memory, change, change->after, reserved);
     return true;
 }
@@ -190,28 +209,29 @@ static bool read_instant(struct memory *memory, const tsmith_batch *batch, uint3
 static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                           const tsmith_interval *window) {
     struct memory *memory = state;
-    tsmith_column kinds;
+    struct views views;
     const tsmith_track *track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch));
     uint32_t process = track ? track->process : 0;
     bool failed = false;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds))
-        return TSMITH_OK;
     if (tsmith_dictionary_dynamic_field_count(dictionary) != memory->fields_seen)
         learn_fields(memory, dictionary);
-    for (uint32_t row = 0; row < kinds.count && !failed; row++) {
-        uint8_t kind = ((const uint8_t *)kinds.values)[row];
+    find_views(memory, batch, &views);
+    const uint8_t *kinds = tsmith_view_every(&views.known[AT_KIND]);
+    const int64_t *starts = tsmith_view_every(&views.known[AT_START]);
+    for (uint32_t row = 0; kinds && starts && row < tsmith_batch_count(batch) && !failed; row++) {
+        const uint8_t kind = kinds[row];
         bool instant = kind == TSMITH_KIND_MARKER && memory->fields[FIELD_TYPE][FORM_SIGNED];
         if (kind != TSMITH_KIND_ALLOC && kind != TSMITH_KIND_FREE && !instant)
             continue;
-        struct change change = {.time = (int64_t)value_of(batch, TSMITH_FIELD_START, row),
-                                .name = (uint32_t)value_of(batch, TSMITH_FIELD_NAME, row),
+        struct change change = {.time = starts[row],
+                                .name = tsmith_view_id(&views.known[AT_NAME], row),
                                 .freed = kind == TSMITH_KIND_FREE};
         if (window && change.time >= window->to)
             continue; // what was allocated before the window is alive in it
         if (instant && strcmp(tsmith_dictionary_string(dictionary, change.name).bytes, "[memory]") != 0)
             continue;
-        if (!(instant ? read_instant(memory, batch, row, process, &change, &failed)
-                      : read_change(memory, dictionary, batch, row, process, &change)))
+        if (!(instant ? read_instant(memory, &views, row, process, &change, &failed)
+                      : read_change(&views, dictionary, row, process, &change)))
             continue;
         failed |= !ARRAY_RESERVE(memory->changes, memory->capacity, memory->count + 1);
         change.bytes = change.bytes > INT64_MAX ? INT64_MAX : change.bytes;

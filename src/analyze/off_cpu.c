@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "tracesmith/view.h"
 
 void off_cpu_finish(struct off_cpu *off) {
     free(off->periods);
@@ -16,36 +17,42 @@ void off_cpu_finish(struct off_cpu *off) {
 }
 
 bool off_cpu_take(struct off_cpu *off, const tsmith_batch *batch) {
-    tsmith_column kind, start;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_START, &start))
-        return true;
-    for (uint32_t row = 0; row < kind.count; row++) {
-        uint64_t duration, woken, name = 0, waker = 0, stack = 0, waker_stack = 0, operation = 0;
-        if (((const uint8_t *)kind.values)[row] != TSMITH_KIND_OFF_CPU ||
-            !tsmith_batch_get(batch, TSMITH_FIELD_DURATION, row, &duration))
+    enum { KIND, START, DURATION, WOKEN, OPERATION, NAME, WAKER, STACK, WAKER_STACK, FIELDS };
+    static const uint32_t fields[FIELDS] = {[KIND] = TSMITH_FIELD_KIND,
+                                            [START] = TSMITH_FIELD_START,
+                                            [DURATION] = TSMITH_FIELD_DURATION,
+                                            [WOKEN] = TSMITH_FIELD_WOKEN,
+                                            [OPERATION] = TSMITH_FIELD_OPERATION,
+                                            [NAME] = TSMITH_FIELD_NAME,
+                                            [WAKER] = TSMITH_FIELD_WAKER,
+                                            [STACK] = TSMITH_FIELD_STACK,
+                                            [WAKER_STACK] = TSMITH_FIELD_WAKER_STACK};
+    tsmith_view views[FIELDS];
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    for (uint32_t row = 0; kinds && starts && row < tsmith_batch_count(batch); row++) {
+        int64_t duration;
+        if (kinds[row] != TSMITH_KIND_OFF_CPU || !tsmith_view_i64(&views[DURATION], row, &duration))
             continue;
         if (!ARRAY_RESERVE(off->periods, off->capacity, off->count + 1))
             return false;
-        const int64_t from = ((const int64_t *)start.values)[row], to = from + (int64_t)duration;
-        tsmith_batch_get(batch, TSMITH_FIELD_OPERATION, row, &operation);
-        tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name);
-        tsmith_batch_get(batch, TSMITH_FIELD_WAKER, row, &waker);
-        tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack);
-        tsmith_batch_get(batch, TSMITH_FIELD_WAKER_STACK, row, &waker_stack);
-        int64_t ready = tsmith_batch_get(batch, TSMITH_FIELD_WOKEN, row, &woken) ? (int64_t)woken : to;
+        const uint8_t operation = tsmith_view_word(&views[OPERATION], row);
+        const int64_t from = starts[row], to = from + duration;
+        int64_t ready = tsmith_view_i64_or(&views[WOKEN], row, to);
         if (operation == TSMITH_OPERATION_PREEMPTED)
             ready = from;
         ready = ready < from ? from : ready > to ? to : ready;
-        off->periods[off->count++] = (struct off_period){.from = from,
-                                                         .woken = ready,
-                                                         .to = to,
-                                                         .track = tsmith_batch_track(batch),
-                                                         .name = (uint32_t)name,
-                                                         .waker = (uint32_t)waker,
-                                                         .stack = (uint32_t)stack,
-                                                         .waker_stack = (uint32_t)waker_stack,
-                                                         .operation = (uint8_t)operation};
+        off->periods[off->count++] =
+            (struct off_period){.from = from,
+                                .woken = ready,
+                                .to = to,
+                                .track = tsmith_batch_track(batch),
+                                .name = tsmith_view_id(&views[NAME], row),
+                                .waker = tsmith_view_id(&views[WAKER], row),
+                                .stack = tsmith_view_id(&views[STACK], row),
+                                .waker_stack = tsmith_view_id(&views[WAKER_STACK], row),
+                                .operation = operation};
         off->sorted = false;
     }
     return true;

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "event/text.h"
+#include "tracesmith/view.h"
 
 void ranges_finish(struct ranges *ranges) {
     for (size_t i = 0; i < ranges->track_count; i++)
@@ -61,27 +62,29 @@ static bool add_range(struct ranges *ranges, struct range_track *track, int64_t 
 }
 
 bool ranges_add(struct ranges *ranges, const tsmith_dictionary *dictionary, const tsmith_batch *batch) {
-    tsmith_column kinds, starts, durations, names, categories;
-    uint32_t number = tsmith_batch_track(batch);
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_START, TSMITH_FIELD_DURATION,
+                                      TSMITH_FIELD_NAME, TSMITH_FIELD_CATEGORY};
+    enum { KIND, START, DURATION, NAME, CATEGORY, FIELDS };
+    const uint32_t number = tsmith_batch_track(batch);
     const tsmith_track *entry = tsmith_dictionary_track(dictionary, number);
     struct range_track *track = NULL;
-    if ((entry && (entry->kind == TSMITH_TRACK_QUEUE || entry->kind == TSMITH_TRACK_COPY_ENGINE)) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+    tsmith_view views[FIELDS];
+    if (entry && (entry->kind == TSMITH_TRACK_QUEUE || entry->kind == TSMITH_TRACK_COPY_ENGINE))
         return true; // what a queue shows of ranges is made from these
-    bool named = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &names),
-         sorted = tsmith_batch_column(batch, TSMITH_FIELD_CATEGORY, &categories);
-    for (uint32_t row = 0; row < kinds.count; row++) {
-        int64_t duration = ((const int64_t *)durations.values)[row];
-        if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_RANGE ||
-            !tsmith_column_has(&durations, row) || duration <= 0)
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    if (!kinds || !starts || !tsmith_view_exists(&views[DURATION]))
+        return true;
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        int64_t duration;
+        if (kinds[row] != TSMITH_KIND_RANGE || !tsmith_view_i64(&views[DURATION], row, &duration) ||
+            duration <= 0)
             continue;
-        uint64_t name = named && tsmith_column_has(&names, row) ? ((const uint32_t *)names.values)[row] : 0;
-        uint32_t category =
-            sorted && tsmith_column_has(&categories, row) ? ((const uint32_t *)categories.values)[row] : 0;
+        const uint64_t key =
+            (uint64_t)tsmith_view_id(&views[NAME], row) << 32 | tsmith_view_id(&views[CATEGORY], row);
         if ((!track && !(track = find_track(ranges, number))) ||
-            !add_range(ranges, track, ((const int64_t *)starts.values)[row], duration, name << 32 | category))
+            !add_range(ranges, track, starts[row], duration, key))
             return false;
     }
     return true;

@@ -10,6 +10,7 @@
 #include "state/names.h"
 #include "state/sweep.h"
 #include "state/timeline.h"
+#include "tracesmith/view.h"
 
 tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error) {
     tsmith_ranks *ranks = calloc(1, sizeof *ranks);
@@ -95,28 +96,23 @@ static uint32_t make_key(const struct reading *reading, uint32_t name, uint32_t 
     return id;
 }
 
-static uint32_t value_of(const tsmith_batch *batch, uint32_t field, uint32_t row) {
-    uint64_t bits;
-    return field && tsmith_batch_get(batch, field, row, &bits) ? (uint32_t)bits : 0;
-}
+enum { KIND, START, DURATION, NAME, GROUP, FIELDS };
 
-static bool add_collective(struct reading *reading, const tsmith_batch *batch, uint32_t row, int64_t start,
+static bool add_collective(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
                            int64_t end) {
     struct rank *rank = reading->rank;
-    uint32_t key = make_key(reading, value_of(batch, TSMITH_FIELD_NAME, row),
-                            value_of(batch, reading->group_field, row));
+    uint32_t key = make_key(reading, tsmith_view_id(&views[NAME], row), tsmith_view_id(&views[GROUP], row));
     if (!key || !ARRAY_RESERVE(rank->collectives, rank->collective_capacity, rank->collective_count + 1))
         return false;
     rank->collectives[rank->collective_count++] = (struct rank_collective){start, end, key, 0};
     return true;
 }
 
-static bool add_step(struct reading *reading, const tsmith_batch *batch, uint32_t row, int64_t start,
+static bool add_step(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
                      int64_t end) {
     static const char STEP[] = "ProfilerStep";
     struct rank *rank = reading->rank;
-    tsmith_string name =
-        tsmith_dictionary_string(reading->dictionary, value_of(batch, TSMITH_FIELD_NAME, row));
+    tsmith_string name = tsmith_dictionary_string(reading->dictionary, tsmith_view_id(&views[NAME], row));
     if (name.length < sizeof STEP || memcmp(name.bytes, STEP, sizeof STEP - 1) != 0)
         return true;
     uint32_t id = tsmith_dictionary_intern(reading->ranks->keys, name.bytes, name.length);
@@ -126,38 +122,41 @@ static bool add_step(struct reading *reading, const tsmith_batch *batch, uint32_
     return true;
 }
 
-static bool add_row(struct reading *reading, const tsmith_batch *batch, uint32_t row, uint8_t kind,
-                    bool queue, int64_t start, int64_t duration) {
+static bool add_row(struct reading *reading, const tsmith_view *views, uint32_t row, uint8_t kind, bool queue,
+                    int64_t start, int64_t duration) {
     int64_t end;
     if (duration <= 0 || __builtin_add_overflow(start, duration, &end))
         return true;
     if (kind == TSMITH_KIND_RANGE)
-        return queue || add_step(reading, batch, row, start, end);
-    if (queue &&
-        (kind == TSMITH_KIND_COLLECTIVE || communicates(reading, value_of(batch, TSMITH_FIELD_NAME, row))))
-        return add_collective(reading, batch, row, start, end);
+        return queue || add_step(reading, views, row, start, end);
+    if (queue && (kind == TSMITH_KIND_COLLECTIVE || communicates(reading, tsmith_view_id(&views[NAME], row))))
+        return add_collective(reading, views, row, start, end);
     if (kind == TSMITH_KIND_KERNEL)
         reading->rank->compute = sweep_add(reading->rank->compute, duration);
     return true;
 }
 
 static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
-    tsmith_column kinds, starts, durations;
+    tsmith_view views[FIELDS];
     const tsmith_track *track = tsmith_dictionary_track(reading->dictionary, tsmith_batch_track(batch));
     bool queue = track && (track->kind == TSMITH_TRACK_QUEUE || track->kind == TSMITH_TRACK_COPY_ENGINE);
     if (tsmith_dictionary_dynamic_field_count(reading->dictionary) != reading->fields_seen)
         learn_fields(reading);
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_START, TSMITH_FIELD_DURATION,
+                                      TSMITH_FIELD_NAME};
+    tsmith_view_batch(batch, fields, GROUP, views);
+    views[GROUP] = tsmith_view_typed(batch, reading->group_field, TSMITH_TYPE_STRING);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    if (!kinds || !starts || !tsmith_view_exists(&views[DURATION]))
         return true;
-    for (uint32_t row = 0; row < kinds.count; row++) {
-        uint8_t kind = ((const uint8_t *)kinds.values)[row];
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        const uint8_t kind = kinds[row];
+        int64_t duration;
         if ((kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_COLLECTIVE && kind != TSMITH_KIND_RANGE) ||
-            !tsmith_column_has(&durations, row))
+            !tsmith_view_i64(&views[DURATION], row, &duration))
             continue;
-        if (!add_row(reading, batch, row, kind, queue, ((const int64_t *)starts.values)[row],
-                     ((const int64_t *)durations.values)[row]))
+        if (!add_row(reading, views, row, kind, queue, starts[row], duration))
             return false;
     }
     return true;
@@ -168,9 +167,9 @@ static int64_t find_number(const tsmith_dictionary *dictionary, const char *name
     for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(dictionary); id++) {
         const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
         tsmith_string key = tsmith_dictionary_string(dictionary, attribute->key);
-        static const char NAME[] = "distributedInfo";
-        if (key.length < sizeof NAME - 1 ||
-            memcmp(key.bytes + key.length - (sizeof NAME - 1), NAME, sizeof NAME - 1) != 0)
+        static const char INFO[] = "distributedInfo";
+        if (key.length < sizeof INFO - 1 ||
+            memcmp(key.bytes + key.length - (sizeof INFO - 1), INFO, sizeof INFO - 1) != 0)
             continue;
         const char *at = strstr(tsmith_dictionary_string(dictionary, attribute->value).bytes, name);
         if (!at)

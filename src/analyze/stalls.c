@@ -8,6 +8,7 @@
 #include "analyze/tally.h"
 #include "base/array.h"
 #include "base/plural.h"
+#include "tracesmith/view.h"
 
 struct instruction {
     uint32_t function, file, line; // line 0: not known
@@ -63,35 +64,36 @@ static bool add(struct stalls *stalls, uint32_t instruction, uint32_t reason, ui
     return true;
 }
 
-static uint64_t value_of(const tsmith_batch *batch, uint32_t field, uint32_t row) {
-    uint64_t bits;
-    return tsmith_batch_get(batch, field, row, &bits) ? bits : 0;
-}
-
 static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                           const tsmith_interval *window) {
+    enum { KIND, START, COUNT, NAME, OBJECT, ADDRESS, CATEGORY, LINE, FILE_NAME, FIELDS };
+    static const uint32_t fields[FIELDS] = {
+        [KIND] = TSMITH_FIELD_KIND,         [START] = TSMITH_FIELD_START,   [COUNT] = TSMITH_FIELD_COUNT,
+        [NAME] = TSMITH_FIELD_NAME,         [OBJECT] = TSMITH_FIELD_OBJECT, [ADDRESS] = TSMITH_FIELD_ADDRESS,
+        [CATEGORY] = TSMITH_FIELD_CATEGORY, [LINE] = TSMITH_FIELD_LINE,     [FILE_NAME] = TSMITH_FIELD_FILE};
     struct stalls *stalls = state;
-    tsmith_column kinds, counts, starts;
+    tsmith_view views[FIELDS];
     (void)dictionary;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_COUNT, &counts) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_START, &starts))
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    if (!kinds || !starts || !tsmith_view_exists(&views[COUNT]))
         return TSMITH_OK;
-    for (uint32_t row = 0; row < kinds.count; row++) {
-        const int64_t start = ((const int64_t *)starts.values)[row];
-        if (((const uint8_t *)kinds.values)[row] != TSMITH_KIND_SAMPLE || !tsmith_column_has(&counts, row) ||
-            (window && (start < window->from || start >= window->to)))
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        uint64_t samples;
+        uint32_t line;
+        if (kinds[row] != TSMITH_KIND_SAMPLE || !tsmith_view_u64(&views[COUNT], row, &samples) ||
+            (window && (starts[row] < window->from || starts[row] >= window->to)))
             continue;
-        const uint32_t instruction = instruction_of(stalls, (uint32_t)value_of(batch, TSMITH_FIELD_NAME, row),
-                                                    value_of(batch, TSMITH_FIELD_OBJECT, row),
-                                                    value_of(batch, TSMITH_FIELD_ADDRESS, row));
-        if (!add(stalls, instruction, (uint32_t)value_of(batch, TSMITH_FIELD_CATEGORY, row),
-                 ((const uint64_t *)counts.values)[row]))
+        // A sample without an object or an address is of code that has none.
+        const uint32_t instruction = instruction_of(stalls, tsmith_view_id(&views[NAME], row),
+                                                    tsmith_view_u64_or(&views[OBJECT], row, 0),
+                                                    tsmith_view_u64_or(&views[ADDRESS], row, 0));
+        if (!add(stalls, instruction, tsmith_view_id(&views[CATEGORY], row), samples))
             return TSMITH_ERROR_NO_MEMORY;
-        const uint32_t line = (uint32_t)value_of(batch, TSMITH_FIELD_LINE, row);
-        if (line) {
+        if (tsmith_view_u32(&views[LINE], row, &line) && line) {
             stalls->instructions[instruction].line = line;
-            stalls->instructions[instruction].file = (uint32_t)value_of(batch, TSMITH_FIELD_FILE, row);
+            stalls->instructions[instruction].file = tsmith_view_id(&views[FILE_NAME], row);
         }
     }
     return TSMITH_OK;

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "event/merge.h"
 #include "tracesmith/trace.h"
+#include "tracesmith/view.h"
 #include "watch/host_clock.h"
 
 // What agents record. Of an API that was recorded twice, only one side is kept.
@@ -155,56 +156,48 @@ static bool is_of_queue(const tsmith_dictionary *dictionary, uint32_t track) {
     return entry && (entry->kind == TSMITH_TRACK_QUEUE || entry->kind == TSMITH_TRACK_COPY_ENGINE);
 }
 
-static tsmith_status copy_value(struct merging *merging, const tsmith_column *column, uint32_t row,
-                                const tsmith_batch *batch) {
-    uint64_t bits;
-    if (column->type == TSMITH_TYPE_LIST)
-        return tsmith_batch_set_list(merging->copy, column->field,
-                                     (const uint64_t *)column->values + column->offsets[row],
-                                     column->offsets[row + 1] - column->offsets[row]);
-    if (!tsmith_batch_get(batch, column->field, row, &bits))
+static tsmith_status copy_value(struct merging *merging, const tsmith_view *view, uint32_t row) {
+    int64_t time;
+    if (view->type != TSMITH_TYPE_TIME)
+        return tsmith_view_copy(view, row, merging->copy);
+    if (!tsmith_view_i64(view, row, &time))
         return TSMITH_OK;
-    if (column->type == TSMITH_TYPE_TIME && column->field != TSMITH_FIELD_DURATION)
-        bits = (uint64_t)convert(merging, (int64_t)bits);
-    return column->field >= TSMITH_FIELD_DYNAMIC
-               ? tsmith_batch_set_dynamic(merging->copy, column->field, column->type, bits)
-               : tsmith_batch_set(merging->copy, column->field, bits);
+    const uint64_t bits = (uint64_t)convert(merging, time);
+    return view->field >= TSMITH_FIELD_DYNAMIC
+               ? tsmith_batch_set_dynamic(merging->copy, view->field, view->type, bits)
+               : tsmith_batch_set(merging->copy, view->field, bits);
 }
 
-static tsmith_status copy_row(struct merging *merging, const tsmith_batch *batch, uint32_t row,
-                              uint8_t kind) {
-    tsmith_column starts;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
-        tsmith_batch_append(merging->copy, (tsmith_kind)kind,
-                            convert(merging, ((const int64_t *)starts.values)[row])) == UINT32_MAX)
+static tsmith_status copy_row(struct merging *merging, const tsmith_batch *batch, uint32_t row, uint8_t kind,
+                              int64_t start) {
+    tsmith_status status = TSMITH_OK;
+    if (tsmith_batch_append(merging->copy, (tsmith_kind)kind, convert(merging, start)) == UINT32_MAX)
         return TSMITH_ERROR_NO_MEMORY;
-    for (uint32_t i = 0; i < tsmith_batch_column_count(batch); i++) {
-        const tsmith_column column = tsmith_batch_column_at(batch, i);
-        if (column.field == TSMITH_FIELD_START || column.field == TSMITH_FIELD_KIND ||
-            !tsmith_column_has(&column, row))
-            continue;
-        const tsmith_status status = copy_value(merging, &column, row, batch);
-        if (status != TSMITH_OK)
-            return status;
+    for (uint32_t i = 0; status == TSMITH_OK && i < tsmith_batch_column_count(batch); i++) {
+        const tsmith_view view = tsmith_view_at(batch, i);
+        if (view.field != TSMITH_FIELD_START && view.field != TSMITH_FIELD_KIND)
+            status = copy_value(merging, &view, row);
     }
-    return TSMITH_OK;
+    return status;
 }
 
 // The other trace's batch with trace times, without what the recording has.
 static tsmith_status convert_batch(struct merging *merging, const tsmith_batch *batch) {
-    tsmith_column kinds;
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_START};
+    tsmith_view views[2];
     const bool leave_queue = merging->has_work && is_of_queue(merging->into, tsmith_batch_track(batch));
     tsmith_status status = TSMITH_OK;
     tsmith_batch_reset(merging->copy, tsmith_batch_track(batch));
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds))
-        return TSMITH_OK;
-    for (uint32_t row = 0; row < kinds.count && status == TSMITH_OK; row++) {
-        const uint8_t kind = ((const uint8_t *)kinds.values)[row];
+    tsmith_view_batch(batch, fields, 2, views);
+    const uint8_t *kinds = tsmith_view_every(&views[0]);
+    const int64_t *starts = tsmith_view_every(&views[1]);
+    for (uint32_t row = 0; kinds && starts && row < tsmith_batch_count(batch) && status == TSMITH_OK; row++) {
+        const uint8_t kind = kinds[row];
         if (leave_queue || (merging->has_work && tsmith_kinds_have(RECORDED, kind))) {
             merging->result.left_out++;
             continue;
         }
-        status = copy_row(merging, batch, row, kind);
+        status = copy_row(merging, batch, row, kind, starts[row]);
         merging->result.added++;
     }
     return status == TSMITH_OK ? tsmith_batch_finish(merging->copy) : status;

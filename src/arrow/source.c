@@ -43,11 +43,6 @@ static uint64_t zeros[TSMITH_BATCH_MAX + 1];
 
 // ---- the schema
 
-static bool has_words(tsmith_type type) {
-    return type == TSMITH_TYPE_KIND || type == TSMITH_TYPE_OPERATION || type == TSMITH_TYPE_DIRECTION ||
-           type == TSMITH_TYPE_REASON;
-}
-
 static const char *format_of(tsmith_type type) {
     switch ((int)type) {
     case TSMITH_TYPE_TIME:
@@ -135,7 +130,7 @@ static tsmith_status settle(struct source_stream *stream, tsmith_error *error) {
 }
 
 static bool column_schema(const struct source_column *column, struct ArrowSchema *out) {
-    const bool dictionary = column->type == TSMITH_TYPE_STRING || has_words(column->type);
+    const bool dictionary = column->type == TSMITH_TYPE_STRING || tsmith_type_has_names(column->type);
     const bool list = column->type == TSMITH_TYPE_LIST;
     if (!arrow_schema_make(out, format_of(column->type), column->name, true, list ? 1 : 0, dictionary,
                            column->unit, column->doc))
@@ -273,7 +268,7 @@ static bool make_column(struct source_stream *stream, const struct source_column
                         const tsmith_batch *batch, const tsmith_column *column, struct ArrowArray *out) {
     if (wanted->type == TSMITH_TYPE_STRING)
         return make_strings(stream, out, batch, column);
-    if (has_words(wanted->type))
+    if (tsmith_type_has_names(wanted->type))
         return make_words(stream, out, batch, column, wanted->type);
     if (wanted->type == TSMITH_TYPE_BOOL)
         return make_bits(out, batch, column);

@@ -85,7 +85,7 @@ struct arrow_text *arrow_text_of_words(tsmith_type type) {
     struct arrow_text *text = begin();
     for (unsigned value = 0; text && value <= UINT8_MAX; value++) {
         char number[8];
-        const char *word = batch_word(type, value);
+        const char *word = tsmith_value_name(type, value);
         if (!word)
             (void)snprintf(number, sizeof number, "%u", value);
         word = word ? word : number;

@@ -642,18 +642,3 @@ int tsmith_batch_get(const tsmith_batch *batch, uint32_t field, uint32_t row, ui
     }
     return 1;
 }
-
-const char *batch_word(tsmith_type type, uint64_t value) {
-    switch ((int)type) {
-    case TSMITH_TYPE_KIND:
-        return tsmith_kind_name((tsmith_kind)value);
-    case TSMITH_TYPE_OPERATION:
-        return tsmith_operation_name((tsmith_operation)value);
-    case TSMITH_TYPE_DIRECTION:
-        return tsmith_direction_name((tsmith_direction)value);
-    case TSMITH_TYPE_REASON:
-        return tsmith_reason_name((tsmith_reason)value);
-    default:
-        return NULL;
-    }
-}

@@ -49,9 +49,6 @@ static inline uint64_t batch_column_bits(const tsmith_column *column, size_t row
         return ((const uint64_t *)column->values)[row];
     }
 }
-// What a value of one of the vocabulary's own types (kind, operation, direction, reason) is called; NULL for those of a
-// newer version, and for other types.
-const char *batch_word(tsmith_type type, uint64_t value);
 
 // Words of a validity bitmap of `rows` rows.
 static inline uint32_t batch_bitmap_words(uint32_t rows) {

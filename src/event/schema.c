@@ -44,6 +44,8 @@ NAMES_DEFINE(tsmith_direction_name, tsmith_direction, TSMITH_DIRECTION_TABLE, NA
 NAMES_DEFINE(tsmith_reason_name, tsmith_reason, TSMITH_REASON_TABLE, NAMES_NAME, NULL)
 NAMES_DEFINE(tsmith_reason_doc, tsmith_reason, TSMITH_REASON_TABLE, NAMES_DOC, NULL)
 
+NAMES_DEFINE(tsmith_certainty_name, tsmith_certainty, TSMITH_CERTAINTY_TABLE, NAMES_NAME, NULL)
+
 bool tsmith_operation_is_map(tsmith_operation operation) {
     return operation == TSMITH_OPERATION_MAP || operation == TSMITH_OPERATION_UNMAP ||
            operation == TSMITH_OPERATION_MAP_IMAGE || operation == TSMITH_OPERATION_SVM_MAP ||
@@ -76,4 +78,36 @@ const char *tsmith_type_name(tsmith_type type) {
 
 uint32_t tsmith_type_size(tsmith_type type) {
     return type > 0 && type < TSMITH_TYPE_LIMIT ? types[type].size : 0;
+}
+
+bool tsmith_type_has_names(tsmith_type type) {
+    return (type >= TSMITH_TYPE_KIND && type <= TSMITH_TYPE_REASON) || type == TSMITH_TYPE_CERTAINTY;
+}
+
+const char *tsmith_value_name(tsmith_type type, uint64_t value) {
+    if (value > UINT8_MAX)
+        return NULL;
+    switch ((int)type) {
+    case TSMITH_TYPE_KIND:
+        return tsmith_kind_name((tsmith_kind)value);
+    case TSMITH_TYPE_OPERATION:
+        return tsmith_operation_name((tsmith_operation)value);
+    case TSMITH_TYPE_DIRECTION:
+        return tsmith_direction_name((tsmith_direction)value);
+    case TSMITH_TYPE_REASON:
+        return tsmith_reason_name((tsmith_reason)value);
+    case TSMITH_TYPE_CERTAINTY:
+        return tsmith_certainty_name((tsmith_certainty)value);
+    default:
+        return NULL;
+    }
+}
+
+uint8_t tsmith_value_find(tsmith_type type, const char *name) {
+    for (uint8_t value = UINT8_MAX; value > 0; value--) {
+        const char *known = tsmith_value_name(type, value);
+        if (known && strcmp(known, name) == 0)
+            return value;
+    }
+    return 0;
 }

@@ -9,20 +9,19 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "event/batch.h"
 #include "export/formats.h"
 #include "export/json_out.h"
-#include "tracesmith/batch.h"
+#include "tracesmith/view.h"
 
 struct csv {
     struct output output;
     struct json_out json;
     const tsmith_dictionary *dictionary; // of the call
     bool started;
-    uint32_t *fields;       // of the columns
-    tsmith_column *columns; // of the batch, by index in fields; no values: it has none
+    uint32_t *fields;     // of the columns
+    tsmith_view *columns; // of the batch, by index in fields
     size_t field_count;
-    tsmith_column *late; // columns of the batch that the header does not have
+    tsmith_view *late; // columns of the batch that the header does not have
     size_t late_count, late_capacity;
 };
 
@@ -92,7 +91,7 @@ static bool begin(struct csv *csv, const tsmith_dictionary *dictionary) {
 // ---- rows
 
 static const char *word_of(tsmith_type type, uint64_t value) {
-    return type == TSMITH_TYPE_BOOL ? (value ? "true" : "false") : batch_word(type, value);
+    return type == TSMITH_TYPE_BOOL ? (value ? "true" : "false") : tsmith_value_name(type, value);
 }
 
 static void put_number(struct csv *csv, tsmith_type type, uint64_t value) {
@@ -109,17 +108,17 @@ static void put_number(struct csv *csv, tsmith_type type, uint64_t value) {
 }
 
 // `quoted`: within quotes already.
-static void put_value(struct csv *csv, const tsmith_column *column, uint32_t row, bool quoted) {
+static void put_value(struct csv *csv, const tsmith_view *column, uint32_t row, bool quoted) {
     struct output *output = &csv->output;
     if (column->type == TSMITH_TYPE_LIST) {
         for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
             if (i > column->offsets[row])
                 output_char(output, ' ');
-            json_out_u64(output, batch_column_bits(column, i));
+            json_out_u64(output, tsmith_view_known(column, i));
         }
         return;
     }
-    uint64_t value = batch_column_bits(column, row);
+    uint64_t value = tsmith_view_known(column, row);
     const char *word = word_of(column->type, value);
     if (word)
         output_text(output, word);
@@ -134,7 +133,7 @@ static void put_late(struct csv *csv, uint32_t row) {
     bool any = false;
     for (size_t i = 0; i < csv->late_count; i++) {
         tsmith_field_info info;
-        if (!tsmith_column_has(&csv->late[i], row) ||
+        if (!tsmith_view_has(&csv->late[i], row) ||
             !tsmith_dictionary_describe_field(csv->dictionary, csv->late[i].field, &info))
             continue;
         output_text(&csv->output, any ? "; " : "\"");
@@ -179,22 +178,20 @@ static void put_track(struct csv *csv, uint32_t id) {
         put_string(csv, device->name, false);
 }
 
-// Which columns of the batch stand where in the header.
+// The columns of the batch that the header has, and those that it does not have.
 static bool place_columns(struct csv *csv, const tsmith_batch *batch) {
-    uint32_t count = tsmith_batch_column_count(batch);
+    const uint32_t count = tsmith_batch_column_count(batch);
     if (!ARRAY_RESERVE(csv->late, csv->late_capacity, count))
         return false;
+    tsmith_view_batch(batch, csv->fields, csv->field_count, csv->columns);
     csv->late_count = 0;
     size_t at = 0;
-    memset(csv->columns, 0, csv->field_count * sizeof *csv->columns);
     for (uint32_t i = 0; i < count; i++) { // both ascend by field
-        tsmith_column column = tsmith_batch_column_at(batch, i);
-        while (at < csv->field_count && csv->fields[at] < column.field)
+        const tsmith_view view = tsmith_view_at(batch, i);
+        while (at < csv->field_count && csv->fields[at] < view.field)
             at++;
-        if (at < csv->field_count && csv->fields[at] == column.field)
-            csv->columns[at] = column;
-        else
-            csv->late[csv->late_count++] = column;
+        if (at == csv->field_count || csv->fields[at] != view.field)
+            csv->late[csv->late_count++] = view;
     }
     return true;
 }
@@ -209,7 +206,7 @@ static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary
         put_track(csv, tsmith_batch_track(batch));
         for (size_t i = 0; i < csv->field_count; i++) {
             output_char(&csv->output, ',');
-            if (csv->columns[i].values && tsmith_column_has(&csv->columns[i], row))
+            if (tsmith_view_has(&csv->columns[i], row))
                 put_value(csv, &csv->columns[i], row, false);
         }
         output_char(&csv->output, ',');

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "event/category.h"
-#include "tracesmith/batch.h"
 #include "tracesmith/dictionary.h"
+#include "tracesmith/view.h"
 
 struct origin {
     bool imported; // from another profiler's file
@@ -29,7 +29,7 @@ static inline struct origin origin_of(const tsmith_dictionary *dictionary) {
 }
 
 // Whether the column is a series of the events that are counters: their value, or what Chrome JSON had as arguments.
-static inline bool origin_is_series(struct origin origin, const tsmith_column *column,
+static inline bool origin_is_series(struct origin origin, const tsmith_view *column,
                                     const tsmith_field_info *info) {
     bool number =
         column->type == TSMITH_TYPE_I64 || column->type == TSMITH_TYPE_U64 || column->type == TSMITH_TYPE_F64;

@@ -15,6 +15,7 @@
 #include "event/fold.h"
 #include "event/stacks.h"
 #include "tracesmith/batch.h"
+#include "tracesmith/view.h"
 
 enum { WAITING_MAX = 4 << 20, FIRST_SLOTS = 1024, NODES_MAX = 1 << 26, INLINED_MAX = 256 };
 
@@ -229,43 +230,32 @@ static bool is_command(tsmith_kind kind) {
            kind == TSMITH_KIND_COLLECTIVE;
 }
 
-// Columns of a batch; those that it does not have have no values.
-struct columns {
-    tsmith_column start, duration, name, kind, correlation, stack;
-};
+enum { START, DURATION, NAME, KIND, CORRELATION, STACK, FIELDS };
 
-static uint64_t value_of(const tsmith_column *column, uint32_t row) {
-    if (!column->values || !tsmith_column_has(column, row))
-        return 0;
-    switch (tsmith_type_size(column->type)) {
-    case 1:
-        return ((const uint8_t *)column->values)[row];
-    case 4:
-        return ((const uint32_t *)column->values)[row];
-    default:
-        return ((const uint64_t *)column->values)[row];
-    }
-}
+static const uint32_t fields[FIELDS] = {
+    [START] = TSMITH_FIELD_START, [DURATION] = TSMITH_FIELD_DURATION,       [NAME] = TSMITH_FIELD_NAME,
+    [KIND] = TSMITH_FIELD_KIND,   [CORRELATION] = TSMITH_FIELD_CORRELATION, [STACK] = TSMITH_FIELD_STACK};
 
-static void add_work(struct paths *paths, const tsmith_batch *batch, const struct columns *columns) {
+static void add_work(struct paths *paths, const tsmith_batch *batch, const tsmith_view views[FIELDS]) {
     uint32_t track = tsmith_batch_track(batch);
     const tsmith_track *entry = tsmith_dictionary_track(paths->dictionary, track);
-    if (!ARRAY_RESERVE(paths->work, paths->work_capacity, paths->work_count + columns->start.count)) {
+    const uint32_t count = tsmith_batch_count(batch);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    if (!ARRAY_RESERVE(paths->work, paths->work_capacity, paths->work_count + count)) {
         paths->failed = true;
         return;
     }
-    for (uint32_t row = 0; row < columns->start.count; row++) {
-        tsmith_kind kind = (tsmith_kind)value_of(&columns->kind, row);
-        uint32_t name = (uint32_t)value_of(&columns->name, row);
-        bool timed = columns->duration.values && tsmith_column_has(&columns->duration, row);
-        struct paths_work one = {.start = ((const int64_t *)columns->start.values)[row],
-                                 .duration = timed ? (int64_t)value_of(&columns->duration, row) : -1,
-                                 .correlation = value_of(&columns->correlation, row),
+    for (uint32_t row = 0; row < count; row++) {
+        const tsmith_kind kind = (tsmith_kind)tsmith_view_word(&views[KIND], row);
+        const uint32_t name = tsmith_view_id(&views[NAME], row);
+        struct paths_work one = {.start = starts[row],
+                                 .duration = tsmith_view_i64_or(&views[DURATION], row, -1),
+                                 .correlation = tsmith_view_u64_or(&views[CORRELATION], row, 0),
                                  .name =
                                      name ? name_number(PATHS_COMMAND, name) : name_number(PATHS_KIND, kind),
                                  .process = entry ? entry->process : 0,
                                  .track = track,
-                                 .stack = (uint32_t)value_of(&columns->stack, row)};
+                                 .stack = tsmith_view_id(&views[STACK], row)};
         if (!is_command(kind) && (!one.stack || !one.correlation))
             continue;
         if (!is_command(kind))
@@ -434,42 +424,30 @@ static struct paths_track *find_track(struct paths *paths, uint32_t id) {
     return &paths->tracks[id];
 }
 
-static void add_rows(struct paths *paths, struct paths_track *track, const struct columns *columns) {
+static void add_rows(struct paths *paths, struct paths_track *track, const tsmith_batch *batch,
+                     const tsmith_view views[FIELDS]) {
+    const uint32_t count = tsmith_batch_count(batch);
+    const int64_t *starts = tsmith_view_every(&views[START]);
     void *waiting = track->waiting;
-    if (!array_reserve(&waiting, &track->capacity, track->count + columns->start.count,
-                       sizeof *track->waiting)) {
+    if (!array_reserve(&waiting, &track->capacity, track->count + count, sizeof *track->waiting)) {
         paths->failed = true;
         return;
     }
     track->waiting = waiting;
-    for (uint32_t row = 0; row < columns->start.count; row++) {
-        struct waiting it = {.start = ((const int64_t *)columns->start.values)[row]};
-        uint32_t kind_number = (uint32_t)value_of(&columns->kind, row);
-        int64_t lasted = (int64_t)value_of(&columns->duration, row);
-        if (!tsmith_column_has(&columns->duration, row) || lasted < 0 || kind_number == TSMITH_KIND_LOSS ||
+    for (uint32_t row = 0; row < count; row++) {
+        struct waiting it = {.start = starts[row]};
+        const uint8_t kind = tsmith_view_word(&views[KIND], row);
+        int64_t lasted;
+        if (!tsmith_view_i64(&views[DURATION], row, &lasted) || lasted < 0 || kind == TSMITH_KIND_LOSS ||
             __builtin_add_overflow(it.start, lasted, &it.end))
             continue;
-        if (columns->name.values && tsmith_column_has(&columns->name, row))
-            it.at = (uint32_t)value_of(&columns->name, row);
+        if (tsmith_view_has(&views[NAME], row))
+            it.at = tsmith_view_id(&views[NAME], row);
         else
-            it.length = kind_number + 1;
+            it.length = kind + 1u;
         track->waiting[track->count++] = it;
         paths->waiting++;
     }
-}
-
-static void get_column(const tsmith_batch *batch, uint32_t field, tsmith_column *out) {
-    if (!tsmith_batch_column(batch, field, out))
-        *out = (tsmith_column){0};
-}
-
-static void get_columns(const tsmith_batch *batch, struct columns *out) {
-    get_column(batch, TSMITH_FIELD_START, &out->start);
-    get_column(batch, TSMITH_FIELD_DURATION, &out->duration);
-    get_column(batch, TSMITH_FIELD_NAME, &out->name);
-    get_column(batch, TSMITH_FIELD_KIND, &out->kind);
-    get_column(batch, TSMITH_FIELD_CORRELATION, &out->correlation);
-    get_column(batch, TSMITH_FIELD_STACK, &out->stack);
 }
 
 // What a trace is drawn by is decided when its first batch comes, with which its stacks are known.
@@ -489,14 +467,15 @@ static bool begin(struct paths *paths, const tsmith_dictionary *dictionary) {
 
 tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                         tsmith_error *error) {
-    struct columns columns;
+    tsmith_view views[FIELDS];
     bool ok = begin(paths, dictionary);
     struct paths_track *track = ok ? find_track(paths, tsmith_batch_track(batch)) : NULL;
-    get_columns(batch, &columns);
-    if (ok && track && columns.start.values && paths->by_stack)
-        add_work(paths, batch, &columns);
-    else if (ok && track && columns.start.values && columns.duration.values)
-        add_rows(paths, track, &columns);
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const bool has_events = tsmith_view_exists(&views[START]);
+    if (ok && track && has_events && paths->by_stack)
+        add_work(paths, batch, views);
+    else if (ok && track && has_events && tsmith_view_exists(&views[DURATION]))
+        add_rows(paths, track, batch, views);
     while (paths->waiting > WAITING_MAX && track && !paths->failed)
         for (size_t id = 0; id < paths->track_capacity; id++)
             if (paths->tracks[id].count)

@@ -140,9 +140,13 @@ static void view_batch(struct cursor *cursor) {
     for (uint32_t i = 0; i < cursor->plan->slot_count; i++) {
         uint32_t slot = cursor->plan->slots[i];
         struct view *view = &cursor->views[slot];
-        tsmith_column column;
+        const uint32_t field = slot_field(slot);
+        tsmith_view column;
         *view = (struct view){0};
-        if (slot != SLOT_TRACK && tsmith_batch_column(cursor->batch, slot_field(slot), &column))
+        if (slot == SLOT_TRACK)
+            continue;
+        tsmith_view_batch(cursor->batch, &field, 1, &column);
+        if (tsmith_view_exists(&column))
             *view = (struct view){.values = column.values, .valid = column.valid, .offsets = column.offsets};
     }
 }
@@ -444,7 +448,7 @@ static void give_any(const struct cursor *cursor, sqlite3_context *context, int 
         return;
     }
     uint64_t bits = view_bits(view, (tsmith_type)column->type, row);
-    const char *name = events_enum_name((tsmith_type)column->type, bits);
+    const char *name = tsmith_value_name((tsmith_type)column->type, bits);
     if (column->type == TSMITH_TYPE_TRACK)
         give_track(context, dictionary, column, (uint32_t)bits);
     else if (name)

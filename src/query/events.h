@@ -5,6 +5,7 @@
 
 #include "query/query.h"
 #include "tracesmith/batch.h"
+#include "tracesmith/view.h"
 
 // Where the values of a column lie: slot 0 is the batch's track, slots 1 .. TSMITH_FIELD_LIMIT-1 are the fields of the
 // schema, those from there on the fields of the trace.
@@ -138,7 +139,5 @@ void filter_scan(const struct filter *filter, const struct plan *plan, tsmith_sc
 uint32_t filter_select(const struct filter *filter, const tsmith_batch *batch, uint32_t *rows);
 
 // Number of an enumeration's value by its name; 0 when there is none.
-uint32_t events_enum_find(tsmith_type type, const char *name);
-const char *events_enum_name(tsmith_type type, uint64_t bits); // NULL when it has none
 
 #endif

@@ -9,30 +9,6 @@
 #include "query/events.h"
 #include "query/lists.h"
 
-// ---- names of enumerations
-
-const char *events_enum_name(tsmith_type type, uint64_t bits) {
-    const char *name = NULL;
-    if (type == TSMITH_TYPE_KIND)
-        name = tsmith_kind_name((tsmith_kind)bits);
-    else if (type == TSMITH_TYPE_OPERATION)
-        name = tsmith_operation_name((tsmith_operation)bits);
-    else if (type == TSMITH_TYPE_DIRECTION)
-        name = tsmith_direction_name((tsmith_direction)bits);
-    else if (type == TSMITH_TYPE_REASON)
-        name = tsmith_reason_name((tsmith_reason)bits);
-    return name && *name ? name : NULL;
-}
-
-uint32_t events_enum_find(tsmith_type type, const char *name) {
-    for (uint32_t bits = 1; bits <= UINT8_MAX; bits++) {
-        const char *known = events_enum_name(type, bits);
-        if (known && strcmp(known, name) == 0)
-            return bits;
-    }
-    return 0;
-}
-
 // ---- from constraints
 
 // An integer bound for rows: the value as an integer rounded towards keeping more. False: it bounds nothing.
@@ -123,7 +99,7 @@ static bool add_equality(struct filter *filter, const tsmith_dictionary *diction
         return is_integer ? add_tracks(filter, dictionary, column, value) : true;
     if (column->type == TSMITH_TYPE_KIND) {
         const char *name = is_text ? (const char *)sqlite3_value_text(value) : NULL;
-        uint32_t kind = name ? events_enum_find(TSMITH_TYPE_KIND, name) : 0;
+        uint32_t kind = name ? tsmith_value_find(TSMITH_TYPE_KIND, name) : 0;
         if (kind && filter->kinds && !tsmith_kinds_have(filter->kinds, kind))
             filter->never = true;
         else if (kind)
@@ -200,12 +176,14 @@ static bool ends_within(const struct filter *filter, int64_t start, int64_t dura
 uint32_t filter_select(const struct filter *filter, const tsmith_batch *batch, uint32_t *rows) {
     uint32_t count = tsmith_batch_count(batch);
     bool whole = true;
-    tsmith_column start, kind, duration;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &start) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
+    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_KIND, TSMITH_FIELD_DURATION};
+    enum { START, KIND, DURATION, FIELDS };
+    tsmith_view views[FIELDS];
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    if (!starts || !kinds)
         return 0;
-    const int64_t *starts = start.values;
-    const uint8_t *kinds = kind.values;
     // Most batches are all of one kind.
     bool alike = count > 0 && memcmp(kinds, kinds + 1, count - 1) == 0;
     if (filter->kinds && alike && !tsmith_kinds_have(filter->kinds, kinds[0]))
@@ -215,20 +193,22 @@ uint32_t filter_select(const struct filter *filter, const tsmith_batch *batch, u
     if (filter->has_start)
         KEEP(starts[r] >= filter->start_from && starts[r] <= filter->start_to);
     if (filter->has_end) {
-        if (!tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &duration))
+        int64_t duration = 0;
+        if (!tsmith_view_exists(&views[DURATION]))
             return 0;
-        KEEP(tsmith_column_has(&duration, r) &&
-             ends_within(filter, starts[r], ((const int64_t *)duration.values)[r]));
+        KEEP(tsmith_view_i64(&views[DURATION], r, &duration) && ends_within(filter, starts[r], duration));
     }
     for (size_t e = 0; e < filter->equal_count; e++) {
         const struct filter_equal *equal = &filter->equals[e];
-        tsmith_column column;
-        if (!tsmith_batch_column(batch, slot_field(equal->slot), &column))
+        const uint32_t field = slot_field(equal->slot);
+        tsmith_view view;
+        uint64_t bits = 0;
+        tsmith_view_batch(batch, &field, 1, &view);
+        if (!tsmith_view_exists(&view))
             return 0;
-        if (column.type != (tsmith_type)equal->type)
+        if (view.type != (tsmith_type)equal->type)
             continue;
-        struct view view = {.values = column.values, .valid = column.valid};
-        KEEP(view_has(&view, r) && view_bits(&view, column.type, r) == equal->bits);
+        KEEP(tsmith_view_bits(&view, r, &bits) && bits == equal->bits);
     }
     return count;
 }

@@ -36,6 +36,7 @@ static bool takes(const struct event_column *column, uint8_t op) {
     case TSMITH_TYPE_OPERATION:
     case TSMITH_TYPE_DIRECTION:
     case TSMITH_TYPE_REASON:
+    case TSMITH_TYPE_CERTAINTY:
         return false;
     case TSMITH_TYPE_TRACK:
         return column->slot == SLOT_TRACK || column->aspect == ASPECT_VALUE;
@@ -85,6 +86,7 @@ static bool can_order(const struct event_column *column) {
     case TSMITH_TYPE_OPERATION:
     case TSMITH_TYPE_DIRECTION:
     case TSMITH_TYPE_REASON:
+    case TSMITH_TYPE_CERTAINTY:
     case TSMITH_TYPE_BOOL:
     case TSMITH_TYPE_U8:
         return true;

@@ -35,7 +35,7 @@ static struct value value_of(const tsmith_dictionary *dictionary, const struct e
             value.text = (tsmith_string){NULL, 0};
         }
     } else {
-        const char *name = events_enum_name(column->type, code);
+        const char *name = tsmith_value_name(column->type, code);
         if (name)
             value.text = (tsmith_string){name, strlen(name)};
     }

@@ -16,7 +16,7 @@
 #define CALLED (F(CORRELATION) | F(HOST_TRACK))
 #define COMMAND                                                                                              \
     (F(DURATION) | CALLED | F(QUEUED) | F(SUBMITTED) | F(COMPLETED) | F(OPERATION) | F(WAITS) |              \
-     F(INFERRED) | F(STACK))
+     F(CERTAINTY) | F(STACK))
 #define SIZES                                                                                                \
     (F(GLOBAL_X) | F(GLOBAL_Y) | F(GLOBAL_Z) | F(LOCAL_X) | F(LOCAL_Y) | F(LOCAL_Z) | F(OFFSET_X) |          \
      F(OFFSET_Y) | F(OFFSET_Z))
@@ -35,10 +35,10 @@ static uint64_t fields_of_kind(tsmith_kind kind) {
         [TSMITH_KIND_API] = F(DURATION) | CALLED | F(QUEUE_TRACK) | F(OBJECT) | F(RESULT) | F(BLOCKING) |
                             F(CATEGORY) | F(STACK),
         [TSMITH_KIND_SYNC] =
-            F(DURATION) | CALLED | F(OPERATION) | F(QUEUE_TRACK) | F(WAITS) | F(RESULT) | F(INFERRED),
+            F(DURATION) | CALLED | F(OPERATION) | F(QUEUE_TRACK) | F(WAITS) | F(RESULT) | F(CERTAINTY),
         [TSMITH_KIND_EVENT_RECORD] = COMMAND | F(OBJECT),
         [TSMITH_KIND_MARKER] = NAMED,
-        [TSMITH_KIND_RANGE] = NAMED | F(INFERRED),
+        [TSMITH_KIND_RANGE] = NAMED | F(CERTAINTY),
         [TSMITH_KIND_COLLECTIVE] = COMMAND | F(BYTES) | F(CATEGORY),
         [TSMITH_KIND_COUNTER] = F(VALUE) | F(CATEGORY),
         [TSMITH_KIND_COMPILE] =
@@ -87,6 +87,7 @@ static const char *sql_type(tsmith_type type, enum aspect aspect) {
     case TSMITH_TYPE_OPERATION:
     case TSMITH_TYPE_DIRECTION:
     case TSMITH_TYPE_REASON:
+    case TSMITH_TYPE_CERTAINTY:
     case TSMITH_TYPE_LIST:
         return "TEXT";
     default:

@@ -142,7 +142,7 @@ const struct list_table states_table = {
     X(start, "INTEGER", "ns", "when it began to run",                                                        \
       give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : command->start))                           \
     X(end, "INTEGER", "ns", "when it had run",                                                               \
-      give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : command->end))                             \
+      give_time(context, command->end_unknown ? TSMITH_TIME_UNKNOWN : command->end))                         \
     X(completed, "INTEGER", "ns", "when it was reported complete",                                           \
       give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : life->completed))                          \
     X(observed, "INTEGER", "ns", "when a host thread that waited for it knew",                               \

@@ -182,12 +182,12 @@ static void copy_values(char *to, const void *values, uint32_t size, const uint3
         COPY(uint8_t);
 }
 
-static tsmith_status copy_lists(struct store *store, struct store_column *column, const tsmith_column *from,
+static tsmith_status copy_lists(struct store *store, struct store_column *column, const tsmith_view *from,
                                 const uint32_t *rows, uint32_t count) {
     uint64_t *to = (uint64_t *)(void *)column->values + store->count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t row = rows ? rows[i] : i, first = from->offsets[row];
-        size_t length = from->offsets[row + 1] - first;
+        const uint64_t *elements = NULL;
+        const size_t length = tsmith_view_list(from, rows ? rows[i] : i, &elements);
         if (!account(store, (length + 1) * sizeof *store->pool))
             return TSMITH_ERROR_LIMIT;
         if (!array_reserve((void **)&store->pool, &store->pool_capacity, store->pool_count + length + 1,
@@ -195,8 +195,8 @@ static tsmith_status copy_lists(struct store *store, struct store_column *column
             return TSMITH_ERROR_NO_MEMORY;
         to[i] = store->pool_count;
         store->pool[store->pool_count++] = length;
-        memcpy(store->pool + store->pool_count, (const uint64_t *)from->values + first,
-               length * sizeof *store->pool);
+        if (length)
+            memcpy(store->pool + store->pool_count, elements, length * sizeof *store->pool);
         store->pool_count += length;
     }
     return TSMITH_OK;
@@ -204,15 +204,14 @@ static tsmith_status copy_lists(struct store *store, struct store_column *column
 
 static tsmith_status add_column(struct store *store, struct store_column *column, const tsmith_batch *batch,
                                 const uint32_t *rows, uint32_t count) {
-    tsmith_column from;
     char *to = column->values + store->count * column->size;
     if (column->slot == SLOT_TRACK) {
         for (uint32_t i = 0; i < count; i++)
             ((uint32_t *)(void *)to)[i] = tsmith_batch_track(batch);
         return TSMITH_OK;
     }
-    bool has =
-        tsmith_batch_column(batch, slot_field(column->slot), &from) && from.type == (tsmith_type)column->type;
+    const tsmith_view from = tsmith_view_typed(batch, slot_field(column->slot), (tsmith_type)column->type);
+    const bool has = tsmith_view_exists(&from);
     if ((!has || from.valid) && !begin_bitmap(store, column))
         return TSMITH_ERROR_NO_MEMORY;
     if (!has) // never read, and yet moved with its row
@@ -225,7 +224,7 @@ static tsmith_status add_column(struct store *store, struct store_column *column
         copy_values(to, from.values, column->size, rows, count);
     }
     for (uint32_t i = 0; column->valid && i < count; i++)
-        set_valid(column->valid, store->count + i, has && tsmith_column_has(&from, rows ? rows[i] : i));
+        set_valid(column->valid, store->count + i, tsmith_view_has(&from, rows ? rows[i] : i));
     return TSMITH_OK;
 }
 
@@ -344,12 +343,11 @@ tsmith_status store_sort(struct store *store) {
 static void codes_of(const struct store *store, const tsmith_batch *batch, const uint32_t *rows,
                      struct codes *codes) {
     const struct event_column *column = &store->table->columns[store->plan->orders[0].column];
-    tsmith_column values;
     *codes = (struct codes){
         .rows = rows, .constant = column->slot == SLOT_TRACK, .code = tsmith_batch_track(batch)};
-    if (!codes->constant && tsmith_batch_column(batch, slot_field(column->slot), &values) &&
-        values.type == (tsmith_type)column->type)
-        codes->view = (struct view){.values = values.values, .valid = values.valid};
+    const tsmith_view view = tsmith_view_typed(batch, slot_field(column->slot), (tsmith_type)column->type);
+    if (!codes->constant && tsmith_view_exists(&view))
+        codes->view = (struct view){.values = view.values, .valid = view.valid};
 }
 
 tsmith_status store_count_rows(struct store *store, const tsmith_batch *batch, const uint32_t *rows,
@@ -393,14 +391,13 @@ static void put_values(struct store_column *column, const void *values, const ui
 static tsmith_status put_column(struct store *store, struct store_column *column, const tsmith_batch *batch,
                                 const uint32_t *rows, uint32_t count) {
     const uint32_t *to = store->places_of_batch;
-    tsmith_column from;
     if (column->slot == SLOT_TRACK) {
         for (uint32_t i = 0; i < count; i++)
             ((uint32_t *)(void *)column->values)[to[i]] = tsmith_batch_track(batch);
         return TSMITH_OK;
     }
-    bool has =
-        tsmith_batch_column(batch, slot_field(column->slot), &from) && from.type == (tsmith_type)column->type;
+    const tsmith_view from = tsmith_view_typed(batch, slot_field(column->slot), (tsmith_type)column->type);
+    const bool has = tsmith_view_exists(&from);
     if (!has || from.valid) {
         bool is_new = !column->valid;
         if (is_new && !(column->valid = malloc(bitmap_bytes(store->capacity))))
@@ -408,7 +405,7 @@ static tsmith_status put_column(struct store *store, struct store_column *column
         if (is_new) // rows put before this one had a value
             memset(column->valid, 0xff, bitmap_bytes(store->capacity));
         for (uint32_t i = 0; i < count; i++)
-            set_valid(column->valid, to[i], has && tsmith_column_has(&from, rows ? rows[i] : i));
+            set_valid(column->valid, to[i], tsmith_view_has(&from, rows ? rows[i] : i));
     }
     if (has)
         put_values(column, from.values, rows, count, to);

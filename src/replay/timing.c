@@ -69,7 +69,7 @@ static void take_times(struct recorded_process *process, const tsmith_timeline *
         struct recorded_time *time = &process->times[i];
         time->called = keys[low].call != TSMITH_INDEX_NONE ? calls[keys[low].call].start : command->start;
         time->start = command->untimed ? 0 : command->start;
-        time->end = command->untimed ? 0 : command->end;
+        time->end = command->end_unknown ? 0 : command->end;
     }
 }
 

@@ -7,7 +7,8 @@
 //                   -> (damage)   the whole frame is given up; so it is when a BUSY column is needed (a
 //                   cycle)
 //
-// A column that was asked for is decoded into the batch, any other into scratch memory.
+// A column that was asked for is decoded into the batch, any other into scratch memory. The column `inferred` of older
+// files goes into the batch as certainty: its numbers are exchanged last, for other columns may refer to them.
 #include <string.h>
 
 #include "event/batch.h"
@@ -53,6 +54,8 @@ static bool type_is_known(const struct decoding *decoding, uint32_t field, uint8
         return false;
     if (field <= TSMITH_FIELD_DYNAMIC) {
         const tsmith_field_info *info = tsmith_field_describe(field);
+        if (field == SBT_FIELD_INFERRED)
+            return type == TSMITH_TYPE_BOOL;
         return info && info->type == (tsmith_type)type;
     }
     // Without its row in the dictionary (a damaged frame) a field has lost its name, not its values.
@@ -63,7 +66,8 @@ static bool type_is_known(const struct decoding *decoding, uint32_t field, uint8
     return !known || known->type == 0 || known->type == type;
 }
 
-static bool is_wanted(const struct column_request *request, uint32_t field) {
+static bool is_wanted(const struct column_request *request, uint32_t stored) {
+    const uint32_t field = known_field(stored);
     if (!request->fields || field == TSMITH_FIELD_START || field == TSMITH_FIELD_KIND)
         return true;
     for (size_t i = 0; i < request->field_count; i++)
@@ -202,8 +206,8 @@ static void *take_values(struct decoding *decoding, const struct stored_column *
     if (!scratch_charge(decoding->scratch, size))
         return NULL;
     uint64_t *valid;
-    void *values = batch_add_column(decoding->batch, column->field, (tsmith_type)column->type,
-                                    column->valid ? &valid : NULL);
+    void *values = batch_add_column(decoding->batch, known_field(column->field),
+                                    known_type(column->field, column->type), column->valid ? &valid : NULL);
     if (values && column->valid)
         memcpy(valid, column->valid, batch_bitmap_words(decoding->rows) * sizeof *valid);
     return values;
@@ -771,6 +775,9 @@ bool columns_decode(struct input payload, const struct frame_header *header,
         batch_begin_columns(batch, header->track, header->events) != TSMITH_OK ||
         !read_directory(&decoding, &payload) || !has_events_basics(&decoding))
         return false;
+    struct stored_column *inferred = find_column(&decoding, SBT_FIELD_INFERRED);
+    if (inferred && find_column(&decoding, TSMITH_FIELD_CERTAINTY))
+        inferred->wanted = false;
     for (uint32_t i = 0; i < decoding.column_count; i++) {
         struct stored_column *column = &decoding.columns[i];
         enum unpack_result result = column->wanted ? decode_column(&decoding, column) : UNPACK_OK;
@@ -781,6 +788,8 @@ bool columns_decode(struct input payload, const struct frame_header *header,
     }
     if (!check_times(&decoding))
         return false;
+    if (inferred && inferred->wanted && inferred->state == DONE)
+        known_certainties(inferred->values, decoding.rows);
     batch_set_bounds(batch, header->first_start, header->last_end);
     return true;
 }

@@ -36,6 +36,9 @@ enum {
     SBT_STACK_COST = 24 // of a row of the table of stacks
 };
 
+// Field 37, `inferred` (BOOL), which files of before its successor CERTAINTY have (section 14).
+enum { SBT_FIELD_INFERRED = 37 };
+
 enum frame_type {
     FRAME_SCHEMA = 1,
     FRAME_DICTIONARY = 2,

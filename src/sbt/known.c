@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces numbers of kinds, operations, directions and reasons that this version does not know by 0. The decoder of
+// Replaces numbers of kinds, operations, directions, reasons and certainties that this version does not know by 0. The decoder of
 // columns calls it.
 #include "sbt/known.h"
 
+#include "sbt/format.h"
 #include "sbt/loops.h"
-#include "tracesmith/schema.h"
 
 uint8_t known_number(uint8_t type, uint8_t value) {
     switch (type) {
@@ -16,6 +16,8 @@ uint8_t known_number(uint8_t type, uint8_t value) {
         return tsmith_direction_name((tsmith_direction)value) ? value : 0;
     case TSMITH_TYPE_REASON:
         return tsmith_reason_name((tsmith_reason)value) && value < TSMITH_REASON_LIMIT ? value : 0;
+    case TSMITH_TYPE_CERTAINTY:
+        return tsmith_certainty_name((tsmith_certainty)value) ? value : 0;
     case TSMITH_TYPE_BOOL:
         return value != 0;
     default:
@@ -48,4 +50,17 @@ void known_numbers(uint8_t *bytes, uint32_t count, uint8_t type) {
         }
         bytes[i] = known;
     }
+}
+
+uint32_t known_field(uint32_t stored) {
+    return stored == SBT_FIELD_INFERRED ? TSMITH_FIELD_CERTAINTY : stored;
+}
+
+tsmith_type known_type(uint32_t stored, uint8_t type) {
+    return stored == SBT_FIELD_INFERRED ? TSMITH_TYPE_CERTAINTY : (tsmith_type)type;
+}
+
+void known_certainties(uint8_t *values, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = values[i] ? TSMITH_CERTAINTY_INFERRED : TSMITH_CERTAINTY_MEASURED;
 }

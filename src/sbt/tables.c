@@ -428,7 +428,7 @@ static bool uses_type(const struct vocabulary *used, unsigned type) {
 void tables_write_schema(struct packer *packer, const struct vocabulary *used, struct output *out) {
     struct output all = {0}, rows = {0};
     uint32_t count = 0;
-    output_varint(&all, 7);
+    output_varint(&all, 8);
 #define NAME_IF(number, name, uses)                                                                          \
     if (uses)                                                                                                \
         output_varint(&rows, number), put_string(&rows, name), count++;
@@ -464,12 +464,17 @@ void tables_write_schema(struct packer *packer, const struct vocabulary *used, s
         output_varint(&rows, number), output_varint(&rows, sizeof(ctype)), put_string(&rows, #NAME), count++;
     TSMITH_TYPE_TABLE(TYPE)
     put_table(&all, 7, count, &rows);
+    count = 0;
+#define CERTAINTY(NAME, number, name, doc) NAME_IF(number, name, uses_type(used, TSMITH_TYPE_CERTAINTY))
+    TSMITH_CERTAINTY_TABLE(CERTAINTY)
+    put_table(&all, 8, count, &rows);
 #undef NAME_IF
 #undef KIND
 #undef FIELD
 #undef OPERATION
 #undef DIRECTION
 #undef REASON
+#undef CERTAINTY
 #undef TRACK_KIND
 #undef TYPE
     blob_write(packer, out, all.bytes, all.length);

@@ -3,6 +3,7 @@
 #include "sbt/totals.h"
 
 #include "base/hash.h"
+#include "tracesmith/view.h"
 
 static const uint8_t trailer_magic[8] = {'S', 'B', 'T', 'E', 'N', 'D', '\r', '\n'};
 
@@ -17,28 +18,26 @@ void totals_add_span(struct totals *totals, uint64_t events, int64_t first_start
 }
 
 static void add_losses(struct totals *totals, const tsmith_batch *batch, const uint8_t *kinds) {
-    tsmith_column lost, reasons;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_LOST, &lost))
-        return;
-    bool has_reasons = tsmith_batch_column(batch, TSMITH_FIELD_REASON, &reasons) != 0;
+    static const uint32_t fields[] = {TSMITH_FIELD_LOST, TSMITH_FIELD_REASON};
+    enum { LOST, REASON, FIELDS };
+    tsmith_view views[FIELDS];
+    uint64_t lost;
+    tsmith_view_batch(batch, fields, FIELDS, views);
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        if (kinds[row] != TSMITH_KIND_LOSS || !tsmith_column_has(&lost, row))
+        if (kinds[row] != TSMITH_KIND_LOSS || !tsmith_view_u64(&views[LOST], row, &lost))
             continue;
-        uint8_t reason =
-            has_reasons && tsmith_column_has(&reasons, row) ? ((const uint8_t *)reasons.values)[row] : 0;
-        if (reason >= TSMITH_REASON_LIMIT)
-            reason = TSMITH_REASON_NONE;
-        totals->lost[reason] += ((const uint64_t *)lost.values)[row];
+        const uint8_t reason = tsmith_view_word(&views[REASON], row);
+        totals->lost[reason < TSMITH_REASON_LIMIT ? reason : TSMITH_REASON_NONE] += lost;
     }
 }
 
 void totals_add(struct totals *totals, const tsmith_batch *batch) {
-    tsmith_column kind;
+    const tsmith_view view = tsmith_view_typed(batch, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND);
+    const uint8_t *kinds = tsmith_view_every(&view);
     uint32_t count = tsmith_batch_count(batch);
     totals_add_span(totals, count, tsmith_batch_first_start(batch), tsmith_batch_last_end(batch));
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kind))
+    if (!kinds)
         return;
-    const uint8_t *kinds = kind.values;
     bool losses = false;
     for (uint32_t row = 0; row < count;) {
         uint32_t from = row;

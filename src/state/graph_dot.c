@@ -33,13 +33,16 @@ static void write_text(FILE *out, tsmith_string text) {
         fputs("...", out);
 }
 
-static void write_label(const struct drawing *drawing, uint32_t name, const char *otherwise, int64_t from,
-                        int64_t to) {
+static void write_label(const struct drawing *drawing, uint32_t name, uint8_t kind, int64_t from, int64_t to,
+                        const char *without_end) {
+    const char *otherwise = tsmith_kind_name((tsmith_kind)kind);
     fputs("label=\"", drawing->out);
     tsmith_string text = tsmith_dictionary_string(drawing->dictionary, name);
     write_text(drawing->out, text.length ? text : (tsmith_string){otherwise, strlen(otherwise)});
     fprintf(drawing->out, "\\n+%.3f us", (double)(from - drawing->window.from) / 1e3);
-    if (to > from) // an event whose duration is unknown ends where it begins
+    if (without_end)
+        fputs(without_end, drawing->out);
+    else
         fprintf(drawing->out, ", %.3f us", (double)(to - from) / 1e3);
     fputc('"', drawing->out);
 }
@@ -78,8 +81,10 @@ static void write_rows(struct drawing *drawing) {
                     : command->work == TSMITH_WORK_COPY          ? "lightyellow"
                     : command->work == TSMITH_WORK_COMMUNICATION ? "lightpink"
                                                                  : "white");
-            write_label(drawing, command->name, tsmith_kind_name((tsmith_kind)command->kind), command->start,
-                        command->end);
+            write_label(drawing, command->name, command->kind, command->start, command->end,
+                        !command->end_unknown                                       ? NULL
+                        : command->work == TSMITH_WORK_CONTROL && !command->untimed ? ""
+                                                                                    : ", duration unknown");
             fputs("];\n", drawing->out);
         }
         fputs("  }\n", drawing->out);
@@ -97,8 +102,8 @@ static void write_threads(struct drawing *drawing) {
                 continue;
             fprintf(drawing->out, "    n%" PRIu32 " [shape=ellipse ", node);
             const tsmith_call *call = &timeline->calls[i];
-            write_label(drawing, call->name, tsmith_kind_name((tsmith_kind)call->kind), call->start,
-                        call->end);
+            write_label(drawing, call->name, call->kind, call->start, call->end,
+                        call->end_unknown ? ", duration unknown" : NULL);
             fputs("];\n", drawing->out);
         }
         fputs("  }\n", drawing->out);

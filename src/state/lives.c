@@ -70,11 +70,12 @@ static void find_blocker(const tsmith_states *states, uint32_t index, tsmith_lif
 static tsmith_life make_life(const tsmith_states *states, uint32_t index) {
     const tsmith_timeline *timeline = states->timeline;
     const tsmith_command *command = &timeline->commands[index];
+    const tsmith_command_times times = timeline_times(timeline, command);
     tsmith_life life = {.enqueued = TSMITH_TIME_UNKNOWN,
                         .queued = TSMITH_TIME_UNKNOWN,
                         .submitted = TSMITH_TIME_UNKNOWN,
                         .unblocked = TSMITH_TIME_UNKNOWN,
-                        .completed = clamp(command->completed, command->end, INT64_MAX),
+                        .completed = clamp(times.completed, command->end, INT64_MAX),
                         .observed = TSMITH_TIME_UNKNOWN,
                         .blocker = TSMITH_INDEX_NONE};
     int64_t enqueued = timeline_enqueued(timeline, command), handed = enqueued;
@@ -86,9 +87,9 @@ static tsmith_life make_life(const tsmith_states *states, uint32_t index) {
         handed = graph_on_device(states->graph, device, timeline->calls[command->call].end);
     }
     life.enqueued = clamp(enqueued, INT64_MIN + 1, command->start);
-    life.queued = clamp(command->queued == TSMITH_TIME_UNKNOWN ? handed : command->queued, life.enqueued,
-                        command->start);
-    life.submitted = clamp(command->submitted, life.queued, command->start); // unknown is below everything
+    life.queued =
+        clamp(times.queued == TSMITH_TIME_UNKNOWN ? handed : times.queued, life.enqueued, command->start);
+    life.submitted = clamp(times.submitted, life.queued, command->start); // unknown is below everything
     find_blocker(states, index, &life);
     return life;
 }

@@ -102,7 +102,8 @@ static bool find_doubts(struct filling *filling, const tsmith_row *row) {
         const tsmith_command *command = &timeline_row_commands(timeline, row)[i];
         if (timeline_runs(command))
             next = command->start;
-        else if (command->untimed && !doubt(doubts, command->start, next))
+        else if ((command->untimed || (command->end_unknown && command->work != TSMITH_WORK_CONTROL)) &&
+                 !doubt(doubts, command->start, next))
             return false;
     }
     if (doubts->count)

@@ -11,71 +11,60 @@
 #include "base/status.h"
 #include "state/memory_limit.h"
 #include "state/names.h"
+#include "tracesmith/view.h"
 
-// The columns of a batch that matter here; absent ones have no values.
+// The fields that matter here. X(NAME)
+#define TIMELINE_FIELDS(X)                                                                                   \
+    X(START)                                                                                                 \
+    X(KIND)                                                                                                  \
+    X(DURATION)                                                                                              \
+    X(NAME)                                                                                                  \
+    X(CORRELATION)                                                                                           \
+    X(QUEUED)                                                                                                \
+    X(SUBMITTED)                                                                                             \
+    X(COMPLETED)                                                                                             \
+    X(HOST_TRACK)                                                                                            \
+    X(QUEUE_TRACK)                                                                                           \
+    X(OPERATION)                                                                                             \
+    X(DIRECTION)                                                                                             \
+    X(BYTES)                                                                                                 \
+    X(BLOCKING)                                                                                              \
+    X(CERTAINTY)                                                                                             \
+    X(WAITS)                                                                                                 \
+    X(REASON)                                                                                                \
+    X(LOST)
+
+enum {
+#define FIELD_INDEX(NAME) AT_##NAME,
+    TIMELINE_FIELDS(FIELD_INDEX)
+#undef FIELD_INDEX
+        FIELD_COUNT
+};
+
 struct columns {
     const tsmith_batch *batch;
     uint32_t count;
     const int64_t *start;
     const uint8_t *kind;
-    tsmith_column duration, name, correlation, queued, submitted, completed, host_track, queue_track;
-    tsmith_column operation, direction, bytes, blocking, inferred, waits, reason, lost, record, stream;
+    tsmith_view at[FIELD_COUNT];
+    tsmith_view record, stream; // the trace's own
 };
-
-static tsmith_column find_column(const tsmith_batch *batch, uint32_t field) {
-    tsmith_column column;
-    if (!field || !tsmith_batch_column(batch, field, &column))
-        column = (tsmith_column){0};
-    return column;
-}
 
 static bool find_columns(const tsmith_timeline *timeline, const tsmith_batch *batch,
                          struct columns *columns) {
-    tsmith_column start = find_column(batch, TSMITH_FIELD_START),
-                  kind = find_column(batch, TSMITH_FIELD_KIND);
-    if (!start.values || !kind.values)
-        return false;
-    *columns = (struct columns){
-        .batch = batch,
-        .count = tsmith_batch_count(batch),
-        .start = start.values,
-        .kind = kind.values,
-        .duration = find_column(batch, TSMITH_FIELD_DURATION),
-        .name = find_column(batch, TSMITH_FIELD_NAME),
-        .correlation = find_column(batch, TSMITH_FIELD_CORRELATION),
-        .queued = find_column(batch, TSMITH_FIELD_QUEUED),
-        .submitted = find_column(batch, TSMITH_FIELD_SUBMITTED),
-        .completed = find_column(batch, TSMITH_FIELD_COMPLETED),
-        .host_track = find_column(batch, TSMITH_FIELD_HOST_TRACK),
-        .queue_track = find_column(batch, TSMITH_FIELD_QUEUE_TRACK),
-        .operation = find_column(batch, TSMITH_FIELD_OPERATION),
-        .direction = find_column(batch, TSMITH_FIELD_DIRECTION),
-        .bytes = find_column(batch, TSMITH_FIELD_BYTES),
-        .blocking = find_column(batch, TSMITH_FIELD_BLOCKING),
-        .inferred = find_column(batch, TSMITH_FIELD_INFERRED),
-        .waits = find_column(batch, TSMITH_FIELD_WAITS),
-        .reason = find_column(batch, TSMITH_FIELD_REASON),
-        .lost = find_column(batch, TSMITH_FIELD_LOST),
-        .record = find_column(batch, timeline->fields[STATE_FIELD_RECORD]),
-        .stream = find_column(batch, timeline->fields[STATE_FIELD_STREAM]),
+    static const uint32_t fields[FIELD_COUNT] = {
+#define FIELD_NUMBER(NAME) TSMITH_FIELD_##NAME,
+        TIMELINE_FIELDS(FIELD_NUMBER)
+#undef FIELD_NUMBER
     };
-    return true;
-}
-
-static bool has(const tsmith_column *column, uint32_t row) {
-    return column->values && tsmith_column_has(column, row);
-}
-
-static uint64_t get_u64(const tsmith_column *column, uint32_t row) {
-    return has(column, row) ? ((const uint64_t *)column->values)[row] : 0;
-}
-
-static uint32_t get_u32(const tsmith_column *column, uint32_t row) {
-    return has(column, row) ? ((const uint32_t *)column->values)[row] : 0;
-}
-
-static uint8_t get_u8(const tsmith_column *column, uint32_t row) {
-    return has(column, row) ? ((const uint8_t *)column->values)[row] : 0;
+    columns->batch = batch;
+    columns->count = tsmith_batch_count(batch);
+    tsmith_view_batch(batch, fields, FIELD_COUNT, columns->at);
+    columns->start = tsmith_view_every(&columns->at[AT_START]);
+    columns->kind = tsmith_view_every(&columns->at[AT_KIND]);
+    columns->record = tsmith_view_typed(batch, timeline->fields[STATE_FIELD_RECORD], TSMITH_TYPE_I64);
+    columns->stream = tsmith_view_typed(batch, timeline->fields[STATE_FIELD_STREAM], TSMITH_TYPE_I64);
+    return columns->start && columns->kind;
 }
 
 // Times beyond +-73 years are cut, so that the difference of any two of them is a number.
@@ -85,17 +74,16 @@ static int64_t cut(int64_t time) {
     return time < -TIME_LIMIT ? -TIME_LIMIT : time > TIME_LIMIT ? TIME_LIMIT : time;
 }
 
-static int64_t get_time(const tsmith_column *column, uint32_t row) {
-    return has(column, row) ? cut(((const int64_t *)column->values)[row]) : TSMITH_TIME_UNKNOWN;
+static int64_t get_time(const tsmith_view *view, uint32_t row) {
+    int64_t time;
+    return tsmith_view_i64(view, row, &time) ? cut(time) : TSMITH_TIME_UNKNOWN;
 }
 
-// The end of an event; a negative or overflowing duration counts as none.
-static int64_t get_end(const struct columns *columns, uint32_t row) {
-    int64_t start = cut(columns->start[row]), end;
-    if (!has(&columns->duration, row))
-        return start;
-    int64_t duration = ((const int64_t *)columns->duration.values)[row];
-    return duration > 0 && !__builtin_add_overflow(start, duration, &end) ? cut(end) : start;
+// The end of an event, its start where it is unknown; a negative or overflowing duration counts as none.
+static int64_t get_end(const struct columns *columns, uint32_t row, uint8_t *is_unknown) {
+    int64_t start = cut(columns->start[row]), end, duration;
+    *is_unknown = !tsmith_view_i64(&columns->at[AT_DURATION], row, &duration);
+    return !*is_unknown && duration > 0 && !__builtin_add_overflow(start, duration, &end) ? cut(end) : start;
 }
 
 tsmith_status tsmith_timeline_create(const tsmith_timeline_options *given, tsmith_timeline **out) {
@@ -119,6 +107,7 @@ void tsmith_timeline_destroy(tsmith_timeline *timeline) {
     if (!timeline)
         return;
     free(timeline->commands);
+    free(timeline->times);
     free(timeline->calls);
     free(timeline->rows);
     free(timeline->devices);
@@ -212,18 +201,18 @@ static uint16_t classify(tsmith_timeline *timeline, const tsmith_dictionary *dic
 }
 
 // Copies the wait list of an event; false when memory is exhausted.
-static bool take_waits(tsmith_timeline *timeline, const tsmith_column *column, uint32_t row, uint32_t *first,
+static bool take_waits(tsmith_timeline *timeline, const tsmith_view *view, uint32_t row, uint32_t *first,
                        uint32_t *count) {
+    const uint64_t *waits;
+    const uint32_t more = tsmith_view_list(view, row, &waits);
     *first = (uint32_t)timeline->raw_wait_count;
     *count = 0;
-    if (!has(column, row) || !column->offsets)
+    if (!more)
         return true;
-    uint32_t more = column->offsets[row + 1] - column->offsets[row];
     if (timeline->raw_wait_count + more >= UINT32_MAX ||
         !RESERVE(timeline, raw_waits, raw_wait_count, raw_wait_capacity, more))
         return false;
-    memcpy(timeline->raw_waits + timeline->raw_wait_count,
-           (const uint64_t *)column->values + column->offsets[row], more * sizeof(uint64_t));
+    memcpy(timeline->raw_waits + timeline->raw_wait_count, waits, more * sizeof *waits);
     timeline->raw_wait_count += more;
     *count = more;
     return true;
@@ -248,37 +237,60 @@ static uint8_t work_of(tsmith_timeline *timeline, const tsmith_dictionary *dicti
     }
 }
 
+bool timeline_fill_times(tsmith_timeline *timeline, size_t count) {
+    if (count > timeline->time_count &&
+        !RESERVE(timeline, times, time_count, time_capacity, count - timeline->time_count))
+        return false;
+    while (timeline->time_count < count)
+        timeline->times[timeline->time_count++] =
+            (tsmith_command_times){TSMITH_TIME_UNKNOWN, TSMITH_TIME_UNKNOWN, TSMITH_TIME_UNKNOWN};
+    return true;
+}
+
+// The other times of the next command, if the trace has one of them.
+static bool add_times(tsmith_timeline *timeline, const struct columns *columns, uint32_t at) {
+    const tsmith_command_times times = {.queued = get_time(&columns->at[AT_QUEUED], at),
+                                        .submitted = get_time(&columns->at[AT_SUBMITTED], at),
+                                        .completed = get_time(&columns->at[AT_COMPLETED], at)};
+    if (times.queued == TSMITH_TIME_UNKNOWN && times.submitted == TSMITH_TIME_UNKNOWN &&
+        times.completed == TSMITH_TIME_UNKNOWN)
+        return true;
+    if (!timeline_fill_times(timeline, timeline->command_count + 1))
+        return false;
+    timeline->times[timeline->command_count] = times;
+    return true;
+}
+
 static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                         const struct columns *columns, uint32_t at, uint32_t row) {
-    if (!RESERVE(timeline, commands, command_count, command_capacity, 1))
+    if (!RESERVE(timeline, commands, command_count, command_capacity, 1) || !add_times(timeline, columns, at))
         return false;
     tsmith_command command = {
         .start = cut(columns->start[at]),
-        .end = get_end(columns, at),
-        .queued = get_time(&columns->queued, at),
-        .submitted = get_time(&columns->submitted, at),
-        .completed = get_time(&columns->completed, at),
-        .correlation = get_u64(&columns->correlation, at),
-        .bytes = get_u64(&columns->bytes, at),
+        .correlation = tsmith_view_u64_or(&columns->at[AT_CORRELATION], at, 0),
+        .bytes = tsmith_view_u64_or(&columns->at[AT_BYTES], at, 0),
         .row = row,
         .call = TSMITH_INDEX_NONE,
-        .name = get_u32(&columns->name, at),
+        .name = tsmith_view_id(&columns->at[AT_NAME], at),
         .kind = columns->kind[at],
-        .operation = get_u8(&columns->operation, at),
-        .direction = get_u8(&columns->direction, at),
-        .untimed = get_u8(&columns->inferred, at) && !has(&columns->duration, at),
+        .operation = tsmith_view_word(&columns->at[AT_OPERATION], at),
+        .direction = tsmith_view_word(&columns->at[AT_DIRECTION], at),
+        .certainty = tsmith_view_word(&columns->at[AT_CERTAINTY], at),
         .thread = TSMITH_INDEX_NONE,
     };
+    command.end = get_end(columns, at, &command.end_unknown);
+    // Files of before the field had a word for it say "inferred".
+    command.untimed = command.end_unknown && command.certainty >= TSMITH_CERTAINTY_INFERRED;
     command.work = work_of(timeline, dictionary, command.kind, command.name);
     if (command.kind == TSMITH_KIND_MEMCPY) {
         uint16_t class = classify(timeline, dictionary, command.name);
         command.direction = command.direction ? command.direction : names_direction(class);
         command.pageable = (class & NAME_PAGEABLE) != 0;
     }
-    uint32_t host = known_track(dictionary, get_u32(&columns->host_track, at));
+    uint32_t host = known_track(dictionary, tsmith_view_id(&columns->at[AT_HOST_TRACK], at));
     if (host && (command.thread = find_thread(timeline, dictionary, host)) == TSMITH_INDEX_NONE)
         return false;
-    if (!take_waits(timeline, &columns->waits, at, &command.wait_first, &command.wait_count))
+    if (!take_waits(timeline, &columns->at[AT_WAITS], at, &command.wait_first, &command.wait_count))
         return false;
     timeline->commands[timeline->command_count++] = command;
     return true;
@@ -306,36 +318,37 @@ static bool add_call(tsmith_timeline *timeline, const tsmith_dictionary *diction
         return false;
     tsmith_call call = {
         .start = cut(columns->start[at]),
-        .end = get_end(columns, at),
-        .correlation = get_u64(&columns->correlation, at),
+        .correlation = tsmith_view_u64_or(&columns->at[AT_CORRELATION], at, 0),
         .thread = thread,
-        .name = get_u32(&columns->name, at),
+        .name = tsmith_view_id(&columns->at[AT_NAME], at),
         .row = TSMITH_INDEX_NONE,
         .record = TSMITH_INDEX_NONE,
         .kind = columns->kind[at],
-        .operation = get_u8(&columns->operation, at),
-        .blocking = get_u8(&columns->blocking, at),
+        .operation = tsmith_view_word(&columns->at[AT_OPERATION], at),
+        .blocking = tsmith_view_word(&columns->at[AT_BLOCKING], at),
+        .certainty = tsmith_view_word(&columns->at[AT_CERTAINTY], at),
     };
+    call.end = get_end(columns, at, &call.end_unknown);
     uint16_t class = classify(timeline, dictionary, call.name);
     call.role = role_of(call.kind, call.operation, class);
     call.blocking |= (class & NAME_BLOCKING) != 0;
-    uint32_t queue = known_track(dictionary, get_u32(&columns->queue_track, at));
+    uint32_t queue = known_track(dictionary, tsmith_view_id(&columns->at[AT_QUEUE_TRACK], at));
     if (queue && (call.row = find_row(timeline, dictionary, queue)) == TSMITH_INDEX_NONE)
         return false;
-    if (!take_waits(timeline, &columns->waits, at, &call.wait_first, &call.wait_count))
+    if (!take_waits(timeline, &columns->at[AT_WAITS], at, &call.wait_first, &call.wait_count))
         return false;
     timeline->calls[timeline->call_count++] = call;
     return true;
 }
 
 static bool add_note(tsmith_timeline *timeline, const struct columns *columns, uint32_t at, uint32_t row) {
-    uint64_t correlation = get_u64(&columns->correlation, at);
+    const uint64_t correlation = tsmith_view_u64_or(&columns->at[AT_CORRELATION], at, 0);
     if (!correlation)
         return true;
     if (!RESERVE(timeline, notes, note_count, note_capacity, 1))
         return false;
-    int64_t record = has(&columns->record, at) ? ((const int64_t *)columns->record.values)[at] : 0;
-    int64_t stream = has(&columns->stream, at) ? ((const int64_t *)columns->stream.values)[at] : -1;
+    const int64_t record = tsmith_view_i64_or(&columns->record, at, 0);
+    const int64_t stream = tsmith_view_i64_or(&columns->stream, at, -1);
     timeline->notes[timeline->note_count++] = (struct sync_note){.correlation = correlation,
                                                                  .record = record > 0 ? (uint64_t)record : 0,
                                                                  .stream = stream,
@@ -347,11 +360,13 @@ static bool add_hole(tsmith_timeline *timeline, const struct columns *columns, u
                      uint32_t process) {
     if (!RESERVE(timeline, holes, hole_count, hole_capacity, 1))
         return false;
-    timeline->holes[timeline->hole_count++] = (tsmith_hole){.from = cut(columns->start[at]),
-                                                            .to = get_end(columns, at),
-                                                            .process = process,
-                                                            .reason = get_u8(&columns->reason, at),
-                                                            .lost = get_u64(&columns->lost, at)};
+    uint8_t is_instant;
+    timeline->holes[timeline->hole_count++] =
+        (tsmith_hole){.from = cut(columns->start[at]),
+                      .to = get_end(columns, at, &is_instant),
+                      .process = process,
+                      .reason = tsmith_view_word(&columns->at[AT_REASON], at),
+                      .lost = tsmith_view_u64_or(&columns->at[AT_LOST], at, 0)};
     return true;
 }
 
@@ -362,10 +377,11 @@ enum what { WHAT_NOTHING, WHAT_COMMAND, WHAT_CALL, WHAT_NOTE, WHAT_HOLE };
 // So is one without an operation, wherever it is: files of before 2026-12 have these. Markers and barriers are commands.
 static enum what what_wait_is(const struct columns *columns, uint32_t at, const tsmith_track *track,
                               bool queue) {
-    const uint8_t operation = get_u8(&columns->operation, at);
+    const uint8_t operation = tsmith_view_word(&columns->at[AT_OPERATION], at);
     const bool host_waits = timeline_wait_role(operation) != TSMITH_CALL_OTHER;
-    if (has(&columns->correlation, at) && (!operation || operation == TSMITH_OPERATION_STREAM_WAIT ||
-                                           (host_waits && track && track->kind != TSMITH_TRACK_THREAD)))
+    if (tsmith_view_has(&columns->at[AT_CORRELATION], at) &&
+        (!operation || operation == TSMITH_OPERATION_STREAM_WAIT ||
+         (host_waits && track && track->kind != TSMITH_TRACK_THREAD)))
         return WHAT_NOTE;
     return queue ? WHAT_COMMAND : WHAT_CALL;
 }
@@ -391,8 +407,9 @@ static enum what what_is(const struct columns *columns, uint32_t at, const tsmit
     case TSMITH_KIND_ALLOC:
         return queue ? WHAT_NOTHING : WHAT_CALL;
     case TSMITH_KIND_LOSS:
-        return tsmith_reason_is_of_events((tsmith_reason)get_u8(&columns->reason, at)) ? WHAT_HOLE
-                                                                                       : WHAT_NOTHING;
+        return tsmith_reason_is_of_events((tsmith_reason)tsmith_view_word(&columns->at[AT_REASON], at))
+                   ? WHAT_HOLE
+                   : WHAT_NOTHING;
     default:
         return WHAT_NOTHING;
     }
@@ -419,15 +436,20 @@ static void learn_fields(tsmith_timeline *timeline, const tsmith_dictionary *dic
 static bool is_too_large(tsmith_timeline *timeline) {
     uint64_t bytes = (uint64_t)timeline->command_count * MEMORY_PER_COMMAND +
                      ((uint64_t)timeline->call_count + timeline->note_count) * MEMORY_PER_CALL +
+                     (uint64_t)timeline->time_count * MEMORY_PER_TIMES +
                      (uint64_t)timeline->raw_wait_count * MEMORY_PER_WAIT;
     if (timeline->too_large || bytes <= timeline->most_bytes)
         return timeline->too_large;
+    timeline->has_times = timeline->time_count > 0;
     timeline->refused_commands = timeline->command_count;
     timeline->refused_calls = timeline->call_count + timeline->note_count;
     free(timeline->commands);
+    free(timeline->times);
     free(timeline->calls);
     free(timeline->raw_waits);
     timeline->commands = NULL;
+    timeline->times = NULL;
+    timeline->time_count = timeline->time_capacity = 0;
     timeline->calls = NULL;
     timeline->raw_waits = NULL;
     timeline->command_count = timeline->command_capacity = timeline->call_count = timeline->call_capacity = 0;
@@ -444,7 +466,7 @@ static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictio
         const bool works =
             kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
         timeline->work += works;
-        timeline->timed_work += works && has(&columns->duration, at);
+        timeline->timed_work += works && tsmith_view_has(&columns->at[AT_DURATION], at);
     }
     if (timeline->ledger_only && what != WHAT_HOLE)
         return true;
@@ -544,6 +566,7 @@ tsmith_interval tsmith_timeline_window(const tsmith_timeline *timeline) {
         return timeline->plural;                                                                             \
     }
 GETTER(commands, command, tsmith_command)
+GETTER(times, time, tsmith_command_times)
 GETTER(calls, call, tsmith_call)
 GETTER(rows, row, tsmith_row)
 GETTER(devices, device, tsmith_row)
@@ -557,5 +580,5 @@ NAMES_DEFINE(tsmith_call_role_name, tsmith_call_role, TSMITH_CALL_TABLE, NAMES_N
 int64_t timeline_enqueued(const tsmith_timeline *timeline, const tsmith_command *command) {
     if (command->call != TSMITH_INDEX_NONE)
         return timeline->calls[command->call].start;
-    return command->queued;
+    return timeline_times(timeline, command).queued;
 }

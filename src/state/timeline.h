@@ -47,7 +47,7 @@ struct tsmith_timeline {
     bool any;
     bool ledger_only;    // keep only the window and the holes
     uint64_t most_bytes; // that commands and calls may need; beyond it they are counted, and finishing fails
-    bool too_large;
+    bool too_large, has_times;              // `has_times`: of the refused commands
     size_t refused_commands, refused_calls; // that were counted only
     tsmith_interval window;
 
@@ -55,6 +55,9 @@ struct tsmith_timeline {
         timed_work; // kernels and transfers that were added, and those of them whose times are known
     tsmith_command *commands;
     size_t command_count, command_capacity;
+    tsmith_command_times
+        *times; // of the commands before time_count, while filling; then of all of them, or of none
+    size_t time_count, time_capacity;
     tsmith_call *calls;
     size_t call_count, call_capacity;
     tsmith_row *rows;
@@ -97,6 +100,16 @@ static inline const tsmith_command *timeline_row_commands(const tsmith_timeline 
 static inline bool timeline_runs(const tsmith_command *command) {
     return command->work != TSMITH_WORK_CONTROL && command->end > command->start;
 }
+
+// The other times of a command.
+static inline tsmith_command_times timeline_times(const tsmith_timeline *timeline,
+                                                  const tsmith_command *command) {
+    const tsmith_command_times none = {TSMITH_TIME_UNKNOWN, TSMITH_TIME_UNKNOWN, TSMITH_TIME_UNKNOWN};
+    return timeline->time_count ? timeline->times[command - timeline->commands] : none;
+}
+
+// Makes the times of the commands before `count` unknown as far as they were not told. False when memory is exhausted.
+bool timeline_fill_times(tsmith_timeline *timeline, size_t count);
 
 // The host's moment of enqueueing: when the call began, else when it was queued; TSMITH_TIME_UNKNOWN.
 int64_t timeline_enqueued(const tsmith_timeline *timeline, const tsmith_command *command);

@@ -138,9 +138,27 @@ static int order_calls(const void *left, const void *right) {
     return 0;
 }
 
+// Times are moved after their commands, which remember in `call` where they were: no call is known yet.
+static bool sort_times(tsmith_timeline *timeline) {
+    tsmith_command_times *sorted = malloc(timeline->time_count * sizeof *sorted);
+    if (!sorted)
+        return false;
+    for (size_t i = 0; i < timeline->command_count; i++) {
+        sorted[i] = timeline->times[timeline->commands[i].call];
+        timeline->commands[i].call = TSMITH_INDEX_NONE;
+    }
+    free(timeline->times);
+    timeline->times = sorted;
+    return true;
+}
+
 static tsmith_status sort_commands(tsmith_timeline *timeline) {
     tsmith_command *commands = timeline->commands;
     size_t count = timeline->command_count;
+    if (timeline->time_count && !timeline_fill_times(timeline, count))
+        return TSMITH_ERROR_NO_MEMORY;
+    for (size_t i = 0; i < timeline->time_count; i++)
+        commands[i].call = (uint32_t)i;
     bool done = place(commands, count, sizeof *commands, offsetof(tsmith_command, row), timeline->row_count);
     for (size_t from = 0, to; done && from < count; from = to) {
         for (to = from + 1; to < count && commands[to].row == commands[from].row &&
@@ -149,6 +167,7 @@ static tsmith_status sort_commands(tsmith_timeline *timeline) {
         if (to - from > 1)
             qsort(commands + from, to - from, sizeof *commands, order_commands);
     }
+    done = done && (!timeline->time_count || sort_times(timeline));
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
@@ -308,7 +327,8 @@ tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline, const tsmith_dic
         return status_set(error, status, "The timeline is already finished.");
     timeline->finished = true;
     if (timeline->too_large)
-        return memory_limit_refuse(timeline->refused_commands, timeline->refused_calls, error);
+        return memory_limit_refuse(timeline->refused_commands, timeline->has_times, timeline->refused_calls,
+                                   error);
     if (timeline->options.has_window)
         timeline->window = (tsmith_interval){timeline->options.from, timeline->options.to};
     if ((status = sort_rows(timeline, dictionary)) != TSMITH_OK ||

@@ -5,7 +5,9 @@
 
 #include "base/array.h"
 #include "tiles/tiles.h"
+#include "tracesmith/view.h"
 
+// In the order of the views below.
 const uint32_t tiles_fields[TILES_FIELDS] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION, TSMITH_FIELD_KIND,
                                              TSMITH_FIELD_NAME, TSMITH_FIELD_VALUE};
 
@@ -34,38 +36,17 @@ static bool is_work(uint8_t kind) {
            kind == TSMITH_KIND_GRAPH_LAUNCH;
 }
 
-struct columns {
-    tsmith_column start, duration, kind, name, value;
-    bool has_duration, has_kind, has_name, has_value;
-};
+enum { START, DURATION, KIND, NAME, VALUE };
 
-static struct columns find_columns(const tsmith_batch *batch) {
-    struct columns columns;
-    memset(&columns, 0, sizeof columns);
-    (void)tsmith_batch_column(batch, TSMITH_FIELD_START, &columns.start);
-    columns.has_duration = tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &columns.duration);
-    columns.has_kind = tsmith_batch_column(batch, TSMITH_FIELD_KIND, &columns.kind);
-    columns.has_name = tsmith_batch_column(batch, TSMITH_FIELD_NAME, &columns.name);
-    columns.has_value = tsmith_batch_column(batch, TSMITH_FIELD_VALUE, &columns.value);
-    return columns;
-}
-
-static struct tile_event event_of(const struct tsmith_tiles *tiles, const struct columns *columns,
-                                  uint32_t row) {
-    const int64_t start = ((const int64_t *)columns->start.values)[row];
-    struct tile_event event = {.start = tiles_since(tiles, start)};
-    event.end = event.start;
-    event.is_timed = columns->has_duration && tsmith_column_has(&columns->duration, row);
-    if (event.is_timed) {
-        const int64_t duration = ((const int64_t *)columns->duration.values)[row];
-        event.end += duration > TILES_FARTHEST ? TILES_FARTHEST : duration > 0 ? duration : 0;
-    }
-    if (columns->has_kind && tsmith_column_has(&columns->kind, row))
-        event.kind = ((const uint8_t *)columns->kind.values)[row];
-    if (columns->has_name && tsmith_column_has(&columns->name, row))
-        event.name = ((const uint32_t *)columns->name.values)[row];
-    if (columns->has_value && tsmith_column_has(&columns->value, row))
-        event.value = ((const double *)columns->value.values)[row];
+static struct tile_event event_of(const struct tsmith_tiles *tiles, const tsmith_view views[TILES_FIELDS],
+                                  int64_t start, uint32_t row) {
+    struct tile_event event = {.start = tiles_since(tiles, start),
+                               .kind = tsmith_view_word(&views[KIND], row),
+                               .name = tsmith_view_id(&views[NAME], row)};
+    int64_t duration = 0;
+    event.is_timed = tsmith_view_i64(&views[DURATION], row, &duration);
+    event.end = event.start + (duration > TILES_FARTHEST ? TILES_FARTHEST : duration > 0 ? duration : 0);
+    (void)!tsmith_view_f64(&views[VALUE], row, &event.value); // of counters, which were looked at
     event.flags = flags_of(event.kind, event.is_timed);
     return event;
 }
@@ -73,18 +54,20 @@ static struct tile_event event_of(const struct tsmith_tiles *tiles, const struct
 bool tiles_take_batch(const struct tsmith_tiles *tiles, const struct tile_track *track,
                       const tsmith_batch *batch, struct tile_event **events, size_t *count,
                       size_t *capacity) {
-    const struct columns columns = find_columns(batch);
+    tsmith_view views[TILES_FIELDS];
+    tsmith_view_batch(batch, tiles_fields, TILES_FIELDS, views);
+    const int64_t *starts = tsmith_view_every(&views[START]);
     const uint32_t rows = tsmith_batch_count(batch);
-    if (!rows || !columns.start.values)
+    if (!rows || !starts)
         return true;
     if (!ARRAY_RESERVE(*events, *capacity, *count + rows))
         return false;
     bool is_sorted = true;
     for (uint32_t row = 0; row < rows; row++) {
-        if (track->is_counter && !(columns.has_value && tsmith_column_has(&columns.value, row)))
+        if (track->is_counter && !tsmith_view_has(&views[VALUE], row))
             continue;
         struct tile_event *event = &(*events)[*count];
-        *event = event_of(tiles, &columns, row);
+        *event = event_of(tiles, views, starts[row], row);
         event->is_idle = track->is_queue && !is_work(event->kind);
         is_sorted = is_sorted && (*count == 0 || event[-1].start <= event->start);
         ++*count;

@@ -287,7 +287,7 @@ static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *recor
     if (record->end)
         set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
     if (record->head.more & AGENT_BPF_END_INFERRED)
-        set(rows, batch, TSMITH_FIELD_INFERRED, 1);
+        set(rows, batch, TSMITH_FIELD_CERTAINTY, TSMITH_CERTAINTY_INFERRED);
     set(rows, batch, TSMITH_FIELD_OPERATION, operation_of(record->state));
     if (record->system_call >= 0)
         set(rows, batch, TSMITH_FIELD_NAME,

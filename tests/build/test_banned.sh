@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Functions that have no place here: unbounded copies, shells, predictable temporary names, parsers without errors,
-# hidden state; words of records that are written by their place; and, in code that lives in somebody else's process, whatever could end or garble that process.
+# hidden state; words of records that are written by their place; columns of a batch that are read without their validity; and, in code that lives in somebody else's process, whatever could end or garble that process.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${TRACESMITH_SOURCE_DIR:-$here/../..}"
@@ -56,4 +56,15 @@ printf '    at[3] = name;\n' | grep -qE "$by_place" || {
     exit 1
 }
 ! grep -rnE "$by_place" agents || failed=1
+# A reader of batches goes through tracesmith/view.h, whose accessors return whether a value is known. Raw columns are for the
+# rooms that make, store or hand on whole columns: src/event, src/sbt, src/arrow, src/collect.
+raw='tsmith_batch_column tsmith_batch_column_at tsmith_batch_get tsmith_column_has batch_column_bits'
+printf 'bool known = tsmith_batch_get(batch, field, row, &bits);\n' >"$work/planted/bad.c"
+if search "$raw" "$work/planted" >/dev/null; then
+    echo "self-test: a raw column was not found"
+    exit 1
+fi
+readers=$(find src -mindepth 1 -maxdepth 1 -type d ! -name event ! -name sbt ! -name arrow ! -name collect)
+# shellcheck disable=SC2086 # names of our own folders
+search "$raw" $readers cli bindings examples || failed=1
 [ "$failed" -eq 0 ]

@@ -51,8 +51,9 @@ KIND = TABLES["Kinds"]
 OPERATION = TABLES["Operations"]
 DIRECTION = TABLES["Directions"]
 REASON = TABLES["Reasons for a loss"]
+CERTAINTY = TABLES["Certainties"]
 STRINGS = {"name", "category", "text"}
-ENUMS = {"operation": OPERATION, "direction": DIRECTION, "reason": REASON}
+ENUMS = {"operation": OPERATION, "direction": DIRECTION, "reason": REASON, "certainty": CERTAINTY}
 TRACK_KIND = {"thread": 1, "queue": 2, "copy_engine": 3, "counter": 4, "process": 5, "loss": 6, "custom": 7}
 
 

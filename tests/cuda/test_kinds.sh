@@ -71,7 +71,7 @@ for name in "rare", "newer":
     run.expect(len(call) == 1, "the call that they belong to")
     call = call[0]
     event, track = one(run, "marker", "external id, custom 0")
-    run.expect(event["args"]["externalId"] == 4711 and event["correlation"] == call["correlation"] and event["inferred"], f"{event}")
+    run.expect(event["args"]["externalId"] == 4711 and event["correlation"] == call["correlation"] and event["certainty"] == "untimed", f"{event}")
     run.expect(event["track"] == call["track"], "on the thread of the call")
     event, track = one(run, "overhead", "CUPTI buffer flush")
     run.expect(event["duration"] == 777 and event["track"] == call["track"] and event["correlation"] == call["correlation"], f"{event}")

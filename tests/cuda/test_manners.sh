@@ -71,7 +71,7 @@ run = Run(folder, "zero=7")
 untimed = [k for k in run.of("kernel") if "duration" not in k]
 run.expect(len(run.of("kernel")) == 1000 and len(untimed) == 1000 // 7, f"{len(untimed)} without times")
 run.expect(run.lost == {"no_timing": 1000 // 7}, f"lost {run.lost}")
-run.expect(all(k["inferred"] for k in untimed), "that a time is not CUPTI's is not said")
+run.expect(all(k["certainty"] == "untimed" for k in untimed), "that a time is not CUPTI's is not said")
 run.check_order()
 
 run = Run(folder, "wrong=9")

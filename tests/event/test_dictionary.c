@@ -187,6 +187,10 @@ static void schema_is_consistent(void **state) {
     (void)state;
     for (uint32_t field = 1; field < TSMITH_FIELD_LIMIT; field++) {
         const tsmith_field_info *info = tsmith_field_describe(field);
+        if (field == 37) { // its number is never used again
+            assert_null(info);
+            continue;
+        }
         assert_non_null(info);
         assert_int_equal(tsmith_field_find(info->name), field);
         assert_true(tsmith_type_size(info->type) > 0);

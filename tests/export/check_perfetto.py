@@ -225,7 +225,8 @@ def schema_tables():
 TABLES = schema_tables()
 FIELDS = TABLES["FIELD"]
 ENUMS = {sbt_reader.KIND: TABLES["KIND"], sbt_reader.OPERATION: TABLES["OPERATION"],
-         sbt_reader.DIRECTION: TABLES["DIRECTION"], sbt_reader.REASON: TABLES["REASON"]}
+         sbt_reader.DIRECTION: TABLES["DIRECTION"], sbt_reader.REASON: TABLES["REASON"],
+         sbt_reader.CERTAINTY: TABLES["CERTAINTY"]}
 MASK = (1 << 64) - 1
 
 
@@ -268,7 +269,8 @@ def sbt_events(path):
 
 
 TYPE_NAMES = {b"TIME": 1, b"I64": 2, b"U64": 3, b"U32": 4, b"U8": 5, b"F64": 6, b"STRING": 7, b"TRACK": 8,
-              b"KIND": 9, b"OPERATION": 10, b"DIRECTION": 11, b"REASON": 12, b"BOOL": 13, b"LIST": 14}
+              b"KIND": 9, b"OPERATION": 10, b"DIRECTION": 11, b"REASON": 12, b"BOOL": 13, b"LIST": 14,
+              b"CERTAINTY": 15}
 
 
 def field_of(trace, name):

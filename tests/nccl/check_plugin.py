@@ -55,7 +55,7 @@ def check_version(directory, version):
         check(event.get("bytes") == (4000 if version < 4 else None), what + "%s" % event)  # then its steps say it
     # Over when its channels are: they take 50 us at least. Nobody says when, of sends before version 4, of all before 3.
     for event in reduces + (sends if version >= 4 else []):
-        check(event["inferred"] == (version >= 3), what + "%s" % event)
+        check(event["certainty"] == ("bounded" if version >= 3 else "measured"), what + "%s" % event)
         check(version < 3 or event["duration"] >= 50000, what + "as long as its kernel: %s" % event)
     if version >= 4:
         for event in channels:
@@ -124,7 +124,7 @@ def check_without_channels(directory):
     truth, trace, _ = trace_of(directory, "6", "40", env={"TRACESMITH_NCCL_CHANNELS": "0"})
     check(truth["channels"] == 0 and not of_kind(trace, "range", "channel"), "channels are not asked for: %s" % truth)
     operations = [event for event in of_kind(trace, "collective") if event["name"] != "AllGather"]
-    check(len(operations) == 40 and not any(event["inferred"] for event in operations), "and operations end when enqueued")
+    check(len(operations) == 40 and all(event["certainty"] == "measured" for event in operations), "and operations end when enqueued")
 
 
 def check_killed(directory):

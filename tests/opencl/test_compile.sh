@@ -48,7 +48,7 @@ elif names:
 launches = {k["correlation"]: k for k in trace.of("kernel")}
 for event in first:
     launch = launches[event["correlation"]]
-    expect(event["inferred"] and event["name"] == launch["name"] and event["track"] == launch["track"], str(event))
+    expect(event["certainty"] == "inferred" and event["name"] == launch["name"] and event["track"] == launch["track"], str(event))
     expect(launch["submitted"] <= event["start"], f"{event} before {launch}")
     expect(event["start"] + event["duration"] == launch["start"], f"{event} is not right before {launch}")
 # A wait that a first launch covers says so, and not that nothing ran.

@@ -35,7 +35,7 @@ def timed(shape):
     expect(trace.lost["by_reason"].get("no_timing", 0) == without, f"{shape}: {without} untimed, ledger {trace.lost}")
     for command in commands:
         if "duration" not in command:
-            expect(command.get("inferred"), f"{shape}: a command without times does not say so")
+            expect(command.get("certainty") == "untimed", f"{shape}: a command without times does not say so")
             expect(not {"queued", "submitted", "completed"} & command.keys(), f"{shape}: {command}")
     return commands, have
 

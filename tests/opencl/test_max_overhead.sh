@@ -54,7 +54,7 @@ for name, others in (("measured", 2), ("thinned", 2), ("threads", None)):
     expect(name == "threads" or bool(lost) == (name != "measured"), f"{name}: {lost}")
     costs = [event for event in trace["events"] if event["kind"] == "overhead"]
     threads = {track["id"] for track in trace["tracks"] if track["kind"] == "thread"}
-    expect(costs and all(event["inferred"] and event["track"] in threads for event in costs), f"{name}: {costs[:3]}")
+    expect(costs and all(event["certainty"] == "inferred" and event["track"] in threads for event in costs), f"{name}: {costs[:3]}")
     expect(sum(event["duration"] for event in costs) <= trace["duration_ns"] * (4 if name == "threads" else 1),
            f"{name}: it cost more than there was")
     with open(f"{work}/{name}.info") as info:

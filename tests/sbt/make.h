@@ -61,6 +61,8 @@ static inline uint64_t make_cut(tsmith_type type, uint64_t bits) {
         return bits % 6;
     case TSMITH_TYPE_REASON:
         return bits % TSMITH_REASON_LIMIT;
+    case TSMITH_TYPE_CERTAINTY:
+        return bits % 5;
     case TSMITH_TYPE_BOOL:
         return bits % 2;
     case TSMITH_TYPE_F64: {

@@ -18,10 +18,10 @@ FRAME_MAGIC = b"SBTF"
 END_MAGIC = b"SBTEND\r\n"
 SCHEMA, DICTIONARY, EVENTS, AGGREGATE, INDEX, END = 1, 2, 3, 4, 6, 7
 CRITICAL = 1
-TIME, I64, U64, U32, U8, F64, STRING, TRACK, KIND, OPERATION, DIRECTION, REASON, BOOL, LIST = range(1, 15)
+TIME, I64, U64, U32, U8, F64, STRING, TRACK, KIND, OPERATION, DIRECTION, REASON, BOOL, LIST, CERTAINTY = range(1, 16)
 TYPE_BYTES = {TIME: 8, I64: 8, U64: 8, U32: 4, U8: 1, F64: 8, STRING: 4, TRACK: 4, KIND: 1, OPERATION: 1,
-              DIRECTION: 1, REASON: 1, BOOL: 1, LIST: 8}
-START, DURATION, KIND_FIELD, NAME = 1, 2, 3, 4
+              DIRECTION: 1, REASON: 1, BOOL: 1, LIST: 8, CERTAINTY: 1}
+START, DURATION, KIND_FIELD, NAME, INFERRED, CERTAINTY_FIELD = 1, 2, 3, 4, 37, 50
 FIRST_DYNAMIC = 4096
 MASK = (1 << 64) - 1
 MAX_PAYLOAD = 128 << 20
@@ -500,6 +500,12 @@ class Events:
             except Unknown:
                 if field in (START, KIND_FIELD):
                     raise Damage("basics") from None
+        # Section 14: field 37 is read as field 50.
+        if INFERRED in self.columns and self.directory[INFERRED].type == BOOL:
+            values = self.columns.pop(INFERRED)
+            if CERTAINTY_FIELD not in self.directory:
+                self.directory[CERTAINTY_FIELD] = self.directory[INFERRED]
+                self.columns[CERTAINTY_FIELD] = [v if v is None else 3 if v else 1 for v in values]
         self.check()
 
     def read_directory(self, payload, known_fields, dictionary):

@@ -70,7 +70,9 @@ static bool doubtful(const struct built *built, const tsmith_row *row, int64_t a
         for (uint32_t k = i + 1; k < row->first_command + row->command_count && next == INT64_MAX; k++)
             if (runs(&built->commands[k]))
                 next = built->commands[k].start;
-        if (built->commands[i].untimed && built->commands[i].start <= at && at < next)
+        if ((built->commands[i].untimed ||
+             (built->commands[i].end_unknown && built->commands[i].work != TSMITH_WORK_CONTROL)) &&
+            built->commands[i].start <= at && at < next)
             return true;
     }
     return false;
@@ -173,7 +175,9 @@ static void check_lives(const struct built *built) {
             assert_true(life->observed >= command->end);
         if (life->enqueued == TSMITH_TIME_UNKNOWN) {
             assert_int_equal(command->call, TSMITH_INDEX_NONE);
-            assert_int_equal(command->queued, TSMITH_TIME_UNKNOWN);
+            size_t timed;
+            const tsmith_command_times *times = tsmith_timeline_times(built->timeline, &timed);
+            assert_true(!times || times[i].queued == TSMITH_TIME_UNKNOWN);
             continue;
         }
         assert_true(life->enqueued <= life->queued && life->queued <= life->submitted);

@@ -73,7 +73,7 @@ static void put(const struct made_trace *trace, tsmith_batch *batch, const struc
     set(batch, TSMITH_FIELD_OPERATION, event->operation, event->operation);
     set(batch, TSMITH_FIELD_DIRECTION, event->direction, event->direction);
     set(batch, TSMITH_FIELD_BLOCKING, event->blocking, 1);
-    set(batch, TSMITH_FIELD_INFERRED, event->untimed, 1);
+    set(batch, TSMITH_FIELD_CERTAINTY, event->untimed, TSMITH_CERTAINTY_UNTIMED);
     set(batch, TSMITH_FIELD_QUEUED, event->queued, (uint64_t)event->queued);
     set(batch, TSMITH_FIELD_SUBMITTED, event->submitted, (uint64_t)event->submitted);
     set(batch, TSMITH_FIELD_COMPLETED, event->completed, (uint64_t)event->completed);

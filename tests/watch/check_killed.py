@@ -114,7 +114,7 @@ def check_watch(work):
         assert len(slept) == slept_of[role["tid"]] > 0, (len(slept), slept_of)
         for event in slept:
             end = event["start"] + event["duration"]
-            assert any(before - 2000 <= event["start"] <= after and (end <= after + 2000 or event.get("inferred"))
+            assert any(before - 2000 <= event["start"] <= after and (end <= after + 2000 or event.get("certainty") == "inferred")
                        for before, after, _, _ in role["sleeps"]), (event, role["sleeps"])
             names = [frame.get("function", "") for frame in event.get("frames", [])]
             if os.uname().machine == "x86_64":

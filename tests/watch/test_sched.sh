@@ -69,9 +69,9 @@ for name, role in said.items():
             assert len(within) - len(waits) >= preempted, (name, what, wait, within)
             for event in waits:
                 assert event["operation"] == "sleeping" and event["name"] == call, event
-                assert event["end"] <= after + DURING or event.get("inferred"), (wait, event)
+                assert event["end"] <= after + DURING or event.get("certainty") == "inferred", (wait, event)
                 slept += 1
-                exact += not event.get("inferred")
+                exact += event.get("certainty") != "inferred"
                 # A waking that meets the switch away half done is not seen.
                 if "woken" not in event:
                     unseen += 1

@@ -177,7 +177,8 @@ class Trace(Answers):
 
 
 # Types of fields whose columns are handed over as they are.
-_WHOLE = {"TIME", "I64", "U64", "U32", "U8", "F64", "STRING", "TRACK", "KIND", "OPERATION", "DIRECTION", "REASON"}
+_WHOLE = {"TIME", "I64", "U64", "U32", "U8", "F64", "STRING", "TRACK", "KIND", "OPERATION", "DIRECTION", "REASON",
+          "CERTAINTY"}
 _types: dict[str, str] = {}
 
 

@@ -13,7 +13,6 @@
 
 #include "base/array.h"
 #include "base/json.h"
-#include "event/batch.h"
 #include "event/category.h"
 #include "export/chrome/chrome.h"
 #include "export/chrome/top.h"
@@ -22,11 +21,11 @@
 // ---- reading columns
 
 static bool has(const struct plan *plan, uint32_t row) {
-    return plan && tsmith_column_has(&plan->column, row);
+    return plan && tsmith_view_has(&plan->column, row);
 }
 
 static uint64_t value_at(const struct plan *plan, uint32_t row) {
-    return batch_column_bits(&plan->column, row);
+    return tsmith_view_known(&plan->column, row);
 }
 
 static tsmith_string string_at(const struct chrome *chrome, const struct plan *plan, uint32_t row) {
@@ -35,7 +34,7 @@ static tsmith_string string_at(const struct chrome *chrome, const struct plan *p
 
 // ---- the plan of a batch
 
-static bool add_plan(struct chrome *chrome, tsmith_column column, enum place place, tsmith_string name,
+static bool add_plan(struct chrome *chrome, tsmith_view column, enum place place, tsmith_string name,
                      const char *unit) {
     if (!ARRAY_RESERVE(chrome->plans, chrome->plan_capacity, chrome->plan_count + 1))
         return false;
@@ -84,7 +83,7 @@ static const char *mctracer_name(uint32_t field) {
                                              : NULL;
 }
 
-static bool plan_column(struct chrome *chrome, tsmith_column column) {
+static bool plan_column(struct chrome *chrome, tsmith_view column) {
     tsmith_string name, unit = {"", 0};
     enum place place = PLACE_ARGUMENT;
     const tsmith_field_info *info = tsmith_field_describe(column.field);
@@ -200,7 +199,7 @@ static bool make_plan(struct chrome *chrome, const tsmith_batch *batch) {
     memset(chrome->local, 0, sizeof chrome->local);
     uint32_t count = tsmith_batch_column_count(batch);
     for (uint32_t i = 0; i < count; i++)
-        if (!plan_column(chrome, tsmith_batch_column_at(batch, i)))
+        if (!plan_column(chrome, tsmith_view_at(batch, i)))
             return false;
     for (size_t i = 0; i < chrome->plan_count; i++)
         assign(chrome, &chrome->plans[i]);
@@ -209,7 +208,7 @@ static bool make_plan(struct chrome *chrome, const tsmith_batch *batch) {
 
 // ---- values
 
-static void put_list(struct output *output, const tsmith_column *column, uint32_t row) {
+static void put_list(struct output *output, const tsmith_view *column, uint32_t row) {
     output_char(output, '[');
     for (uint32_t i = column->offsets[row]; i < column->offsets[row + 1]; i++) {
         if (i > column->offsets[row])
@@ -219,13 +218,6 @@ static void put_list(struct output *output, const tsmith_column *column, uint32_
     output_char(output, ']');
 }
 
-static void put_name_of(struct output *output, const char *name, uint64_t value) {
-    if (name)
-        json_out_string(output, name, strlen(name));
-    else
-        json_out_u64(output, value);
-}
-
 static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t row) {
     struct output *output = &chrome->output;
     if (plan->column.type == TSMITH_TYPE_LIST) {
@@ -233,6 +225,7 @@ static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t r
         return;
     }
     uint64_t bits = value_at(plan, row);
+    const char *name;
     if (plan->quotient && has(chrome->bytes, row) && has(chrome->duration, row)) {
         double quotient =
             (double)value_at(chrome->bytes, row) / (double)(int64_t)value_at(chrome->duration, row);
@@ -262,17 +255,12 @@ static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t r
     case TSMITH_TYPE_BOOL:
         output_text(output, bits ? "true" : "false");
         break;
-    case TSMITH_TYPE_OPERATION:
-        put_name_of(output, tsmith_operation_name((tsmith_operation)bits), bits);
-        break;
-    case TSMITH_TYPE_DIRECTION:
-        put_name_of(output, tsmith_direction_name((tsmith_direction)bits), bits);
-        break;
-    case TSMITH_TYPE_REASON:
-        put_name_of(output, tsmith_reason_name((tsmith_reason)bits), bits);
-        break;
     default:
-        json_out_u64(output, bits);
+        name = tsmith_value_name(plan->column.type, bits);
+        if (name)
+            json_out_string(output, name, strlen(name));
+        else
+            json_out_u64(output, bits);
     }
 }
 

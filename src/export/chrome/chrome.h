@@ -15,7 +15,7 @@ enum place {
 };
 
 struct plan {
-    tsmith_column column;
+    tsmith_view column;
     enum place place;
     bool json;
     bool quotient; // what it says is bytes / duration

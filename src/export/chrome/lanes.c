@@ -100,26 +100,29 @@ static int by_track(const void *left, const void *right) {
 // Adds the slices of a batch to those that wait; what lasts less than nothing lasts nothing. `count` counts them.
 static bool gather(struct chrome_lanes *lanes, size_t index, size_t *count) {
     const tsmith_batch *batch = lanes->held[index].batch;
-    tsmith_column starts, durations, kinds = {0};
+    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION, TSMITH_FIELD_KIND};
+    enum { START, DURATION, KIND, FIELDS };
+    tsmith_view views[FIELDS];
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    const uint32_t rows = tsmith_batch_count(batch);
     void *waiting = lanes->waiting;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+    if (!starts || !tsmith_view_exists(&views[DURATION]))
         return true;
-    bool has_kinds = tsmith_batch_column(batch, TSMITH_FIELD_KIND, &kinds);
-    if (!array_reserve(&waiting, &lanes->waiting_capacity, *count + starts.count, sizeof *lanes->waiting))
+    if (!array_reserve(&waiting, &lanes->waiting_capacity, *count + rows, sizeof *lanes->waiting))
         return false;
     lanes->waiting = waiting;
-    for (uint32_t row = 0; row < starts.count; row++) {
-        tsmith_kind kind = has_kinds ? (tsmith_kind)batch_column_bits(&kinds, row) : TSMITH_KIND_NONE;
-        if (!tsmith_column_has(&durations, row) || kind == TSMITH_KIND_MARKER || kind == TSMITH_KIND_COUNTER)
+    for (uint32_t row = 0; row < rows; row++) {
+        const uint8_t kind = tsmith_view_word(&views[KIND], row);
+        int64_t duration, end;
+        if (!tsmith_view_i64(&views[DURATION], row, &duration) || kind == TSMITH_KIND_MARKER ||
+            kind == TSMITH_KIND_COUNTER)
             continue;
-        int64_t start = ((const int64_t *)starts.values)[row];
-        int64_t duration = ((const int64_t *)durations.values)[row], end;
         if (duration < 0)
             duration = 0;
-        if (__builtin_add_overflow(start, duration, &end))
+        if (__builtin_add_overflow(starts[row], duration, &end))
             end = INT64_MAX;
-        lanes->waiting[(*count)++] = (struct waiting){start, end, (uint32_t)index, row};
+        lanes->waiting[(*count)++] = (struct waiting){starts[row], end, (uint32_t)index, row};
     }
     return true;
 }

@@ -8,7 +8,7 @@
 #define EXPORT_CHROME_LANES_H
 
 #include "export/order.h"
-#include "tracesmith/batch.h"
+#include "tracesmith/view.h"
 
 enum { LANE_NONE = UINT32_MAX }; // there are too many that overlap
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "event/batch.h"
 #include "export/formats.h"
 #include "export/otf2/otf2.h"
 
@@ -18,7 +17,7 @@ enum {
 };
 
 struct plan_column {
-    tsmith_column column;
+    tsmith_view column;
     size_t field;     // in otf2->fields
     tsmith_type type; // it is told as: of a stack, a text
     bool is_silent, is_series;
@@ -37,15 +36,15 @@ struct plan {
 // ---- reading columns
 
 static bool has(const struct plan_column *it, uint32_t row) {
-    return it && tsmith_column_has(&it->column, row);
+    return it && tsmith_view_has(&it->column, row);
 }
 
 static uint64_t value_at(const struct plan_column *it, uint32_t row) {
-    return batch_column_bits(&it->column, row);
+    return tsmith_view_known(&it->column, row);
 }
 
 static const char *constant_text(tsmith_type type, uint64_t value) {
-    const char *text = batch_word(type, value);
+    const char *text = tsmith_value_name(type, value);
     return text ? text : "unknown";
 }
 
@@ -145,7 +144,7 @@ static void put_row(const struct plan *plan, uint32_t row) {
 
 // ---- the plan of a batch
 
-static void plan_column(struct plan *plan, tsmith_column column) {
+static void plan_column(struct plan *plan, tsmith_view column) {
     struct otf2 *otf2 = plan->otf2;
     tsmith_field_info info;
     bool is_told = column.field == TSMITH_FIELD_KIND || column.field == TSMITH_FIELD_NAME; // by the region
@@ -168,13 +167,10 @@ static void plan_column(struct plan *plan, tsmith_column column) {
 }
 
 static uint64_t lost_in(const tsmith_batch *batch) {
-    tsmith_column lost;
-    uint64_t sum = 0;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_LOST, &lost) || lost.type != TSMITH_TYPE_U64)
-        return 0;
-    for (uint32_t row = 0; row < lost.count; row++)
-        if (tsmith_column_has(&lost, row) &&
-            __builtin_add_overflow(sum, ((const uint64_t *)lost.values)[row], &sum))
+    const tsmith_view view = tsmith_view_typed(batch, TSMITH_FIELD_LOST, TSMITH_TYPE_U64);
+    uint64_t sum = 0, lost;
+    for (uint32_t row = 0; tsmith_view_exists(&view) && row < tsmith_batch_count(batch); row++)
+        if (tsmith_view_u64(&view, row, &lost) && __builtin_add_overflow(sum, lost, &sum))
             sum = UINT64_MAX;
     return sum;
 }
@@ -202,7 +198,7 @@ static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary
     if (!plan.columns)
         otf2_no_memory(otf2);
     for (uint32_t i = 0; i < columns && otf2->status == TSMITH_OK; i++)
-        plan_column(&plan, tsmith_batch_column_at(batch, i));
+        plan_column(&plan, tsmith_view_at(batch, i));
     for (uint32_t row = 0; plan.start && row < count && otf2->status == TSMITH_OK; row++) {
         put_row(&plan, row);
         if (plan.track->value_count > VALUES_MAX)

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "event/batch.h"
 #include "event/category.h"
 #include "export/formats.h"
 #include "export/perfetto/perfetto.h"
@@ -43,7 +42,7 @@ enum role {
 };
 
 struct perfetto_column {
-    tsmith_column column;
+    tsmith_view column;
     enum role role;
     uint32_t name_iid;
     size_t field;      // in perfetto->fields
@@ -69,11 +68,11 @@ struct plan {
 // ---- reading columns
 
 static bool has(const struct perfetto_column *it, uint32_t row) {
-    return it && tsmith_column_has(&it->column, row);
+    return it && tsmith_view_has(&it->column, row);
 }
 
 static uint64_t value_at(const struct perfetto_column *it, uint32_t row) {
-    return batch_column_bits(&it->column, row);
+    return tsmith_view_known(&it->column, row);
 }
 
 // ---- texts
@@ -86,7 +85,7 @@ static const struct interned *intern_string(struct plan *plan, enum space space,
 // A text of our tables: apart from the ids of the dictionary, which are below 2^32 + 1.
 static const struct interned *intern_constant(struct plan *plan, enum space space, tsmith_type type,
                                               uint64_t value) {
-    const char *text = batch_word(type, value);
+    const char *text = tsmith_value_name(type, value);
     if (!text)
         text = "unknown";
     return perfetto_intern(plan->perfetto, plan->sequence, space, (uint64_t)(type + 2) << 40 | value, text,
@@ -96,7 +95,7 @@ static const struct interned *intern_constant(struct plan *plan, enum space spac
 // ---- annotations
 
 static bool is_text(tsmith_type type) {
-    return type == TSMITH_TYPE_STRING || (type >= TSMITH_TYPE_KIND && type <= TSMITH_TYPE_REASON);
+    return type == TSMITH_TYPE_STRING || tsmith_type_has_names(type);
 }
 
 static uint32_t text_iid(struct plan *plan, struct perfetto_column *it, uint64_t value) {
@@ -350,7 +349,7 @@ static bool put_columns(struct plan *plan, uint8_t *at, bool counter, uint32_t r
     unsigned series = 0;
     for (size_t i = 0; i < plan->perfetto->column_count; i++) {
         struct perfetto_column *it = &plan->perfetto->columns[i];
-        if (it->role == ROLE_SILENT || !tsmith_column_has(&it->column, row))
+        if (it->role == ROLE_SILENT || !tsmith_view_has(&it->column, row))
             continue;
         if (it->role == ROLE_STACK && put_stack(plan, &at, it, value_at(it, row)))
             continue;
@@ -433,7 +432,7 @@ static void put_row(struct plan *plan, uint32_t row) {
 
 // ---- the plan of a batch
 
-static enum role role_of(const struct perfetto *perfetto, const tsmith_column *column,
+static enum role role_of(const struct perfetto *perfetto, const tsmith_view *column,
                          const tsmith_field_info *info) {
     if (column->field <= TSMITH_FIELD_CORRELATION || column->field == TSMITH_FIELD_CATEGORY)
         return ROLE_SILENT;
@@ -492,7 +491,7 @@ static void assign(struct plan *plan, struct perfetto_column *it) {
     }
 }
 
-static void plan_column(struct plan *plan, tsmith_column column) {
+static void plan_column(struct plan *plan, tsmith_view column) {
     struct perfetto *perfetto = plan->perfetto;
     tsmith_field_info info;
     size_t field = perfetto_field(perfetto, column.field);
@@ -531,7 +530,7 @@ static bool make_plan(struct perfetto *perfetto, struct plan *plan, const tsmith
     }
     perfetto->column_count = 0;
     for (uint32_t i = 0; i < count; i++)
-        plan_column(plan, tsmith_batch_column_at(batch, i));
+        plan_column(plan, tsmith_view_at(batch, i));
     for (size_t i = 0; i < perfetto->column_count; i++)
         assign(plan, &perfetto->columns[i]);
     return !perfetto->failed;

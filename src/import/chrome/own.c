@@ -63,18 +63,6 @@ uint32_t own_field(tsmith_string name) {
     return !info || apart || info->type == TSMITH_TYPE_TRACK ? TSMITH_FIELD_NONE : field;
 }
 
-static bool number_of_word(tsmith_type type, const char *text, uint64_t *out) {
-    for (unsigned number = 1; number < 256; number++) {
-        const char *word = type == TSMITH_TYPE_OPERATION   ? tsmith_operation_name((tsmith_operation)number)
-                           : type == TSMITH_TYPE_DIRECTION ? tsmith_direction_name((tsmith_direction)number)
-                                                           : tsmith_reason_name((tsmith_reason)number);
-        *out = number;
-        if (word && strcmp(word, text) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool time_of(const struct value *value, uint64_t *out) {
     double us = 0;
     if (value->form == FORM_I64)
@@ -130,14 +118,12 @@ static bool bits_of(const struct chrome *chrome, tsmith_type type, const struct 
         return value->form == FORM_STRING;
     case TSMITH_TYPE_BOOL:
         return value->form == FORM_BOOL;
-    case TSMITH_TYPE_OPERATION:
-    case TSMITH_TYPE_DIRECTION:
-    case TSMITH_TYPE_REASON:
-        return value->form == FORM_STRING &&
-               number_of_word(type, tsmith_dictionary_string(chrome->dictionary, (uint32_t)value->bits).bytes,
-                              out);
     default:
-        return false;
+        if (value->form != FORM_STRING || type == TSMITH_TYPE_KIND)
+            return false;
+        *out = tsmith_value_find(type,
+                                 tsmith_dictionary_string(chrome->dictionary, (uint32_t)value->bits).bytes);
+        return *out != 0;
     }
 }
 

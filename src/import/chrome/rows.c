@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "import/chrome/rows.h"
+#include "tracesmith/view.h"
 
 enum {
     GROUP_BYTES_MAX = 64 << 20,
@@ -673,14 +674,15 @@ static void count_overlaps(struct chrome *chrome, const tsmith_batch *batch) {
     enum { DEPTH = 256 };
     int64_t ends[DEPTH];
     size_t depth = 0;
-    tsmith_column starts, durations;
-    if (!tsmith_batch_column(batch, TSMITH_FIELD_START, &starts) ||
-        !tsmith_batch_column(batch, TSMITH_FIELD_DURATION, &durations))
+    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION};
+    tsmith_view views[2];
+    tsmith_view_batch(batch, fields, 2, views);
+    const int64_t *start = tsmith_view_every(&views[0]);
+    if (!start || !tsmith_view_exists(&views[1]))
         return;
-    const int64_t *start = starts.values, *duration = durations.values;
-    for (uint32_t row = 0; row < starts.count; row++) {
-        int64_t end;
-        if (!tsmith_column_has(&durations, row) || __builtin_add_overflow(start[row], duration[row], &end))
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        int64_t duration, end;
+        if (!tsmith_view_i64(&views[1], row, &duration) || __builtin_add_overflow(start[row], duration, &end))
             continue;
         while (depth && ends[depth - 1] <= start[row])
             depth--;

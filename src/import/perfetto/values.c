@@ -367,19 +367,6 @@ static bool fits(const struct pf_name *name, enum pf_form form) {
     }
 }
 
-static uint64_t number_of_word(uint32_t type, const char *word) {
-    uint64_t limit = 256;
-    for (uint64_t i = 0; i < limit; i++) {
-        const char *name = type == TSMITH_TYPE_OPERATION   ? tsmith_operation_name((tsmith_operation)i)
-                           : type == TSMITH_TYPE_DIRECTION ? tsmith_direction_name((tsmith_direction)i)
-                           : type == TSMITH_TYPE_REASON    ? tsmith_reason_name((tsmith_reason)i)
-                                                           : tsmith_kind_name((tsmith_kind)i);
-        if (name && strcmp(name, word) == 0)
-            return i;
-    }
-    return 0;
-}
-
 // Start, duration, kind, name and category, which our exporter says only where they are not told otherwise.
 static bool set_exception(struct pf *pf, struct pf_event *event, const struct pf_name *name, uint64_t bits) {
     switch (name->field) {
@@ -392,7 +379,7 @@ static bool set_exception(struct pf *pf, struct pf_event *event, const struct pf
         event->has_duration = true;
         return true;
     case TSMITH_FIELD_KIND:
-        event->kind = (tsmith_kind)number_of_word(
+        event->kind = (tsmith_kind)tsmith_value_find(
             TSMITH_TYPE_KIND, tsmith_dictionary_string(pf->dictionary, (uint32_t)bits).bytes);
         if (!event->kind)
             event->kind = TSMITH_KIND_LIMIT; // it has none, whatever its category says
@@ -417,8 +404,9 @@ static bool set_known(struct pf *pf, struct pf_event *event, const struct pf_nam
         return false;
     if (set_exception(pf, event, name, bits))
         return true;
-    if (name->type >= TSMITH_TYPE_OPERATION && name->type <= TSMITH_TYPE_REASON)
-        bits = number_of_word(name->type, tsmith_dictionary_string(pf->dictionary, (uint32_t)bits).bytes);
+    if (tsmith_type_has_names((tsmith_type)name->type))
+        bits = tsmith_value_find((tsmith_type)name->type,
+                                 tsmith_dictionary_string(pf->dictionary, (uint32_t)bits).bytes);
     else if (name->type == TSMITH_TYPE_TRACK)
         bits = pf_track_id(pf, pf_track_of_uuid(pf, bits));
     pf_add_value(pf, event, name->field, name->type, bits);
