@@ -4,11 +4,13 @@ import contextlib
 import gzip
 import inspect
 import io
+import os
 import re
 import sys
 import unittest
 
 import made
+import reference
 import tracesmith as ts
 
 with open(sys.argv.pop(1), encoding="utf-8") as file:
@@ -58,6 +60,13 @@ class Guide(unittest.TestCase):
     def test_names_are_those_of_the_module(self):
         listed = re.search(r"<!-- names:.*?-->\n(.*?)\n\n", GUIDE, re.DOTALL).group(1)
         self.assertEqual(re.findall(r"`(\w+)`", listed), sorted(ts.__all__))
+
+    def test_reference_is_made_of_the_docstrings(self):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            reference.main()
+        with open(os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "docs", "python-api.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), out.getvalue(), "make it again: python tests/python/reference.py > docs/python-api.md")
 
     def test_every_member_is_in_the_guide(self):
         for kind, prefix in ((ts.Trace, "trace"), (ts.Result, "result")):

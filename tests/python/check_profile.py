@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib.util
 import itertools
 import os
 import random
@@ -39,6 +40,58 @@ class Schedule(unittest.TestCase):
             wanted = [A.NONE] * skip + cycle * (repeat or 10) + [A.NONE] * 5 * (repeat != 0)
             action = ts.schedule(wait=wait, warmup=warmup, active=active, repeat=repeat, skip_first=skip)
             self.assertEqual([action(step) for step in range(len(wanted))], wanted)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "no PyTorch")
+    def test_is_pytorch_s(self):
+        from torch.profiler import schedule as pytorch_s
+
+        chance = random.Random(16)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(2000):
+                numbers = {"wait": chance.randrange(5), "warmup": chance.randrange(4), "active": chance.randrange(1, 5),
+                           "repeat": chance.randrange(4), "skip_first": chance.randrange(4), "skip_first_wait": chance.randrange(2)}
+                ours, theirs = ts.schedule(**numbers), pytorch_s(**numbers)
+                self.assertEqual([ours(step).name for step in range(60)], [theirs(step).name for step in range(60)], numbers)
+                self.assertEqual([ours(step).value for step in range(9)], [theirs(step).value for step in range(9)])
+            for wrong in ({"wait": -1}, {"warmup": -1}, {"active": 0}, {"repeat": -1}, {"skip_first": -1}):
+                numbers = {"wait": 1, "warmup": 1, "active": 1, **wrong}
+                self.assertRaises(Exception, pytorch_s, **numbers)
+                self.assertRaises(ValueError, ts.schedule, **numbers)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "no PyTorch")
+    def test_steps_are_pytorch_s(self):
+        """Beside torch.profiler in one loop: the same calls of on_trace_ready, the same warnings, the same steps in the files."""
+        import json
+
+        from torch.profiler import ProfilerAction as PyTorchs, ProfilerActivity, profile
+
+        chance = random.Random(17)
+        for _ in range(6):
+            actions = [chance.choice((A.NONE, A.WARMUP, A.RECORD, A.RECORD_AND_SAVE)) for _ in range(12)] + [A.NONE] * 8
+            ours, theirs, recorded = [], [], set()
+
+            def ready(profiler):
+                theirs.append(profiler.step_num)
+                profiler.export_chrome_trace("theirs.json")
+                with open("theirs.json", encoding="utf-8") as file:
+                    recorded.update(event["name"] for event in json.load(file)["traceEvents"]
+                                    if event.get("name", "").startswith("ProfilerStep#"))
+
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                with ts.profile("ours.sbt", apis=["opencl"], schedule=lambda step: actions[step],
+                                on_trace_ready=lambda p: ours.append(p.step_num)) as our, \
+                        profile(activities=[ProfilerActivity.CPU], schedule=lambda step: PyTorchs(actions[step].value),
+                                on_trace_ready=ready) as their:
+                    for _ in range(chance.randrange(1, 18)):
+                        our.step()
+                        their.step()
+            self.assertEqual(ours, theirs, actions)
+            said = [str(warning.message) for warning in caught if "ncorrect schedule" in str(warning.message)]
+            self.assertEqual(len(said) % 2, 0, (said, actions))
+            # What ends without being saved is in our file all the same.
+            self.assertLessEqual(recorded, {name for name in column("ours.sbt", "range")})
 
     def test_wrong_numbers(self):
         for wrong in ({"wait": -1}, {"warmup": -1}, {"active": 0}, {"repeat": -1}, {"skip_first": -1}):

@@ -40,3 +40,10 @@ from tracesmith._timeline import Timeline as Timeline
 from tracesmith._trace import Result as Result, Trace as Trace, open as open
 
 __version__: str
+__all__ = [
+    "Analysis", "ArgumentError", "CorruptError", "Diff", "Error", "Finding", "FormatError", "FunctionTrace", "Gate",
+    "IncompleteRecordingWarning", "IncompleteTraceWarning", "LimitError", "MemoryLimitError", "NotFoundError",
+    "PermissionDeniedError", "Profile", "ProfilerAction", "Replay", "ReplayResult", "Report", "Result", "Session",
+    "Simulation", "StateError", "SystemFailure", "Timeline", "Trace", "UnsupportedError", "__version__", "analyses",
+    "counter", "diff", "mark", "merge", "open", "profile", "range", "ranks", "schedule", "session", "trace_functions",
+]

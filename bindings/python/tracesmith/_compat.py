@@ -187,13 +187,13 @@ class SimpleTimeline:
     without events that have times."""
 
     def __init__(self, events: Iterable[TraceEvent]) -> None:
-        timed = [event for event in events if event.timestamp is not None and event.duration is not None]
-        work = [event for event in timed if event.type in _WORK and event.duration]
-        ends = [(event.timestamp, event.timestamp + event.duration) for event in timed]
-        self.total_duration = max(end for _, end in ends) - min(start for start, _ in ends) if ends else None
+        timed = [(event, event.timestamp, event.timestamp + event.duration) for event in events
+                 if event.timestamp is not None and event.duration is not None]
+        self.total_duration = max(end for _, _, end in timed) - min(start for _, start, _ in timed) if timed else None
         devices: dict[int | None, list[tuple[int, int]]] = {}
-        for event in work:
-            devices.setdefault(event.device_id, []).append((event.timestamp, event.timestamp + event.duration))
+        for event, start, end in timed:
+            if event.type in _WORK and end > start:
+                devices.setdefault(event.device_id, []).append((start, end))
         shares = [_union(spans) / (max(end for _, end in spans) - min(start for start, _ in spans)) for spans in devices.values()]
         self.gpu_utilization = sum(shares) / len(shares) if shares else math.nan
         running = most = 0

@@ -27,11 +27,11 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def schedule(
-    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
     """Which steps are recorded, as torch.profiler.schedule says it: after `skip_first` steps comes a cycle of `wait` steps
     that are not recorded, `warmup` steps that are not recorded either, and `active` steps that are; `repeat` cycles, or
-    cycles without end if it is 0.
+    cycles without end if it is 0. If `skip_first_wait` is not 0, the first cycle has no `wait` steps.
 
     Returns a function from the number of a step (from 0) to a ProfilerAction. Any such function is a schedule.
     Raises ValueError if a number is negative or `active` is 0.
@@ -44,7 +44,11 @@ def schedule(
         if step < 0:
             raise ValueError("schedule: steps are numbered from 0")
         step -= skip_first
-        if step < 0 or (repeat > 0 and step >= repeat * cycle):
+        if step < 0:
+            return ProfilerAction.NONE
+        if skip_first_wait:
+            step += wait
+        if repeat > 0 and step >= repeat * cycle:
             return ProfilerAction.NONE
         place = step % cycle
         if place < wait:
