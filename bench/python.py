@@ -2,7 +2,7 @@
 """Costs of the Python package; run by bench_python.sh. argv[1]: a folder with many.sbt, 10 M kernels.
 
 Every figure is the least and the median of several runs. Import: whole processes, less those that import nothing. Ranges:
-loops of 100,000, less an empty loop. Data frames: each in a process of its own, time from the open trace to the frame; memory
+loops of 100,000, less an empty loop; nvtx (PyPI) where it is installed. Data frames: each in a process of its own, time from the open trace to the frame; memory
 is how much the peak of the process grew, beside the bytes of the columns.
 """
 import importlib.util
@@ -71,6 +71,16 @@ def ranges(ts):
 
     loop = min(measure(empty))
     show('with ts.range("x"), no session', [value - loop for value in measure(with_range)], "ns")
+    if importlib.util.find_spec("nvtx"):
+        import nvtx
+
+        def with_nvtx():
+            make = nvtx.annotate
+            for _ in range(count):
+                with make("x"):
+                    pass
+
+        show('with nvtx.annotate("x"), no tool listens', [value - loop for value in measure(with_nvtx)], "ns")
     with ts.session("ranges.sbt", overflow="drop-oldest"):
         show('with ts.range("x"), recorded', [value - loop for value in measure(with_range)], "ns")
 
