@@ -71,7 +71,8 @@ if wanted pm_sampling && has pm_sampling cupti_pmsampling.h; then
     "${CXX:-c++}" -std=c++20 -O2 -w -I "$cuda/include" -I "$cuda/extras/CUPTI/include" -I "$cuda/../cuda_cupti/include" -static-libgcc -static-libstdc++ \
         -o "$to/pm_sampling" "$here/programs/pm_sampling.cc" -ldl >"$to/logs/pm_sampling.log" 2>&1
 fi
-for name in clock replay_probe; do
+for name in clock replay_probe driver_launches; do
     if wanted $name && has $name cuda.h; then plain $name; fi
 done
+if wanted driver_launches && has driver_launches cuda.h; then plain libdriver_launches.so -shared -fPIC; fi
 wait

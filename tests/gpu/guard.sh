@@ -10,7 +10,7 @@ if [ "$1" != --inside ]; then
     seconds=$1
     shift
     # Only the inside hears the end of the time: what it runs must still be there when its stacks are asked for.
-    exec timeout --foreground -k 90 "$seconds" "$0" --inside "$@"
+    exec timeout --foreground -k 90 "$seconds" sh "$0" --inside "$@"
 fi
 file=$2
 shift 2

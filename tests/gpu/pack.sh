@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/gpu/pack.sh [--here] [--cuda DIR] [--no-nvperf] [DIR]: one folder (build-gpu of the checkout when not given) with all that
 # tests/gpu/run.sh needs on a machine that has a GPU, its driver and a C library of 2.31 or newer, and nothing else: TraceSmith, the test programs for
-# compute capability 8.0, 9.0 and 10.0 and as PTX, CUPTI with the library that its samples need, and run.sh itself.
+# compute capability 8.0, 9.0 and 10.0 and as PTX, CUPTI with the library that its samples need, and run.sh itself. CUPTI of CUDA 12,
+# for drivers that are older than the toolkit, is added where './dev cupti --install' brought it.
 #
 #   --here        build with this machine's compiler and libraries: the folder then needs a C library as new as this one.
 #                 Without it everything is built in a Debian 11 root (needs root, debootstrap and the right to mount)
@@ -139,6 +140,18 @@ collect_cupti() {
     [ -n "$(ls "$to/cupti")" ] || echo "no CUPTI in $cuda: run.sh will look for one on the machine"
 }
 
+# The toolkit's CUPTI refuses a driver of an older CUDA. It has a folder of its own: libnvperf_host goes with one version.
+collect_older_cupti() {
+    rm -rf "$to/cupti-older"
+    for file in "${XDG_CACHE_HOME:-$HOME/.cache}"/tracesmith/cupti/12.*/lib/libcupti.so.12; do
+        if [ ! -e "$file" ] || [ -e "$to/cupti/libcupti.so.12" ]; then continue; fi
+        mkdir -p "$to/cupti-older"
+        cp -L "$file" "$to/cupti-older/"
+    done
+    [ -e "$to/cupti/libcupti.so.12" ] || [ -e "$to/cupti-older/libcupti.so.12" ] ||
+        echo "no CUPTI of CUDA 12 (./dev cupti --install): with a driver of CUDA 12, run.sh will look for one on the machine"
+}
+
 make_folder() {
     build_tracesmith
     collect_tracesmith
@@ -170,6 +183,7 @@ cuda=$(cd "$cuda" 2>/dev/null && pwd -P) || cuda=/nonexistent
 if [ -n "$native" ]; then
     glibc=$(getconf GNU_LIBC_VERSION | cut -d ' ' -f 2)
     make_folder
+    collect_older_cupti
     judge "$to"
     exit 0
 fi
@@ -186,6 +200,7 @@ if [ "${TRACESMITH_PACK_INSIDE-}" != 1 ]; then
     code=0
     TRACESMITH_PACK_INSIDE=1 TRACESMITH_PACK_TARGET=$target unshare --mount --propagation private "$0" --cuda "$cuda" ${without:+"$without"} "$to" || code=$?
     [ "$code" -eq 0 ] || exit "$code"
+    collect_older_cupti
     judge "$to"
     exit 0
 fi
@@ -241,6 +256,7 @@ for program in "$to"/programs/*; do
     case $program in
     *.so | *.py | logs | cublas | runtime_compiled | collectives) continue ;;
     replay_probe) set -- parameters ;;
+    driver_launches) set -- info ;;
     *) set -- ;;
     esac
     tried 77 "/pack/programs/$program" "$@"

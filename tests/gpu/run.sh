@@ -57,17 +57,31 @@ out=$(cd "$out" && pwd)
 [ -z "$pack" ] || pack=$(cd "$pack" && pwd) || die 2 "there is no such folder for --programs"
 stages="probes $(echo "${wanted:-$all_stages}" | sed 's/probes//')"
 
+# A file system may refuse to run programs and to load libraries from it (noexec).
+runs_programs() { # FOLDER
+    printf '#!/bin/sh\n' >"$1/runs" && chmod +x "$1/runs" && "$1/runs" 2>/dev/null
+    runs_code=$?
+    rm -f "$1/runs"
+    return $runs_code
+}
+
 # Outside: what is printed goes into run.log as well, and what is left of a folder for all of it is removed.
 if [ -z "${inside-}" ]; then
     seconds=$((${TRACESMITH_GPU_SECONDS:-560} * ${TRACESMITH_GPU_PATIENCE:-1}))
     command -v timeout >/dev/null || die 4 "this machine lacks: timeout"
-    work=$(mktemp -d "${TMPDIR:-/tmp}/tracesmith-gpu.XXXXXX") || exit 2
+    work=$(mktemp -d "${TMPDIR:-/tmp}/tracesmith-gpu.XXXXXX" 2>/dev/null) || work=$(mktemp -d "$out/work.XXXXXX") || exit 2
     trap 'rm -rf "$work"' EXIT
+    if ! runs_programs "$work"; then
+        say_where="$work cannot hold programs (noexec): "
+        rm -rf "$work"
+        work=$(mktemp -d "$out/work.XXXXXX") || exit 2
+        echo "${say_where}work is in $work"
+    fi
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
     { # The inside ends by itself before this limit. All of it is one process group.
         # shellcheck disable=SC2086 # stages are words
-        WORK=$work SECONDS_LEFT=$seconds timeout --foreground -k 5 $((seconds + 40)) "$0" --inside --out "$out" ${built:+--built "$built"} \
+        WORK=$work SECONDS_LEFT=$seconds timeout --foreground -k 5 $((seconds + 40)) sh "$0" --inside --out "$out" ${built:+--built "$built"} \
             ${pack:+--programs "$pack"} $stages 2>&1
         echo $? >"$work/code"
     } | tee "$out/run.log"
@@ -146,13 +160,13 @@ build_here() {
     say "building the CUDA programs with $cuda/bin/nvcc"
     # CUDART=shared: as most programs of frameworks are linked.
     # shellcheck disable=SC2046 # no word when it is not known
-    CUDART=shared limited 240 "$here/build_programs.sh" "$programs" "$cuda" $(architecture)
+    limited 240 env CUDART=shared sh "$here/build_programs.sh" "$programs" "$cuda" $(architecture)
     [ -x "$programs/gpu_info" ] || die 4 "nvcc does not compile: $(head -n 3 "$programs/logs/gpu_info.log" | tr '\n' ' ')"
     LD_LIBRARY_PATH=$cuda_lib:$cupti_lib${loader_path:+:$loader_path}
 }
 
 have=1 cuda='' cupti='' cupti_lib=/nonexistent extra_path=''
-[ -n "$pack" ] || [ ! -x "$here/programs/gpu_info" ] || pack=$here
+[ -n "$pack" ] || [ ! -e "$here/programs/gpu_info" ] || pack=$here
 if [ -z "$pack" ] && ! find_cuda; then
     pack=$root/build-gpu
     [ -x "$pack/programs/gpu_info" ] ||
@@ -160,6 +174,8 @@ if [ -z "$pack" ] && ! find_cuda; then
 fi
 if [ -n "$pack" ]; then
     built=${built:-$pack} programs=$pack/programs programs_py=$pack/programs
+    # Some ways to copy a folder lose that its files are programs.
+    [ -x "$programs/gpu_info" ] || chmod -R u+x "$pack/bin" "$programs" 2>/dev/null
     LD_LIBRARY_PATH=${loader_path:-/nonexistent}
     [ -x "$programs/gpu_info" ] || die 4 "$programs has no gpu_info: it is no folder of tests/gpu/pack.sh"
 else
@@ -172,18 +188,33 @@ if [ -n "$have" ] && ! limited 20 "$tracesmith" version >"$work/version.txt" 2>&
     have=
     say "$tracesmith does not run here: $(head -n 1 "$work/version.txt")"
 fi
-[ -n "$have" ] || untrue "TraceSmith can neither be built nor run here: only the GPU's own figures follow"
+[ -n "$have" ] || untrue "TraceSmith can neither be built nor run here ($(head -n 1 "$work/version.txt" 2>/dev/null)): only the GPU's own figures follow"
 
 # ---- which GPU
 
+describe_machine
+# Programs that several stages run. Where NVIDIA's runtime is newer than the driver, others that do without it.
+first_program=vector_add launcher=launches killer=killed
 code=0
 limited 60 "$programs/gpu_info" >"$work/gpu.txt" 2>&1 || code=$?
 # A toolkit that is newer than the driver brings a libcuda of its own, for GPUs of data centres.
 if [ "$code" -ne 0 ] && [ -n "$cuda" ] && [ -e "$cuda/compat/libcuda.so.1" ] &&
-    LD_LIBRARY_PATH=$cuda/compat:$LD_LIBRARY_PATH limited 60 "$programs/gpu_info" >"$work/compat.txt" 2>&1; then
+    limited 60 env LD_LIBRARY_PATH="$cuda/compat:$LD_LIBRARY_PATH" "$programs/gpu_info" >"$work/compat.txt" 2>&1; then
     code=0
     { cat "$work/compat.txt" && say "with the toolkit's own libcuda, $cuda/compat: the driver is older than the toolkit"; } >"$work/gpu.txt"
     LD_LIBRARY_PATH=$cuda/compat:$LD_LIBRARY_PATH
+fi
+if [ "$code" -ne 0 ] && [ "$code" -ne 124 ]; then
+    why=$(tail -n 1 "$work/gpu.txt")
+    asks=$programs/driver_launches
+    limited 60 "$asks" info >"$work/driver.txt" 2>&1 || find_driver "$asks" info || asks=
+    if [ -n "$asks" ] && limited 60 "$programs/gpu_info" >>"$work/driver.txt" 2>&1; then
+        code=0
+    elif [ -n "$asks" ]; then
+        code=0 first_program=driver_launches launcher=driver_launches killer=driver_launches
+        say "programs with NVIDIA's runtime do not run with this driver ($why): driver_launches takes the place of vector_add, launches and killed" >>"$work/driver.txt"
+    fi
+    cat "$work/driver.txt" >>"$work/gpu.txt"
 fi
 about() {
     sed 's/$/  /' "$work/gpu.txt"
@@ -206,7 +237,9 @@ if [ "$code" -ne 0 ]; then
         [ -e "$programs/$name" ] || [ -e "$programs/$name.so" ] || say "$name does not compile: $(head -n 1 "$log")"
     done
     [ -n "$pack" ] || say "everything was built"
-    say "what is to be proved needs an NVIDIA GPU and a driver that is as new as the programs' runtime"
+    say "what is to be proved needs an NVIDIA GPU and its driver"
+    echo "**programs cannot use a GPU here: $(tail -n 1 "$work/gpu.txt")**" >>"$work/conclusion"
+    search_libraries
     [ "$code" -eq 77 ] || [ "$code" -eq 127 ] || say "gpu_info ended with $code"
     write_results
     exit 77

@@ -8,16 +8,23 @@
 # Raw buffers first: test data for the mocks, and they need nothing of ours.
 raw_buffers() {
     [ -n "$cupti" ] || return 0
-    for name in vector_add graph streams; do
+    for name in vector_add graph streams $([ "$launcher" = launches ] || say "$launcher"); do
         [ ! -x "$programs/$name" ] ||
-            CUDA_INJECTION64_PATH=$programs/libcupti_only.so CUPTI_BUFFERS=$work/cupti-$name.bin limited "$(limit_of "$name" 30)" "$programs/$name" \
+            limited "$(limit_of "$name" 30)" env CUDA_INJECTION64_PATH="$programs/libcupti_only.so" CUPTI_BUFFERS="$work/cupti-$name.bin" "$programs/$name" \
                 >/dev/null 2>"$work/cupti-$name.err"
     done
 }
 
+# have_tracesmith WHAT: otherwise it is said that this was left out.
+have_tracesmith() {
+    [ -z "$have" ] || return 0
+    verdict "$1" "left out: TraceSmith does not run here"
+    return 1
+}
+
 facts() {
     raw_buffers
-    [ -n "$have" ] || return 0
+    have_tracesmith "programs and their traces" || return 0
     for name in vector_add matrix streams graph peer runtime_compiled cublas children nvtx collectives; do
         as='' prove "$name"
     done
@@ -32,13 +39,13 @@ facts() {
 # Differences of neighbours, a short kernel and a long one, by events and by the trace: median and largest disagreement.
 agreement() {
     as='' prove events
-    [ -s "$work/events.sbt" ] || return 0
-    limited 30 "$tracesmith" query --csv "$work/events.sbt" \
+    : >"$work/spin.txt"
+    [ ! -s "$work/events.sbt" ] || limited 30 "$tracesmith" query --csv "$work/events.sbt" \
         "SELECT duration FROM kernel WHERE name LIKE 'spin%' ORDER BY start" 2>/dev/null | tail -n +3 >"$work/spin.txt"
-    awk '$1 == "event" { print $3 }' "$work/events.txt" | paste - "$work/spin.txt" |
+    awk '$1 == "event" { print $3 }' "$work/events.txt" 2>/dev/null | paste - "$work/spin.txt" |
         awk 'NR % 2 == 0 { d = ($1 - event) - ($2 - kernel); print d < 0 ? -d : d } { event = $1; kernel = $2 }' | sort -n |
         awk '{ v[NR] = $1 } END { if (NR) printf "%.0f %.0f\n", v[int((NR + 1) / 2)], v[NR] }' >"$work/agreement.txt"
-    read -r median worst <"$work/agreement.txt" || return 0
+    read -r median worst <"$work/agreement.txt" || median=- worst=-
     row "agreement with CUDA events, kernels of 1 and 2 ms (median, largest; the events' own step is 500 ns)" \
         "$median ns, $worst ns" "within 1 us" "$(met 'a <= 1000' "$median")"
 }
@@ -50,9 +57,11 @@ run_launches() { # HOW COMMAND...
     shift
     # One that hangs is not asked again: its limit is most of what there is.
     [ ! -e "$work/launches-$how.failed" ] || return 0
-    if ! limited 30 "$@" "$programs/launches" 10000 >"$work/launches-$how.txt" 2>"$work/launches-$how.err"; then
+    code=0
+    limited 30 "$@" "$programs/$launcher" 10000 >"$work/launches-$how.txt" 2>"$work/launches-$how.err" || code=$?
+    if [ "$code" -ne 0 ]; then
         : >"$work/launches-$how.failed"
-        untrue "launches, $how: ended otherwise or not at all: $(grep -v '^tracesmith: next: ' "$work/launches-$how.err" | tail -n 1)"
+        untrue "launches, $how: $(ended $code "$work/launches-$how.txt" "$work/launches-$how.err")"
         return 0
     fi
     # What was not recorded has cost nothing: that is no figure.
@@ -68,7 +77,10 @@ run_launches() { # HOW COMMAND...
 rate() { awk '$1 > 0 { printf "%.0f", 1e9 / $1 }' "$work/$1.wall" 2>/dev/null || say -; }
 
 costs() {
-    [ -x "$programs/launches" ] || return 0
+    if [ ! -x "$programs/$launcher" ]; then
+        verdict "what a launch costs" "$(absent "$launcher")"
+        return 0
+    fi
     only=$programs/libcupti_only.so
     for round in $(rounds 5); do
         step "what a launch costs, round $round" || break
@@ -99,8 +111,8 @@ costs() {
 }
 
 million() {
-    [ -n "$have" ] || return 0
-    limit=100 as='' prove launches 1000000
+    have_tracesmith "1 M launches" || return 0
+    limit=100 as=launches prove "$launcher" 1000000
     [ -s "$work/launches.sbt" ] || return 0
     count=$(ask "$work/launches.sbt" "SELECT count(*) FROM kernel WHERE name LIKE 'nothing%'")
     lost=$(ask "$work/launches.sbt" "SELECT coalesce(sum(lost), 0) FROM loss")
@@ -154,8 +166,9 @@ training() {
                 set -- "$tracesmith" profile -o "$work/train-$how.sbt" --
                 ;;
             esac
-            python 60 "$@" python3 "$programs_py/train.py" "$with" 100 >"$work/train-$how.txt" \
-                2>"$work/train-$how.err" && recorded "$work/train-$how.sbt" "$@" && least "$work/train-$how.least" "$(figure "$work/train-$how.txt" step_ns)"
+            code=0
+            python 60 "$@" python3 "$programs_py/train.py" "$with" 100 >"$work/train-$how.txt" 2>"$work/train-$how.err" || code=$?
+            keep_step "$how" "$@"
         done
     done
     row "a PyTorch training step, us: bare; with Kineto; with ours; with Kineto inside ours (least of 3)" \
@@ -163,6 +176,23 @@ training() {
         "$asked" \
         "$(met '2 * (c - a) <= b - a' "$(value train-plain.least)" "$(value train-kineto.least)" "$(value train-ours.least)")"
     kernels_of_training
+}
+
+# keep_step HOW [COMMAND...]: what a step took, unless it failed or nothing was recorded; then it is said once.
+keep_step() {
+    how=$1
+    shift
+    why=
+    if [ "$code" -ne 0 ]; then
+        why=$(ended "$code" "$work/train-$how.txt" "$work/train-$how.err")
+    elif ! recorded "$work/train-$how.sbt" "$@"; then
+        why="no kernel was recorded"
+    fi
+    [ -n "$why" ] || least "$work/train-$how.least" "$(figure "$work/train-$how.txt" step_ns)"
+    [ -z "$why" ] || [ -e "$work/train-$how.said" ] || {
+        : >"$work/train-$how.said"
+        verdict "PyTorch, $how" "$why"
+    }
 }
 
 kernels_of_training() {
@@ -177,8 +207,8 @@ kernels_of_training() {
 
 # The same loop of launches in Python: alone, under Kineto, under ours, under nsys.
 kineto() {
-    if ! command -v python3 >/dev/null || [ ! -e "$programs/liblaunches.so" ]; then
-        verdict "launches in PyTorch" "not there: python3 or liblaunches.so"
+    if ! command -v python3 >/dev/null || [ ! -e "$programs/lib$launcher.so" ]; then
+        verdict "launches in PyTorch" "not there: python3 or lib$launcher.so"
         return 0
     fi
     for round in $(rounds 3); do
@@ -192,11 +222,16 @@ kineto() {
             stacks) with=plain && set -- "$tracesmith" profile --stacks -o "$work/python.sbt" -- ;;
             esac
             [ $# -eq 0 ] || [ -n "$have" ] || continue
-            if python 40 "$@" python3 "$programs_py/launches.py" "$with" "$programs/liblaunches.so" 20000 >"$work/python-$how.txt" 2>"$work/python-$how.err"; then
-                ! recorded "$work/python.sbt" "$@" || least "$work/python-$how.ns" "$(figure "$work/python-$how.txt" launch_ns)"
+            code=0
+            python 40 "$@" python3 "$programs_py/launches.py" "$with" "$programs/lib$launcher.so" 20000 >"$work/python-$how.txt" 2>"$work/python-$how.err" || code=$?
+            if [ "$code" -eq 0 ] && recorded "$work/python.sbt" "$@"; then
+                least "$work/python-$how.ns" "$(figure "$work/python-$how.txt" launch_ns)"
             else
                 : >"$work/python-$how.failed"
-                verdict "launches in PyTorch, $how" "$(cat "$work/python-$how.txt" "$work/python-$how.err" | tail -n 1)"
+                why="no kernel was recorded"
+                [ "$code" -eq 0 ] || why=$(ended $code "$work/python-$how.txt" "$work/python-$how.err")
+                [ "$code" -ne 77 ] || why=$(grep -m 1 '^skipped: ' "$work/python-$how.txt")
+                verdict "launches in PyTorch, $how" "$why"
                 [ "$how" != plain ] || return 0
             fi
         done
@@ -210,7 +245,7 @@ kineto() {
 # ---- where the device is, and its counters
 
 samples() {
-    [ -n "$have" ] || return 0
+    have_tracesmith "PC samples and counters" || return 0
     # What the hardware dropped of samples, and those of other programs, are figures.
     but="WHERE reason NOT IN ('vendor_dropped', 'untraced')" options=--pc-samples as=matrix-samples prove matrix
     as='' options='' but=
@@ -233,8 +268,8 @@ samples() {
 
 # Metrics over time, beside 200,000 launches.
 metrics() {
-    [ -n "$have" ] || return 0
-    but="WHERE reason NOT IN ('vendor_dropped', 'corrupt')" options=--gpu-metrics as=launches-metrics prove launches 200000
+    have_tracesmith "GPU metrics" || return 0
+    but="WHERE reason NOT IN ('vendor_dropped', 'corrupt')" options=--gpu-metrics as=launches-metrics prove "$launcher" 200000
     as='' options='' but=
     [ -s "$work/launches-metrics.sbt" ] || return 0
     of="FROM counter WHERE track IN (SELECT id FROM tracks WHERE name = 'GPU metrics')"
@@ -272,9 +307,11 @@ counters() {
     limited 30 "$tracesmith" devices >"$work/devices.txt" 2>&1
     { printf '\n```\n' && cat "$work/devices.txt" && printf '```\n'; } >"$work/devices"
     grep -q ' cuda gpu' "$work/devices.txt" || fact "devices" "$(head -n 1 "$work/devices.txt")" "a GPU"
-    limited 40 "$tracesmith" profile --gpu-counters 50 -o "$work/counters.sbt" -- "$programs/launches" 300000 >/dev/null \
-        2>"$work/counters.err"
-    grep 'cannot be sampled' "$work/counters.err" && return 0
+    code=0
+    limited 40 "$tracesmith" profile --gpu-counters 50 -o "$work/counters.sbt" -- "$programs/$launcher" 300000 >/dev/null \
+        2>"$work/counters.err" || code=$?
+    [ "$code" -eq 0 ] || untrue "counters: $(ended $code "$work/counters.err")"
+    refused=$(grep -m 1 'cannot be sampled' "$work/counters.err") && verdict counters "$refused" && return 0
     for counter in power 'SM clock' 'memory used' 'GPU utilisation'; do
         [ "$(ask "$work/counters.sbt" "SELECT count(*) FROM counter WHERE name = '$counter' AND value > 0")" != 0 ] ||
             say "counters: $counter: this GPU does not tell it, or 0"
@@ -291,20 +328,21 @@ counters() {
 # ---- programs that end without warning
 
 ends() {
-    [ -n "$have" ] || return 0
-    if [ ! -x "$programs/killed" ]; then
-        verdict "killed programs" "$(absent killed)"
+    have_tracesmith "killed programs" || return 0
+    if [ ! -x "$programs/$killer" ]; then
+        verdict "killed programs" "$(absent "$killer")"
         return 0
     fi
     for how in kill exit abort; do
         for count in 100 5000 100000; do
             step "killed, $how $count" || return 0
             rm -f "$work/killed.sbt"
-            limited 30 "$tracesmith" profile -o "$work/killed.sbt" -- "$programs/killed" $count $how >"$work/killed-$how-$count.txt" \
+            limited 30 "$tracesmith" profile -o "$work/killed.sbt" -- "$programs/$killer" $count $how >"$work/killed-$how-$count.txt" \
                 2>"$work/killed-$how-$count.err"
             found=$(ask "$work/killed.sbt" "SELECT count(*) FROM kernel")
+            lost=$(ask "$work/killed.sbt" "SELECT coalesce(sum(lost), 0) FROM loss")
             row "$count launches, then $how: kernels in the trace; that the loss ledger counts" \
-                "${found:--}; $(ask "$work/killed.sbt" "SELECT coalesce(sum(lost), 0) FROM loss")" ""
+                "${found:--}; ${lost:--}" "together all" "$(met "a + b >= $count" "$found" "$lost")"
             [ -z "$found" ] || [ "$found" -le "$count" ] || untrue "killed, $how: $found kernels of $count"
         done
     done
@@ -313,7 +351,7 @@ ends() {
 
 # Nsight Systems, where it is.
 others() {
-    if command -v nsys >/dev/null && [ -x "$programs/launches" ]; then
+    if command -v nsys >/dev/null && [ -x "$programs/$launcher" ]; then
         for round in $(rounds 3); do
             step "nsys, round $round" || break
             run_launches nsys nsys profile -t cuda -s none --cpuctxsw=none -f true -o "$work/nsys"

@@ -26,7 +26,7 @@ limited() {
     shift
     [ "$most" -le "$(left)" ] || most=$(left)
     [ "$most" -gt 0 ] || return 124
-    "$here/guard.sh" "$most" "$work/stacks.new" "$@"
+    sh "$here/guard.sh" "$most" "$work/stacks.new" "$@"
     limited_code=$?
     if [ -s "$work/stacks.new" ]; then
         hangs=$(find "$work" -maxdepth 1 -name 'hang-*.txt' | wc -l)
@@ -45,9 +45,22 @@ verdict() {
     say "$1: $2"
 }
 
+# Kept apart for the list above the tables: what is printed here may go to a file of the caller's.
 untrue() {
     say "NOT TRUE: $*"
+    say "**Not true: $***  " >>"$work/wrong"
     failures=$((failures + 1))
+}
+
+# ended CODE FILE...: how a command ended, with the last line that it left in the files.
+ended() {
+    ended_code=$1
+    shift
+    case $ended_code in
+    124) say "did not end in its time; its stacks are below" ;;
+    127 | 126) say "could not be started: $(cat "$@" 2>/dev/null | tail -n 1)" ;;
+    *) say "ended with $ended_code: $(cat "$@" 2>/dev/null | grep -v -e '^tracesmith: next: ' -e '^tracesmith: .*\.sbt: ' | tail -n 1)" ;;
+    esac
 }
 
 # row WHAT VALUE ASKED [MET]: a line of the table of figures. MET is what `met` says, where a number is asked for.
@@ -211,6 +224,12 @@ table() {
     cat "$work/$file"
 }
 
+# Each reason that TraceSmith gave in a run, and how often: what a count alone does not explain.
+what_was_said() {
+    cat "$work"/*.err 2>/dev/null | grep '^tracesmith: ' | grep -v -e '^tracesmith: next: ' -e '^tracesmith: [^ ]*\.sbt: ' |
+        cut -c 1-400 | tr '|' '/' | sort | uniq -c | sort -rn | head -n 25 | sed 's/^ *\([0-9]*\) \(.*\)/| \1 | \2 |/' >"$work/said"
+}
+
 compose() {
     note=
     [ ! -e "$work/simulated" ] || note=' (simulated)'
@@ -219,12 +238,15 @@ compose() {
     [ -z "$note" ] || printf '%s\n\n' "**Everything here is simulated: the driver and CUPTI are mocks, and no figure is a GPU's.**"
     cat "$work/about" 2>/dev/null
     say
-    cat "$work/conclusion" "$work/missed" 2>/dev/null
+    cat "$work/conclusion" "$work/wrong" "$work/missed" 2>/dev/null
     simulated=$note table stages stage what 'how it ended' seconds
     simulated=$note table facts 'compared with its trace' result
     simulated=$note table figures what measured asked met
     simulated=$note table clocks 'CUPTI has, at' 'ns from CLOCK_REALTIME' 'ns from CLOCK_MONOTONIC' 'result'
     simulated=$note table answers "question of CUDA replay" answer detail
+    what_was_said
+    simulated=$note table said times 'said by tracesmith'
+    simulated=$note table machine machine 'what is there'
     simulated=$note table libraries 'library' 'where'
     cat "$work/devices" 2>/dev/null
     for hang in "$work"/hang-*.txt; do

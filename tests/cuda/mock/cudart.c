@@ -15,6 +15,7 @@ struct size {
 };
 
 extern int cuInit(unsigned);
+extern int cuDriverGetVersion(int *);
 extern int cuDevicePrimaryCtxRetain(void **, int);
 extern int cuDevicePrimaryCtxReset_v2(int);
 extern int cuMemAllocManaged(uint64_t *, size_t, unsigned);
@@ -50,9 +51,14 @@ static __thread struct {
     void *stream;
 } configuration;
 
-// As the runtime does it: at the first call that needs a device.
+enum { THIS_RUNTIME = 13000, INSUFFICIENT_DRIVER = 35 };
+
+// As the runtime does it: at the first call that needs a device. It refuses a driver of an older CUDA than its own.
 static int ready(void) {
     void *now = NULL;
+    int driver = 0;
+    if (cuDriverGetVersion(&driver) == 0 && driver / 1000 < THIS_RUNTIME / 1000)
+        return INSUFFICIENT_DRIVER;
     int result = context ? 0 : cuInit(0);
     if (!context && !result && !(result = cuDevicePrimaryCtxRetain(&context, 0)) &&
         !(result = cuCtxSetCurrent(context)))
@@ -251,16 +257,18 @@ API(int, cudaGetDeviceProperties, void *properties, int device) {
     return 0;
 }
 API(int, cudaDriverGetVersion, int *version) {
-    *version = 13000;
-    return 0;
+    return cuDriverGetVersion(version);
 }
 API(int, cudaRuntimeGetVersion, int *version) {
-    return cudaDriverGetVersion(version);
+    *version = THIS_RUNTIME;
+    return 0;
 }
 API(int, cudaGetLastError, void) {
     return 0;
 }
 API(const char *, cudaGetErrorString, int error) {
+    if (error == INSUFFICIENT_DRIVER)
+        return "CUDA driver version is insufficient for CUDA runtime version";
     return error ? "a simulated error" : "no error";
 }
 

@@ -45,9 +45,14 @@ static inline void driver_open(void) {
 }
 
 static inline void driver_need(int result, const char *what) {
+    int (*find_name)(int, const char **) = NULL;
+    const char *name = NULL;
     if (result == 0)
         return;
-    printf("failed %s %d\n", what, result);
+    *(void **)&find_name = driver_find("cuGetErrorName");
+    if (!find_name || find_name(result, &name) != 0 || !name)
+        name = "";
+    printf("failed %s %d %s\n", what, result, name);
     exit(result == 100 ? 77 : 1);
 }
 
