@@ -19,6 +19,8 @@ root=$(cd "$here/../.." && pwd)
 suite=bullseye glibc=2.31 most_mib=60
 to='' inside='' native='' check='' without=''
 cuda=${CUDA_HOME:-/usr/local/cuda}
+# The Debian 11 root has no git: there the commit is handed in.
+commit=${TRACESMITH_PACK_COMMIT:-$(git -c safe.directory='*' -C "$root" rev-parse --short HEAD 2>/dev/null || echo 'no commit')}
 
 die() {
     code=$1
@@ -170,7 +172,7 @@ make_folder() {
     cp "$here"/run.sh "$here"/guard.sh "$here"/steps.sh "$here"/stages.sh "$here"/probes.sh "$here"/build_programs.sh "$to/"
     rm -rf "$to/work"
     {
-        echo "TraceSmith $("$to/bin/tracesmith" version 2>/dev/null | head -n 1 | sed 's/^tracesmith *//'), $(git -c safe.directory='*' -C "$root" rev-parse --short HEAD 2>/dev/null || echo 'no commit')"
+        echo "TraceSmith $("$to/bin/tracesmith" version 2>/dev/null | head -n 1 | sed 's/^tracesmith *//'), $commit"
         echo "made on $(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release) with $("${CC:-cc}" -dumpversion) and $("$cuda/bin/nvcc" --version 2>/dev/null | sed -n 's/.*\(release.*\)/CUDA \1/p')"
     } >"$to/about"
 }
@@ -226,7 +228,7 @@ done
 mount --bind "$root" "$target/source"
 mount --bind "$to" "$target/to"
 [ ! -d "$cuda" ] || mount --bind "$cuda" "$target/cuda"
-env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CMAKE_GENERATOR=Ninja chroot "$target" /source/tests/gpu/pack.sh --inside --cuda /cuda \
+env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root CMAKE_GENERATOR=Ninja TRACESMITH_PACK_COMMIT="$commit" chroot "$target" /source/tests/gpu/pack.sh --inside --cuda /cuda \
     ${without:+"$without"} /to
 
 # Tried where there is nothing but this C library.

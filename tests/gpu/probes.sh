@@ -38,8 +38,8 @@ describe_machine() {
     fact_of_machine "kernel" "$(cat /proc/version 2>/dev/null)"
     fact_of_machine "user, capabilities, seccomp" "$(id -u 2>/dev/null), $(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status), $(sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status)"
     # shellcheck disable=SC2012 # a list to read
-    fact_of_machine "/dev/nvidia*" "$(ls -d /dev/nvidia* 2>/dev/null | tr '\n' ' ')"
-    fact_of_machine "kernel module" "$(head -n 1 /proc/driver/nvidia/version 2>/dev/null)"
+    fact_of_machine "/dev/nvidia*" "$(ls -d /dev/nvidia* 2>/dev/null | tr '\n' ' ' | grep . || say none)"
+    fact_of_machine "kernel module" "$(head -n 1 /proc/driver/nvidia/version 2>/dev/null || say 'not loaded, or not shown here')"
     fact_of_machine "counters only for administrators" "$(sed -n 's/^RmProfilingAdminOnly: *//p' /proc/driver/nvidia/params 2>/dev/null)"
     fact_of_machine "perf_event_paranoid, ptrace_scope" "$(cat /proc/sys/kernel/perf_event_paranoid 2>/dev/null || say none), $(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || say none)"
     fact_of_machine "clock source" "$(cat /sys/devices/system/clocksource/clocksource0/current_clocksource 2>/dev/null)"
@@ -179,7 +179,7 @@ first_runs() {
             say ", $(ask "$work/first.sbt" "SELECT count(*) FROM kernel") kernels in the trace")"
     done
     [ -z "$have" ] || [ ! -s "$work/first.sbt" ] ||
-        [ "$(ask "$work/first.sbt" "SELECT count(*) FROM attributes WHERE name = 'simulated'" 2>/dev/null)" != 1 ] || : >"$work/simulated"
+        [ "$(ask "$work/first.sbt" "SELECT count(*) > 0 FROM attributes WHERE key = 'simulated' OR key LIKE '%.simulated'")" != 1 ] || : >"$work/simulated"
 }
 
 probes() {

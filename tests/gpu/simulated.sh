@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A folder as pack.sh makes it, with real CUDA programs of nvcc, and a machine for it whose driver, runtime and CUPTI are the mocks;
 # sourced by the tests that run run.sh there. $work/pack is the folder, $work/cuda/lib64 has the mocks.
-# shellcheck disable=SC2034 # what is set is used by those tests
+# shellcheck disable=SC2034,SC2154 # what is set is used by those tests; `here` is theirs
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 skip() {
     echo "skipped: $*"

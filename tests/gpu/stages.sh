@@ -207,8 +207,12 @@ kernels_of_training() {
 
 # The same loop of launches in Python: alone, under Kineto, under ours, under nsys.
 kineto() {
-    if ! command -v python3 >/dev/null || [ ! -e "$programs/lib$launcher.so" ]; then
-        verdict "launches in PyTorch" "not there: python3 or lib$launcher.so"
+    if ! command -v python3 >/dev/null; then
+        verdict "launches in PyTorch" "not there: python3"
+        return 0
+    fi
+    if [ ! -e "$programs/lib$launcher.so" ]; then
+        verdict "launches in PyTorch" "not there: lib$launcher.so"
         return 0
     fi
     for round in $(rounds 3); do
@@ -259,6 +263,7 @@ samples() {
         count=-
         verdict "the GPU's counters" "not allowed: $(grep -m 1 ERR_NVGPUCTRPERM "$work/matrix-samples.err")"
     fi
+    recorded "$work/matrix-samples.sbt" kernels || count=-
     lines=$(ask "$work/matrix-samples.sbt" "SELECT coalesce(sum(count), 0) FROM sample WHERE line IS NOT NULL")
     row "PC samples of matrix: samples, functions, reasons, with a source line; lost" "$count, $(ask "$work/matrix-samples.sbt" \
         "SELECT count(DISTINCT name) || ', ' || count(DISTINCT category) FROM sample"), $lines; $(ask "$work/matrix-samples.sbt" \
