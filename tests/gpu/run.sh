@@ -193,6 +193,8 @@ fi
 # ---- which GPU
 
 describe_machine
+say "**The GPU was asked, and had not answered when this was written.**" >"$work/about"
+write_results
 # Programs that several stages run. Where NVIDIA's runtime is newer than the driver, others that do without it.
 first_program=vector_add launcher=launches killer=killed
 code=0

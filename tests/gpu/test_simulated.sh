@@ -102,7 +102,7 @@ assert at == len(data) and buffers
 said = {line.split()[1] for line in open(sys.argv[2]) if line.startswith("kernel ")}
 assert said and {name.split("(")[0] for name in names} == said, (names, said)
 PY
-    # Played to the agent again, they are the same commands.
+    # Played to the agent again, whenever that is, they are the same commands.
     LD_LIBRARY_PATH=$mocks MOCK_PLAY=$work/cupti-$name.bin "$TRACESMITH" profile --api cuda -o "$work/played.sbt" -- \
         python3 -c 'import ctypes; ctypes.CDLL("libcuda.so.1").cuInit(0)' >"$work/out" 2>&1 || fail "$name cannot be played"
     ! grep 'the mock: ' "$work/out" || fail "$name is not played"

@@ -19,7 +19,7 @@
 static struct {
     bool exact, small_first;
     double drift;
-    uint64_t began_raw, began_real;
+    uint64_t began_raw, began_real, set_back;
     const char *when;
     FILE *truth;
 } clocks;
@@ -52,9 +52,13 @@ __attribute__((destructor)) static void close_truth(void) {
 
 uint64_t mock_time(void) {
     if (!clocks.exact)
-        return read_clock(CLOCK_REALTIME);
+        return read_clock(CLOCK_REALTIME) - clocks.set_back;
     const uint64_t since = read_clock(CLOCK_MONOTONIC_RAW) - clocks.began_raw;
     return clocks.began_real + since + (uint64_t)((double)since * clocks.drift);
+}
+
+void mock_clock_set(uint64_t now) {
+    clocks.set_back = read_clock(CLOCK_REALTIME) - now;
 }
 
 void mock_clock_of_client(uint64_t (*clock)(void)) {

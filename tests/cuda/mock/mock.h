@@ -64,6 +64,7 @@ void mock_clock_of_client(uint64_t (*clock)(void));
 // CUPTI's clock changes now, if it is to change here.
 void mock_clock_changes(const char *when);
 // Writes down what happened when, by the driver's clock.
+void mock_clock_set(uint64_t now); // before anybody asked: it is this time now
 void mock_note(const char *what, uint32_t correlation, uint64_t start, uint64_t end);
 
 // libcuda exports it.
