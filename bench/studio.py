@@ -162,7 +162,7 @@ def report_frames(chromium, path, what):
     page.evaluate("() => document.querySelector('main').style.setProperty('--timeline', '96%')")
     page.evaluate(MOVE, 80)  # tiles are fetched
     page.evaluate(SETTLED)
-    frames, between = page.evaluate(MOVE, 400)
+    frames, between = page.evaluate(MOVE, 240)
     rows = page.evaluate("() => timeline.visibleRows().length")
     client = context.new_cdp_session(page)
     client.send("HeapProfiler.collectGarbage")

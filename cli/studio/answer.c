@@ -8,6 +8,7 @@
 
 #include "cli/studio/server.h"
 #include "tracesmith/analyze.h"
+#include "tracesmith/replay.h"
 #include "tracesmith/version.h"
 
 static const char JSON[] = "application/json; charset=utf-8";
@@ -133,6 +134,31 @@ static void simulate(struct server *server, const struct file *file, const struc
         free(made[--count]);
 }
 
+// The recorded commands, without running any.
+static void list_recorded(const struct server *server, struct file *file, struct answer *out) {
+    const char *const words[] = {"replay", file->path, "--mode", "dry-run", "--json", NULL};
+    tsmith_recording *recording;
+    tsmith_error error;
+    pthread_mutex_lock(&file->lock);
+    const tsmith_status status = tsmith_recording_open(file->sbt, &recording, &error);
+    if (status == TSMITH_OK)
+        tsmith_recording_close(recording);
+    pthread_mutex_unlock(&file->lock);
+    if (status != TSMITH_ERROR_NOT_FOUND) {
+        (void)answer_by_command(server, words, out);
+        return;
+    }
+    text_add_cstr(&out->text, "{\"recording\":null,\"reason\":");
+    text_add_json_cstr(&out->text, error.message);
+    text_add_cstr(&out->text, "}\n");
+}
+
+// Runs the recorded kernels, which may come from anybody: in a sandbox, and only by POST, which no link can send.
+static void replay(const struct server *server, const struct file *file, struct answer *out) {
+    const char *const words[] = {"replay", file->path, "--sandbox", "--all", "--json", NULL};
+    (void)answer_by_command(server, words, out);
+}
+
 static struct file *ready_file(struct server *server, uint64_t number, struct answer *out) {
     struct file *file = number < server->file_count ? &server->files[number] : NULL;
     const int state = file ? atomic_load(&file->state) : FILE_FAILED;
@@ -148,7 +174,7 @@ static struct file *ready_file(struct server *server, uint64_t number, struct an
 static void about_file(struct server *server, struct file *file, const char *what,
                        const struct request *request, struct answer *out) {
     const bool is_post = strcmp(request->method, "POST") == 0;
-    if (is_post != (strcmp(what, "sql") == 0))
+    if (is_post != (strcmp(what, "sql") == 0 || strcmp(what, "replay") == 0))
         answer_failure(out, 405, "The method of the request does not fit");
     else if (strcmp(what, "overview") == 0)
         answer_overview(server, file, out);
@@ -168,6 +194,10 @@ static void about_file(struct server *server, struct file *file, const char *wha
         answer_sql(server, file, request, out);
     else if (strcmp(what, "folded") == 0)
         fold(server, file, out);
+    else if (strcmp(what, "recording") == 0)
+        list_recorded(server, file, out);
+    else if (strcmp(what, "replay") == 0)
+        replay(server, file, out);
     else if (strcmp(what, "simulate") == 0)
         simulate(server, file, request, out);
     else

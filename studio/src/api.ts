@@ -151,6 +151,8 @@ export const api = {
     json(`/api/${trace}/simulate?` + changes.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")),
   diff: async (before: number, after: number): Promise<Report> =>
     (await json<{ diff: Report }>(`/api/diff?before=${before}&after=${after}`)).diff,
+  recording: (trace: number): Promise<Json> => json(`/api/${trace}/recording`),
+  replay: async (trace: number): Promise<Json> => (await fetched(`/api/${trace}/replay`, { method: "POST" })).json() as Promise<Json>,
   ranks: (): Promise<Json> => json("/api/ranks"),
 };
 

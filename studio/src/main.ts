@@ -12,11 +12,12 @@ import { flame } from "./panels/flame";
 import { memory } from "./panels/memory";
 import { Panel } from "./panels/panel";
 import { range, visible } from "./panels/range";
+import { replay } from "./panels/replay";
 import { sql } from "./panels/sql";
 import { whatif } from "./panels/whatif";
 import { Timeline } from "./timeline/timeline";
 
-const PANELS: Panel[] = [findings, event, range, analyses, flame, memory, whatif, diff, ranks, sql, visible, losses, info];
+const PANELS: Panel[] = [findings, event, range, analyses, flame, memory, whatif, diff, ranks, replay, sql, visible, losses, info];
 
 async function letIn(): Promise<string> {
   const fragment = location.hash.slice(1);

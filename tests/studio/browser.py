@@ -7,7 +7,7 @@ from playwright.sync_api import sync_playwright
 from server import Server
 
 CHROMIUM = "/usr/bin/chromium"
-PANELS = ["findings", "event", "range", "analysis", "flame", "memory", "whatif", "diff", "ranks", "sql", "table", "losses", "info"]
+PANELS = ["findings", "event", "range", "analysis", "flame", "memory", "whatif", "diff", "ranks", "replay", "sql", "table", "losses", "info"]
 # Frames are waited for, not time.
 SETTLED = """() => new Promise((done) => { const look = () => {
     if (window.timeline && studio.overview && studio.overview.detail === "ready" && timeline.isSettled) done();

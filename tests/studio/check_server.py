@@ -75,6 +75,9 @@ def check_answers(server, path):
     folded = server.ask("/api/0/folded")
     assert folded[0] == 200 and folded[1]["content-type"].startswith("text/plain")
     assert server.json("/api/diff?before=0&after=1")["diff"]["report"] == "diff"
+    # No link may run the recorded kernels; a trace without a recording has none.
+    assert server.ask("/api/0/replay")[0] == 405 and server.ask("/api/0/replay", "POST")[0] == 422
+    assert server.json("/api/0/recording")["recording"] is None
     for path, body, status in [("/api/0/sql", "SELEC", 400), ("/api/0/sql", "", 400), ("/api/0/sql", "DELETE FROM events", 400),
                                ("/api/0/sql", "ATTACH '/etc/passwd' AS x", 400), ("/api/0/sql", "x" * 70000, 413)]:
         got, _, content = server.ask(path, "POST", body)
