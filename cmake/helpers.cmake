@@ -55,6 +55,18 @@ macro(tracesmith_optional_part option part needs)
     endif()
 endmacro()
 
+# tracesmith_link_agent(<target> <meeting>): gives a library what agents are linked with. <meeting> is tracesmith_meeting, but
+# for mocks of other builds.
+function(tracesmith_link_agent target meeting)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${meeting}>)
+    target_link_libraries(${target} PRIVATE tracesmith_agent_runtime)
+    # -Bsymbolic: our own calls reach our own functions, not those of the program or another layer.
+    # --exclude-libs: nothing of the runtime is exported.
+    # nodelete: handlers at fork, at exit and at the end of threads are in it, and other agents may use its memory. It stays
+    # when its loader closes it.
+    target_link_options(${target} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,nodelete)
+endfunction()
+
 # tracesmith_add_agent(<api>): agents/<api>/*.c become lib/tracesmith/libtracesmith-<api>.so, '_' as '-'.
 function(tracesmith_add_agent api)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/agents/${api}/*.c)
@@ -63,10 +75,7 @@ function(tracesmith_add_agent api)
     endif()
     add_library(tracesmith_${api} MODULE ${sources})
     target_include_directories(tracesmith_${api} PRIVATE ${PROJECT_SOURCE_DIR}/agents/${api})
-    target_link_libraries(tracesmith_${api} PRIVATE tracesmith_agent_runtime)
-    # -Bsymbolic: our own calls reach our own functions, not those of the program or another layer.
-    # --exclude-libs: nothing of the runtime is exported.
-    target_link_options(tracesmith_${api} PRIVATE -Wl,-Bsymbolic -Wl,--exclude-libs,ALL)
+    tracesmith_link_agent(tracesmith_${api} tracesmith_meeting)
     string(REPLACE "_" "-" file_name ${api})
     set_target_properties(tracesmith_${api} PROPERTIES
         PREFIX lib OUTPUT_NAME tracesmith-${file_name} LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR})

@@ -100,7 +100,7 @@ static void prepare(void) {
     prepared = true;
     int fd = mkstemp(output);
     if (fd < 0 || session_directory_create(&session, &options, &error) ||
-        channel_open(session.path, "fuzz", &channel) || channel_join(channel, "second", &second))
+        channel_open(session.path, "fuzz", &channel) || channel_open(session.path, "second", &second))
         abort();
     close(fd);
     atexit(remove_output);

@@ -116,6 +116,11 @@ fail:
     return false;
 }
 
+// How often code has taken the place of other code.
+static uint64_t current_epoch(void) {
+    return atomic_load_explicit(&channel->process->stack_epoch, memory_order_acquire);
+}
+
 static uint32_t intern_text(void *unused, const char *bytes, size_t length) {
     (void)unused;
     return channel_string(channel, bytes, length);
@@ -141,7 +146,7 @@ static tsmith_reason why_cut(const struct unwind_result *result) {
 
 // `cut`: outer frames are missing, for that reason.
 static uint32_t keep(uint64_t *words, uint32_t count, tsmith_reason cut, bool guessed) {
-    uint64_t epoch = stacks_modules_epoch();
+    uint64_t epoch = current_epoch();
     if (count > words_max) {
         count = words_max;
         cut = TSMITH_REASON_DEEP_STACK;
@@ -200,7 +205,7 @@ static uint32_t number(struct thread *thread, const struct unwind_result *result
 
 static uint32_t number_again(struct thread *thread, const struct unwind_result *result) {
     struct kept *kept = &thread->kept[result->same % UNWIND_MEMOS];
-    uint64_t epoch = stacks_modules_epoch(), in = stacks_file_of();
+    uint64_t epoch = current_epoch(), in = stacks_file_of();
     if (kept->same != result->same || kept->epoch != epoch || kept->file != in || !kept->number)
         *kept = (struct kept){result->same, number(thread, result), epoch, in};
     return kept->number;
@@ -245,6 +250,7 @@ bool stacks_start(struct channel *of) {
         return false;
     pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     channel = of;
+    atomic_fetch_add(&of->process->stack_users, 1);
     words_max = of->process->control->stacks < WORDS_LEAST ? WORDS_LEAST : of->process->control->stacks;
     words_max = words_max < WORDS_MAX ? words_max : WORDS_MAX;
     stacks_on = true;

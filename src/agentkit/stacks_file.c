@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of stacks: a page that says what it is, then segments, each a table of its own (wire/stack_table.h), twice as
-// large as the one before. A stack's number is where it lies in the file, in words, so that who reads the file needs to
+// The file of stacks: a page that says what it is, then segments, each a table of its own (wire/stack_table.h). The segments
+// of a library are each twice as large as the one before; libraries that share a channel share the file, and put their
+// segments one after the other. A stack's number is where it lies in the file, in words, so that who reads the file needs to
 // know nothing of segments. A new segment is backed by space before it is used; new stacks go into the last one. When that is
 // half full the control thread is woken to make the next one; if it is late, who needs room makes it.
 //
@@ -27,6 +28,7 @@ enum { SEGMENTS = 9, PATIENCE = 1 << 16 };
 static struct {
     _Atomic uint64_t channel_id; // whose file this is
     struct stack_table *_Atomic segments[SEGMENTS];
+    uint64_t at[SEGMENTS]; // where it begins in the file; written before the segment
     _Atomic uint32_t count;
     _Atomic uint32_t growing;
     _Atomic uint32_t full;  // no more space is to be had
@@ -37,10 +39,6 @@ static struct {
 // 1, 1, 2, 4 ... MiB.
 static uint64_t segment_bytes(uint32_t index) {
     return index ? SEGMENT_FIRST << (index - 1) : SEGMENT_FIRST;
-}
-
-static uint64_t segment_at(uint32_t index) {
-    return LAYOUT_PAGE + (index ? SEGMENT_FIRST << (index - 1) : 0);
 }
 
 uint64_t stacks_file_of(void) {
@@ -63,13 +61,18 @@ static int open_file(const struct channel *channel, int flags) {
 
 static bool add_segment(int fd) {
     uint32_t index = atomic_load(&file.count);
-    uint64_t at = segment_at(index), bytes = segment_bytes(index);
-    if (index == SEGMENTS || !file_reserve(fd, at, bytes))
+    uint64_t bytes = index < SEGMENTS ? segment_bytes(index) : 0;
+    if (!bytes)
+        return false;
+    // No other library is given the same part.
+    const uint64_t at = LAYOUT_PAGE + atomic_fetch_add(&file.channel->process->stack_bytes, bytes);
+    if (!file_reserve(fd, at, bytes))
         return false;
     void *memory = file_map(fd, at, bytes);
     if (!memory)
         return false;
     struct stack_table *table = stack_table_init(memory, bytes);
+    file.at[index] = at;
     atomic_store_explicit(&file.segments[index], table, memory_order_release);
     atomic_store_explicit(&file.count, index + 1, memory_order_release);
     return true;
@@ -97,7 +100,7 @@ bool stacks_file_open(struct channel *channel) {
         goto done;
     forget_segments();
     file.channel = channel;
-    fd = open_file(channel, O_CREAT | O_EXCL);
+    fd = open_file(channel, atomic_load(&channel->process->stack_bytes) ? 0 : O_CREAT | O_EXCL);
     if (fd >= 0 && file_reserve(fd, 0, LAYOUT_PAGE) && add_segment(fd)) {
         const struct layout_stacks head = {.magic = LAYOUT_STACKS_MAGIC, .version = LAYOUT_VERSION};
         done = pwrite(fd, &head, sizeof head, 0) == (ssize_t)sizeof head;
@@ -158,7 +161,7 @@ static void ask_for_more(const struct stack_table *last, uint32_t segments) {
 }
 
 static uint32_t number_of(uint32_t segment, uint32_t id) {
-    return (uint32_t)(segment_at(segment) / sizeof(uint64_t)) + id;
+    return (uint32_t)(file.at[segment] / sizeof(uint64_t)) + id;
 }
 
 uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags) {

@@ -3,7 +3,9 @@
 // any walk can find them there, in the channel's own table for the reader of the stacks.
 //
 // A module is known until the end, whether it is still loaded or not: its addresses mean it. When another one has taken
-// its place a new epoch begins, and an entry says from which epoch on it holds.
+// its place a new epoch begins, and an entry says from which epoch on it holds. Libraries that share a channel count its
+// epochs together. None knows what another has seen in a place before, so with them every look that finds something new
+// begins an epoch.
 //
 // The linker's lock is held while modules are looked at: nothing is allocated and no lock is taken then (a program's
 // malloc may wait for that lock). What is new is copied to memory that was reserved before, and told afterwards.
@@ -42,7 +44,7 @@ static struct {
     bool full;
     char *text; // names and build ids of modules that are not told yet
     uint32_t text_used;
-    _Atomic uint64_t epoch;
+    bool begun; // an epoch, in this look
     struct span ours[OURS_MAX];
     _Atomic uint32_t ours_count;
     struct channel *channel;
@@ -122,11 +124,12 @@ static void see(void *unused, const struct unwind_object *object) {
         return;
     if (modules.count == MODULES_MAX || !keep_text(object, &module))
         return (void)(modules.full = true); // its frames will be in no module
-    module.epoch = atomic_load_explicit(&modules.epoch, memory_order_relaxed);
-    if (before) {
-        module.epoch++;
-        atomic_store_explicit(&modules.epoch, module.epoch, memory_order_release);
+    struct channel_process *process = modules.channel->process;
+    if (!modules.begun && (before || atomic_load(&process->stack_users) > 1)) {
+        atomic_fetch_add(&process->stack_epoch, 1);
+        modules.begun = true;
     }
+    module.epoch = atomic_load(&process->stack_epoch);
     modules.known[modules.count++] = module;
     note_ours(object);
 }
@@ -203,12 +206,9 @@ void stacks_modules_refresh(struct channel *channel) {
     if (!modules.text)
         modules.text = agent_memory(TEXT_BYTES);
     modules.channel = channel;
+    modules.begun = false;
     if (modules.known && modules.text)
         (void)unwind_table_refresh(&visitor);
-}
-
-uint64_t stacks_modules_epoch(void) {
-    return atomic_load_explicit(&modules.epoch, memory_order_acquire);
 }
 
 bool stacks_modules_ours(uint64_t pc) {

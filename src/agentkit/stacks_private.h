@@ -26,8 +26,6 @@ bool stacks_modules_take_turn(void);
 void stacks_modules_end_turn(void);
 // With the turn: publishes what is loaded, for walks and in the channel's table. Not on the event path.
 void stacks_modules_refresh(struct channel *channel);
-// How often code has taken the place of other code.
-uint64_t stacks_modules_epoch(void);
 // Whether this is code of one of our own libraries.
 bool stacks_modules_ours(uint64_t pc);
 

@@ -34,7 +34,7 @@
 #include "wire/channel.h"
 
 // The shapes every session registers first, in this order: so their ids are constants on the event path.
-enum { SHAPE_BEGIN = 1, SHAPE_END = 2, SHAPE_MARK = 3, SHAPE_COUNT = 4, SHAPES_FIXED = 4 };
+enum fixed_shape { SHAPE_BEGIN, SHAPE_END, SHAPE_MARK, SHAPE_COUNT, SHAPES_FIXED };
 enum { SHAPES_MAX = 256 };
 
 // Making a shape takes shapes_lock, then the channel's lock. Over a fork it is held, so that a child finds it free.
@@ -74,6 +74,7 @@ struct collecting {
 // The emitting side, kept for good.
 struct tsmith_session {
     struct channel *channel;
+    uint64_t heads[SHAPES_FIXED];  // of their records, without a subject
     struct collecting *collecting; // NULL: attached to a session of another process
     tsmith_session *next;          // of the retired ones
     pthread_mutex_t lock;          // of what follows
@@ -89,12 +90,12 @@ static tsmith_session *retired;
 
 // ---- emitting
 
-static inline void emit_one(tsmith_session *session, uint32_t shape, uint32_t subject) {
+static inline void emit_one(tsmith_session *session, enum fixed_shape shape, uint32_t subject) {
     struct ring *ring = channel_ring(session->channel);
     uint64_t *at = ring ? ring_reserve(ring, 2) : NULL;
     if (__builtin_expect(!at, 0))
         return;
-    at[0] = record_head((uint16_t)shape, 2, subject);
+    at[0] = session->heads[shape] | (uint64_t)subject << 32;
     at[1] = clock_tick(ring->tick_is_tsc);
     ring_commit(ring, 2);
 }
@@ -119,7 +120,7 @@ void tsmith_count(tsmith_session *session, uint32_t counter, double value) {
     uint64_t *at = ring ? ring_reserve(ring, 3) : NULL;
     if (__builtin_expect(!at, 0))
         return;
-    at[0] = record_head(SHAPE_COUNT, 3, counter);
+    at[0] = session->heads[SHAPE_COUNT] | (uint64_t)counter << 32;
     at[1] = clock_tick(ring->tick_is_tsc);
     memcpy(&at[2], &value, sizeof value);
     ring_commit(ring, 3);
@@ -272,22 +273,25 @@ uint32_t tsmith_session_field(tsmith_session *session, const char *name, tsmith_
     return field ? TSMITH_FIELD_DYNAMIC + field : 0;
 }
 
-static bool register_shapes(struct channel *channel) {
+static bool register_shapes(tsmith_session *session) {
     const struct record_field start = {TSMITH_FIELD_START, RECORD_TICK, 0};
     const struct record_shape shapes[SHAPES_FIXED] = {
-        {TSMITH_KIND_RANGE, RECORD_BEGIN, RECORD_SUBJECT_NAME, 1, {start}},
-        {TSMITH_KIND_RANGE, RECORD_END, RECORD_SUBJECT_NAME, 1, {start}},
-        {TSMITH_KIND_MARKER, RECORD_EVENT, RECORD_SUBJECT_NAME, 1, {start}},
-        {TSMITH_KIND_COUNTER,
-         RECORD_EVENT,
-         RECORD_SUBJECT_NAME,
-         2,
-         {start, {TSMITH_FIELD_VALUE, RECORD_VALUE, 0}}},
+        [SHAPE_BEGIN] = {TSMITH_KIND_RANGE, RECORD_BEGIN, RECORD_SUBJECT_NAME, 1, {start}},
+        [SHAPE_END] = {TSMITH_KIND_RANGE, RECORD_END, RECORD_SUBJECT_NAME, 1, {start}},
+        [SHAPE_MARK] = {TSMITH_KIND_MARKER, RECORD_EVENT, RECORD_SUBJECT_NAME, 1, {start}},
+        [SHAPE_COUNT] = {TSMITH_KIND_COUNTER,
+                         RECORD_EVENT,
+                         RECORD_SUBJECT_NAME,
+                         2,
+                         {start, {TSMITH_FIELD_VALUE, RECORD_VALUE, 0}}},
     };
-    for (uint16_t i = 0; i < SHAPES_FIXED; i++)
-        if (channel_shape(channel, &shapes[i]) != i + 1)
-            return false;
-    return true;
+    bool all = true;
+    for (int i = 0; i < SHAPES_FIXED; i++) {
+        const uint16_t id = channel_shape(session->channel, &shapes[i]);
+        session->heads[i] = record_head(id, 1u + shapes[i].field_count, 0);
+        all = all && id;
+    }
+    return all;
 }
 
 // ---- the collector's thread
@@ -359,7 +363,7 @@ static void *collect_main(void *self) {
 
 static tsmith_status open_channel(tsmith_session *session, const char *directory, tsmith_error *error) {
     tsmith_status status = channel_open(directory, "session", &session->channel);
-    if (!status && !register_shapes(session->channel))
+    if (!status && !register_shapes(session))
         status = TSMITH_ERROR_NO_SPACE;
     if (status)
         status_set(error, status, "cannot record in the session directory %s: %s", directory,

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of a channel in its process: open, other APIs that join, threads coming and going, fork, close.
 //
+// All that is not on the stack or in a mapping is in the process's room (struct channel_room), of which the libraries of
+// a process that have the same build of this code use one (meeting.h). The room is the first one's, and is never
+// unloaded. Each library runs its own copy of the code on it.
+//
 //     OPEN --fork, in the child--> FORKED --first use--> REVIVING --> OPEN (own files, same ids) or DEAD
 //     OPEN --the last of its APIs closes--> CLOSED --all detached--> CLOSED, without memory in the session
 //
-// Locks: registry_lock, then a process's lock. The event path takes neither. Neither struct is ever freed:
+// Locks: the room's open_lock, registry_lock, then a process's lock. The event path takes none. Neither struct is ever freed:
 // a thread may be about to look at a gate.
 //
 // A fork takes none of them. A thread in a driver may want one while it has the driver's own locks, and the thread that
@@ -27,18 +31,18 @@
 #include "base/clock.h"
 #include "base/thread_sanitizer.h"
 #include "tracesmith/capture.h"
+#include "wire/meeting.h"
 #include "wire/memory.h"
 #include "wire/process.h"
 
-__thread struct channel_here channel_here __attribute__((tls_model("initial-exec"), visibility("hidden")));
-
-static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct channel_process *registry;
-static struct channel_process *retired; // detached; kept, as a thread may still look at a gate
+// Of the library whose room it is: initial-exec, so that it is at one offset from every thread's pointer, without allocation,
+// and small enough for the room libc keeps for libraries that are loaded late.
+static __thread struct channel_here room_here __attribute__((tls_model("initial-exec")));
+static struct channel_room own_room = {.open_lock = PTHREAD_MUTEX_INITIALIZER,
+                                       .registry_lock = PTHREAD_MUTEX_INITIALIZER};
+static struct channel_room *room; // own_room, or that of another library
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t thread_key;
-static bool thread_key_made;
-static _Atomic uint64_t last_id;
+ptrdiff_t channel_here_at;
 
 static const uint32_t RING_BACKOFF = 1024; // calls
 
@@ -47,7 +51,7 @@ static const uint32_t RING_BACKOFF = 1024; // calls
 // Every lock of a channel is taken through these. A signal handler that emits while its thread has one, or waits for
 // one, sees `inside` and is refused: it would wait for its own thread.
 static void lock(struct channel_process *process) {
-    channel_here.inside++;
+    channel_here()->inside++;
     atomic_signal_fence(memory_order_seq_cst);
     pthread_mutex_lock(&process->lock);
 }
@@ -55,7 +59,7 @@ static void lock(struct channel_process *process) {
 static void unlock(struct channel_process *process) {
     pthread_mutex_unlock(&process->lock);
     atomic_signal_fence(memory_order_seq_cst);
-    channel_here.inside--;
+    channel_here()->inside--;
 }
 
 // ---- threads
@@ -75,8 +79,8 @@ static void ring_part(struct ring_owner *owner) {
 
 static void thread_end(void *unused) {
     (void)unused;
-    struct ring_owner *owner = channel_here.owners;
-    memset(&channel_here, 0, sizeof channel_here);
+    struct ring_owner *owner = room_here.owners;
+    memset(&room_here, 0, sizeof room_here);
     while (owner) {
         struct ring_owner *next = owner->next;
         struct channel_process *process = owner->process;
@@ -89,7 +93,7 @@ static void thread_end(void *unused) {
 
 // Rings of this thread whose channel is over.
 static void drop_stale_rings(void) {
-    struct ring_owner **at = &channel_here.owners;
+    struct ring_owner **at = &channel_here()->owners;
     while (*at) {
         struct ring_owner *owner = *at;
         struct channel_process *process = owner->process;
@@ -139,18 +143,33 @@ static void fork_process(struct channel_process *process) {
 static void after_fork_child(void) {
     thread_sanitizer_pause();
     // A signal handler may have forked while its thread had a lock: it goes on under it.
-    const uint32_t inside = channel_here.inside;
-    memset(&channel_here, 0, sizeof channel_here);
-    channel_here.inside = inside;
-    pthread_mutex_init(&registry_lock, NULL);
-    for (struct channel_process *process = registry; process; process = process->next)
+    const uint32_t inside = room_here.inside;
+    memset(&room_here, 0, sizeof room_here);
+    room_here.inside = inside;
+    pthread_mutex_init(&own_room.open_lock, NULL);
+    pthread_mutex_init(&own_room.registry_lock, NULL);
+    for (struct channel_process *process = own_room.registry; process; process = process->next)
         fork_process(process);
     thread_sanitizer_resume();
 }
 
-static void prepare_process(void) {
-    thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
+// Only the library whose room it is has its handlers for forks and threads that end. One that made a room ready, and then
+// found that another was faster, leaves a handler for an empty one.
+static struct channel_room *make_room(void) {
+    if (pthread_key_create(&own_room.thread_key, thread_end))
+        return NULL;
+    own_room.here_at = (char *)&room_here - thread_pointer();
     pthread_atfork(NULL, NULL, after_fork_child);
+    struct meeting *first = meeting_publish(&own_room.meeting);
+    if (first != &own_room.meeting)
+        pthread_key_delete(own_room.thread_key);
+    return (struct channel_room *)first;
+}
+
+static void find_room(void) {
+    struct meeting *there = meeting_find();
+    room = there ? (struct channel_room *)there : make_room();
+    channel_here_at = room ? room->here_at : 0;
 }
 
 // ---- files
@@ -251,7 +270,7 @@ static void publish(struct channel_process *process) {
     atomic_thread_fence(memory_order_release);
     *(volatile uint64_t *)&process->head->magic = LAYOUT_CHANNEL_MAGIC;
     atomic_fetch_add_explicit(&process->control->generation, 1, memory_order_release);
-    set_id(process, atomic_fetch_add(&last_id, 1) + 1);
+    set_id(process, atomic_fetch_add(&room->last_id, 1) + 1);
     atomic_thread_fence(memory_order_release);
     process->state = CHANNEL_OPEN;
 }
@@ -302,6 +321,21 @@ static void free_process(struct channel_process *process) {
     free(process);
 }
 
+// Two versions of TraceSmith cannot share a channel: the reader of the trace should know.
+static void note_other_builds(struct channel *channel, const char *api) {
+    char key[64], text[256];
+    const char *other = meeting_other_build();
+    if (!other)
+        return;
+    snprintf(key, sizeof key, "notice.%s-build", api);
+    snprintf(
+        text, sizeof text,
+        "process %d has libraries of two builds of TraceSmith (%.48s and %.48s), which record separately: "
+        "install one of them only",
+        (int)getpid(), meeting_build(), other);
+    channel_attribute(channel, key, text);
+}
+
 static tsmith_status open_process(const char *session_directory, const char *api, struct channel **out) {
     tsmith_status status = TSMITH_ERROR_STATE;
     struct channel *channel = NULL;
@@ -310,7 +344,7 @@ static tsmith_status open_process(const char *session_directory, const char *api
         return TSMITH_ERROR_NO_MEMORY;
     pthread_mutex_init(&process->lock, NULL);
     process->control = map_control(session_directory);
-    if (thread_key_made && process->control)
+    if (process->control)
         channel = make_channel(process->control, api);
     if (!channel)
         goto fail;
@@ -323,27 +357,19 @@ static tsmith_status open_process(const char *session_directory, const char *api
         goto fail;
     process->channels = channel;
     describe_process(channel);
-    pthread_mutex_lock(&registry_lock);
+    pthread_mutex_lock(&room->registry_lock);
     publish(process);
-    process->next = registry;
+    process->next = room->registry;
     atomic_thread_fence(memory_order_release);
-    registry = process;
-    pthread_mutex_unlock(&registry_lock);
+    room->registry = process;
+    pthread_mutex_unlock(&room->registry_lock);
+    note_other_builds(channel, api);
     *out = channel;
     return TSMITH_OK;
 fail:
     leave_word(session_directory);
     free(channel);
     free_process(process);
-    return status;
-}
-
-tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out) {
-    int saved = errno;
-    *out = NULL;
-    pthread_once(&once, prepare_process);
-    const tsmith_status status = open_process(session_directory, api, out);
-    errno = saved;
     return status;
 }
 
@@ -372,6 +398,7 @@ static void revive(struct channel_process *process) {
     struct layout_channel *parent = process->head;
     process->head = NULL;
     process->threads_known = (struct channel_threads){0}; // of the parent
+    atomic_store(&process->stack_bytes, 0);
     channel_table_rebuild(process);
     if (atomic_load(&process->control->state) != LAYOUT_SESSION_OPEN || !make_files(process)) {
         process->head = parent; // for counting; shared with the parent, whose loss it is then
@@ -386,12 +413,8 @@ static void revive(struct channel_process *process) {
     publish(process);
 }
 
-static bool lock_process(struct channel_process *process) {
-    if (channel_here.inside) {
-        channel_here.inside++;
-        return false;
-    }
-    lock(process);
+// Under the lock. False when nothing is recorded any more.
+static bool make_open(struct channel_process *process) {
     if (process->state == CHANNEL_FORKED)
         revive(process);
     if (process->state == CHANNEL_TORN) {
@@ -401,42 +424,64 @@ static bool lock_process(struct channel_process *process) {
     return process->state == CHANNEL_OPEN;
 }
 
-static void unlock_process(struct channel_process *process) {
-    if (channel_here.inside == 1)
-        unlock(process);
-    else
-        channel_here.inside--;
-}
-
 bool channel_lock(struct channel *channel) {
-    return lock_process(channel->process) && !channel->closed;
+    if (channel_here()->inside) {
+        channel_here()->inside++;
+        return false;
+    }
+    lock(channel->process);
+    return make_open(channel->process) && !channel->closed;
 }
 
 void channel_unlock(struct channel *channel) {
-    unlock_process(channel->process);
+    if (channel_here()->inside == 1)
+        unlock(channel->process);
+    else
+        channel_here()->inside--;
 }
 
-tsmith_status channel_join(struct channel *other, const char *api, struct channel **out) {
-    tsmith_status status = TSMITH_ERROR_STATE;
-    int saved = errno;
-    struct channel_process *process = other->process;
-    struct channel *channel = make_channel(process->control, api);
-    *out = NULL;
-    if (!channel)
-        return TSMITH_ERROR_NO_MEMORY;
-    if (lock_process(process)) {
-        status = join(process, channel, api) ? TSMITH_OK : TSMITH_ERROR_NO_SPACE;
-        if (status == TSMITH_OK) {
-            atomic_store(&channel->gate.id, atomic_load(&process->id));
-            channel->next = process->channels;
-            atomic_thread_fence(memory_order_release);
-            process->channels = channel;
-            *out = channel;
-        }
-    }
-    unlock_process(process);
-    if (status)
+// Joins the process's channel in that session. NULL: it has none that takes one more.
+static struct channel *join_process(struct channel_process *process, const char *session_directory,
+                                    const char *api) {
+    struct channel *channel = NULL;
+    lock(process);
+    const bool same = process->directory && strcmp(process->directory, session_directory) == 0;
+    if (same && make_open(process) && atomic_load(&process->control->state) == LAYOUT_SESSION_OPEN)
+        channel = make_channel(process->control, api);
+    if (channel && join(process, channel, api)) {
+        atomic_store(&channel->gate.id, atomic_load(&process->id));
+        channel->next = process->channels;
+        atomic_thread_fence(memory_order_release);
+        process->channels = channel;
+    } else {
         free(channel);
+        channel = NULL;
+    }
+    unlock(process);
+    return channel;
+}
+
+static struct channel *join_any(const char *session_directory, const char *api) {
+    struct channel *channel = NULL;
+    pthread_mutex_lock(&room->registry_lock);
+    for (struct channel_process *process = room->registry; process && !channel; process = process->next)
+        channel = join_process(process, session_directory, api);
+    pthread_mutex_unlock(&room->registry_lock);
+    return channel;
+}
+
+tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out) {
+    int saved = errno;
+    tsmith_status status = TSMITH_OK;
+    *out = NULL;
+    pthread_once(&once, find_room);
+    if (!room || channel_here()->inside)
+        return TSMITH_ERROR_STATE;
+    pthread_mutex_lock(&room->open_lock);
+    *out = join_any(session_directory, api);
+    if (!*out)
+        status = open_process(session_directory, api, out);
+    pthread_mutex_unlock(&room->open_lock);
     errno = saved;
     return status;
 }
@@ -457,8 +502,8 @@ static void close_process(struct channel_process *process) {
     if (process->state == CHANNEL_OPEN) {
         // The calling thread's ring is handed over; those of others stay as they are and are read up to what
         // they have committed: their threads may be writing right now.
-        if (channel_here.id == atomic_load(&process->id) && channel_here.ring)
-            ring_finish(channel_here.ring);
+        if (channel_here()->id == atomic_load(&process->id) && channel_here()->ring)
+            ring_finish(channel_here()->ring);
         for (struct ring_owner *idle = process->pool.idle; idle; idle = idle->next)
             ring_finish(&idle->ring);
         atomic_store(&process->id, CHANNEL_CLOSED_ID);
@@ -486,16 +531,16 @@ void channel_close(struct channel *channel) {
 }
 
 static void retire(struct channel_process *process) {
-    struct channel_process **at = &registry;
-    pthread_mutex_lock(&registry_lock);
+    struct channel_process **at = &room->registry;
+    pthread_mutex_lock(&room->registry_lock);
     while (*at && *at != process)
         at = &(*at)->next;
     if (*at) {
         *at = process->next;
-        process->next = retired;
-        retired = process;
+        process->next = room->retired;
+        room->retired = process;
     }
-    pthread_mutex_unlock(&registry_lock);
+    pthread_mutex_unlock(&room->registry_lock);
 }
 
 // Under the lock; no API uses it any more.
@@ -632,16 +677,37 @@ uint32_t channel_thread(struct channel *channel, uint32_t tid) {
     return track;
 }
 
+// A signal handler must not find the id of one channel with the ring of another.
+static void use_ring(struct ring *ring, uint64_t id) {
+    struct channel_here *here = channel_here();
+    here->id = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    here->ring = ring;
+    atomic_signal_fence(memory_order_seq_cst);
+    here->id = id;
+}
+
+// The thread's ring in another session than the one that it has last written to. Without a lock.
+static struct ring *other_ring(const struct channel *channel) {
+    const uint64_t id = atomic_load_explicit(&channel->gate.id, memory_order_relaxed);
+    for (struct ring_owner *owner = channel_here()->owners; owner; owner = owner->next)
+        if (owner->process_id == id) {
+            use_ring(&owner->ring, id);
+            return &owner->ring;
+        }
+    return NULL;
+}
+
 static struct ring *make_ring(struct channel *channel) {
     struct channel_process *process = channel->process;
     struct ring *ring = NULL;
-    channel_here.inside++;
+    channel_here()->inside++;
     drop_stale_rings();
-    channel_here.inside--;
+    channel_here()->inside--;
     if (!channel_lock(channel))
         goto done;
     uint64_t id = atomic_load(&process->id);
-    for (struct ring_owner *owner = channel_here.owners; owner && !ring; owner = owner->next)
+    for (struct ring_owner *owner = channel_here()->owners; owner && !ring; owner = owner->next)
         if (owner->process == process)
             ring = &owner->ring;
     if (!ring) {
@@ -651,17 +717,12 @@ static struct ring *make_ring(struct channel *channel) {
         ring->owner->channel = channel;
         ring->owner->process = process;
         ring->owner->process_id = id;
-        ring->owner->next = channel_here.owners;
-        channel_here.owners = ring->owner;
+        ring->owner->next = channel_here()->owners;
+        channel_here()->owners = ring->owner;
         process->threads++;
-        pthread_setspecific(thread_key, channel); // any value: it makes thread_end run
+        pthread_setspecific(room->thread_key, channel); // any value: it makes thread_end run
     }
-    // A signal handler must not find the id of one channel with the ring of another.
-    channel_here.id = 0;
-    atomic_signal_fence(memory_order_seq_cst);
-    channel_here.ring = ring;
-    atomic_signal_fence(memory_order_seq_cst);
-    channel_here.id = id;
+    use_ring(ring, id);
 done:
     channel_unlock(channel);
     return ring;
@@ -673,13 +734,15 @@ struct ring *channel_ring_slow(struct channel *channel) {
     tsmith_reason reason = TSMITH_REASON_NO_MEMORY;
     if (atomic_load_explicit(&channel->gate.id, memory_order_relaxed) == CHANNEL_CLOSED_ID) {
         // Late: nothing to make.
-    } else if (channel_here.inside > 0) {
+    } else if (channel_here()->inside > 0) {
         reason = TSMITH_REASON_INTERRUPTED; // in a signal handler
-    } else if (channel_here.backoff > 0) {
-        channel_here.backoff--;
+    } else if ((ring = other_ring(channel))) {
+        return ring;
+    } else if (channel_here()->backoff > 0) {
+        channel_here()->backoff--;
     } else {
         ring = make_ring(channel);
-        channel_here.backoff = ring ? 0 : RING_BACKOFF;
+        channel_here()->backoff = ring ? 0 : RING_BACKOFF;
     }
     if (!ring)
         channel_lose(channel, reason, 1);
@@ -688,14 +751,18 @@ struct ring *channel_ring_slow(struct channel *channel) {
 }
 
 void channel_rest(struct channel *channel, bool resting) {
-    if (channel_here.id == atomic_load_explicit(&channel->gate.id, memory_order_relaxed) && channel_here.ring)
-        ring_rest(channel_here.ring, resting);
+    if (channel_here()->id == atomic_load_explicit(&channel->gate.id, memory_order_relaxed) &&
+        channel_here()->ring)
+        ring_rest(channel_here()->ring, resting);
 }
 
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {
     struct ring_pool *found = NULL;
-    pthread_mutex_lock(&registry_lock);
-    for (struct channel_process *process = registry; process && !found; process = process->next) {
+    pthread_once(&once, find_room);
+    if (!room)
+        return NULL;
+    pthread_mutex_lock(&room->registry_lock);
+    for (struct channel_process *process = room->registry; process && !found; process = process->next) {
         pthread_mutex_lock(&process->lock);
         bool mapped =
             process->state == CHANNEL_OPEN || (process->state == CHANNEL_CLOSED && !process->detached);
@@ -703,6 +770,6 @@ struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {
             found = &process->pool;
         pthread_mutex_unlock(&process->lock);
     }
-    pthread_mutex_unlock(&registry_lock);
+    pthread_mutex_unlock(&room->registry_lock);
     return found;
 }

@@ -30,14 +30,12 @@
 
 struct channel;
 
-// Attaches the calling process to a session, under the name of an API ("opencl", "session"). Fails quietly (a
-// status, nothing else) when the directory is no live session. The channel lives until channel_close, or for
-// the life of the process.
+// Attaches the calling process to a session, under the name of an API ("opencl", "session"). The API joins the channel that
+// the process has in this session already, whichever library made it (meeting.h), as long as it is not closed and has room
+// for one more. Otherwise the process gets a channel, its first or one more. Each call gives a part of its own, with an own
+// ledger; shapes, fields and lists of channel_begun that are registered with it are its own. Fails quietly (a status, nothing
+// else) when the directory is no live session. The channel lives until channel_close, or for the life of the process.
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
-// The same for one more API in the channel that `other` is in, closed or not: its own part of it, with an own ledger, to be
-// closed like the first. Shapes, fields and lists of channel_begun that it registers are its own. NO_SPACE when so many have
-// joined that there is no room for another.
-tsmith_status channel_join(struct channel *other, const char *api, struct channel **out);
 // The API does not work in forked children, so it never uses the channel there. Other APIs in it do.
 void channel_not_in_children(struct channel *channel);
 // The process is ending or the API is over: says that nothing more of it comes; the last one hands over what the rings hold.
@@ -113,11 +111,33 @@ struct channel_here {
     uint32_t backoff;          // calls to let go after a ring could not be made
     uint32_t inside;           // calls under way on this thread that hold a lock of a channel
 };
-// initial-exec: an access is one instruction and can never allocate; small enough for the room libc keeps for
-// libraries that are loaded late.
-extern __thread struct channel_here channel_here
-    __attribute__((tls_model("initial-exec"), visibility("hidden")));
+// Where the process's libraries have it: at this many bytes from the thread's pointer, in the library that was first. Written
+// before a channel is given out.
+extern ptrdiff_t channel_here_at __attribute__((visibility("hidden")));
 struct ring *channel_ring_slow(struct channel *channel);
+
+static inline char *thread_pointer(void) {
+#if defined __x86_64__ // __builtin_thread_pointer is missing in older compilers
+    char *at;
+    __asm__("mov %%fs:0, %0" : "=r"(at));
+    return at;
+#else
+    return __builtin_thread_pointer();
+#endif
+}
+
+static inline struct channel_here *channel_here(void) {
+    return (struct channel_here *)(void *)(thread_pointer() + channel_here_at);
+}
+
+// The same to look at, by as many instructions as a thread-local variable of the library takes.
+#if defined __x86_64__ && defined __SEG_FS && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+typedef const struct channel_here __seg_fs *channel_here_near;
+#define CHANNEL_HERE_NEAR() ((channel_here_near)channel_here_at)
+#else
+typedef const struct channel_here *channel_here_near;
+#define CHANNEL_HERE_NEAR() channel_here()
+#endif
 
 // Whether recording is on at the moment: the test of an idle agent.
 static inline bool channel_armed(const struct channel *channel) {
@@ -129,8 +149,9 @@ static inline bool channel_armed(const struct channel *channel) {
 // NULL when there is none to be had; that call is counted as one lost event.
 static inline struct ring *channel_ring(struct channel *channel) {
     const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
-    if (__builtin_expect(channel_here.id == atomic_load_explicit(&gate->id, memory_order_relaxed), 1))
-        return channel_here.ring;
+    const channel_here_near here = CHANNEL_HERE_NEAR();
+    if (__builtin_expect(here->id == atomic_load_explicit(&gate->id, memory_order_relaxed), 1))
+        return here->ring;
     return channel_ring_slow(channel);
 }
 // The track of the calling thread, 0 when it has no ring.

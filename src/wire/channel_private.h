@@ -8,6 +8,7 @@
 
 #include "wire/channel.h"
 #include "wire/layout.h"
+#include "wire/meeting.h"
 #include "wire/ring_pool.h"
 
 #define PATH_BYTES 4096
@@ -41,6 +42,18 @@ struct channel_threads {
     size_t places, count;
 };
 
+// What all libraries of the process share that have the same build of this code.
+struct channel_room {
+    struct meeting meeting;    // first
+    pthread_mutex_t open_lock; // one channel is opened at a time: the next may join it
+    pthread_mutex_t registry_lock;
+    struct channel_process *registry;
+    struct channel_process *retired; // detached; kept, as a thread may still look at a gate
+    pthread_key_t thread_key;
+    ptrdiff_t here_at; // channel_here_at of all of them
+    _Atomic uint64_t last_id;
+};
+
 // What all APIs of the process share: the files, the strings, the rings. Never freed.
 struct channel_process {
     _Atomic uint64_t id;            // of the gates of its open channels
@@ -60,6 +73,10 @@ struct channel_process {
     uint32_t counts[16]; // entries by type
     struct channel_threads threads_known;
     struct channel *channels; // of its APIs, the first one last
+    // Of the stacks of all its libraries (agentkit/stacks_private.h).
+    _Atomic uint32_t stack_users;
+    _Atomic uint64_t stack_epoch;
+    _Atomic uint64_t stack_bytes; // of the file's segments
     struct channel_process *next;
     char api[LAYOUT_API_BYTES]; // the first: names the files
     char *directory;            // heap
@@ -78,6 +95,7 @@ struct channel {
 };
 
 static_assert(offsetof(struct channel, gate) == 0, "channel_ring looks at the gate first");
+static_assert(offsetof(struct channel_room, meeting) == 0, "a room is found by its entry");
 
 // Locks, and gives a forked child its own files first. False when nothing is recorded any more; unlock in any
 // case. Also false, without the lock, in a signal handler that interrupted a call of its own thread which has a lock: the

@@ -127,7 +127,7 @@ static void one_emitter(tsmith_overflow overflow) {
 static void rests_while_there_is_room(void **unused) {
     (void)unused;
     enum { BUFFER = 4 << 20, FILLS = 20000 }; // records, of more than half of the buffer
-    struct channel *another;
+    struct channel *joined[LAYOUT_LEDGERS - 1], *another;
     struct state state;
     start(&state, BUFFER, TSMITH_OVERFLOW_DROP_NEWEST, 5);
     assert_false(collector_can_rest(state.collector)); // there is a channel
@@ -144,11 +144,19 @@ static void rests_while_there_is_room(void **unused) {
     do
         collect(&state, UINT64_MAX);
     while (!collector_can_rest(state.collector));
+    // APIs that join a channel are no reason to look; a channel is.
+    for (uint32_t i = 0; i < LAYOUT_LEDGERS - 1; i++)
+        assert_int_equal(channel_open(state.directory.path, "joined", &joined[i]), TSMITH_OK);
+    assert_true(collector_can_rest(state.collector));
     assert_int_equal(channel_open(state.directory.path, "another", &another), TSMITH_OK);
     assert_false(collector_can_rest(state.collector));
     channel_close(another);
+    for (uint32_t i = 0; i < LAYOUT_LEDGERS - 1; i++)
+        channel_close(joined[i]);
     finish(&state);
     channel_detach(another);
+    for (uint32_t i = 0; i < LAYOUT_LEDGERS - 1; i++)
+        channel_detach(joined[i]);
     check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
 }
 

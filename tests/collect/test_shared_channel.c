@@ -39,7 +39,7 @@ static void begin_api(struct producer *producer, uint32_t api) {
 static void begin_producer(struct producer *producer, const char *directory) {
     assert_int_equal(channel_open(directory, names[0], &producer->channel[0]), TSMITH_OK);
     begin_api(producer, 0);
-    assert_int_equal(channel_join(producer->channel[0], names[1], &producer->channel[1]), TSMITH_OK);
+    assert_int_equal(channel_open(directory, names[1], &producer->channel[1]), TSMITH_OK);
     begin_api(producer, 1);
     assert_int_not_equal(producer->shape[0], producer->shape[1]);
 }
@@ -150,7 +150,7 @@ static void each_counts_its_losses(void **unused) {
     channel_close(producer.channel[0]);
     channel_lose(producer.channel[0], TSMITH_REASON_UNTRACED, 100); // late, and counted
     see_some(collector, &seen);
-    assert_int_equal(channel_join(producer.channel[0], "late", &late), TSMITH_OK);
+    assert_int_equal(channel_open(directory.path, "late", &late), TSMITH_OK);
     const uint16_t shape = numbered_shape(late);
     for (uint64_t number = 1; number <= 10; number++)
         assert_true(numbered_emit(late, shape, 1, number, 0));
@@ -177,20 +177,34 @@ static void each_counts_its_losses(void **unused) {
 static void there_is_an_end_of_room(void **unused) {
     (void)unused;
     struct session_directory directory = numbered_session(1 << 20, TSMITH_OVERFLOW_DROP_NEWEST);
-    struct channel *channel[LAYOUT_LEDGERS], *more;
-    assert_int_equal(channel_open(directory.path, "0", &channel[0]), TSMITH_OK);
-    for (uint32_t i = 1; i < LAYOUT_LEDGERS; i++)
-        assert_int_equal(channel_join(channel[i - 1], (const char[]){(char)('0' + i), '\0'}, &channel[i]),
+    struct channel *channel[LAYOUT_LEDGERS], *more, *again, *after;
+    for (uint32_t i = 0; i < LAYOUT_LEDGERS; i++)
+        assert_int_equal(channel_open(directory.path, (const char[]){(char)('0' + i), '\0'}, &channel[i]),
                          TSMITH_OK);
-    assert_int_equal(channel_join(channel[0], "more", &more), TSMITH_ERROR_NO_SPACE);
-    assert_null(more);
-    assert_int_equal(channel_join(channel[0], "a name that is longer than the room for a name", &more),
-                     TSMITH_ERROR_NO_MEMORY);
+    for (uint32_t i = 1; i < LAYOUT_LEDGERS; i++)
+        assert_ptr_equal(channel_ring(channel[i]), channel_ring(channel[0]));
+    // One more API gets a channel of its own, and the next one joins that.
+    assert_int_equal(channel_open(directory.path, "more", &more), TSMITH_OK);
+    assert_int_equal(channel_open(directory.path, "again", &again), TSMITH_OK);
+    assert_ptr_not_equal(channel_ring(more), channel_ring(channel[0]));
+    assert_ptr_equal(channel_ring(again), channel_ring(more));
+    assert_int_not_equal(channel_open(directory.path, "a name that is longer than the room for one", &after),
+                         TSMITH_OK);
+    assert_null(after);
     for (uint32_t i = 0; i < LAYOUT_LEDGERS; i++)
         channel_close(channel[i]);
-    assert_int_equal(channel_join(channel[0], "more", &more), TSMITH_ERROR_STATE);
+    channel_close(more);
+    channel_close(again);
+    // Nothing joins a channel that is over.
+    assert_int_equal(channel_open(directory.path, "after", &after), TSMITH_OK);
+    assert_ptr_not_equal(channel_ring(after), channel_ring(channel[0]));
+    assert_int_not_equal(channel_string_cstr(after, "text"), 0);
+    channel_close(after);
     for (uint32_t i = 0; i < LAYOUT_LEDGERS; i++)
         channel_detach(channel[i]);
+    channel_detach(more);
+    channel_detach(again);
+    channel_detach(after);
     session_directory_remove(&directory);
 }
 
@@ -206,7 +220,7 @@ static void children_have_their_own(void **unused) {
     struct channel *over;
     int status;
     begin_producer(&producer, directory.path);
-    assert_int_equal(channel_join(producer.channel[0], "over", &over), TSMITH_OK);
+    assert_int_equal(channel_open(directory.path, "over", &over), TSMITH_OK);
     channel_close(over);
     emit_in_turn(&producer, 1, 1);
     const pid_t child = fork();
@@ -278,7 +292,7 @@ static void victim_main(const char *directory, struct truth *truth) {
     struct channel *over;
     pthread_t thread;
     begin_producer(&producer, directory);
-    if (channel_join(producer.channel[0], "over", &over))
+    if (channel_open(directory, "over", &over))
         _exit(3);
     channel_begun(over, 0, 100);
     channel_lose(over, TSMITH_REASON_NO_COMPLETION, 100);

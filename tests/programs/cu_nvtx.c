@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges around launches of a CUDA program of the driver API (see cu_work.c): 50 in the range "launches", a range "idles"
-// around none, 7 after it. Killed at the end with an argument. Exit status 4: there is no CUDA here.
+// around none, 7 after it. Exit status 4: there is no CUDA here.
+//
+//   cu_nvtx [kill | wait]
+//
+// With "kill" it is killed at the end. With "wait" it then opens NCCL's profiler plugin as NCCL does, says where the session
+// is, and waits until it is told to end.
+#include "../../agents/nccl/abi.h"
 #include "nvtx_mini.h"
 
 #include <signal.h>
@@ -29,8 +35,24 @@ static void need(int result, const char *what) {
     }
 }
 
+static void open_plugin(void) {
+    const char *path = getenv("NCCL_PROFILER_PLUGIN");
+    void *plugin = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL, *context;
+    const struct nccl_profiler_v1 *profiler = plugin ? dlsym(plugin, "ncclProfiler_v1") : NULL;
+    int mask = 0;
+    need(profiler ? profiler->init(&context, &mask) : 1, "the plugin's init");
+}
+
+static void wait_to_end(void) {
+    const char *session = getenv("TRACESMITH_SESSION");
+    char line[64];
+    printf("%s\n", session ? session : "");
+    fflush(stdout);
+    need(fgets(line, sizeof line, stdin) ? 0 : 1, "fgets");
+}
+
 int main(int argc, char **argv) {
-    (void)argv;
+    const char *then = argc > 1 ? argv[1] : "";
     int (*init)(unsigned), (*create)(handle *, unsigned, int), (*load)(handle *, const void *);
     int (*get)(handle *, handle, const char *), (*synchronize)(void);
     int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle,
@@ -56,7 +78,11 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 7; i++)
         need(launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), "cuLaunchKernel");
     need(synchronize(), "cuCtxSynchronize");
-    if (argc > 1)
+    if (strcmp(then, "kill") == 0)
         (void)raise(SIGKILL);
+    if (strcmp(then, "wait") == 0) {
+        open_plugin();
+        wait_to_end();
+    }
     return 0;
 }

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+// Separate libraries in one process, each with a hidden copy of wire and kit, meet in one channel: they are loaded late, from
+// several threads at once, are closed, forked and killed, and emit from signal handlers. A library in another namespace of
+// the linker, or of another build, has a channel of its own.
+//
+// The program is this file again, started as a process of its own with the name of what it does; mocks of agents
+// (agents/agent.c) are the libraries. What it emitted is fixed; the collector here counts what arrives.
+#include "agents/agent.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "tracesmith/dictionary.h"
+#include "tracesmith/session.h"
+
+enum { RECORDS = 2000, RANGES = 500, THREADS = 4, FLIGHTS_A = 3, FLIGHTS_B = 5, SIGNALS = 2000, RACES = 20 };
+
+static uint32_t channels_in(const char *directory) {
+    uint32_t count = 0;
+    DIR *folder = opendir(directory);
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        count += strstr(entry->d_name, LAYOUT_CHANNEL_SUFFIX) != NULL;
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+// ---- the program
+
+static void program_needs(bool holds, const char *what) {
+    if (holds)
+        return;
+    fprintf(stderr, "test_meeting: %s: %s\n", what, dlerror());
+    exit(3);
+}
+
+static const struct mock_agent *load_in(Lmid_t space, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/wire/libmeeting-%s.so", getenv("TRACESMITH_BUILD_DIR"), name);
+    void *library = dlmopen(space, path, RTLD_NOW | RTLD_LOCAL);
+    program_needs(library != NULL, path);
+    const struct mock_agent *agent = dlsym(library, "mock_agent");
+    program_needs(agent && agent->attach(), "attach");
+    dlclose(library); // as some loaders do: the agent stays
+    return agent;
+}
+
+static const struct mock_agent *load(const char *name) {
+    return load_in(LM_ID_BASE, name);
+}
+
+// The agents take turns: numbers of one emitter go up from record to record, whichever library wrote them.
+static void emit_in_turn(const struct mock_agent *const agents[2], uint64_t emitter, uint64_t from,
+                         uint64_t to) {
+    for (uint64_t number = from; number <= to; number++)
+        program_needs(agents[number % 2]->emit(emitter, number), "emit");
+}
+
+// The second library comes when the first has recorded for a while.
+static void late(const char *second) {
+    const struct mock_agent *agents[2];
+    agents[0] = agents[1] = load("first");
+    emit_in_turn(agents, 1, 1, RECORDS / 2);
+    agents[1] = load(second);
+    emit_in_turn(agents, 1, RECORDS / 2 + 1, RECORDS);
+}
+
+struct user {
+    const struct mock_agent *agents[2];
+    uint64_t emitter;
+};
+
+static void *use(void *self) {
+    const struct user *user = self;
+    emit_in_turn(user->agents, user->emitter, 1, RECORDS);
+    program_needs(user->agents[0]->ring() == user->agents[1]->ring(), "one ring");
+    return NULL;
+}
+
+// One thread after the other: each has one ring, and leaves it to the next.
+static void threads(void) {
+    struct user user = {{load("first"), load("second")}, 0};
+    pthread_t thread;
+    for (user.emitter = 1; user.emitter <= THREADS; user.emitter++) {
+        program_needs(!pthread_create(&thread, NULL, use, &user), "thread");
+        pthread_join(thread, NULL);
+    }
+}
+
+static void killed(void) {
+    const struct mock_agent *agents[2] = {load("first"), load("second")};
+    agents[0]->flight(FLIGHTS_A + 4, 4);
+    agents[1]->flight(FLIGHTS_B, 0);
+    emit_in_turn(agents, 1, 1, RECORDS);
+    kill(getpid(), SIGKILL);
+}
+
+// Both children use one library first: the one the first, the other the second.
+static void forked(void) {
+    const struct mock_agent *agents[2] = {load("first"), load("second")};
+    int status;
+    emit_in_turn(agents, 1, 1, RECORDS);
+    for (uint64_t child = 0; child < 2; child++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            emit_in_turn(agents, 2 + child, 1 + child, RECORDS);
+            program_needs(agents[0]->ring() == agents[1]->ring(), "one ring of the child");
+            exit(0);
+        }
+        program_needs(waitpid(pid, &status, 0) == pid && status == 0, "child");
+    }
+    emit_in_turn(agents, 1, RECORDS + 1, RECORDS + 10);
+}
+
+struct loader {
+    const char *name;
+    pthread_barrier_t *start;
+    const struct mock_agent *agent;
+};
+
+static void *load_at_once(void *self) {
+    struct loader *loader = self;
+    pthread_barrier_wait(loader->start);
+    loader->agent = load(loader->name);
+    return NULL;
+}
+
+static void raced(void) {
+    pthread_barrier_t start;
+    struct loader first = {"first", &start, NULL}, second = {"second", &start, NULL};
+    pthread_t thread;
+    pthread_barrier_init(&start, NULL, 2);
+    program_needs(!pthread_create(&thread, NULL, load_at_once, &second), "thread");
+    load_at_once(&first);
+    pthread_join(thread, NULL);
+    const struct mock_agent *agents[2] = {first.agent, second.agent};
+    emit_in_turn(agents, 1, 1, 10);
+}
+
+static const struct mock_agent *handlers_agent;
+static _Atomic uint32_t signals;
+
+// Refused where it interrupts a call of its thread, whichever library that is in; it must not wait for its own thread.
+static void on_signal(int number) {
+    char text[32];
+    (void)number;
+    const uint32_t count = atomic_fetch_add(&signals, 1) + 1;
+    snprintf(text, sizeof text, "signal %u", count);
+    (void)handlers_agent->text(text);
+    (void)handlers_agent->emit(2, count);
+}
+
+static void interrupted(void) {
+    const struct mock_agent *first = load("first");
+    const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+    char text[32];
+    handlers_agent = load("second");
+    signal(SIGALRM, on_signal);
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (uint64_t number = 1; atomic_load(&signals) < SIGNALS; number++) {
+        snprintf(text, sizeof text, "text %llu", (unsigned long long)number % 5000);
+        (void)first->text(text);
+        (void)first->emit(1, number);
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
+// libtracesmith.so as a program has it that is linked with it.
+static void *library;
+
+static void *find(const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/lib/libtracesmith.so.0", getenv("TRACESMITH_BUILD_DIR"));
+    library = library ? library : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *function = library ? dlsym(library, name) : NULL;
+    program_needs(function != NULL, name);
+    return function;
+}
+
+static void emit_with(tsmith_session *session, const struct mock_agent *agent) {
+    __typeof__(tsmith_emit) *const emit = (__typeof__(emit))(uintptr_t)find("tsmith_emit");
+    __typeof__(tsmith_session_now) *const now = (__typeof__(now))(uintptr_t)find("tsmith_session_now");
+    for (uint64_t number = 1; number <= RECORDS; number++) {
+        program_needs(agent->emit(1, number), "emit");
+        if (number % (RECORDS / RANGES) == 0)
+            emit(session, TSMITH_KIND_RANGE, 0, 0, now(session), 1, NULL, 0);
+    }
+}
+
+static void attached(bool agent_first) {
+    __typeof__(tsmith_session_attach) *const attach =
+        (__typeof__(attach))(uintptr_t)find("tsmith_session_attach");
+    __typeof__(tsmith_session_stop) *const stop = (__typeof__(stop))(uintptr_t)find("tsmith_session_stop");
+    const struct mock_agent *agent = agent_first ? load("first") : NULL;
+    tsmith_session *session;
+    tsmith_error error;
+    program_needs(attach(&session, &error) == TSMITH_OK, error.message);
+    agent = agent_first ? agent : load("first");
+    emit_with(session, agent);
+    program_needs(stop(session, NULL, &error) == TSMITH_OK, "detach from the session");
+    program_needs(agent->emit(1, RECORDS + 1), "emit");
+}
+
+// The program records itself: the channel is its session's, and the agent joins it.
+static void recorded_by_itself(void) {
+    __typeof__(tsmith_session_start) *const start =
+        (__typeof__(start))(uintptr_t)find("tsmith_session_start");
+    __typeof__(tsmith_session_stop) *const stop = (__typeof__(stop))(uintptr_t)find("tsmith_session_stop");
+    char file[] = "/tmp/tracesmith-meeting-XXXXXX";
+    const char *const apis[] = {"nvtx"};
+    const tsmith_capture_options agents = {.size = sizeof agents, .apis = apis, .api_count = 1};
+    const tsmith_session_options options = {.size = sizeof options, .path = file, .agents = &agents};
+    tsmith_session_statistics statistics;
+    tsmith_session *session;
+    tsmith_error error;
+    unsetenv(CHANNEL_ENVIRONMENT);
+    close(mkstemp(file));
+    program_needs(start(&options, &session, &error) == TSMITH_OK, error.message);
+    emit_with(session, load("first"));
+    program_needs(channels_in(getenv(CHANNEL_ENVIRONMENT)) == 1, "one channel");
+    program_needs(stop(session, &statistics, &error) == TSMITH_OK, "stop of the session");
+    unlink(file);
+    program_needs(statistics.kept == RECORDS + RANGES && statistics.dropped == 0, "all kept");
+    program_needs(statistics.threads == 1, "one ring");
+}
+
+static int be_program(const char *what) {
+    if (strcmp(what, "late") == 0)
+        late("second");
+    else if (strcmp(what, "other build") == 0)
+        late("other");
+    else if (strcmp(what, "threads") == 0)
+        threads();
+    else if (strcmp(what, "killed") == 0)
+        killed();
+    else if (strcmp(what, "forked") == 0)
+        forked();
+    else if (strcmp(what, "raced") == 0)
+        raced();
+    else if (strcmp(what, "interrupted") == 0)
+        interrupted();
+    else if (strcmp(what, "agent and library") == 0)
+        attached(true);
+    else if (strcmp(what, "library and agent") == 0)
+        attached(false);
+    else if (strcmp(what, "itself") == 0)
+        recorded_by_itself();
+    else if (strcmp(what, "namespace") == 0) {
+        const struct mock_agent *agents[2] = {load("first"), load_in(LM_ID_NEWLM, "second")};
+        emit_in_turn(agents, 1, 1, RECORDS);
+    }
+    return 0;
+}
+
+// ---- what arrives
+
+struct outcome {
+    struct numbered_seen seen;
+    struct collect_totals totals;
+    uint32_t channels, processes, apis, ranges;
+    char notice[512];
+};
+
+static void find_notice(const tsmith_dictionary *dictionary, char *text, size_t room) {
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(dictionary); id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
+        const tsmith_string key = tsmith_dictionary_string(dictionary, attribute->key);
+        if (memmem(key.bytes, key.length, "-build", 6))
+            snprintf(text, room, "%.*s", (int)tsmith_dictionary_string(dictionary, attribute->value).length,
+                     tsmith_dictionary_string(dictionary, attribute->value).bytes);
+    }
+}
+
+static uint32_t ranges_of(const tsmith_batch *batch) {
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        uint64_t kind = 0;
+        (void)tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind);
+        count += kind == TSMITH_KIND_RANGE;
+    }
+    return count;
+}
+
+// Takes what there is. The collector gives a sign of life.
+static tsmith_status take(struct collector *collector, struct outcome *outcome) {
+    const tsmith_batch *batch;
+    tsmith_error error;
+    tsmith_status status;
+    while ((status = collector_next(collector, &batch, &error)) == TSMITH_OK) {
+        numbered_see(&outcome->seen, batch);
+        outcome->ranges += ranges_of(batch);
+    }
+    return status;
+}
+
+// Runs the program to its end, and takes everything that it left.
+static struct outcome run(const char *what, int expected) {
+    struct outcome outcome = {.channels = 0};
+    struct session_directory directory = numbered_session(16u << 20, TSMITH_OVERFLOW_DROP_NEWEST);
+    struct collector *collector;
+    const char *api;
+    tsmith_error error;
+    int status;
+    assert_int_equal(collector_create(&directory, COLLECT_SESSION, &collector, &error), TSMITH_OK);
+    atomic_store(&directory.control->collector_pid, (uint32_t)getpid());
+    CONTROL_FILE_WRITE(&directory.file, collector_pid);
+    (void)take(collector, &outcome);
+    const pid_t program = fork();
+    if (program == 0) {
+        setenv(CHANNEL_ENVIRONMENT, directory.path, 1);
+        execl("/proc/self/exe", "meeting", what, (char *)NULL);
+        _exit(4);
+    }
+    collector_program_started(collector, (uint64_t)program);
+    while (waitpid(program, &status, WNOHANG) == 0)
+        (void)take(collector, &outcome);
+    assert_int_equal(status, expected);
+    collector_program_ended(collector, status);
+    outcome.channels = channels_in(directory.path);
+    collector_set_closing(collector, true);
+    assert_int_equal(take(collector, &outcome), TSMITH_END);
+    outcome.totals = collector_totals(collector);
+    outcome.processes = tsmith_dictionary_process_count(collector_dictionary(collector)) - 1;
+    for (uint32_t unused = 0; collector_api(collector, outcome.apis, &api, &unused);)
+        outcome.apis++;
+    find_notice(collector_dictionary(collector), outcome.notice, sizeof outcome.notice);
+    assert_false(outcome.seen.wrong);
+    assert_int_equal(outcome.totals.asked, outcome.totals.kept + outcome.totals.dropped);
+    assert_int_equal(outcome.totals.kept, numbered_total(&outcome.seen) + outcome.ranges);
+    collector_destroy(collector);
+    session_directory_remove(&directory);
+    return outcome;
+}
+
+static void check_in_order(const struct outcome *outcome) {
+    assert_false(outcome->seen.twice || outcome->seen.out_of_order);
+}
+
+static void late_library_joins(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("late", 0);
+    check_in_order(&outcome);
+    assert_int_equal(outcome.seen.count[1], RECORDS);
+    assert_int_equal(numbered_lost(&outcome.seen), 0);
+    assert_int_equal(outcome.channels, 1);
+    assert_int_equal(outcome.processes, 1);
+    assert_int_equal(outcome.apis, 2);
+    assert_int_equal(outcome.totals.rings, 1);
+    assert_string_equal(outcome.notice, "");
+}
+
+static void threads_have_one_ring(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("threads", 0);
+    check_in_order(&outcome);
+    for (int emitter = 1; emitter <= THREADS; emitter++)
+        assert_int_equal(outcome.seen.count[emitter], RECORDS);
+    assert_int_equal(outcome.channels, 1);
+    assert_int_equal(outcome.totals.rings, 1);
+}
+
+static void death_is_counted_once(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("killed", SIGKILL);
+    check_in_order(&outcome);
+    assert_int_equal(outcome.seen.count[1], RECORDS);
+    assert_int_equal(outcome.channels, 1);
+    assert_int_equal(outcome.seen.lost[TSMITH_REASON_NO_COMPLETION], FLIGHTS_A + FLIGHTS_B);
+    assert_int_equal(outcome.seen.lost[TSMITH_REASON_PROCESS_DIED],
+                     1); // what its one thread was about to write
+    assert_int_equal(numbered_lost(&outcome.seen), FLIGHTS_A + FLIGHTS_B + 1);
+}
+
+static void children_have_one_each(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("forked", 0);
+    check_in_order(&outcome);
+    assert_int_equal(outcome.seen.count[1], RECORDS + 10);
+    assert_int_equal(outcome.seen.count[2], RECORDS);
+    assert_int_equal(outcome.seen.count[3], RECORDS - 1);
+    assert_int_equal(numbered_lost(&outcome.seen), 0);
+    assert_int_equal(outcome.channels, 3);
+    assert_int_equal(outcome.processes, 3);
+    assert_int_equal(outcome.totals.rings, 3);
+}
+
+static void loaded_at_once(void **unused) {
+    (void)unused;
+    for (int race = 0; race < RACES; race++) {
+        const struct outcome outcome = run("raced", 0);
+        check_in_order(&outcome);
+        assert_int_equal(outcome.seen.count[1], 10);
+        assert_int_equal(outcome.channels, 1);
+    }
+}
+
+static void handlers_do_not_wait(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("interrupted", 0);
+    check_in_order(&outcome);
+    assert_int_equal(outcome.channels, 1);
+    assert_true(outcome.seen.count[1] > 0 && outcome.seen.count[2] > 0);
+}
+
+static void library_and_agents(void **unused) {
+    (void)unused;
+    static const char *const orders[] = {"agent and library", "library and agent"};
+    for (int order = 0; order < 2; order++) {
+        const struct outcome outcome = run(orders[order], 0);
+        check_in_order(&outcome);
+        assert_int_equal(outcome.seen.count[1], RECORDS + 1);
+        assert_int_equal(outcome.ranges, RANGES);
+        assert_int_equal(numbered_lost(&outcome.seen), 0);
+        assert_int_equal(outcome.channels, 1);
+        assert_int_equal(outcome.totals.rings, 1);
+    }
+}
+
+static void program_records_itself(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("itself", 0);
+    assert_int_equal(outcome.channels, 0); // all is in its own session
+}
+
+static void other_namespace(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("namespace", 0);
+    assert_int_equal(outcome.seen.count[1], RECORDS);
+    assert_int_equal(numbered_lost(&outcome.seen), 0);
+    assert_int_equal(outcome.channels, 2);
+    assert_int_equal(outcome.processes, 1);
+}
+
+// The reader is told.
+static void other_build(void **unused) {
+    (void)unused;
+    const struct outcome outcome = run("other build", 0);
+    assert_int_equal(outcome.seen.count[1], RECORDS);
+    assert_int_equal(numbered_lost(&outcome.seen), 0);
+    assert_int_equal(outcome.channels, 2);
+    assert_int_equal(outcome.processes, 1);
+    assert_non_null(strstr(outcome.notice, "two builds of TraceSmith"));
+    assert_non_null(strstr(outcome.notice, "(another and "));
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1)
+        return be_program(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_library_joins),    cmocka_unit_test(threads_have_one_ring),
+        cmocka_unit_test(death_is_counted_once), cmocka_unit_test(children_have_one_each),
+        cmocka_unit_test(loaded_at_once),        cmocka_unit_test(handlers_do_not_wait),
+        cmocka_unit_test(library_and_agents),    cmocka_unit_test(program_records_itself),
+        cmocka_unit_test(other_namespace),       cmocka_unit_test(other_build),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
