@@ -91,11 +91,12 @@ static tsmith_session *retired;
 // ---- emitting
 
 static inline void emit_one(tsmith_session *session, enum fixed_shape shape, uint32_t subject) {
+    const uint64_t head = session->heads[shape] | (uint64_t)subject << 32;
     struct ring *ring = channel_ring(session->channel);
     uint64_t *at = ring ? ring_reserve(ring, 2) : NULL;
     if (__builtin_expect(!at, 0))
         return;
-    at[0] = session->heads[shape] | (uint64_t)subject << 32;
+    at[0] = head;
     at[1] = clock_tick(ring->tick_is_tsc);
     ring_commit(ring, 2);
 }
@@ -116,11 +117,14 @@ void tsmith_mark(tsmith_session *session, uint32_t name) {
 }
 
 void tsmith_count(tsmith_session *session, uint32_t counter, double value) {
-    struct ring *ring = session ? channel_ring(session->channel) : NULL;
+    if (!session)
+        return;
+    const uint64_t head = session->heads[SHAPE_COUNT] | (uint64_t)counter << 32;
+    struct ring *ring = channel_ring(session->channel);
     uint64_t *at = ring ? ring_reserve(ring, 3) : NULL;
     if (__builtin_expect(!at, 0))
         return;
-    at[0] = session->heads[SHAPE_COUNT] | (uint64_t)counter << 32;
+    at[0] = head;
     at[1] = clock_tick(ring->tick_is_tsc);
     memcpy(&at[2], &value, sizeof value);
     ring_commit(ring, 3);
