@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Separate libraries in one process, each with a hidden copy of wire and kit, meet in one channel: they are loaded late, from
-// several threads at once, are closed, forked and killed, and emit from signal handlers. A library in another namespace of
-// the linker, or of another build, has a channel of its own.
+// Separate libraries in one process, each with a hidden copy of wire and kit,
+// meet in one channel: they are loaded late, from several threads at once, are
+// closed, forked and killed, and emit from signal handlers. A library in
+// another namespace of the linker, or of another build, has a channel of its
+// own.
 //
-// The program is this file again, started as a process of its own with the name of what it does; mocks of agents
-// (agents/agent.c) are the libraries. What it emitted is fixed; the collector here counts what arrives.
+// The program is this file again, started as a process of its own with the name
+// of what it does; mocks of agents (agents/agent.c) are the libraries. What it
+// emitted is fixed; the collector here counts what arrives.
 #include "agents/agent.h"
 
 #include <dlfcn.h>
@@ -16,7 +19,17 @@
 #include "tracesmith/dictionary.h"
 #include "tracesmith/session.h"
 
-enum { RECORDS = 2000, RANGES = 500, THREADS = 4, FLIGHTS_A = 3, FLIGHTS_B = 5, SIGNALS = 2000, RACES = 20 };
+enum {
+    RECORDS = 2000,
+    RANGES = 500,
+    THREADS = 4,
+    STACKS = 300,
+    DEPTHS = 20,
+    FLIGHTS_A = 3,
+    FLIGHTS_B = 5,
+    SIGNALS = 2000,
+    RACES = 20
+};
 
 static uint32_t channels_in(const char *directory) {
     uint32_t count = 0;
@@ -39,7 +52,8 @@ static void program_needs(bool holds, const char *what) {
 
 static const struct mock_agent *load_in(Lmid_t space, const char *name) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/tests/wire/libmeeting-%s.so", getenv("TRACESMITH_BUILD_DIR"), name);
+    snprintf(path, sizeof path, "%s/tests/wire/libtracesmith-meeting-%s.so", getenv("TRACESMITH_BUILD_DIR"),
+             name);
     void *library = dlmopen(space, path, RTLD_NOW | RTLD_LOCAL);
     program_needs(library != NULL, path);
     const struct mock_agent *agent = dlsym(library, "mock_agent");
@@ -52,7 +66,8 @@ static const struct mock_agent *load(const char *name) {
     return load_in(LM_ID_BASE, name);
 }
 
-// The agents take turns: numbers of one emitter go up from record to record, whichever library wrote them.
+// The agents take turns: numbers of one emitter go up from record to record,
+// whichever library wrote them.
 static void emit_in_turn(const struct mock_agent *const agents[2], uint64_t emitter, uint64_t from,
                          uint64_t to) {
     for (uint64_t number = from; number <= to; number++)
@@ -87,6 +102,33 @@ static void threads(void) {
     for (user.emitter = 1; user.emitter <= THREADS; user.emitter++) {
         program_needs(!pthread_create(&thread, NULL, use, &user), "thread");
         pthread_join(thread, NULL);
+    }
+}
+
+// Calls both libraries from one place, at several depths.
+static volatile uint64_t libraries = 2; // so that the loop stays one
+static __attribute__((noinline)) void call_both(const struct mock_agent *const agents[2], uint64_t first,
+                                                uint64_t depth) {
+    if (depth > 0)
+        call_both(agents, first, depth - 1);
+    else
+        for (uint64_t i = 0; i < libraries; i++)
+            program_needs(agents[i]->emit_stack(i, first), "emit with a stack");
+    __asm__ volatile("" ::: "memory"); // no tail call
+}
+
+// The second comes when the first has taken stacks, and code is loaded between
+// calls.
+static void stacks(void) {
+    const struct mock_agent *agents[2];
+    agents[0] = load("first");
+    for (uint64_t number = 1; number <= STACKS; number++)
+        program_needs(agents[0]->emit_stack(2, number), "emit with a stack");
+    agents[1] = load("second");
+    for (uint64_t number = 1; number <= STACKS; number++) {
+        if (number == STACKS / 2)
+            (void)load("other");
+        call_both(agents, number, number % DEPTHS);
     }
 }
 
@@ -143,7 +185,8 @@ static void raced(void) {
 static const struct mock_agent *handlers_agent;
 static _Atomic uint32_t signals;
 
-// Refused where it interrupts a call of its thread, whichever library that is in; it must not wait for its own thread.
+// Refused where it interrupts a call of its thread, whichever library that is
+// in; it must not wait for its own thread.
 static void on_signal(int number) {
     char text[32];
     (void)number;
@@ -204,7 +247,8 @@ static void attached(bool agent_first) {
     program_needs(agent->emit(1, RECORDS + 1), "emit");
 }
 
-// The program records itself: the channel is its session's, and the agent joins it.
+// The program records itself: the channel is its session's, and the agent joins
+// it.
 static void recorded_by_itself(void) {
     __typeof__(tsmith_session_start) *const start =
         (__typeof__(start))(uintptr_t)find("tsmith_session_start");
@@ -234,6 +278,8 @@ static int be_program(const char *what) {
         late("other");
     else if (strcmp(what, "threads") == 0)
         threads();
+    else if (strcmp(what, "stacks") == 0)
+        stacks();
     else if (strcmp(what, "killed") == 0)
         killed();
     else if (strcmp(what, "forked") == 0)
@@ -262,6 +308,8 @@ struct outcome {
     struct collect_totals totals;
     uint32_t channels, processes, apis, ranges;
     char notice[512];
+    uint64_t stack_of[2][STACKS + 1]; // by library and number; 0: it has none
+    uint32_t depth_of[STACKS + 1], strange_frames;
 };
 
 static void find_notice(const tsmith_dictionary *dictionary, char *text, size_t room) {
@@ -284,6 +332,33 @@ static uint32_t ranges_of(const tsmith_batch *batch) {
     return count;
 }
 
+// The program's own module, and those of the system that started it.
+static bool is_of_program(const tsmith_dictionary *dictionary, uint32_t frame) {
+    const tsmith_frame *of = tsmith_dictionary_frame(dictionary, frame);
+    const tsmith_module *module = of ? tsmith_dictionary_module(dictionary, of->module) : NULL;
+    const tsmith_string path = tsmith_dictionary_string(dictionary, module ? module->path : 0);
+    return memmem(path.bytes, path.length, "test_meeting", 12) ||
+           memmem(path.bytes, path.length, "libc.so", 7);
+}
+
+static void note_stacks(struct outcome *outcome, const tsmith_dictionary *dictionary,
+                        const tsmith_batch *batch) {
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        uint64_t emitter = 0, number = 0, stack = 0;
+        if (!tsmith_batch_get(batch, TSMITH_FIELD_STACK, row, &stack) ||
+            !tsmith_batch_get(batch, TSMITH_FIELD_OBJECT, row, &emitter) || emitter > 1 ||
+            !tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &number) || number > STACKS)
+            continue;
+        outcome->stack_of[emitter][number] = stack;
+        outcome->depth_of[number] = 0;
+        for (const tsmith_stack *at = tsmith_dictionary_stack(dictionary, (uint32_t)stack); at;
+             at = tsmith_dictionary_stack(dictionary, at->parent)) {
+            outcome->depth_of[number]++;
+            outcome->strange_frames += !is_of_program(dictionary, at->frame);
+        }
+    }
+}
+
 // Takes what there is. The collector gives a sign of life.
 static tsmith_status take(struct collector *collector, struct outcome *outcome) {
     const tsmith_batch *batch;
@@ -292,6 +367,7 @@ static tsmith_status take(struct collector *collector, struct outcome *outcome) 
     while ((status = collector_next(collector, &batch, &error)) == TSMITH_OK) {
         numbered_see(&outcome->seen, batch);
         outcome->ranges += ranges_of(batch);
+        note_stacks(outcome, collector_dictionary(collector), batch);
     }
     return status;
 }
@@ -307,6 +383,8 @@ static struct outcome run(const char *what, int expected) {
     assert_int_equal(collector_create(&directory, COLLECT_SESSION, &collector, &error), TSMITH_OK);
     atomic_store(&directory.control->collector_pid, (uint32_t)getpid());
     CONTROL_FILE_WRITE(&directory.file, collector_pid);
+    directory.control->stacks = strcmp(what, "stacks") == 0 ? 64 : 0;
+    CONTROL_FILE_WRITE(&directory.file, stacks);
     (void)take(collector, &outcome);
     const pid_t program = fork();
     if (program == 0) {
@@ -360,6 +438,22 @@ static void threads_have_one_ring(void **unused) {
         assert_int_equal(outcome.seen.count[emitter], RECORDS);
     assert_int_equal(outcome.channels, 1);
     assert_int_equal(outcome.totals.rings, 1);
+}
+
+// Both know the same stacks by numbers of one file, and the same modules.
+static void stacks_of_both(void **unused) {
+    (void)unused;
+    static struct outcome outcome;
+    outcome = run("stacks", 0);
+    assert_int_equal(outcome.channels, 2); // that of the other build, too
+    assert_int_equal(numbered_lost(&outcome.seen), 0);
+    assert_int_equal(outcome.seen.count[2], STACKS);
+    assert_int_equal(outcome.strange_frames, 0);
+    for (uint32_t number = 1; number <= STACKS; number++) {
+        assert_int_not_equal(outcome.stack_of[0][number], 0);
+        assert_int_equal(outcome.depth_of[number], outcome.depth_of[DEPTHS] + number % DEPTHS);
+        assert_int_equal(outcome.stack_of[0][number], outcome.stack_of[1][number]);
+    }
 }
 
 static void death_is_counted_once(void **unused) {
@@ -450,11 +544,17 @@ int main(int argc, char **argv) {
     if (argc > 1)
         return be_program(argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_library_joins),    cmocka_unit_test(threads_have_one_ring),
-        cmocka_unit_test(death_is_counted_once), cmocka_unit_test(children_have_one_each),
-        cmocka_unit_test(loaded_at_once),        cmocka_unit_test(handlers_do_not_wait),
-        cmocka_unit_test(library_and_agents),    cmocka_unit_test(program_records_itself),
-        cmocka_unit_test(other_namespace),       cmocka_unit_test(other_build),
+        cmocka_unit_test(late_library_joins),
+        cmocka_unit_test(threads_have_one_ring),
+        cmocka_unit_test(stacks_of_both),
+        cmocka_unit_test(death_is_counted_once),
+        cmocka_unit_test(children_have_one_each),
+        cmocka_unit_test(loaded_at_once),
+        cmocka_unit_test(handlers_do_not_wait),
+        cmocka_unit_test(library_and_agents),
+        cmocka_unit_test(program_records_itself),
+        cmocka_unit_test(other_namespace),
+        cmocka_unit_test(other_build),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
