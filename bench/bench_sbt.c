@@ -300,7 +300,7 @@ static long resident_kb(void) {
 
 static void read_events(const char *path) {
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error;
     time_open(path);
     if (tsmith_sbt_open(path, &trace, &error) != TSMITH_OK ||

@@ -50,7 +50,7 @@ static double cpu_seconds(void) {
 
 static int report(const char *path, const tsmith_session_statistics *statistics, double seconds, double cpu) {
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error;
     if (tsmith_sbt_open(path, &trace, &error) || tsmith_sbt_summarize(trace, &summary, &error)) {
         fprintf(stderr, "%s\n", error.message);
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     static struct worker workers[THREADS_MAX];
     static const char *const names[4] = {"load", "compute", "store", "wait"};
     tsmith_session *session;
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     if (threads < 1 || threads > THREADS_MAX || tsmith_session_start(&options, &session, &error)) {
         fprintf(stderr, "%s\n", threads < 1 || threads > THREADS_MAX ? "1 to 16 threads" : error.message);

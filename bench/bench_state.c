@@ -93,7 +93,7 @@ int main(void) {
         check(tsmith_states_create(timeline, graph, &states, NULL));
         states_time[run] = since(start);
         tsmith_simulation *simulation;
-        tsmith_simulated simulated;
+        tsmith_simulated simulated = {.size = sizeof simulated};
         start = clock_trace_now();
         check(tsmith_simulation_create(timeline, graph, dictionary, &simulation, NULL));
         model_time[run] = since(start);

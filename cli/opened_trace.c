@@ -124,6 +124,7 @@ static tsmith_status open_file(struct trace *trace, const char *path, tsmith_err
         return status;
     trace->file = tsmith_trace_sbt(trace->opened);
     status = tsmith_sbt_dictionary(trace->file, &trace->dictionary, error);
+    trace->summary.size = sizeof trace->summary;
     return status < 0 ? status : tsmith_sbt_summarize(trace->file, &trace->summary, error);
 }
 
@@ -305,7 +306,7 @@ bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_stri
 }
 
 void trace_refresh(struct trace *trace) {
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     if (tsmith_sbt_summarize(trace->file, &summary, NULL) < 0)
         return;
     trace->summary = summary;

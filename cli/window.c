@@ -168,7 +168,7 @@ tsmith_status window_kinds(const struct window *window, tsmith_source *taken, ts
 
 tsmith_status window_scan(const struct window *window, tsmith_sbt *file, tsmith_source **out,
                           tsmith_error *error) {
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_source *source = NULL;
     tsmith_scan scan = {.size = sizeof scan, .kinds = window->kinds};
     tsmith_status status = tsmith_sbt_summarize(file, &summary, error);

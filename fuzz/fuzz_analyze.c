@@ -113,7 +113,7 @@ static void compare(const uint8_t *data, size_t size) {
         close_trace(&opened);
     }
     if (whole && tsmith_diff_finish(diff, NULL) == TSMITH_OK) {
-        tsmith_gate gate;
+        tsmith_gate gate = {.size = sizeof gate};
         check_report(tsmith_diff_report(diff));
         if (tsmith_diff_gate(diff, "kernel_time<=+0%", &gate, NULL) != TSMITH_OK || !gate.passed)
             abort();

@@ -32,7 +32,7 @@ static void touch(struct tsmith_recording *recording, const struct recording_rec
 // The plan of it: every order it gives is of nodes that are there, and no finding names others.
 static void make_plan(tsmith_recording *recording) {
     tsmith_plan *plan;
-    tsmith_hazard hazard;
+    tsmith_hazard hazard = {.size = sizeof hazard};
     if (tsmith_plan_create(recording, &plan, NULL) != TSMITH_OK)
         return;
     for (size_t i = 0; tsmith_plan_hazard_get(plan, i, &hazard); i++)
@@ -52,7 +52,7 @@ static void make_plan(tsmith_recording *recording) {
 }
 
 static void read_all(tsmith_recording *recording, uint8_t how) {
-    tsmith_recording_refusal refusal;
+    tsmith_recording_refusal refusal = {.size = sizeof refusal};
     (void)how;
     for (size_t i = 0; i < recording->process_count; i++)
         for (size_t j = 0; j < recording->processes[i].count; j++)

@@ -162,7 +162,7 @@ static void read_arrow(tsmith_sbt *trace) {
 
 static void read_trace(const char *path) {
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_aggregate *totals;
     size_t count;
     static const uint32_t fields[] = {TSMITH_FIELD_SUBMITTED, TSMITH_FIELD_WAITS};
@@ -189,9 +189,9 @@ static void remove_folder(void) {
 
 static void recover(const char *path) {
     static char repaired[64];
-    tsmith_sbt_recovery recovery;
+    tsmith_sbt_recovery recovery = {.size = sizeof recovery};
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     if (!*repaired) {
         if (!mkdtemp(folder) || atexit(remove_folder) != 0)
             abort();

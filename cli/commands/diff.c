@@ -155,6 +155,7 @@ static int check_gates(const struct invocation *invocation, struct differing *di
         return EXIT_LACKING;
     }
     for (size_t i = 0, cursor = 0; (gate = invocation_next(invocation, "gate", &cursor)); i++) {
+        differing->gates[i].size = sizeof differing->gates[i];
         if (tsmith_diff_gate(differing->diff, gate, &differing->gates[i], &error) != TSMITH_OK) {
             complain("--gate: %s", error.message);
             return EXIT_USAGE;

@@ -466,6 +466,7 @@ static int conclude(const struct invocation *invocation, const char *path, const
                               .exit_code = record_exit_code(result)};
     tsmith_error error;
     summary.trace.path = path;
+    summary.trace.summary.size = sizeof summary.trace.summary;
     struct stat status;
     if (!is_gone(result) && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
         tsmith_sbt_open(path, &summary.trace.file, &error) >= 0)

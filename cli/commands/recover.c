@@ -180,6 +180,7 @@ static int recover_file(struct recovery *recovery) {
     }
     if (!trace_may_replace(recovery->to))
         return EXIT_USAGE;
+    recovery->figures.size = sizeof recovery->figures;
     tsmith_status status = tsmith_sbt_recover(recovery->from, recovery->to, &recovery->figures, &error);
     if (status >= 0)
         return write_answer(recovery);

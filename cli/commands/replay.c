@@ -153,7 +153,7 @@ static bool read_options(struct replay *replay) {
 
 static void add_summary_json(struct text *text, const struct replay *replay) {
     const tsmith_recording_summary *summary = &replay->summary;
-    tsmith_recording_refusal refusal;
+    tsmith_recording_refusal refusal = {.size = sizeof refusal};
     text_add_format(
         text,
         "\"recording\":{\"processes\":%" PRIu64 ",\"unfinished\":%" PRIu64 ",\"commands\":%" PRIu64
@@ -173,7 +173,7 @@ static void add_summary_json(struct text *text, const struct replay *replay) {
 
 static void add_summary_text(struct text *text, const struct replay *replay) {
     const tsmith_recording_summary *summary = &replay->summary;
-    tsmith_recording_refusal refusal;
+    tsmith_recording_refusal refusal = {.size = sizeof refusal};
     text_add_safe(text, text_string(replay->trace.path), 0);
     text_add_cstr(text, ": ");
     text_add_counted(text, summary->commands, "command (", "commands (");
@@ -306,7 +306,7 @@ static void add_result_text(struct text *text, const tsmith_replay_result *resul
 }
 
 static void add_devices(struct text *text, const struct replay *replay, bool json) {
-    tsmith_replay_mapping mapping;
+    tsmith_replay_mapping mapping = {.size = sizeof mapping};
     text_add_cstr(text, json ? ",\"device\":" : "on ");
     if (json)
         text_add_json_cstr(text, tsmith_replay_device(replay->replay));

@@ -115,8 +115,8 @@ static void add_triple(struct text *text, const char *name, const uint64_t *valu
 }
 
 static void add_json(struct text *text, const tsmith_instructions *instructions) {
-    tsmith_instructions_launch launch;
-    tsmith_instruction instruction;
+    tsmith_instructions_launch launch = {.size = sizeof launch};
+    tsmith_instruction instruction = {.size = sizeof instruction};
     text_add_cstr(text, ",\"launches\":[");
     for (size_t i = 0; tsmith_instructions_launch_get(instructions, i, &launch); i++) {
         text_add_format(text, "%s{\"executed\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"steps_lost\":%" PRIu64,
@@ -181,8 +181,8 @@ static void add_row(struct text *text, const tsmith_instruction *instruction) {
 
 static void add_table(struct text *text, const tsmith_instructions *instructions, bool each,
                       const char *kernel, const char *work_item) {
-    tsmith_instructions_launch launch;
-    tsmith_instruction instruction;
+    tsmith_instructions_launch launch = {.size = sizeof launch};
+    tsmith_instruction instruction = {.size = sizeof instruction};
     uint64_t executed = 0, steps = 0, lost = 0, group = 0;
     size_t launches = 0;
     for (; tsmith_instructions_launch_get(instructions, launches, &launch); launches++) {
@@ -218,7 +218,7 @@ static void add_table(struct text *text, const tsmith_instructions *instructions
 // ---- findings
 
 static uint64_t add_findings(struct text *text, const tsmith_instructions *instructions, bool json) {
-    tsmith_instructions_finding finding;
+    tsmith_instructions_finding finding = {.size = sizeof finding};
     uint64_t count = 0;
     text_add_cstr(text, json ? ",\"findings\":[" : "");
     for (; tsmith_instructions_finding_get(instructions, count, &finding); count++) {
@@ -266,7 +266,7 @@ int replay_add_instructions(struct text *text, const struct invocation *invocati
                             const tsmith_instructions *instructions, const uint64_t *verdicts, bool json) {
     const char *kernel = invocation_value(invocation, "instructions"),
                *output = invocation_value(invocation, "output");
-    tsmith_instructions_launch launch;
+    tsmith_instructions_launch launch = {.size = sizeof launch};
     int code = EXIT_DONE;
     uint64_t results = 0;
     for (int i = 0; i < TSMITH_VERDICT_LIMIT; i++)

@@ -161,7 +161,7 @@ static void sum_up(struct times *times, const tsmith_replay_time *time) {
 static void add_names(struct text *text, const tsmith_replay *replay) {
     struct times *times = calloc(NAMES_MOST, sizeof *times);
     size_t count = 0;
-    tsmith_replay_time time;
+    tsmith_replay_time time = {.size = sizeof time};
     for (size_t i = 0; times && tsmith_replay_time_get(replay, i, &time); i++) {
         const char *name = time.kernel ? time.kernel : time.what;
         size_t at = 0;
@@ -181,7 +181,7 @@ static void add_names(struct text *text, const tsmith_replay *replay) {
 }
 
 void replay_add_times(struct text *text, const tsmith_replay *replay, bool json) {
-    tsmith_replay_time time;
+    tsmith_replay_time time = {.size = sizeof time};
     if (!json) {
         add_names(text, replay);
         return;
@@ -198,7 +198,7 @@ void replay_add_times(struct text *text, const tsmith_replay *replay, bool json)
 
 void replay_add_culprit(struct text *text, const tsmith_replay *replay, const struct sites *sites,
                         bool json) {
-    tsmith_replay_culprit culprit;
+    tsmith_replay_culprit culprit = {.size = sizeof culprit};
     if (!tsmith_replay_culprit_get(replay, &culprit))
         return;
     const tsmith_plan_command command = {.command = culprit.first,

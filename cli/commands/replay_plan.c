@@ -171,7 +171,7 @@ int answer_hazards(tsmith_recording *recording, const tsmith_replay_options *con
                    const struct sites *sites, struct text *text, bool json) {
     tsmith_plan *plan;
     tsmith_error error;
-    tsmith_hazard hazard;
+    tsmith_hazard hazard = {.size = sizeof hazard};
     tsmith_plan_summary summary = {.size = sizeof summary};
     size_t count = 0, possible = 0;
     uint64_t replays = 0;
@@ -288,7 +288,7 @@ int answer_permute(tsmith_recording *recording, const tsmith_permute_options *op
     tsmith_plan *plan;
     tsmith_permutation *permutation = NULL;
     tsmith_error error;
-    tsmith_dependency dependency;
+    tsmith_dependency dependency = {.size = sizeof dependency};
     tsmith_permutation_summary summary = {.size = sizeof summary};
     size_t count = 0;
     tsmith_status status = tsmith_plan_create(recording, &plan, &error);

@@ -15,7 +15,7 @@ enum { COMMANDS_SHOWN = 200 };
 
 void say_foreign(struct text *text, tsmith_recording *recording, const tsmith_replay_options *options) {
     tsmith_replay *chosen = NULL;
-    tsmith_replay_mapping mapping;
+    tsmith_replay_mapping mapping = {.size = sizeof mapping};
     tsmith_error error; // the replay will say it
     if (tsmith_replay_choose(recording, options, &chosen, &error) != TSMITH_OK)
         return;
@@ -153,7 +153,7 @@ void say_extent(struct text *text, const tsmith_replay *replay, bool json) {
 // ---- what next
 
 static bool uses_atomics(tsmith_recording *recording, const char *kernel) {
-    tsmith_recorded_source source;
+    tsmith_recorded_source source = {.size = sizeof source};
     tsmith_error error;
     if (tsmith_recording_source(recording, kernel, &source, &error) != TSMITH_OK)
         return false;
@@ -181,7 +181,7 @@ static void say_hazards(struct text *text, tsmith_recording *recording, bool exa
     tsmith_plan *plan = NULL;
     tsmith_error error;
     size_t count = 0;
-    tsmith_hazard hazard;
+    tsmith_hazard hazard = {.size = sizeof hazard};
     if (tsmith_plan_create(recording, &plan, &error) == TSMITH_OK)
         for (size_t i = 0; tsmith_plan_hazard_get(plan, i, &hazard); i++)
             count += !hazard.possible;

@@ -76,7 +76,7 @@ static void print_saved_source(const char *kernel, const char *file, const char 
 
 int replay_save_source(tsmith_recording *recording, const char *word, const char *path) {
     char *kernel = NULL;
-    tsmith_recorded_source source = {.text = NULL};
+    tsmith_recorded_source source = {.size = sizeof source};
     tsmith_error error;
     int code = EXIT_USAGE;
     const char *file = split("save-source", word, &kernel);

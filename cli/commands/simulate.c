@@ -232,6 +232,7 @@ static int find_needs(struct simulate *simulate) {
     tsmith_status status = tsmith_recording_open(simulate->trace.file, &recording, &error);
     if (status == TSMITH_OK)
         status = tsmith_plan_create(recording, &plan, &error);
+    simulate->needs.size = sizeof simulate->needs;
     if (status == TSMITH_OK)
         status =
             tsmith_plan_needs(plan, simulate->timeline, simulate->trace.dictionary, &simulate->needs, &error);
@@ -350,6 +351,8 @@ static tsmith_status change_all(struct simulate *simulate, double part, double r
 static tsmith_status answer(struct simulate *simulate, double part, double ratio, tsmith_simulated *out,
                             tsmith_bounds *bounds, tsmith_error *error) {
     tsmith_status status = change_all(simulate, part, ratio, error);
+    out->size = sizeof *out;
+    bounds->size = sizeof *bounds;
     if (status == TSMITH_OK)
         status = tsmith_simulation_run(simulate->simulation, &simulate->options, out, error);
     return status == TSMITH_OK

@@ -163,7 +163,7 @@ static void add_losses(struct text *text, const struct file *file) {
 // ----
 
 static void add_state(struct text *text, struct file *file) {
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error = {.status = TSMITH_OK};
     uint64_t lost = 0;
     if (tsmith_sbt_summarize(file->sbt, &summary, &error) != TSMITH_OK) {

@@ -194,7 +194,7 @@ static struct options parse(int argc, char **argv) {
 int main(int argc, char **argv) {
     const struct options options = parse(argc, argv);
     static struct job job;
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     if (tsmith_session_start(&(tsmith_session_options){.size = sizeof(tsmith_session_options),
                                                        .path = options.path,

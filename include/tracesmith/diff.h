@@ -50,6 +50,7 @@ TSMITH_API const char *tsmith_diff_metric_name(size_t index);
 TSMITH_API const char *tsmith_diff_metric_doc(size_t index);
 
 typedef struct tsmith_gate {
+    size_t size;      // sizeof(tsmith_gate), the caller's
     const char *gate; // as it was given; must outlive this
     int passed;
     char message[256]; // what was measured

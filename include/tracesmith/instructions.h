@@ -64,6 +64,7 @@ typedef struct tsmith_instructions_options {
 typedef struct tsmith_instructions tsmith_instructions;
 
 typedef struct tsmith_instructions_launch {
+    size_t size; // sizeof(tsmith_instructions_launch), the caller's
     const char *kernel;
     uint32_t dimensions;
     uint64_t global[3], local[3], offset[3];
@@ -77,6 +78,7 @@ typedef struct tsmith_instructions_launch {
 
 // A place in the kernel, and what was counted there in all launches together.
 typedef struct tsmith_instruction {
+    size_t size;           // sizeof(tsmith_instruction), the caller's
     const char *function;  // of the kernel's program
     const char *opcode;    // LLVM's name: "add"
     const char *text;      // the whole instruction
@@ -92,6 +94,7 @@ typedef struct tsmith_instruction {
 } tsmith_instruction;
 
 typedef struct tsmith_instructions_finding {
+    size_t size; // sizeof(tsmith_instructions_finding), the caller's
     tsmith_finding_kind kind;
     const char *text; // what Oclgrind said the first time, several lines
     uint64_t times;   // that the same was said of the same place

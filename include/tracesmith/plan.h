@@ -72,6 +72,7 @@ typedef struct tsmith_plan_command {
 } tsmith_plan_command;
 
 typedef struct tsmith_hazard {
+    size_t size; // sizeof(tsmith_hazard), the caller's
     tsmith_hazard_kind kind;
     uint64_t pid;
     tsmith_plan_command first, second; // in the order of the recording
@@ -100,6 +101,7 @@ TSMITH_API int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsm
 
 // What the commands of a trace need of each other, by the plan of the recording in it: for TSMITH_CHANGE_STREAMS.
 typedef struct tsmith_needs {
+    size_t size;        // sizeof(tsmith_needs), the caller's
     tsmith_need *needs; // sorted by command
     size_t count;
     double *
@@ -124,6 +126,7 @@ typedef struct tsmith_permute_options {
 
 // Two commands whose order decides a result, and nothing keeps it.
 typedef struct tsmith_dependency {
+    size_t size; // sizeof(tsmith_dependency), the caller's
     uint64_t pid;
     tsmith_plan_command first, second; // in the order of the recording
     uint64_t result_buffer;            // what came out different: this buffer,

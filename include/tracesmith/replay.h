@@ -62,6 +62,7 @@ TSMITH_API void tsmith_recording_summarize(const tsmith_recording *recording, ts
 
 // Something that cannot be replayed, and why; false past the last index. Text is the recording's.
 typedef struct tsmith_recording_refusal {
+    size_t size; // sizeof(tsmith_recording_refusal), the caller's
     const char *function;
     const char *reason;
     uint64_t count; // such calls
@@ -87,6 +88,7 @@ TSMITH_API tsmith_status tsmith_recording_each_command(tsmith_recording *recordi
 // `text`, which ends with NUL. NOT_FOUND, naming the kernels there are, when none has it, or its program was given as a
 // binary or in an intermediate language.
 typedef struct tsmith_recorded_source {
+    size_t size; // sizeof(tsmith_recorded_source), the caller's
     char *text;
     size_t length;   // without the NUL
     size_t included; // files that it includes: they are in the recording too
@@ -227,6 +229,7 @@ tsmith_replay_device(const tsmith_replay *replay); // its name; of several: join
 TSMITH_API const char *tsmith_replay_against(const tsmith_replay *replay);
 // Which device a recorded one was replayed on; 0 past the last index. Text is the replay's.
 typedef struct tsmith_replay_mapping {
+    size_t size;                          // sizeof(tsmith_replay_mapping), the caller's
     uint64_t pid;                         // of the recorded process
     const char *recorded;                 // name
     uint64_t device;                      // number
@@ -239,6 +242,7 @@ TSMITH_API size_t tsmith_replay_result_count(const tsmith_replay *replay);
 TSMITH_API const tsmith_replay_result *tsmith_replay_result_get(const tsmith_replay *replay, size_t index);
 // How long a command took, ns on the device: recorded (-1: not known), and over all replays.
 typedef struct tsmith_replay_time {
+    size_t size; // sizeof(tsmith_replay_time), the caller's
     uint64_t pid;
     uint64_t command;   // how many commands were before it
     const char *what;   // "kernel", "read", ...
@@ -252,6 +256,7 @@ TSMITH_API int tsmith_replay_time_get(const tsmith_replay *replay, size_t index,
 
 // Where it went wrong first: among so many commands from `first` on, in the order of the recording.
 typedef struct tsmith_replay_culprit {
+    size_t size; // sizeof(tsmith_replay_culprit), the caller's
     uint64_t pid;
     uint64_t first, count;     // 1: it is that one. Those between that cannot have caused it are not counted
     const char *what, *kernel; // of the first

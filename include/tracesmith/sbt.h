@@ -59,8 +59,11 @@ TSMITH_API void tsmith_sbt_close(tsmith_sbt *trace);
 TSMITH_API tsmith_status tsmith_sbt_dictionary(tsmith_sbt *trace, const tsmith_dictionary **out,
                                                tsmith_error *error);
 
+enum { TSMITH_SUMMARY_KINDS = 64, TSMITH_SUMMARY_REASONS = 64 };
+
 // What is known without decoding any event.
 typedef struct tsmith_sbt_summary {
+    size_t size; // sizeof(tsmith_sbt_summary), the caller's
     uint32_t version_major, version_minor;
     int complete;              // ended properly: the END frame is there and no frame is damaged
     uint64_t bytes;            // size of the file
@@ -71,8 +74,9 @@ typedef struct tsmith_sbt_summary {
     uint64_t events;
     int64_t first_start; // ns on the trace clock; both 0 when there are no events
     int64_t last_end;
-    uint64_t kinds[TSMITH_KIND_LIMIT];  // events by kind
-    uint64_t lost[TSMITH_REASON_LIMIT]; // events lost, by reason (sum of LOST of the loss events)
+    // Events by kind, and events lost by reason (sum of LOST of the loss events): with room for later kinds and reasons.
+    uint64_t kinds[TSMITH_SUMMARY_KINDS];
+    uint64_t lost[TSMITH_SUMMARY_REASONS];
 } tsmith_sbt_summary;
 
 // Of a complete file this reads nothing more than opening did: damage is then only known of frames that were read
@@ -132,6 +136,7 @@ TSMITH_API tsmith_status tsmith_sbt_aggregates(tsmith_sbt *trace, tsmith_aggrega
 // ---- repairing
 
 typedef struct tsmith_sbt_recovery {
+    size_t size; // sizeof(tsmith_sbt_recovery), the caller's
     uint64_t frames_kept;
     uint64_t frames_lost; // known to have been there
     uint64_t bytes_skipped;

@@ -57,6 +57,7 @@ typedef struct tsmith_session_options {
 
 // emitted = kept + dropped holds at every moment after the session has stopped.
 typedef struct tsmith_session_statistics {
+    size_t size; // sizeof(tsmith_session_statistics), the caller's
     uint64_t emitted;
     uint64_t kept;
     uint64_t dropped; // by overflow, want of memory, or emission after the stop

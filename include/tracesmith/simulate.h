@@ -127,6 +127,7 @@ typedef struct tsmith_simulated_part {
 } tsmith_simulated_part;
 
 typedef struct tsmith_simulated {
+    size_t size;                        // sizeof(tsmith_simulated), the caller's
     int64_t makespan;                   // ns from the first moment to the last end
     int64_t device_busy;                // ns in which commands ran, added up over the devices
     uint64_t choices;                   // how often the policy had to choose
@@ -144,6 +145,7 @@ typedef struct tsmith_simulation_options {
 
 // What a makespan can be, with what the trace leaves open about the changes.
 typedef struct tsmith_bounds {
+    size_t size;              // sizeof(tsmith_bounds), the caller's
     tsmith_interval makespan; // ns, from least to most
     tsmith_interval open; // the same without what differs from run to run: only what the trace leaves open
     uint64_t

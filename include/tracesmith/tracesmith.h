@@ -11,6 +11,9 @@
 //   - Of a result as much is filled as the caller's size has room for; what is longer than the library's is zeroed.
 //     `size` then says how many bytes the library filled. A result without a size is left alone.
 // Options may be NULL: all defaults.
+// Every struct that a function fills for its caller has a size. A struct without one never changes: values such as times, views
+// and strings, and elements of arrays that the library hands out. What becomes known of such an element later is in an array of
+// its own, as tsmith_timeline_times, or comes from a function. A single struct that is lent by pointer may grow at its end.
 #ifndef TRACESMITH_TRACESMITH_H
 #define TRACESMITH_TRACESMITH_H
 

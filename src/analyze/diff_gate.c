@@ -6,6 +6,7 @@
 
 #include "analyze/diff.h"
 #include "base/json.h"
+#include "base/sized.h"
 
 struct condition {
     size_t metric_length;
@@ -99,13 +100,12 @@ static void judge(const struct condition *condition, struct diff_change sum, enu
     (void)snprintf(out->message, sizeof out->message, "%s, was %s (%s)", new, base, share);
 }
 
-tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith_gate *out,
-                               tsmith_error *error) {
+static tsmith_status judge_gate(const tsmith_diff *diff, const char *gate, tsmith_gate *out,
+                                tsmith_error *error) {
     struct condition condition = {0};
     struct diff_change sum = {0};
     bool found = false;
     enum diff_group group = DIFF_TIMES;
-    *out = (tsmith_gate){.gate = gate};
     if (!diff->finished)
         return status_set(error, TSMITH_ERROR_STATE, "Gates can be checked only after the diff is finished.");
     if (!read_condition(gate, &condition))
@@ -141,7 +141,20 @@ tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith
     return TSMITH_OK;
 }
 
+tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *gate, tsmith_gate *out,
+                               tsmith_error *error) {
+    tsmith_gate judged = {.size = sizeof judged, .gate = gate};
+    const tsmith_status status = judge_gate(diff, gate, &judged, error);
+    sized_give(tsmith_gate, &judged, out);
+    return status;
+}
+
 // ---- JUnit
+
+// The caller's gates are as long as the first of them says.
+static const tsmith_gate *gate_at(const tsmith_gate *gates, size_t index) {
+    return (const tsmith_gate *)(const void *)((const char *)gates + index * gates->size);
+}
 
 // An attribute's value; what XML cannot say becomes '?'.
 static void write_xml(FILE *out, const char *text) {
@@ -167,18 +180,22 @@ static void write_xml(FILE *out, const char *text) {
 tsmith_status tsmith_gates_write_junit(const tsmith_gate *gates, size_t count, FILE *out,
                                        tsmith_error *error) {
     size_t failures = 0;
+    if (count && gates->size < offsetof(tsmith_gate, message) + sizeof gates->message)
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "the size of tsmith_gate is %zu: set it to sizeof(tsmith_gate)", gates->size);
     for (size_t i = 0; i < count; i++)
-        failures += !gates[i].passed;
+        failures += !gate_at(gates, i)->passed;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuite name=\"tracesmith diff\" tests=\"%zu\" failures=\"%zu\">\n",
             count, failures);
     for (size_t i = 0; i < count; i++) {
+        const tsmith_gate *gate = gate_at(gates, i);
         fputs("  <testcase classname=\"tracesmith.diff\" name=\"", out);
-        write_xml(out, gates[i].gate);
-        fputs(gates[i].passed ? "\"><system-out>" : "\"><failure message=\"", out);
-        write_xml(out, gates[i].message);
-        fputs(gates[i].passed ? "</system-out></testcase>\n" : "\"/></testcase>\n", out);
+        write_xml(out, gate->gate);
+        fputs(gate->passed ? "\"><system-out>" : "\"><failure message=\"", out);
+        write_xml(out, gate->message);
+        fputs(gate->passed ? "</system-out></testcase>\n" : "\"/></testcase>\n", out);
     }
     fputs("</testsuite>\n", out);
     if (fflush(out) || ferror(out))

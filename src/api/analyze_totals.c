@@ -55,7 +55,7 @@ static tsmith_status add_losses(tsmith_analysis *analysis, tsmith_sbt *trace, ts
 }
 
 tsmith_status tsmith_analysis_read_totals(tsmith_analysis *analysis, tsmith_sbt *trace, tsmith_error *error) {
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_aggregate *aggregates = NULL;
     size_t count;
     tsmith_status status = tsmith_sbt_summarize(trace, &summary, error);

@@ -214,7 +214,8 @@ static void take_message(void *context, const char *text) {
     char *copy = arena_copy(&instructions->arena, text, length);
     instructions->failed |= !copy;
     if (copy)
-        instructions->findings[instructions->finding_count++] = (tsmith_instructions_finding){kind, copy, 1};
+        instructions->findings[instructions->finding_count++] =
+            (tsmith_instructions_finding){.kind = kind, .text = copy, .times = 1};
 }
 
 // ---- by line
@@ -401,27 +402,27 @@ void tsmith_instructions_destroy(tsmith_instructions *instructions) {
 int tsmith_instructions_launch_get(const tsmith_instructions *instructions, size_t index,
                                    tsmith_instructions_launch *out) {
     if (index < instructions->launch_count)
-        *out = instructions->launches[index];
+        sized_give(tsmith_instructions_launch, &instructions->launches[index], out);
     return index < instructions->launch_count;
 }
 
 int tsmith_instructions_get(const tsmith_instructions *instructions, size_t index, tsmith_instruction *out) {
     if (index < instructions->count)
-        *out = instructions->items[index];
+        sized_give(tsmith_instruction, &instructions->items[index], out);
     return index < instructions->count;
 }
 
 int tsmith_instructions_line_get(const tsmith_instructions *instructions, size_t index,
                                  tsmith_instruction *out) {
     if (index < instructions->line_count)
-        *out = instructions->lines[index];
+        sized_give(tsmith_instruction, &instructions->lines[index], out);
     return index < instructions->line_count;
 }
 
 int tsmith_instructions_finding_get(const tsmith_instructions *instructions, size_t index,
                                     tsmith_instructions_finding *out) {
     if (index < instructions->finding_count)
-        *out = instructions->findings[index];
+        sized_give(tsmith_instructions_finding, &instructions->findings[index], out);
     return index < instructions->finding_count;
 }
 

@@ -65,7 +65,7 @@ static bool read_start(const tsmith_dictionary *dictionary, int64_t *out) {
 static tsmith_status find_origin(struct merging *merging, const char *path, tsmith_error *error) {
     static const int64_t YEAR_2001 = 1000000000000000000;
     const tsmith_dictionary *dictionary;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_sbt *sbt = tsmith_trace_sbt(merging->other);
     tsmith_status status = tsmith_sbt_dictionary(sbt, &dictionary, error);
     if (status == TSMITH_OK)
@@ -108,7 +108,7 @@ static tsmith_status check_same_time(const struct merging *merging, const tsmith
                                      const char *path, tsmith_error *error) {
     enum { SLACK = 1000000000 };
     const struct host_clock *wall = &merging->wall;
-    tsmith_sbt_summary other;
+    tsmith_sbt_summary other = {.size = sizeof other};
     const tsmith_status status = tsmith_sbt_summarize(tsmith_trace_sbt(merging->other), &other, error);
     if (status != TSMITH_OK || !other.events)
         return status;
@@ -128,7 +128,7 @@ static tsmith_status read_clocks(struct merging *merging, const char *recording,
     const uint64_t work = TSMITH_KIND_BIT(TSMITH_KIND_KERNEL) | TSMITH_KIND_BIT(TSMITH_KIND_MEMCPY) |
                           TSMITH_KIND_BIT(TSMITH_KIND_MEMSET) | TSMITH_KIND_BIT(TSMITH_KIND_API);
     const tsmith_dictionary *dictionary;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_sbt *sbt = tsmith_trace_sbt(merging->recording);
     tsmith_status status = tsmith_sbt_dictionary(sbt, &dictionary, error);
     if (status == TSMITH_OK)
@@ -270,7 +270,7 @@ static tsmith_status write_all(struct merging *merging, const char *other, const
 
 // The file is written. TRUNCATED, and why, when one of the traces is not whole.
 static tsmith_status check_whole(struct merging *merging, const char *recording, tsmith_error *error) {
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     const tsmith_status status = tsmith_sbt_summarize(tsmith_trace_sbt(merging->recording), &summary, error);
     if (status == TSMITH_OK && !summary.complete)
         return status_set(error, TSMITH_TRUNCATED,

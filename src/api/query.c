@@ -65,7 +65,7 @@ static void close_joined(void *context) {
 tsmith_status tsmith_query_open(tsmith_sbt *trace, tsmith_query **out, tsmith_error *error) {
     struct query_backend backend = {
         .scan = scan, .aggregates = aggregates, .states = states, .close = close_joined};
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     *out = NULL;
     tsmith_status status = tsmith_sbt_dictionary(trace, &backend.dictionary, error);
     if (status >= 0)

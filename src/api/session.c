@@ -72,6 +72,8 @@ struct collecting {
 };
 
 // The emitting side, kept for good.
+static const tsmith_session_statistics no_statistics = {.size = sizeof no_statistics};
+
 struct tsmith_session {
     struct channel *channel;
     uint64_t heads[SHAPES_FIXED];  // of their records, without a subject
@@ -570,8 +572,7 @@ static void retire(tsmith_session *session) {
 static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_statistics *statistics,
                                    tsmith_error *error) {
     channel_close(session->channel);
-    if (statistics)
-        memset(statistics, 0, sizeof *statistics);
+    sized_give(tsmith_session_statistics, &no_statistics, statistics);
     return status_set(error, TSMITH_ERROR_STATE,
                       "the session belongs to process %d, which started it; in a forked child only the "
                       "emissions of the child end",
@@ -581,8 +582,7 @@ static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_stati
 // The collector is in another process, which goes on.
 static tsmith_status stop_attached(tsmith_session *session, tsmith_session_statistics *statistics) {
     channel_close(session->channel);
-    if (statistics)
-        memset(statistics, 0, sizeof *statistics);
+    sized_give(tsmith_session_statistics, &no_statistics, statistics);
     retire(session);
     return TSMITH_OK;
 }
@@ -590,8 +590,7 @@ static tsmith_status stop_attached(tsmith_session *session, tsmith_session_stati
 tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
                                   tsmith_error *error) {
     if (!session) {
-        if (statistics)
-            memset(statistics, 0, sizeof *statistics);
+        sized_give(tsmith_session_statistics, &no_statistics, statistics);
         return TSMITH_OK;
     }
     if (session->owner != getpid())
@@ -611,19 +610,19 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
         status = tsmith_sink_finish(collecting->sink, collector_dictionary(collecting->collector), error);
     else if (error)
         *error = collecting->failure_error;
-    if (statistics)
-        *statistics = final_statistics(collecting);
+    const tsmith_session_statistics figures = final_statistics(collecting);
+    sized_give(tsmith_session_statistics, &figures, statistics);
     finish_collecting(session);
     retire(session);
     return status;
 }
 
 void tsmith_session_statistics_get(const tsmith_session *session, tsmith_session_statistics *out) {
-    memset(out, 0, sizeof *out);
+    sized_give(tsmith_session_statistics, &no_statistics, out);
     if (!session || session->owner != getpid()) // a forked child: the lock may be held by a thread it has not
         return;
     pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&session->lock; // changes nothing a caller sees
     pthread_mutex_lock(lock);
-    *out = session->live;
+    sized_give(tsmith_session_statistics, &session->live, out);
     pthread_mutex_unlock(lock);
 }

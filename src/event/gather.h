@@ -5,6 +5,9 @@
 // Every (track, lane) has one batch under construction; a lane is what has the same columns, such as a table.
 // A batch that is full is ready; when all of them together grow beyond the budget, they all are. So memory is
 // bounded whatever the file holds, and rows that come in order of time give batches that do not overlap.
+//
+// Two producers fill columns themselves, because they are bound by it: the Chrome importer (src/import/chrome/rows.c) and the
+// collector (src/collect/builder.c).
 #ifndef EVENT_GATHER_H
 #define EVENT_GATHER_H
 

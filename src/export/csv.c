@@ -206,7 +206,7 @@ static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary
         put_track(csv, tsmith_batch_track(batch));
         for (size_t i = 0; i < csv->field_count; i++) {
             output_char(&csv->output, ',');
-            if (tsmith_view_has(&csv->columns[i], row))
+            if (tsmith_view_exists(&csv->columns[i]) && tsmith_view_has(&csv->columns[i], row))
                 put_value(csv, &csv->columns[i], row, false);
         }
         output_char(&csv->output, ',');

@@ -418,22 +418,23 @@ void tsmith_permutation_summarize(const tsmith_permutation *permutation, tsmith_
     sized_give(tsmith_permutation_summary, &permutation->summary, out);
 }
 
-int tsmith_permutation_get(const tsmith_permutation *permutation, size_t index, tsmith_dependency *out) {
+int tsmith_permutation_get(const tsmith_permutation *permutation, size_t index, tsmith_dependency *filled) {
     if (index >= permutation->count)
         return 0;
     const struct found *found = &permutation->found[index];
     const struct plan *plan = &permutation->plan->processes[found->process];
     const struct recording_record *record = &plan->process->records[found->record];
-    *out = (tsmith_dependency){.pid = plan->process->pid, .result = "at the end"};
-    plan_describe(plan, found->pair[0], &out->first);
-    plan_describe(plan, found->pair[1], &out->second);
+    tsmith_dependency out = {.pid = plan->process->pid, .result = "at the end"};
+    plan_describe(plan, found->pair[0], &out.first);
+    plan_describe(plan, found->pair[1], &out.second);
     if (record->type != RECORDING_COMMAND) {
-        out->result_buffer = recording_value(record, RECORDING_KEY_OBJECT);
-        return 1;
+        out.result_buffer = recording_value(record, RECORDING_KEY_OBJECT);
+    } else {
+        out.result = recording_command_name(recording_value(record, RECORDING_KEY_COMMAND));
+        out.result_buffer = recording_value(record, RECORDING_KEY_SOURCE);
+        for (size_t i = 0; i < found->record; i++)
+            out.result_command += plan->process->records[i].type == RECORDING_COMMAND;
     }
-    out->result = recording_command_name(recording_value(record, RECORDING_KEY_COMMAND));
-    out->result_buffer = recording_value(record, RECORDING_KEY_SOURCE);
-    for (size_t i = 0; i < found->record; i++)
-        out->result_command += plan->process->records[i].type == RECORDING_COMMAND;
+    sized_give(tsmith_dependency, &out, filled);
     return 1;
 }

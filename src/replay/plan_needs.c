@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "replay/plan.h"
 
@@ -106,9 +107,10 @@ static int by_command(const void *left, const void *right) {
 }
 
 tsmith_status tsmith_plan_needs(const tsmith_plan *plan, const tsmith_timeline *timeline,
-                                const tsmith_dictionary *dictionary, tsmith_needs *out, tsmith_error *error) {
+                                const tsmith_dictionary *dictionary, tsmith_needs *filled,
+                                tsmith_error *error) {
+    tsmith_needs full = {.size = sizeof full}, *const out = &full;
     struct finder finder = {.timeline = timeline, .dictionary = dictionary, .out = out};
-    *out = (tsmith_needs){0};
     bool done = index_commands(&finder);
     out->shares = malloc((finder.count + 1) * sizeof *out->shares);
     done = done && out->shares;
@@ -125,11 +127,12 @@ tsmith_status tsmith_plan_needs(const tsmith_plan *plan, const tsmith_timeline *
         free(finder.command_of);
     }
     chunk_table_finish(&finder.by_call);
+    if (done && out->count)
+        qsort(out->needs, out->count, sizeof *out->needs, by_command);
+    sized_give(tsmith_needs, out, filled);
     if (!done)
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
                           "out of memory while searching the commands of the recording");
-    if (out->count)
-        qsort(out->needs, out->count, sizeof *out->needs, by_command);
     return out->recorded ? TSMITH_OK
                          : status_set(error, TSMITH_ERROR_NOT_FOUND,
                                       "the trace has times of no recorded command: it was made without "
@@ -139,5 +142,7 @@ tsmith_status tsmith_plan_needs(const tsmith_plan *plan, const tsmith_timeline *
 void tsmith_needs_finish(tsmith_needs *needs) {
     free(needs->needs);
     free(needs->shares);
-    *needs = (tsmith_needs){0};
+    needs->needs = NULL;
+    needs->shares = NULL;
+    needs->count = 0;
 }

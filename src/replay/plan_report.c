@@ -81,7 +81,7 @@ void plan_describe(const struct plan *plan, uint32_t node, tsmith_plan_command *
     }
 }
 
-int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard *out) {
+int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard *filled) {
     static const char *const memories[] = {
         [PLAN_BUFFER] = "buffer", [PLAN_HOST_MEMORY] = "host memory", [PLAN_MAPPING] = "mapping"};
     size_t process = 0;
@@ -91,18 +91,19 @@ int tsmith_plan_hazard_get(const tsmith_plan *plan, size_t index, tsmith_hazard 
         return 0;
     const struct plan *of = &plan->processes[process];
     const struct plan_hazard *hazard = &of->hazards[index];
-    *out = (tsmith_hazard){.kind = hazard->kind,
-                           .pid = of->process->pid,
-                           .memory = memories[of->memories[hazard->memory].kind],
-                           .buffer = of->memories[hazard->memory].id,
-                           .from = hazard->from,
-                           .to = hazard->to,
-                           .count = hazard->count,
-                           .assumed = plan_command(of, hazard->first) == RECORDING_COMMAND_KERNEL ||
-                                      plan_command(of, hazard->second) == RECORDING_COMMAND_KERNEL,
-                           .trial = hazard->trial,
-                           .possible = hazard->possible};
-    plan_describe(of, hazard->first, &out->first);
-    plan_describe(of, hazard->second, &out->second);
+    tsmith_hazard out = {.kind = hazard->kind,
+                         .pid = of->process->pid,
+                         .memory = memories[of->memories[hazard->memory].kind],
+                         .buffer = of->memories[hazard->memory].id,
+                         .from = hazard->from,
+                         .to = hazard->to,
+                         .count = hazard->count,
+                         .assumed = plan_command(of, hazard->first) == RECORDING_COMMAND_KERNEL ||
+                                    plan_command(of, hazard->second) == RECORDING_COMMAND_KERNEL,
+                         .trial = hazard->trial,
+                         .possible = hazard->possible};
+    plan_describe(of, hazard->first, &out.first);
+    plan_describe(of, hazard->second, &out.second);
+    sized_give(tsmith_hazard, &out, filled);
     return 1;
 }

@@ -95,7 +95,8 @@ static bool add_refusal(struct tsmith_recording *recording, const struct recordi
         }
     if (!GROW(recording, refusals, refusal_count))
         return false;
-    recording->refusals[recording->refusal_count++] = (tsmith_recording_refusal){function, reason, 1};
+    recording->refusals[recording->refusal_count++] =
+        (tsmith_recording_refusal){.function = function, .reason = reason, .count = 1};
     return true;
 }
 
@@ -223,7 +224,7 @@ int tsmith_recording_refusal_get(const tsmith_recording *recording, size_t index
                                  tsmith_recording_refusal *out) {
     if (index >= recording->refusal_count)
         return 0;
-    *out = recording->refusals[index];
+    sized_give(tsmith_recording_refusal, &recording->refusals[index], out);
     return 1;
 }
 

@@ -220,8 +220,14 @@ const char *tsmith_replay_against(const tsmith_replay *replay) {
 int tsmith_replay_mapping_get(const tsmith_replay *replay, size_t index, tsmith_replay_mapping *out) {
     const struct execute_mapping *mapping = execute_opencl_mapping(replay->execution, index);
     if (mapping)
-        *out = (tsmith_replay_mapping){mapping->pid,  mapping->recorded,        mapping->device,
-                                       mapping->name, mapping->recorded_driver, mapping->driver};
+        sized_give(tsmith_replay_mapping,
+                   (&(tsmith_replay_mapping){.pid = mapping->pid,
+                                             .recorded = mapping->recorded,
+                                             .device = mapping->device,
+                                             .name = mapping->name,
+                                             .recorded_driver = mapping->recorded_driver,
+                                             .driver = mapping->driver}),
+                   out);
     return mapping != NULL;
 }
 
@@ -240,11 +246,11 @@ const char *tsmith_replay_note(const tsmith_replay *replay, size_t index) {
 int tsmith_replay_time_get(const tsmith_replay *replay, size_t index, tsmith_replay_time *out) {
     if (index >= replay->timing.time_count)
         return 0;
-    *out = replay->timing.times[index];
+    sized_give(tsmith_replay_time, &replay->timing.times[index], out);
     return 1;
 }
 
 int tsmith_replay_culprit_get(const tsmith_replay *replay, tsmith_replay_culprit *out) {
-    *out = replay->culprit;
+    sized_give(tsmith_replay_culprit, &replay->culprit, out);
     return replay->culprit.count != 0;
 }

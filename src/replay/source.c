@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "replay/recording.h"
 
@@ -103,8 +104,9 @@ tsmith_status recording_has_source_of(struct tsmith_recording *recording, const 
 }
 
 tsmith_status tsmith_recording_source(tsmith_recording *recording, const char *kernel,
-                                      tsmith_recorded_source *out, tsmith_error *error) {
-    *out = (tsmith_recorded_source){.text = NULL};
+                                      tsmith_recorded_source *filled, tsmith_error *error) {
+    tsmith_recorded_source full = {.size = sizeof full}, *const out = &full;
+    sized_give(tsmith_recorded_source, out, filled);
     const struct recording_record *found = NULL;
     for (size_t p = 0; p < recording->process_count; p++) {
         const struct recorded_process *process = &recording->processes[p];
@@ -119,9 +121,11 @@ tsmith_status tsmith_recording_source(tsmith_recording *recording, const char *k
             found = found ? found : record;
         }
     }
-    if (found)
-        return take(recording, found, kernel, out, error);
-    return say_missing(TSMITH_ERROR_NOT_FOUND, recording, kernel, error);
+    if (!found)
+        return say_missing(TSMITH_ERROR_NOT_FOUND, recording, kernel, error);
+    const tsmith_status status = take(recording, found, kernel, out, error);
+    sized_give(tsmith_recorded_source, out, filled);
+    return status;
 }
 
 // ---- commands

@@ -71,6 +71,7 @@ static tsmith_status make(struct page *page, tsmith_error *error) {
     tsmith_status status = tsmith_analysis_create(&analysis, &page->analysis, error);
     if (status == TSMITH_OK)
         status = read_events(page, error);
+    page->summary.size = sizeof page->summary;
     if (status == TSMITH_OK) // after the events: it knows of the damage that they showed
         status = tsmith_sbt_summarize(tsmith_trace_sbt(page->trace), &page->summary, error);
     return status;

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/plural.h"
+#include "base/sized.h"
 #include "base/status.h"
 #include "event/merge.h"
 #include "sbt/continue.h"
@@ -138,7 +139,8 @@ static tsmith_status create_like(struct recovery *recovery, const char *path, ts
 tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmith_sbt_recovery *out,
                                  tsmith_error *error) {
     struct recovery recovery = {.whole = UINT64_MAX};
-    *out = (tsmith_sbt_recovery){0};
+    tsmith_sbt_recovery figures = {.size = sizeof figures};
+    sized_give(tsmith_sbt_recovery, &figures, out);
     // Writing over what is being read would leave neither.
     if (file_is_same(damaged, repaired))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
@@ -157,11 +159,12 @@ tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmi
         for (size_t i = 0; i < trace->frames.count; i++)
             if (trace->frames.entries[i].damaged)
                 bad_bytes += SBT_FRAME_HEADER_SIZE + frame_stored_length(trace->frames.entries[i].length);
-        *out = (tsmith_sbt_recovery){.frames_kept = recovery.frames,
-                                     .frames_lost = trace->damaged_entries + trace->damaged_regions +
-                                                    (trace->torn_offset != UINT64_MAX),
-                                     .bytes_skipped = bad_bytes,
-                                     .events_kept = recovery.events};
+        figures = (tsmith_sbt_recovery){.frames_kept = recovery.frames,
+                                        .frames_lost = trace->damaged_entries + trace->damaged_regions +
+                                                       (trace->torn_offset != UINT64_MAX),
+                                        .bytes_skipped = bad_bytes,
+                                        .events_kept = recovery.events};
+        sized_give(tsmith_sbt_recovery, &figures, out);
     }
     sbt_writer_destroy(recovery.writer);
     tsmith_batch_destroy(recovery.batch);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sized.h"
 #include "base/status.h"
 #include "sbt/reader.h"
 
@@ -79,26 +80,29 @@ tsmith_status tsmith_sbt_verify(tsmith_sbt *trace, tsmith_error *error) {
 
 tsmith_status tsmith_sbt_summarize(tsmith_sbt *trace, tsmith_sbt_summary *out, tsmith_error *error) {
     struct totals totals = trace->totals;
-    memset(out, 0, sizeof *out);
+    sized_give(tsmith_sbt_summary, (&(tsmith_sbt_summary){.size = sizeof *out}), out);
     if (!trace->has_totals || trace->first_bad != UINT64_MAX) {
         tsmith_status status = count_events(trace, &totals, error);
         if (status != TSMITH_OK)
             return status;
     }
-    *out = (tsmith_sbt_summary){
-        .version_major = trace->major,
-        .version_minor = trace->minor,
-        .complete = reader_is_complete(trace),
-        .bytes = trace->size,
-        .frames = trace->frames.count - trace->damaged_entries - trace->unknown_frames,
-        .damaged_frames = trace->damaged_entries + trace->damaged_regions + trace->header_damaged,
-        .unknown_frames = trace->unknown_frames,
-        .first_bad_offset = trace->first_bad,
-        .events = totals.events,
-        .first_start = totals.first_start,
-        .last_end = totals.last_end};
-    memcpy(out->kinds, totals.kinds, sizeof out->kinds);
-    memcpy(out->lost, totals.lost, sizeof out->lost);
+    tsmith_sbt_summary full = {.version_major = trace->major,
+                               .version_minor = trace->minor,
+                               .complete = reader_is_complete(trace),
+                               .bytes = trace->size,
+                               .frames = trace->frames.count - trace->damaged_entries - trace->unknown_frames,
+                               .damaged_frames =
+                                   trace->damaged_entries + trace->damaged_regions + trace->header_damaged,
+                               .unknown_frames = trace->unknown_frames,
+                               .first_bad_offset = trace->first_bad,
+                               .events = totals.events,
+                               .first_start = totals.first_start,
+                               .last_end = totals.last_end};
+    _Static_assert(sizeof totals.kinds <= sizeof full.kinds && sizeof totals.lost <= sizeof full.lost,
+                   "the summary has room for every kind and reason");
+    memcpy(full.kinds, totals.kinds, sizeof totals.kinds);
+    memcpy(full.lost, totals.lost, sizeof totals.lost);
+    sized_give(tsmith_sbt_summary, &full, out);
     return TSMITH_OK;
 }
 

@@ -226,7 +226,7 @@ static tsmith_status no_memory(const tsmith_simulation *simulation, tsmith_error
 
 static tsmith_status first_run(tsmith_simulation *simulation, tsmith_error *error) {
     tsmith_simulation_model *figures = &simulation->figures;
-    tsmith_simulated unmodified;
+    tsmith_simulated unmodified = {.size = sizeof unmodified};
     const uint32_t last = last_node(simulation, true);
     figures->recorded = sim_between(simulation->origin, sim_recorded(simulation, 2 * last + 1));
     tsmith_status status = tsmith_simulation_run(simulation, NULL, &unmodified, error);
@@ -337,7 +337,8 @@ void tsmith_simulation_reset(tsmith_simulation *simulation) {
 }
 
 tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_simulation_options *given,
-                                    tsmith_simulated *out, tsmith_error *error) {
+                                    tsmith_simulated *filled, tsmith_error *error) {
+    tsmith_simulated full = {.size = sizeof full}, *const out = &full;
     tsmith_simulation_options options;
     const tsmith_status status = sized_take(tsmith_simulation_options, given, &options, error);
     if (status != TSMITH_OK)
@@ -345,7 +346,6 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
     const tsmith_timeline *timeline = simulation->timeline;
     struct walked walked;
     bool done = sim_run(simulation, &options) == TSMITH_OK && walk_path(simulation, &walked);
-    *out = (tsmith_simulated){0};
     if (done) {
         merge_parts(simulation);
         if (simulation->part_count)
@@ -361,6 +361,7 @@ tsmith_status tsmith_simulation_run(tsmith_simulation *simulation, const tsmith_
     out->choices = simulation->choices;
     out->parts = simulation->parts;
     out->part_count = simulation->part_count;
+    sized_give(tsmith_simulated, out, filled);
     return TSMITH_OK;
 }
 
@@ -370,8 +371,13 @@ tsmith_status tsmith_simulation_bounds(tsmith_simulation *simulation, const tsmi
     const tsmith_status status = sized_take(tsmith_simulation_options, given, &options, error);
     if (status != TSMITH_OK)
         return status;
-    *out = (tsmith_bounds){.unknown_launches = simulation->unknown_launches, .untimed = simulation->untimed};
-    return sim_interval(simulation, &options, out) == TSMITH_OK ? TSMITH_OK : no_memory(simulation, error);
+    tsmith_bounds bounds = {.size = sizeof bounds,
+                            .unknown_launches = simulation->unknown_launches,
+                            .untimed = simulation->untimed};
+    if (sim_interval(simulation, &options, &bounds) != TSMITH_OK)
+        return no_memory(simulation, error);
+    sized_give(tsmith_bounds, &bounds, out);
+    return TSMITH_OK;
 }
 
 tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, uint32_t command) {

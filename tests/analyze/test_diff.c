@@ -137,7 +137,7 @@ static void gates_hold_or_not(void **state) {
                                        "kernel_time<+",  "kernel_time<nan",   "kernel_time<+3 %",
                                        "kernel_time<3x", "kernel_time<1e999", ""};
     tsmith_diff *diff = make(BASE, 1, NEW, 1);
-    tsmith_gate gate;
+    tsmith_gate gate = {.size = sizeof gate};
     for (size_t i = 0; i < sizeof GATES / sizeof *GATES; i++) {
         assert_int_equal(tsmith_diff_gate(diff, GATES[i].gate, &gate, NULL), TSMITH_OK);
         if (gate.passed != GATES[i].passed)
@@ -154,7 +154,7 @@ static void a_side_without_runs_is_refused(void **state) {
     (void)state;
     static const int64_t RUN[NAME_COUNT] = {1, 2, 3};
     tsmith_diff *diff;
-    tsmith_gate gate;
+    tsmith_gate gate = {.size = sizeof gate};
     assert_int_equal(tsmith_diff_create(NULL, &diff, NULL), TSMITH_OK);
     add_run(diff, TSMITH_DIFF_BASE, RUN);
     assert_int_equal(tsmith_diff_finish(diff, NULL), TSMITH_ERROR_STATE);

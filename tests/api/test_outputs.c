@@ -147,7 +147,7 @@ static void what_was_taken_is_readable(void **state) {
     struct made_trace made;
     struct taken taken = {.most = 16384, .failure = TSMITH_ERROR_NO_SPACE};
     const tsmith_output output = output_of(&taken);
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_sink *sink;
     tsmith_sbt *trace;
     (void)state;
@@ -237,7 +237,8 @@ static void every_report_is_the_same(void **state) {
 }
 
 static void gates_are_the_same(void **state) {
-    const tsmith_gate gates[2] = {{.gate = "idle<1%", .passed = 1}, {.gate = "launch_count<=3", .passed = 0}};
+    const tsmith_gate gates[2] = {{.size = sizeof *gates, .gate = "idle<1%", .passed = 1},
+                                  {.size = sizeof *gates, .gate = "launch_count<=3", .passed = 0}};
     struct taken taken = {0}, full = {.failure = TSMITH_ERROR_LIMIT};
     const tsmith_output output = output_of(&taken), fails = output_of(&full);
     FILE *file = tmpfile();

@@ -128,7 +128,7 @@ static tsmith_status take_change(const void *options, tsmith_error *error) {
 }
 
 static tsmith_status take_simulation(const void *options, tsmith_error *error) {
-    tsmith_simulated out;
+    tsmith_simulated out = {.size = sizeof out};
     return tsmith_simulation_run(simulation, options, &out, error);
 }
 
@@ -224,13 +224,31 @@ enum { OPTIONS_COUNT = sizeof OPTIONS / sizeof OPTIONS[0] };
 // Results, which the library fills up to the caller's size.
 static const char *const RESULTS[] = {
     "tsmith_agent_option_description",
+    "tsmith_bounds",
     "tsmith_capture_completion",
     "tsmith_capture_left",
+    "tsmith_dependency",
+    "tsmith_gate",
+    "tsmith_hazard",
+    "tsmith_instruction",
+    "tsmith_instructions_finding",
+    "tsmith_instructions_launch",
+    "tsmith_merge_result",
+    "tsmith_needs",
     "tsmith_permutation_summary",
     "tsmith_plan_summary",
+    "tsmith_recorded_source",
+    "tsmith_recording_refusal",
     "tsmith_recording_summary",
+    "tsmith_replay_culprit",
     "tsmith_replay_extent",
+    "tsmith_replay_mapping",
+    "tsmith_replay_time",
     "tsmith_sbt_event_frame",
+    "tsmith_sbt_recovery",
+    "tsmith_sbt_summary",
+    "tsmith_session_statistics",
+    "tsmith_simulated",
     "tsmith_symbolize_counts",
     "tsmith_tile",
     "tsmith_watch_totals",
@@ -339,6 +357,81 @@ static void a_result_of_the_api_keeps_the_rule(void **state) {
     tsmith_dictionary_destroy(dictionary);
 }
 
+// ---- results of the API, each filled for a program that is older or newer than the library
+
+static tsmith_status fill_simulated(void *out) {
+    return tsmith_simulation_run(simulation, NULL, out, NULL);
+}
+
+static tsmith_status fill_bounds(void *out) {
+    return tsmith_simulation_bounds(simulation, NULL, out, NULL);
+}
+
+static tsmith_status fill_statistics(void *out) {
+    tsmith_session_statistics_get(NULL, out);
+    return TSMITH_OK;
+}
+
+static tsmith_status fill_summary(void *out) {
+    tsmith_sbt *trace = NULL;
+    assert_int_equal(tsmith_sbt_open(sbt_path, &trace, NULL), TSMITH_OK);
+    const tsmith_status status = tsmith_sbt_summarize(trace, out, NULL);
+    tsmith_sbt_close(trace);
+    return status;
+}
+
+static tsmith_status fill_recovery(void *out) {
+    char path[sizeof folder + 16];
+    (void)snprintf(path, sizeof path, "%s/new.sbt", folder);
+    const tsmith_status status = tsmith_sbt_recover(sbt_path, path, out, NULL);
+    (void)unlink(path);
+    return status;
+}
+
+static const struct result_struct {
+    const char *type;
+    size_t size;
+    tsmith_status (*fill)(void *out);
+} FILLED[] = {
+    {"tsmith_bounds", sizeof(tsmith_bounds), fill_bounds},
+    {"tsmith_sbt_recovery", sizeof(tsmith_sbt_recovery), fill_recovery},
+    {"tsmith_sbt_summary", sizeof(tsmith_sbt_summary), fill_summary},
+    {"tsmith_session_statistics", sizeof(tsmith_session_statistics), fill_statistics},
+    {"tsmith_simulated", sizeof(tsmith_simulated), fill_simulated},
+};
+
+static void check_filled(const struct result_struct *result, size_t size) {
+    union {
+        unsigned char bytes[4 * ROOM];
+        size_t size;
+    } *out = malloc(sizeof *out), *whole = calloc(1, sizeof *whole);
+    const size_t filled = size < result->size ? size : result->size;
+    assert_true(out && whole && size <= sizeof *out);
+    memset(out, 0xee, sizeof *out);
+    out->size = size;
+    whole->size = result->size;
+    assert_int_equal(result->fill(out), TSMITH_OK);
+    assert_int_equal(result->fill(whole), TSMITH_OK);
+    assert_int_equal(out->size, filled);
+    if (memcmp(out->bytes + sizeof size, whole->bytes + sizeof size, filled - sizeof size) != 0)
+        fail_msg("%s of %zu bytes has other values than the whole", result->type, size);
+    for (size_t i = filled; i < sizeof *out; i++)
+        if (out->bytes[i] != (i < size ? 0 : 0xee))
+            fail_msg("%s of %zu bytes: byte %zu is %#x", result->type, size, i, out->bytes[i]);
+    free(out);
+    free(whole);
+}
+
+static void results_are_filled_for_older_and_newer_programs(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof FILLED / sizeof FILLED[0]; i++) {
+        check_filled(&FILLED[i], FILLED[i].size);
+        check_filled(&FILLED[i], FILLED[i].size + MORE);
+        check_filled(&FILLED[i], 2 * sizeof(uint64_t));
+        check_filled(&FILLED[i], sizeof(size_t));
+    }
+}
+
 static bool is_listed(const char *type) {
     for (size_t i = 0; i < OPTIONS_COUNT; i++)
         if (strcmp(OPTIONS[i].type, type) == 0)
@@ -435,6 +528,7 @@ int main(void) {
         cmocka_unit_test(a_size_that_was_forgotten_is_refused),
         cmocka_unit_test(a_result_is_filled_up_to_its_size),
         cmocka_unit_test(a_result_of_the_api_keeps_the_rule),
+        cmocka_unit_test(results_are_filled_for_older_and_newer_programs),
         cmocka_unit_test(the_lists_have_every_struct),
     };
     return cmocka_run_group_tests(tests, make, unmake);

@@ -253,7 +253,7 @@ static struct answer read_answer(const char *file) {
     tsmith_source *source;
     tsmith_error error;
     const tsmith_batch *batch;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     uint8_t *seen = calloc(3 * CUSTOM, NUMBERS);
     assert_non_null(seen);
     assert_int_equal(tsmith_sbt_open(file, &trace, &error), TSMITH_OK);

@@ -252,7 +252,7 @@ static void test_flipped_anywhere(void **state) {
         const size_t at = i ? random_below(&random, BYTES) : BYTES - 1;
         const uint8_t bit = (uint8_t)(1u << random_below(&random, 8));
         struct opened opened;
-        tsmith_replay_culprit culprit;
+        tsmith_replay_culprit culprit = {.size = sizeof culprit};
         right[at] ^= bit;
         write_trace(path, first, right, SIZE_MAX);
         right[at] ^= bit;

@@ -145,6 +145,7 @@ static void look_at(const uint8_t *bytes, size_t size, uint32_t events, struct s
             seen->events[number] = true;
         }
     }
+    seen->summary.size = sizeof seen->summary;
     assert_int_equal(tsmith_sbt_summarize(trace, &seen->summary, &seen->error), TSMITH_OK);
     tsmith_source_destroy(source);
     tsmith_sbt_close(trace);
@@ -249,7 +250,7 @@ static void verify_finds_every_flipped_bit(void **state) {
         image.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
         struct file file = put_file(image.bytes, image.size);
         tsmith_sbt *trace;
-        tsmith_sbt_summary summary;
+        tsmith_sbt_summary summary = {.size = sizeof summary};
         tsmith_error error;
         assert_int_equal(tsmith_sbt_open(file.path, &trace, &error), TSMITH_OK);
         assert_int_equal(tsmith_sbt_verify(trace, &error), TSMITH_OK);
@@ -335,7 +336,7 @@ static void unknown_frames_are_skipped_or_refused_by_name(void **state) {
     (void)state;
     struct image image;
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error;
     make_image(&image, 2, 10);
     static const unsigned types[][2] = {{99, 1}, {16, 1}, {40000, 7}, {FRAME_AGGREGATE, 2}};
@@ -376,7 +377,7 @@ static void a_newer_major_version_is_refused_by_name(void **state) {
     bytes_put_u16(image.bytes + 8, 1);
     bytes_put_u32(image.bytes + 60, crc32c(0, image.bytes, 60));
     file = put_file(image.bytes, image.size);
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     assert_int_equal(tsmith_sbt_open(file.path, &trace, &error), TSMITH_OK);
     assert_int_equal(tsmith_sbt_summarize(trace, &summary, &error), TSMITH_OK);
     assert_int_equal(summary.version_minor, 7);
@@ -497,7 +498,7 @@ static void huge_counts_are_not_believed(void **state) {
             if (tsmith_sbt_open(file.path, &trace, &error) == TSMITH_OK) {
                 tsmith_source *source;
                 const tsmith_batch *batch;
-                tsmith_sbt_summary summary;
+                tsmith_sbt_summary summary = {.size = sizeof summary};
                 if (tsmith_sbt_scan(trace, NULL, &source, &error) == TSMITH_OK)
                     while (tsmith_source_next(source, &batch, &error) == TSMITH_OK)
                         assert_true(tsmith_batch_count(batch) <= TSMITH_BATCH_MAX);
@@ -538,7 +539,7 @@ static void a_hole_of_a_terabyte_is_not_searched(void **state) {
     (void)state;
     struct image image;
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error;
     make_image(&image, 4, 10);
     size_t cut = image.frames[3].offset;

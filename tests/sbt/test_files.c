@@ -214,7 +214,7 @@ static void a_trace_is_private_and_replaces_the_old_one_at_once(void **state) {
     assert_int_equal(error.system_errno, EEXIST);
     // A reader of the old one goes on undisturbed while the new one is written.
     tsmith_sbt *old;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     assert_int_equal(tsmith_sbt_open(made.path, &old, &error), TSMITH_OK);
     assert_int_equal(tsmith_sbt_writer_open(made.path, NULL, &sink, &error), TSMITH_OK);
     assert_int_equal(read_numbers(made.path, TSMITH_TRUNCATED, NULL), 0);
@@ -293,7 +293,7 @@ static void recovery_keeps_what_is_readable_and_says_what_is_not(void **state) {
     struct made made = begin();
     struct stat there;
     char repaired[320];
-    tsmith_sbt_recovery recovery;
+    tsmith_sbt_recovery recovery = {.size = sizeof recovery};
     tsmith_error error;
     uint64_t losses = 0;
     snprintf(repaired, sizeof repaired, "%s/repaired.sbt", made.folder);
@@ -315,7 +315,7 @@ static void recovery_keeps_what_is_readable_and_says_what_is_not(void **state) {
     assert_int_equal(read_numbers(repaired, TSMITH_END, &losses), left);
     assert_int_equal(losses, 1);
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     assert_int_equal(tsmith_sbt_open(repaired, &trace, &error), TSMITH_OK);
     assert_int_equal(tsmith_sbt_summarize(trace, &summary, &error), TSMITH_OK);
     assert_true(summary.complete);

@@ -606,7 +606,7 @@ static char *describe(const char *path, size_t *size) {
     char *text = NULL;
     FILE *out = open_memstream(&text, size);
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error;
     const tsmith_dictionary *dictionary;
     assert_non_null(out);

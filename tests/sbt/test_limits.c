@@ -125,7 +125,7 @@ static int read_file(const char *path) {
     tsmith_sbt *trace;
     tsmith_source *source;
     const tsmith_batch *batch;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_aggregate *totals;
     size_t count;
     tsmith_error error;

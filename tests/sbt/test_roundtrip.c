@@ -62,7 +62,7 @@ static tsmith_source *scan_trace(tsmith_sbt *opened, const tsmith_scan *scan) {
 }
 
 static void check_summary(const struct trace *trace, tsmith_sbt *opened) {
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error;
     uint64_t kinds[TSMITH_KIND_LIMIT] = {0}, lost[TSMITH_REASON_LIMIT] = {0};
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -141,8 +141,8 @@ static void a_repaired_file_is_of_the_version_it_was(void **state) {
         char repaired[300];
         tsmith_error error;
         tsmith_sbt *opened;
-        tsmith_sbt_summary summary;
-        tsmith_sbt_recovery recovery;
+        tsmith_sbt_summary summary = {.size = sizeof summary};
+        tsmith_sbt_recovery recovery = {.size = sizeof recovery};
         tsmith_sbt_write_options options = {.size = sizeof options, .compression_level = level};
         make_trace(&trace, 12);
         write_batches(&trace, &options);

@@ -40,7 +40,7 @@ static tsmith_session *start(size_t buffer, tsmith_overflow overflow) {
 static tsmith_sbt_summary summarize(void) {
     tsmith_sbt *trace;
     tsmith_error error;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     assert_int_equal(tsmith_sbt_open(path, &trace, &error), TSMITH_OK);
     assert_int_equal(tsmith_sbt_summarize(trace, &summary, &error), TSMITH_OK);
     assert_true(summary.complete);
@@ -73,7 +73,7 @@ static void *emit_until_told(void *self) {
 
 // In a child: 0 when the stop was refused and the session can still be used without harm.
 static int stop_in_child(struct emitters *emitters) {
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     tsmith_status status = tsmith_session_stop(emitters->session, &statistics, &error);
     if (status != TSMITH_ERROR_STATE || statistics.emitted != 0)
@@ -86,7 +86,7 @@ static void stop_in_forked_child(void **unused) {
     (void)unused;
     pthread_t threads[THREADS];
     struct emitters emitters = {.session = start(1u << 20, TSMITH_OVERFLOW_DROP_NEWEST)};
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     emitters.name = tsmith_session_name(emitters.session, "mark");
     for (int i = 0; i < THREADS; i++)
@@ -118,7 +118,7 @@ static void child_emits_and_stops(void **unused) {
     (void)unused;
     enum { MARKS = 100 };
     struct emitters emitters = {.session = start(0, TSMITH_OVERFLOW_DROP_NEWEST)};
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     int ended;
     emitters.name = tsmith_session_name(emitters.session, "mark");
@@ -165,7 +165,7 @@ static void emit_in_signal_handlers(tsmith_overflow overflow) {
     enum { SIGNALS = 4000 };
     struct emitters emitters = {.session = start(64 * 1024, overflow)};
     struct sigaction action = {.sa_handler = emit_in_handler}, before;
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     pthread_t thread;
     emitters.name = tsmith_session_name(emitters.session, "mark");

@@ -41,7 +41,7 @@ static tsmith_session *start(size_t buffer, tsmith_overflow overflow) {
 }
 
 static tsmith_session_statistics stop(tsmith_session *session) {
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     tsmith_status status = tsmith_session_stop(session, &statistics, &error);
     if (status)
@@ -64,6 +64,7 @@ static struct file open_file(void) {
     tsmith_error error;
     assert_int_equal(tsmith_sbt_open(path, &file.trace, &error), TSMITH_OK);
     assert_int_equal(tsmith_sbt_dictionary(file.trace, &file.dictionary, &error), TSMITH_OK);
+    file.summary.size = sizeof file.summary;
     assert_int_equal(tsmith_sbt_summarize(file.trace, &file.summary, &error), TSMITH_OK);
     assert_true(file.summary.complete);
     return file;
@@ -104,7 +105,7 @@ static const char *name_of(const struct file *file, const struct row *row) {
 
 static void null_session(void **unused) {
     (void)unused;
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_range_begin(NULL, 1);
     tsmith_range_end(NULL);
     tsmith_mark(NULL, 1);
@@ -370,7 +371,7 @@ static void stopped_while_others_emit(void **unused) {
         pthread_t threads[THREADS];
         for (int i = 0; i < THREADS; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, work, &worker), 0);
-        tsmith_session_statistics live = {0};
+        tsmith_session_statistics live = {.size = sizeof live};
         while (live.kept < 1000)
             tsmith_session_statistics_get(session, &live);
         tsmith_session_statistics statistics = stop(session); // they go on emitting meanwhile, and afterwards
@@ -464,10 +465,10 @@ static void fill_disk(const char *full_path) {
                                             .buffer_bytes = 1 << 20,
                                             .overflow = TSMITH_OVERFLOW_BLOCK};
     tsmith_session *session;
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     tsmith_sbt *trace;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     if (tsmith_session_start(&options, &session, &error))
         _exit(2);
     uint32_t name = tsmith_session_name(session, "x");
@@ -538,7 +539,7 @@ static void rings_have_no_space(void **unused) {
             pthread_create(&threads[i], NULL, work, &worker);
         for (int i = 0; i < 8; i++)
             pthread_join(threads[i], NULL);
-        tsmith_session_statistics statistics;
+        tsmith_session_statistics statistics = {.size = sizeof statistics};
         if (tsmith_session_stop(session, &statistics, NULL))
             _exit(3);
         bool right = statistics.emitted == 800000 && statistics.kept + statistics.dropped == 800000 &&

@@ -22,7 +22,7 @@ static tsmith_session *start(const tsmith_capture_options *capture) {
 
 static uint64_t count_of(tsmith_kind kind) {
     tsmith_sbt *sbt;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     assert_int_equal(tsmith_sbt_open(path, &sbt, NULL), TSMITH_OK);
     assert_int_equal(tsmith_sbt_summarize(sbt, &summary, NULL), TSMITH_OK);
     tsmith_sbt_close(sbt);
@@ -67,7 +67,7 @@ static void one_file(void **unused) {
     assert_int_equal(tsmith_session_switch(session, 1, NULL), TSMITH_OK);
     recorded += calls(channel, shape, 2001, 500);
     assert_int_equal(recorded, 1500);
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     assert_int_equal(tsmith_session_stop(session, &statistics, NULL), TSMITH_OK);
     assert_int_equal(statistics.kept, recorded + 1);
     assert_int_equal(statistics.dropped, 0);

@@ -46,7 +46,7 @@ static uint64_t change(struct built *built, tsmith_change_kind kind, const char 
 }
 
 static tsmith_simulated run(struct built *built, const tsmith_simulation_options *options) {
-    tsmith_simulated out;
+    tsmith_simulated out = {.size = sizeof out};
     int64_t sum = 0;
     assert_int_equal(tsmith_simulation_run(built->simulation, options, &out, NULL), TSMITH_OK);
     for (size_t i = 0; i < out.part_count; i++)

@@ -372,7 +372,7 @@ static PyObject *analysis_text(PyObject *object, PyObject *arguments) {
 static PyObject *analysis_gate(PyObject *object, PyObject *text) {
     const analysis_object *self = (analysis_object *)object;
     const char *gate = PyUnicode_AsUTF8AndSize(text, NULL);
-    tsmith_gate answer;
+    tsmith_gate answer = {.size = sizeof answer};
     tsmith_error error = {.offset = UINT64_MAX, .record = UINT64_MAX, .message = "only a diff has gates"};
     if (!gate)
         return NULL;

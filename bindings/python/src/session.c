@@ -239,7 +239,7 @@ static PyObject *session_stop(PyObject *object, PyObject *unused) {
     (void)unused;
     session_object *self = (session_object *)object;
     struct native_state *state = PyType_GetModuleState(Py_TYPE(object));
-    tsmith_session_statistics statistics = {0};
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error = {
         .offset = UINT64_MAX, .record = UINT64_MAX, .message = "The session was stopped before"};
     const unsigned long long open_ranges = self->open_ranges;

@@ -50,6 +50,8 @@ static tsmith_status model_run(struct model *model, const tsmith_change *changes
         status = tsmith_simulation_change(model->simulation, &changes[i], &affected, error);
         model->affected += affected;
     }
+    model->result.size = sizeof model->result;
+    model->bounds.size = sizeof model->bounds;
     if (status == TSMITH_OK)
         status = tsmith_simulation_run(model->simulation, &options, &model->result, error);
     return status == TSMITH_OK ? tsmith_simulation_bounds(model->simulation, &options, &model->bounds, error)

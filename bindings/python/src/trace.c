@@ -311,7 +311,7 @@ static PyObject *trace_info(PyObject *object, PyObject *unused) {
     if (!handle)
         return NULL;
     tsmith_error error, why;
-    tsmith_sbt_summary summary;
+    tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_status status, ended;
     Py_BEGIN_ALLOW_THREADS;
     pthread_mutex_lock(&handle->lock);
