@@ -257,7 +257,7 @@ static void recorded_by_itself(void) {
     const char *const apis[] = {"nvtx"};
     const tsmith_capture_options agents = {.size = sizeof agents, .apis = apis, .api_count = 1};
     const tsmith_session_options options = {.size = sizeof options, .path = file, .agents = &agents};
-    tsmith_session_statistics statistics;
+    tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_session *session;
     tsmith_error error;
     unsetenv(CHANNEL_ENVIRONMENT);
