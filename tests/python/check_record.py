@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -314,6 +315,53 @@ class Record(unittest.TestCase):
         with ts.open(self.path) as trace:
             (processes,) = next(iter(trace.sql("SELECT count(*) FROM processes")))
         self.assertEqual(processes, 2)
+
+
+class RangeObject(unittest.TestCase):
+    """A range is its own __enter__ and __exit__, and the object of one that is gone is used again."""
+
+    def test_ways_to_call(self):
+        with ts.session("ways.sbt") as session:
+            with contextlib.ExitStack() as stack:
+                self.assertEqual(stack.enter_context(ts.range("stack")).name, "stack")
+            span = ts.range("by hand")
+            self.assertIs(span.__enter__(), span)
+            self.assertIs(span.__exit__(None, None, None), False)
+            self.assertIs(type(span).__enter__(span), span)
+            self.assertIs(type(span).__exit__(span, None, None, None), False)
+        self.assertEqual((session.statistics["kept"], session.statistics["open_ranges"]), (3, 0))
+        self.assertEqual(sorted(name for name, in events("ways.sbt", "range", "name")), ["by hand", "by hand", "stack"])
+
+    def test_wrong_calls(self):
+        span = ts.range("x")
+        for wrong in (lambda: span(1, 2), lambda: span(1, 2, 3, 4), lambda: span(function=print), lambda: span.__exit__(1),
+                      lambda: type(span).__enter__(), lambda: type(span).__enter__(3), lambda: type(span).__exit__(span),
+                      lambda: type(span).__enter__(span, 1, 2), lambda: type(type(span).__dict__["__enter__"])(), lambda: span(3)):
+            self.assertRaises((TypeError, RuntimeError), wrong)
+
+    def test_one_after_the_other(self):
+        with ts.session("reused.sbt"):
+            with ts.range("first", flops=1.0, bytes=2):
+                pass
+            with ts.range("second"):
+                with ts.range("third", bytes=3):
+                    pass
+            for depth in (1, 20):  # deeper than the objects that are kept
+                with contextlib.ExitStack() as stack:
+                    spans = [stack.enter_context(ts.range(f"{depth} {number}")) for number in range(depth)]
+                    self.assertEqual(len({id(span) for span in spans}), depth)
+                del spans, stack
+        found = {name: (flops, size) for name, flops, size in events("reused.sbt", "range", "name", "flops", "bytes")}
+        self.assertEqual((found["first"], found["second"], found["third"]), ((1.0, 2), (None, None), (None, 3)))
+        self.assertEqual(len(found), 3 + 1 + 20)
+
+    def test_one_that_never_ends_is_not_the_next(self):
+        with ts.session("dropped.sbt") as session:
+            ts.range("dropped").__enter__()
+            for _ in range(20):
+                with ts.range("later"):
+                    pass
+        self.assertEqual((session.statistics["open_ranges"], len(events("dropped.sbt", "range"))), (1, 20))
 
 
 class Exit(unittest.TestCase):

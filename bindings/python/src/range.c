@@ -271,6 +271,7 @@ static PyMethodDef functions[] = {
 
 typedef struct special_object {
     PyObject_HEAD const char *doc;
+    Py_ssize_t count; // of arguments with the range
 } special_object;
 
 static PyObject *special_get(PyObject *self, PyObject *object, PyObject *type) {
@@ -282,7 +283,8 @@ static PyObject *special_call(PyObject *self, PyObject *arguments, PyObject *key
     const struct native_state *state = PyType_GetModuleState(Py_TYPE(self));
     const Py_ssize_t count = PyTuple_Size(arguments);
     PyObject *object = count ? PyTuple_GetItem(arguments, 0) : NULL;
-    if (!state || !object || !Py_IS_TYPE(object, state->range_type) || (count != 1 && count != 4)) {
+    if (!state || !object || !Py_IS_TYPE(object, state->range_type) ||
+        count != ((special_object *)self)->count) {
         PyErr_SetString(PyExc_TypeError, "__enter__ takes a range, __exit__ a range and an exception");
         return NULL;
     }
@@ -321,12 +323,14 @@ static PyType_Slot special_slots[] = {
 static PyType_Spec special_spec = {"tracesmith._native.RangeMethod", sizeof(special_object), 0,
                                    Py_TPFLAGS_DEFAULT, special_slots};
 
-static bool add_special(PyTypeObject *type, PyTypeObject *special, const char *name, const char *doc) {
+static bool add_special(PyTypeObject *type, PyTypeObject *special, const char *name, Py_ssize_t count,
+                        const char *doc) {
     allocfunc allocate = (allocfunc)PyType_GetSlot(special, Py_tp_alloc);
     special_object *method = (special_object *)allocate(special, 0);
     if (!method)
         return false;
     method->doc = doc;
+    method->count = count;
     const bool good = PyObject_SetAttrString((PyObject *)type, name, (PyObject *)method) == 0;
     Py_DECREF((PyObject *)method);
     return good;
@@ -334,8 +338,8 @@ static bool add_special(PyTypeObject *type, PyTypeObject *special, const char *n
 
 static bool add_specials(PyObject *module, PyTypeObject *type) {
     PyTypeObject *special = (PyTypeObject *)PyType_FromModuleAndSpec(module, &special_spec, NULL);
-    const bool good = special && add_special(type, special, "__enter__", "Begins the range.") &&
-                      add_special(type, special, "__exit__", "Ends the range.");
+    const bool good = special && add_special(type, special, "__enter__", 1, "Begins the range.") &&
+                      add_special(type, special, "__exit__", 4, "Ends the range.");
     Py_XDECREF((PyObject *)special);
     return good;
 }
