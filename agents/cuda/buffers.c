@@ -3,10 +3,9 @@
 #include "buffers.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
+#include "agentkit/buffer_pool.h"
 #include "agentkit/control.h"
-#include "agentkit/memory.h"
 #include "library.h"
 #include "records.h"
 #include "sharing.h"
@@ -14,96 +13,40 @@
 
 // EXTRA_OLD: for versions that crash when they get none; more than a gigabyte is more than any asks for.
 enum {
-    POOL = 512,
-    WORDS = POOL / 64,
-    WAITING_MOST = 128,
     POOL_BYTES = 128 << 10,
-    EXTRA_MAX = 192,
-    EXTRA_OLD = 1024,
-    EXTRA_BYTES = 1 << 20
+    EXTRA_MOST = 192,
+    EXTRA_OLD = BUFFER_POOL_EXTRA_MAX,
+    EXTRA_BYTES = 1 << 20,
+    WORDS = BUFFER_POOL_MAX / 64,
+    WAITING_MOST = 128
 };
 
-static uint8_t *pool;
-static _Atomic uint64_t given[WORDS];     // a bit per buffer of the pool
-static bool zeroed;                       // CUPTI takes buffers for zeroed
-static uint8_t *_Atomic extra[EXTRA_OLD]; // given beyond the pool
-static _Atomic uint64_t refused, requested;
+static struct buffer_pool pool;
+static bool zeroed; // CUPTI takes buffers for zeroed
 static atomic_bool may_wait;
 static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its length is in waiting_bytes
 static _Atomic uint32_t waiting_count;
-static size_t waiting_bytes[POOL];
+static size_t waiting_bytes[BUFFER_POOL_MAX];
 
 bool buffers_init(void) {
-    pool = agent_memory((size_t)POOL * POOL_BYTES);
-    return pool != NULL;
+    buffer_pool_extend(&pool, cupti_has(CUPTI_12_9) ? EXTRA_MOST : EXTRA_OLD, EXTRA_BYTES);
+    return buffer_pool_make(&pool, BUFFER_POOL_MAX, POOL_BYTES);
 }
 
 void buffers_are_zeroed(void) {
     zeroed = true;
 }
 
-static uint64_t bit_of(size_t place) {
+void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
+    *records = 0; // as many as fit
+    *buffer = buffer_pool_take(&pool, size);
+}
+
+static uint64_t bit_of(uint32_t place) {
     return UINT64_C(1) << place % 64;
 }
 
-// The lowest that is free, so that the same few are used over and over.
-static uint8_t *take(void) {
-    for (size_t word = 0; word < WORDS; word++) {
-        uint64_t now = atomic_load_explicit(&given[word], memory_order_relaxed);
-        while (~now) {
-            const size_t bit = (size_t)__builtin_ctzll(~now);
-            if (atomic_compare_exchange_weak_explicit(&given[word], &now, now | UINT64_C(1) << bit,
-                                                      memory_order_acquire, memory_order_relaxed))
-                return pool + (word * 64 + bit) * POOL_BYTES;
-        }
-    }
-    return NULL;
-}
-
-static uint8_t *make_extra(void) {
-    const size_t most = cupti_has(CUPTI_12_9) ? EXTRA_MAX : EXTRA_OLD;
-    void *at = mmap(NULL, EXTRA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        return NULL;
-    for (size_t i = 0; i < most; i++) {
-        uint8_t *none = NULL;
-        if (atomic_compare_exchange_strong(&extra[i], &none, at))
-            return at;
-    }
-    munmap(at, EXTRA_BYTES);
-    return NULL;
-}
-
-void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
-    uint8_t *at = take();
-    atomic_fetch_add_explicit(&requested, 1, memory_order_relaxed);
-    *size = at ? POOL_BYTES : EXTRA_BYTES;
-    *records = 0; // as many as fit
-    if (!at)
-        at = make_extra();
-    if (!at) {
-        *size = 0;
-        atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
-    }
-    *buffer = at;
-}
-
-// Where a buffer is kept: its bit, or POOL + its place among the extra ones. What is not ours, or was handed back already,
-// is nowhere.
-static bool find(const uint8_t *buffer, size_t *place) {
-    if (buffer >= pool && buffer < pool + (size_t)POOL * POOL_BYTES) {
-        *place = (size_t)(buffer - pool) / POOL_BYTES;
-        return (atomic_load_explicit(&given[*place / 64], memory_order_relaxed) & bit_of(*place)) != 0;
-    }
-    for (size_t i = 0; i < EXTRA_OLD; i++) {
-        *place = POOL + i;
-        if (atomic_load_explicit(&extra[i], memory_order_relaxed) == buffer)
-            return true;
-    }
-    return false;
-}
-
-static void read_and_free(size_t place, uint8_t *buffer, size_t valid) {
+static void read_and_free(uint32_t place, uint8_t *buffer, size_t valid) {
     if (agent_recording()) {
         const uint64_t begun = agent_overhead.on ? agent_tick() : 0;
         records_read(buffer, valid);
@@ -112,14 +55,9 @@ static void read_and_free(size_t place, uint8_t *buffer, size_t valid) {
     }
     if (atomic_load_explicit(&sharing_on, memory_order_relaxed))
         sharing_buffer(buffer, valid);
-    if (place < POOL) {
-        if (zeroed)
-            memset(buffer, 0, POOL_BYTES);
-        atomic_fetch_and_explicit(&given[place / 64], ~bit_of(place), memory_order_release);
-    } else {
-        atomic_store(&extra[place - POOL], NULL);
-        munmap(buffer, EXTRA_BYTES);
-    }
+    if (zeroed && place < pool.count)
+        memset(buffer, 0, POOL_BYTES);
+    buffer_pool_give_back(&pool, place);
 }
 
 // ---- those that wait
@@ -129,8 +67,8 @@ void buffers_may_wait(void) {
 }
 
 // True: it is read later, or was handed back before.
-static bool waits(size_t place, uint8_t *buffer, size_t valid) {
-    if (place >= POOL)
+static bool waits(uint32_t place, uint8_t *buffer, size_t valid) {
+    if (place >= pool.count)
         return false;
     if (atomic_load(&waiting[place / 64]) & bit_of(place))
         return true;
@@ -151,20 +89,20 @@ bool buffers_any_wait(void) {
 void buffers_flushed(void) {
     for (size_t word = 0; word < WORDS && buffers_any_wait(); word++)
         for (uint64_t now = atomic_load(&waiting[word]); now; now = atomic_load(&waiting[word])) {
-            const size_t place = word * 64 + (size_t)__builtin_ctzll(now);
-            // The bit in `given` keeps it from being anybody else's until it is read.
+            const uint32_t place = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(now);
+            // It is not given back until it is read, and so is nobody else's.
             if (!(atomic_fetch_and(&waiting[word], ~bit_of(place)) & bit_of(place)))
                 continue;
             atomic_fetch_sub(&waiting_count, 1);
-            read_and_free(place, pool + place * POOL_BYTES, waiting_bytes[place]);
+            read_and_free(place, pool.memory + (size_t)place * POOL_BYTES, waiting_bytes[place]);
         }
 }
 
 static void handed_back(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
-    size_t place;
-    if (!buffer || !find(buffer, &place))
+    uint32_t place;
+    if (!buffer_pool_find(&pool, buffer, &place))
         return;
-    const size_t bytes = place < POOL ? POOL_BYTES : EXTRA_BYTES;
+    const size_t bytes = buffer_pool_bytes(&pool, place);
     valid = valid < bytes ? valid : bytes;
     if (!waits(place, buffer, valid))
         read_and_free(place, buffer, valid);
@@ -189,18 +127,13 @@ void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info) {
 }
 
 uint64_t buffers_requested(void) {
-    return atomic_load_explicit(&requested, memory_order_relaxed);
+    return atomic_load_explicit(&pool.requested, memory_order_relaxed);
 }
 
 uint64_t buffers_out_bytes(void) {
-    uint64_t bytes = 0;
-    for (size_t word = 0; word < WORDS; word++)
-        bytes += POOL_BYTES * (uint64_t)__builtin_popcountll(atomic_load(&given[word]));
-    for (size_t i = 0; i < EXTRA_OLD; i++)
-        bytes += atomic_load_explicit(&extra[i], memory_order_relaxed) ? EXTRA_BYTES : 0;
-    return bytes;
+    return buffer_pool_out(&pool);
 }
 
 uint64_t buffers_refused(void) {
-    return atomic_load_explicit(&refused, memory_order_relaxed);
+    return atomic_load_explicit(&pool.refused, memory_order_relaxed);
 }

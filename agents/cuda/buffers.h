@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers that CUPTI writes its records into. They are ours, made beforehand: CUPTI asks for one on the program's
-// own threads, so giving one is a single atomic operation.
+// The buffers that CUPTI writes its records into: a pool of the kit (agentkit/buffer_pool.h).
 //
 //     buffer: FREE --given--> CUPTI's --handed back, read--> FREE
 //                                 \--handed back, no device is described yet--> WAITING --flushed, read--> FREE
@@ -10,8 +9,7 @@
 //
 // CUPTI describes the devices in a record, which may lie in a buffer that comes later than those of kernels. Readers of these
 // first would make up a device, and a GPU that another source (NVML) has named already would be two.
-// When CUPTI holds them all, it gets more, up to a limit: the memory that it holds is what it has not handed back yet.
-// Beyond the limit it gets none, and drops records, which it counts (versions that crash then get more all the same).
+// When CUPTI gets no buffer it drops records, which it counts (versions that crash then get more than others).
 #ifndef CUDA_BUFFERS_H
 #define CUDA_BUFFERS_H
 

@@ -65,7 +65,6 @@ extern cl_icd_dispatch opencl_next;
 
 // What a thread has of its own.
 struct opencl_thread {
-    struct pending_list *list;
     uint32_t commands; // overhead.h
     bool asks;         // the driver, on the agent's own account (layer.c)
 };

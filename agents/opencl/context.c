@@ -73,7 +73,7 @@ static uint32_t queue_track(const struct object *queue, bool program_profiles) {
         name[used++] = digits[--count];
     const tsmith_track track = {
         .kind = TSMITH_TRACK_QUEUE,
-        .flags = (uint16_t)((queue->queue.out_of_order ? TSMITH_TRACK_OUT_OF_ORDER : 0) |
+        .flags = (uint16_t)((queue->queue.pending.out_of_order ? TSMITH_TRACK_OUT_OF_ORDER : 0) |
                             (program_profiles ? TSMITH_TRACK_PROGRAM_PROFILED : 0)),
         .name = channel_string(agent.channel, name, used),
         .device = queue->queue.device ? queue->queue.device->device.id : 0,
@@ -91,7 +91,7 @@ static struct object *queue_add(cl_command_queue queue, cl_context context, cl_d
         return NULL;
     object->queue.device = object_of_device;
     object->queue.hidden = hidden;
-    object->queue.out_of_order = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    object->queue.pending.out_of_order = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     object->queue.no_complete_time = object_of_device && !object_of_device->device.enqueues;
     object->queue.track = queue_track(object, asked & CL_QUEUE_PROFILING_ENABLE);
     return object;
@@ -201,7 +201,7 @@ cl_int layer_clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_
     if (properties & CL_QUEUE_PROFILING_ENABLE)
         object->queue.hidden = !enable;
     if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-        object->queue.out_of_order = enable;
+        object->queue.pending.out_of_order = enable;
     return result;
 }
 

@@ -65,6 +65,7 @@ static void begin(void) {
     (void)stacks_start(agent.channel);
     overhead_start(agent.channel);
     times_begin();
+    pending_begin();
 }
 
 // What is still in flight will not be seen any more.

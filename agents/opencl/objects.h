@@ -11,6 +11,7 @@
 
 #include "agent.h"
 #include "agentkit/map.h"
+#include "agentkit/pending.h"
 
 enum object_type {
     OBJECT_CONTEXT,
@@ -38,16 +39,15 @@ struct device {
 #define QUEUE_PROPERTIES_MAX 16u
 
 struct queue {
+    struct pending_queue pending; // first
     uint32_t track;
     struct object *device;
     bool hidden;         // profiling is on because of us: not to be seen by the program
     bool has_properties; // made by clCreateCommandQueueWithProperties: the program's list is below
-    bool out_of_order;
     bool
         no_complete_time; // CL_PROFILING_COMMAND_COMPLETE is unknown to the driver, or can be no other than END
     atomic_bool busy;     // commands were enqueued since the last clFinish
-    _Atomic uint64_t scan;     // pending.c: the scan in which a command of it was found unfinished
-    _Atomic uint64_t last_end; // device time at which its newest command seen ended
+    _Atomic uint64_t last_end;             // device time at which its newest command seen ended
     _Atomic uint64_t seen_start, seen_end; // what the driver said of the command looked at last
     uint32_t property_count;
     cl_queue_properties properties[QUEUE_PROPERTIES_MAX];

@@ -16,11 +16,11 @@ static int64_t ns_of(uint64_t tick) {
     return (int64_t)((unsigned __int128)tick * scale >> 32);
 }
 
-static bool time_get(cl_event event, cl_profiling_info what, cl_ulong *out) {
+static bool time_get(cl_event event, cl_profiling_info what, uint64_t *out) {
     return opencl_next.clGetEventProfilingInfo(event, what, sizeof *out, out, NULL) == CL_SUCCESS;
 }
 
-bool times_get(cl_event event, struct queue *queue, struct times *times) {
+bool times_get(cl_event event, struct queue *queue, struct pending_times *times) {
     if (!time_get(event, CL_PROFILING_COMMAND_END, &times->end) ||
         !time_get(event, CL_PROFILING_COMMAND_START, &times->start) ||
         !time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted) ||
@@ -33,13 +33,14 @@ bool times_get(cl_event event, struct queue *queue, struct times *times) {
 }
 
 // Whether the last command's are these. What takes no time may well happen twice in one tick of a coarse clock.
-static bool is_repeated(const struct times *times, struct queue *queue) {
+static bool is_repeated(const struct pending_times *times, struct queue *queue) {
     // Not exchanged: threads that look at commands of one queue at once are in no order anyway.
     const uint64_t start = atomic_load_explicit(&queue->seen_start, memory_order_relaxed);
     const uint64_t end = atomic_load_explicit(&queue->seen_end, memory_order_relaxed);
     atomic_store_explicit(&queue->seen_start, times->start, memory_order_relaxed);
     atomic_store_explicit(&queue->seen_end, times->end, memory_order_relaxed);
-    return !queue->out_of_order && times->end > times->start && start == times->start && end == times->end;
+    return !queue->pending.out_of_order && times->end > times->start && start == times->start &&
+           end == times->end;
 }
 
 // Where the device's clock may be: the offset to ours is within these bounds, as seen at a time of ours.
@@ -97,12 +98,12 @@ static bool is_placed(struct device *device, const struct bounds *seen) {
 }
 
 // Whether the command took no longer than there was between `call` and `now`, both ns.
-static bool is_possible(const struct times *times, int64_t call, int64_t now) {
+static bool is_possible(const struct pending_times *times, int64_t call, int64_t now) {
     const int64_t past = now - call, took = (int64_t)(times->end - times->queued);
     return took <= past + TOLERANCE || took <= past + TOLERANCE + past / DRIFT;
 }
 
-bool times_believed(const struct times *times, struct queue *queue, uint64_t begun, uint64_t returned,
+bool times_believed(const struct pending_times *times, struct queue *queue, uint64_t begun, uint64_t returned,
                     uint64_t *now) {
     const bool repeated = is_repeated(times, queue);
     if (!times->queued || times->submitted < times->queued || times->start < times->submitted ||

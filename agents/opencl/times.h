@@ -13,19 +13,16 @@
 #define OPENCL_TIMES_H
 
 #include "agent.h"
+#include "agentkit/pending.h"
 #include "objects.h"
-
-struct times {
-    cl_ulong queued, submitted, start, end, complete;
-};
 
 // How many ns of the trace clock a tick is; before the first command.
 void times_begin(void);
 // False when the driver gives none (yet).
-bool times_get(cl_event event, struct queue *queue, struct times *times);
+bool times_get(cl_event event, struct queue *queue, struct pending_times *times);
 // `begun` and `returned` are the ticks of the call; `now` is any earlier tick, 0 at first, made newer when that is too early
 // to tell.
-bool times_believed(const struct times *times, struct queue *queue, uint64_t begun, uint64_t returned,
+bool times_believed(const struct pending_times *times, struct queue *queue, uint64_t begun, uint64_t returned,
                     uint64_t *now);
 
 #endif
