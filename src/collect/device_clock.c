@@ -10,6 +10,7 @@ static const int64_t DESCRIBE_INTERVAL = 250000000;
 static const int64_t TOLERANCE = 2000; // ns a host clock may miss the bounds by: calibration of the ticks
 static const uint64_t NS_PER_NS_OF_DRIFT = 10000; // 100 ppm, what a device's clock may drift
 static const int64_t DRIFT_MAX = 1000000000;
+static const int64_t QUEUES_WITHIN = 1000000; // ns: a driver that takes longer to queue a command is rare
 
 static const struct {
     clockid_t id;
@@ -39,18 +40,27 @@ static bool within(int64_t offset, int64_t low, int64_t high, int64_t tolerance)
     return offset >= low - tolerance && offset <= high + tolerance;
 }
 
+// Where the offset most likely is between its bounds: in the middle, but of a call that blocks for long, near its beginning,
+// where calls queue their command. The error that is stated covers all of the bounds.
+static int64_t likely_offset(const struct device_clock *clock) {
+    const int64_t half = (clock->high - clock->low) / 2;
+    return clock->low + (half < QUEUES_WITHIN / 2 ? half : QUEUES_WITHIN / 2);
+}
+
+// Bounds from a call that blocks for long admit several clocks of the host. Of these it is the one by which the command was
+// queued first; those that are as close as the bounds are wrong by stay in their order.
 static void choose_model(struct device_clock *clock) {
-    for (int host = 0; host < HOSTS; host++) {
-        int64_t offset = host_offset(clock, host);
-        if (within(offset, clock->low, clock->high, TOLERANCE)) {
-            clock->model = DEVICE_CLOCK_HOST;
-            clock->host = host;
-            clock->offset = offset;
-            return;
-        }
-    }
     clock->model = DEVICE_CLOCK_FITTED;
-    clock->offset = clock->low + (clock->high - clock->low) / 2;
+    clock->offset = likely_offset(clock);
+    for (int host = 0; host < HOSTS; host++) {
+        const int64_t offset = host_offset(clock, host);
+        if (!within(offset, clock->low, clock->high, TOLERANCE) ||
+            (clock->model == DEVICE_CLOCK_HOST && offset >= clock->offset - TOLERANCE))
+            continue;
+        clock->model = DEVICE_CLOCK_HOST;
+        clock->host = host;
+        clock->offset = offset;
+    }
 }
 
 // Narrows the bounds. What older records said loosens as the clock may have drifted since; where old and new
@@ -89,15 +99,16 @@ void device_clock_observe(struct device_clock *clock, int64_t time, int64_t not_
     }
     intersect(clock, low, high, not_after);
     if (clock->model == DEVICE_CLOCK_HOST) {
-        // Not that clock after all, or it was stepped.
-        if (!within(clock->offset, low, high, clock->host == 0 ? TOLERANCE : 10 * TOLERANCE))
-            clock->model = DEVICE_CLOCK_FITTED;
-        else
+        if (within(clock->offset, low, high, clock->host == 0 ? TOLERANCE : 10 * TOLERANCE))
             return;
+        // Not that clock after all, or it was stepped. What it is compared with from now on has a name of its own.
+        choose_model(clock);
+        clock->clock = 0;
+        return;
     }
     // It stays where it is as long as nothing says otherwise: intervals on the device keep their length.
     if (!within(clock->offset, clock->low, clock->high, 0))
-        clock->offset = clock->low + (clock->high - clock->low) / 2;
+        clock->offset = likely_offset(clock);
 }
 
 static void describe(struct device_clock *clock, tsmith_dictionary *dictionary, int64_t error) {

@@ -195,11 +195,51 @@ static void absurd_device_times(void **unused) {
     tsmith_dictionary_destroy(dictionary);
 }
 
+// A first call that blocks for seconds admits every clock of the host that is less apart from the others. The command was queued at
+// its beginning: by the clock that says so. A later call that contradicts the choice leads to the clock that it admits.
+static void long_first_call(void **unused) {
+    (void)unused;
+    enum { SECOND = 1000000000 };
+    // In the order of the enum: RAW, MONOTONIC, BOOTTIME, REALTIME.
+    const _Atomic int64_t kept[LAYOUT_HOST_CLOCKS] = {0, -SECOND / 4, -SECOND / 4, -1000LL * SECOND};
+    const int64_t begin = 100LL * SECOND;
+    for (int host = 0; host < 4; host++) {
+        struct device_clock clock;
+        tsmith_dictionary *dictionary;
+        assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+        device_clock_init(&clock, 1, 0, kept);
+        device_clock_observe(&clock, begin + 1000 - kept[host], begin, begin + 3LL * SECOND);
+        assert_int_equal(clock.model, DEVICE_CLOCK_HOST);
+        assert_int_equal(device_clock_offset(&clock, dictionary), kept[host]);
+        tsmith_dictionary_destroy(dictionary);
+    }
+    // A clock of its own: within a millisecond of the beginning, and the error covers the whole call.
+    struct device_clock clock;
+    tsmith_dictionary *dictionary;
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    device_clock_init(&clock, 1, 0, kept);
+    device_clock_observe(&clock, 7, begin, begin + 3LL * SECOND);
+    assert_in_range(device_clock_offset(&clock, dictionary), begin - 7, begin - 7 + 1000000);
+    assert_in_range(tsmith_dictionary_clock_pair(dictionary, 1)->error, 2LL * SECOND, 3LL * SECOND);
+    tsmith_dictionary_destroy(dictionary);
+    // CLOCK_MONOTONIC_RAW, and queued late in the first call: taken for CLOCK_MONOTONIC until the next call says otherwise.
+    assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
+    device_clock_init(&clock, 1, 0, kept);
+    device_clock_observe(&clock, begin + SECOND, begin, begin + 3LL * SECOND); // queued by RAW after a second
+    assert_int_equal(device_clock_offset(&clock, dictionary), -SECOND / 4);
+    device_clock_observe(&clock, begin + 5LL * SECOND, begin + 5LL * SECOND - 900,
+                         begin + 5LL * SECOND + 700);
+    assert_int_equal(device_clock_offset(&clock, dictionary), 0);
+    assert_int_equal(clock.model, DEVICE_CLOCK_HOST);
+    tsmith_dictionary_destroy(dictionary);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ticks_become_trace_time), cmocka_unit_test(recover_converts_the_same),
         cmocka_unit_test(damaged_segments),        cmocka_unit_test(device_uses_the_trace_clock),
         cmocka_unit_test(device_clock_drifts),     cmocka_unit_test(absurd_device_times),
+        cmocka_unit_test(long_first_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
