@@ -26,10 +26,8 @@ NAMES_DEFINE(tsmith_finding_name, tsmith_finding_kind, TSMITH_FINDING_TABLE, NAM
 // Room for one more of `items`; notes when there is none.
 #define ROOM(instructions, items, used, room)                                                                \
     ({                                                                                                       \
-        void *grown = (instructions)->items;                                                                 \
-        const bool there = array_reserve(&grown, &(instructions)->room, (instructions)->used + 1,            \
-                                         sizeof *(instructions)->items);                                     \
-        (instructions)->items = grown;                                                                       \
+        const bool there =                                                                                   \
+            ARRAY_RESERVE((instructions)->items, (instructions)->room, (instructions)->used + 1);            \
         (instructions)->failed |= !there;                                                                    \
         there;                                                                                               \
     })

@@ -60,10 +60,8 @@ enum { LEFT_STEP = 1 << 20 };
 
 // More of the file behind what is there. *ended: there is no more.
 static tsmith_status read_more(struct left *left, bool *ended, tsmith_error *error) {
-    void *bytes = left->bytes;
-    if (!array_reserve(&bytes, &left->capacity, left->length + LEFT_STEP, 1))
+    if (!ARRAY_RESERVE(left->bytes, left->capacity, left->length + LEFT_STEP))
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the recording");
-    left->bytes = bytes;
     ssize_t got;
     do
         got = pread(left->fd, left->bytes + left->length, LEFT_STEP, (off_t)left->at);

@@ -114,9 +114,7 @@ static bool collect(struct symbolizing *work) {
         work->counts.frames++;
         if (!module || !module->path || module->flags & TSMITH_MODULE_KERNEL)
             continue;
-        void *wanted = work->wanted;
-        ok = array_reserve(&wanted, &work->capacity, work->count + 1, sizeof *work->wanted);
-        work->wanted = wanted;
+        ok = ARRAY_RESERVE(work->wanted, work->capacity, work->count + 1);
         if (ok)
             work->wanted[work->count++] =
                 (struct wanted){module->path, module->build_id,

@@ -82,13 +82,11 @@ void sqlite_in_watch(struct sqlite_in *in) {
 // ---- tables
 
 static bool add_table(struct sqlite_in *in, const char *name) {
-    void *tables = in->tables;
     char *copy = name ? strdup(name) : NULL;
-    if (!copy || !array_reserve(&tables, &in->table_capacity, in->table_count + 1, sizeof *in->tables)) {
+    if (!copy || !ARRAY_RESERVE(in->tables, in->table_capacity, in->table_count + 1)) {
         free(copy);
         return false;
     }
-    in->tables = tables;
     in->tables[in->table_count++] = copy;
     return true;
 }

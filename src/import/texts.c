@@ -54,13 +54,11 @@ void texts_finish(struct texts *texts) {
 }
 
 static char *scratch(struct texts *texts, size_t size) {
-    void *memory = texts->scratch;
-    if (!array_reserve(&memory, &texts->scratch_capacity, size, 1)) {
+    if (!ARRAY_RESERVE(texts->scratch, texts->scratch_capacity, size)) {
         texts->failed = true;
         return NULL;
     }
-    texts->scratch = memory;
-    return memory;
+    return texts->scratch;
 }
 
 // ---- decoding

@@ -11,13 +11,11 @@
 enum { ENTRY_HEAD = 1 + 10 };
 
 static uint8_t *room(struct recording_writer *writer, size_t size) {
-    void *bytes = writer->bytes;
     if (writer->failed || size > RECORDING_BODY_MOST ||
-        !array_reserve(&bytes, &writer->capacity, writer->length + size, 1)) {
+        !ARRAY_RESERVE(writer->bytes, writer->capacity, writer->length + size)) {
         writer->failed = true;
         return NULL;
     }
-    writer->bytes = bytes;
     return writer->bytes + writer->length;
 }
 

@@ -51,14 +51,12 @@ struct pair {
 static void take_result(void *context, const struct execute_result *result) {
     struct side *side = context;
     struct pair *pair = side->pair;
-    void *kept = side->kept;
     if (pair->concluding && !result->writer)
         return; // what no command has written is as it was recorded
-    if (!array_reserve(&kept, &side->kept_capacity, side->kept_count + 1, sizeof *side->kept)) {
+    if (!ARRAY_RESERVE(side->kept, side->kept_capacity, side->kept_count + 1)) {
         pair->failed = true;
         return;
     }
-    side->kept = kept;
     struct kept *mine = &side->kept[side->kept_count];
     *mine = (struct kept){.result = *result};
     if (result->bytes) {

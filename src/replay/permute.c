@@ -96,15 +96,11 @@ static tsmith_status run_again(struct permuter *permuter) {
 
 static bool keep(struct permuter *permuter, const uint32_t pair[2], size_t record) {
     tsmith_permutation *out = permuter->out;
-    void *found = out->found, *pairs = permuter->kept.pairs;
-    if (!array_reserve(&found, &out->capacity, out->count + 1, sizeof *out->found))
+    if (!ARRAY_RESERVE(out->found, out->capacity, out->count + 1))
         return false;
-    out->found = found;
     out->found[out->count++] = (struct found){permuter->process, {pair[0], pair[1]}, record};
-    if (!array_reserve(&pairs, &permuter->kept.capacity, permuter->kept.count + 1,
-                       sizeof *permuter->kept.pairs))
+    if (!ARRAY_RESERVE(permuter->kept.pairs, permuter->kept.capacity, permuter->kept.count + 1))
         return false;
-    permuter->kept.pairs = pairs;
     permuter->kept.pairs[permuter->kept.count][0] = pair[0];
     permuter->kept.pairs[permuter->kept.count++][1] = pair[1];
     return true;

@@ -12,13 +12,7 @@
 enum { OUT_OF_ORDER = 1, ARGUMENTS_MOST = 4096 }; // CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 #define RESERVE(owner, items, count, capacity)                                                               \
-    ({                                                                                                       \
-        void *grown = (owner)->items;                                                                        \
-        const bool room =                                                                                    \
-            array_reserve(&grown, &(owner)->capacity, (owner)->count + 1, sizeof *(owner)->items);           \
-        (owner)->items = grown;                                                                              \
-        room;                                                                                                \
-    })
+    ARRAY_RESERVE((owner)->items, (owner)->capacity, (owner)->count + 1)
 
 // ---- objects
 
@@ -245,9 +239,7 @@ static void make_kernel(struct plan_builder *builder, const struct recording_rec
         find_type(builder, recording_value(record, RECORDING_KEY_CLONED), RECORDING_KERNEL);
     const struct plan_kernel *from = cloned ? &builder->kernels[cloned->index] : NULL;
     if (from && from->count) {
-        void *arguments = NULL;
-        if (array_reserve(&arguments, &kernel->capacity, from->count, sizeof *kernel->arguments)) {
-            kernel->arguments = arguments;
+        if (ARRAY_RESERVE(kernel->arguments, kernel->capacity, from->count)) {
             kernel->count = from->count;
             memcpy(kernel->arguments, from->arguments, from->count * sizeof *kernel->arguments);
         } else {

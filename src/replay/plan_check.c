@@ -204,14 +204,11 @@ static uint32_t find_chain(struct check *check, uint32_t node) {
     for (uint32_t chain = 0; past && chain < past->size; chain++)
         if (past->at[chain] && check->tail[chain].place == past->at[chain] && check->tail[chain].host == host)
             return chain;
-    void *tail = check->tail;
     check->limit |= check->tail_count == CHAINS_MOST;
-    if (check->limit ||
-        !array_reserve(&tail, &check->tail_capacity, check->tail_count + 1, sizeof *check->tail)) {
+    if (check->limit || !ARRAY_RESERVE(check->tail, check->tail_capacity, check->tail_count + 1)) {
         check->failed = true;
         return NO_CHAIN;
     }
-    check->tail = tail;
     check->tail[check->tail_count] = (struct tail){.host = host};
     return (uint32_t)check->tail_count++;
 }
@@ -328,7 +325,6 @@ static uint64_t site(const struct plan *plan, uint32_t node) {
 static void find_hazard(struct check *check, uint32_t first, const struct plan_access *access,
                         const struct stretch *stretch, tsmith_hazard_kind kind) {
     struct plan *plan = check->plan;
-    void *hazards = plan->hazards;
     const struct chunk_hash key = {site(plan, first) * 31 + kind, site(plan, check->node)};
     const bool possible = is_possible(plan, first, check->node, access->memory, stretch);
     const uint64_t known = chunk_table_find(&check->known, key);
@@ -355,8 +351,8 @@ static void find_hazard(struct check *check, uint32_t first, const struct plan_a
         plan->unchecked++;
         return;
     }
-    if (!array_reserve(&hazards, &plan->hazard_capacity, plan->hazard_count + 1, sizeof *plan->hazards) ||
-        ((plan->hazards = hazards), !chunk_table_add(&check->known, key, plan->hazard_count + 1))) {
+    if (!ARRAY_RESERVE(plan->hazards, plan->hazard_capacity, plan->hazard_count + 1) ||
+        !chunk_table_add(&check->known, key, plan->hazard_count + 1)) {
         check->failed = true;
         return;
     }
@@ -414,12 +410,10 @@ static size_t find_stretch(const struct history *history, uint64_t at) {
 }
 
 static bool insert(struct check *check, struct history *history, size_t index, struct stretch stretch) {
-    void *stretches = history->stretches;
-    if (!array_reserve(&stretches, &history->capacity, history->count + 1, sizeof stretch)) {
+    if (!ARRAY_RESERVE(history->stretches, history->capacity, history->count + 1)) {
         check->failed = true;
         return false;
     }
-    history->stretches = stretches;
     check->work += (history->count - index) / 64;
     memmove(history->stretches + index + 1, history->stretches + index,
             (history->count - index) * sizeof stretch);

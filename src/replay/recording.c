@@ -20,23 +20,10 @@ static tsmith_status no_memory(tsmith_error *error) {
     return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the recording");
 }
 
-#define GROW(owner, items, count)                                                                            \
-    ({                                                                                                       \
-        void *grown = (owner)->items;                                                                        \
-        bool room = array_reserve(&grown, &(owner)->capacity_of_##items, (owner)->count + 1,                 \
-                                  sizeof *(owner)->items);                                                   \
-        (owner)->items = grown;                                                                              \
-        room;                                                                                                \
-    })
-#define capacity_of_processes process_capacity
-#define capacity_of_chunks chunk_capacity
-#define capacity_of_buffers buffer_capacity
-#define capacity_of_refusals refusal_capacity
-#define capacity_of_records capacity
-
 // Takes memory over; false when it could not be noted (and is freed).
 static bool own(struct tsmith_recording *recording, uint8_t *bytes) {
-    if (!bytes || !GROW(recording, buffers, buffer_count)) {
+    if (!bytes ||
+        !ARRAY_RESERVE(recording->buffers, recording->buffer_capacity, recording->buffer_count + 1)) {
         free(bytes);
         return false;
     }
@@ -48,7 +35,8 @@ static struct recorded_process *find_process(struct tsmith_recording *recording,
     for (size_t i = recording->process_count; i-- > 0;)
         if (recording->processes[i].number == number)
             return &recording->processes[i];
-    if (recording->process_count == PROCESSES_MOST || !GROW(recording, processes, process_count))
+    if (recording->process_count == PROCESSES_MOST ||
+        !ARRAY_RESERVE(recording->processes, recording->process_capacity, recording->process_count + 1))
         return NULL;
     struct recorded_process *process = &recording->processes[recording->process_count++];
     *process = (struct recorded_process){.number = number};
@@ -72,7 +60,7 @@ static bool add_chunk(struct tsmith_recording *recording, const struct recording
     }
     if (chunk_table_find(&recording->table, hash))
         return true;
-    if (!GROW(recording, chunks, chunk_count) ||
+    if (!ARRAY_RESERVE(recording->chunks, recording->chunk_capacity, recording->chunk_count + 1) ||
         !chunk_table_add(&recording->table, hash, recording->chunk_count + 1))
         return false;
     recording->chunks[recording->chunk_count++] = (struct recorded_chunk){data, length};
@@ -93,7 +81,7 @@ static bool add_refusal(struct tsmith_recording *recording, const struct recordi
             recording->refusals[i].count++;
             return true;
         }
-    if (!GROW(recording, refusals, refusal_count))
+    if (!ARRAY_RESERVE(recording->refusals, recording->refusal_capacity, recording->refusal_count + 1))
         return false;
     recording->refusals[recording->refusal_count++] =
         (tsmith_recording_refusal){.function = function, .reason = reason, .count = 1};
@@ -114,7 +102,8 @@ static bool add_record(struct tsmith_recording *recording, struct recorded_proce
     tsmith_recording_summary *summary = &recording->summary;
     if (record->type == RECORDING_CHUNK)
         return add_chunk(recording, record);
-    if (process->count == RECORDS_MOST || !GROW(process, records, count))
+    if (process->count == RECORDS_MOST ||
+        !ARRAY_RESERVE(process->records, process->capacity, process->count + 1))
         return false;
     process->records[process->count++] = *record;
     summary->payload_bytes += recording_has_payload(record) ? recording_value(record, RECORDING_KEY_SIZE) : 0;

@@ -59,7 +59,6 @@ static const char *writer_of(struct tsmith_replay *replay, size_t writer) {
 // The one of this record, from an earlier replay or a new one; NULL when memory is exhausted.
 static tsmith_replay_result *find_result(struct tsmith_replay *replay, const struct execute_result *from,
                                          struct gathered **gathered) {
-    void *results = replay->results, *more = replay->gathered;
     const struct recording_record *at = &replay->process->records[from->record];
     // They come in nearly the same order every time.
     const size_t known = replay->turn ? replay->count - replay->first : 0;
@@ -72,12 +71,10 @@ static tsmith_replay_result *find_result(struct tsmith_replay *replay, const str
             return &replay->results[index];
         }
     }
-    if (!array_reserve(&results, &replay->result_capacity, replay->count + 1, sizeof *replay->results))
+    if (!ARRAY_RESERVE(replay->results, replay->result_capacity, replay->count + 1))
         return NULL;
-    replay->results = results;
-    if (!array_reserve(&more, &replay->gathered_capacity, replay->count + 1, sizeof *replay->gathered))
+    if (!ARRAY_RESERVE(replay->gathered, replay->gathered_capacity, replay->count + 1))
         return NULL;
-    replay->gathered = more;
     replay->gathered[replay->count] =
         (struct gathered){.process = replay->process_index, .record = from->record};
     *gathered = &replay->gathered[replay->count];

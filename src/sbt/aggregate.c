@@ -50,11 +50,9 @@ static struct aggregate_entry *find(struct aggregates *aggregates, unsigned kind
         if (entry->total.kind == kind && entry->total.name == name)
             return entry;
     }
-    void *entries = aggregates->entries;
     if (aggregates->count == SBT_MAX_AGGREGATES ||
-        !array_reserve(&entries, &aggregates->capacity, aggregates->count + 1, sizeof *aggregates->entries))
+        !ARRAY_RESERVE(aggregates->entries, aggregates->capacity, aggregates->count + 1))
         return NULL;
-    aggregates->entries = entries;
     struct aggregate_entry *entry = &aggregates->entries[aggregates->count++];
     *entry = (struct aggregate_entry){.total = {.name = name, .kind = (uint8_t)kind}};
     aggregates->slots[at] = (uint32_t)aggregates->count;

@@ -3,11 +3,8 @@
 #include "sbt/index.h"
 
 bool index_add(struct frame_index *index, uint64_t offset, const struct frame_header *header) {
-    void *entries = index->entries;
-    if (index->count >= SBT_MAX_FRAMES ||
-        !array_reserve(&entries, &index->capacity, index->count + 1, sizeof *index->entries))
+    if (index->count >= SBT_MAX_FRAMES || !ARRAY_RESERVE(index->entries, index->capacity, index->count + 1))
         return false;
-    index->entries = entries;
     index->entries[index->count++] = index_entry_of(offset, header);
     return true;
 }
@@ -81,11 +78,9 @@ static struct index_entry read_entry(const uint8_t *at) {
 
 bool index_read(struct frame_index *index, struct input payload, uint64_t from, uint64_t to) {
     struct index_head head;
-    void *entries = index->entries;
     if (!index_read_head(payload, &head) || index->count + head.count > SBT_MAX_FRAMES ||
-        !array_reserve(&entries, &index->capacity, index->count + head.count, sizeof *index->entries))
+        !ARRAY_RESERVE(index->entries, index->capacity, index->count + head.count))
         return false;
-    index->entries = entries;
     const uint8_t *at = payload.at + SBT_INDEX_HEADER_SIZE;
     for (uint32_t i = 0; i < head.count; i++, at += SBT_INDEX_ENTRY_SIZE) {
         struct index_entry entry = read_entry(at);

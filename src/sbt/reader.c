@@ -121,17 +121,17 @@ struct index_place {
 static bool find_index_frames(tsmith_sbt *trace, uint64_t offset, uint64_t limit, struct index_place **out,
                               size_t *count) {
     size_t capacity = 0;
-    void *places = NULL;
+    struct index_place *places = NULL;
     *count = 0;
     while (offset) {
         struct input payload;
         struct index_head head;
         struct index_place place = {.offset = offset};
         if (!read_unlisted(trace, offset, limit, FRAME_INDEX, &trace->buffer, &place.header, &payload) ||
-            !index_read_head(payload, &head) || !array_reserve(&places, &capacity, *count + 1, sizeof place))
+            !index_read_head(payload, &head) || !ARRAY_RESERVE(places, capacity, *count + 1))
             break;
         place.size = SBT_FRAME_HEADER_SIZE + frame_stored_length(place.header.length);
-        ((struct index_place *)places)[(*count)++] = place;
+        places[(*count)++] = place;
         limit = offset; // so that the chain goes back and ends
         offset = head.previous;
     }

@@ -250,10 +250,8 @@ static tsmith_status put_strings(struct table_state *state, const tsmith_diction
 
 static bool note_track_names(struct table_state *state, const tsmith_dictionary *dictionary, uint32_t from,
                              uint32_t to) {
-    void *names = state->track_names;
-    if (!array_reserve(&names, &state->track_name_capacity, to, sizeof *state->track_names))
+    if (!ARRAY_RESERVE(state->track_names, state->track_name_capacity, to))
         return false;
-    state->track_names = names;
     for (uint32_t id = from; id < to; id++)
         state->track_names[id] = tsmith_dictionary_track(dictionary, id)->name;
     return true;
@@ -261,10 +259,8 @@ static bool note_track_names(struct table_state *state, const tsmith_dictionary 
 
 static bool note_devices(struct table_state *state, const tsmith_dictionary *dictionary, uint32_t from,
                          uint32_t to) {
-    void *devices = state->devices;
-    if (!array_reserve(&devices, &state->device_capacity, to, sizeof *state->devices))
+    if (!ARRAY_RESERVE(state->devices, state->device_capacity, to))
         return false;
-    state->devices = devices;
     for (uint32_t id = from; id < to; id++)
         state->devices[id] = *tsmith_dictionary_device(dictionary, id);
     return true;

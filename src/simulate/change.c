@@ -345,10 +345,8 @@ static bool moves(const struct neighbours *neighbours, uint32_t node) {
 }
 
 bool sim_add_link(tsmith_simulation *simulation, struct sim_link link) {
-    void *links = simulation->links;
-    if (!array_reserve(&links, &simulation->link_capacity, simulation->link_count + 1, sizeof link))
+    if (!ARRAY_RESERVE(simulation->links, simulation->link_capacity, simulation->link_count + 1))
         return false;
-    simulation->links = links;
     simulation->links[simulation->link_count++] = link;
     return true;
 }
@@ -415,12 +413,11 @@ void sim_links_reset(tsmith_simulation *simulation) {
 bool sim_links_copy(tsmith_simulation *simulation) {
     const struct sim_model *model = &simulation->model;
     const size_t own_bytes = simulation->node_count * sizeof *model->own;
-    void *links = NULL;
+    struct sim_link *links = NULL; // until here those of the model
     if (simulation->changed)
         return true;
     int64_t *own = malloc(own_bytes + 1);
-    if (!own ||
-        !array_reserve(&links, &simulation->link_capacity, model->link_count + 1, sizeof *model->links)) {
+    if (!own || !ARRAY_RESERVE(links, simulation->link_capacity, model->link_count + 1)) {
         free(own);
         return false;
     }

@@ -301,11 +301,9 @@ static bool link_call_end(tsmith_simulation *simulation, const struct classes *c
 static bool add_links(tsmith_simulation *simulation, const struct classes *classes) {
     struct sim_model *model = &simulation->model;
     uint64_t edges = simulation->command_count; // and at most one more for each command
-    void *links = NULL;
     for (int kind = 0; kind < TSMITH_EDGE_LIMIT; kind++)
         edges += tsmith_graph_edge_count(simulation->graph, (tsmith_edge_kind)kind);
-    bool done = array_reserve(&links, &model->link_capacity, edges + 1, sizeof *model->links);
-    model->links = links;
+    bool done = ARRAY_RESERVE(model->links, model->link_capacity, edges + 1);
     for (uint32_t node = 0; node < simulation->node_count && done; node++)
         done = sim_is_command(simulation, node)
                    ? link_command_start(simulation, classes, node) && link_command_end(simulation, node)

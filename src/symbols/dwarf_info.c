@@ -558,9 +558,7 @@ struct dwarf_lines *dwarf_lines_open(const struct elf_file *file, const struct e
     size_t size = lines->own.image.size + lines->shared.image.size;
     lines->budget = BUDGET_FIRST + (uint64_t)size * BUDGET_PER_BYTE;
     lines->scopes.budget = BUDGET_FIRST + (uint64_t)size;
-    void *nodes = NULL;
-    if (ok && array_reserve(&nodes, &lines->node_capacity, 1, sizeof *lines->nodes)) {
-        lines->nodes = nodes;
+    if (ok && ARRAY_RESERVE(lines->nodes, lines->node_capacity, 1)) {
         lines->nodes[0] = (struct node){0};
         lines->node_count = 1;
         if (list_units(lines, file) || find_units(lines))

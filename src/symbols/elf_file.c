@@ -176,13 +176,10 @@ struct elf_symbol {
 };
 
 bool elf_symbols_keep(struct elf_symbols *symbols, char *strings) {
-    void *kept = symbols->strings;
-    if (!strings ||
-        !array_reserve(&kept, &symbols->string_capacity, symbols->string_count + 1, sizeof(char *))) {
+    if (!strings || !ARRAY_RESERVE(symbols->strings, symbols->string_capacity, symbols->string_count + 1)) {
         free(strings);
         return false;
     }
-    symbols->strings = kept;
     symbols->strings[symbols->string_count++] = strings;
     return true;
 }
@@ -273,11 +270,9 @@ static uint8_t *decompress(const uint8_t *packed, size_t packed_size, size_t *si
     stream.next_in = packed;
     stream.avail_in = packed_size;
     while (result == LZMA_OK) {
-        void *grown = bytes;
         if (stream.total_out >= DEBUGDATA_MAX ||
-            !array_reserve(&grown, &capacity, (size_t)stream.total_out + (1 << 16), 1))
+            !ARRAY_RESERVE(bytes, capacity, (size_t)stream.total_out + (1 << 16)))
             break;
-        bytes = grown;
         stream.next_out = bytes + stream.total_out;
         stream.avail_out = capacity - (size_t)stream.total_out;
         result = lzma_code(&stream, LZMA_FINISH);

@@ -71,10 +71,8 @@ bool symbols_segments_build(struct symbols_segments *segments, struct symbols_ra
         qsort(ranges->items, ranges->count, sizeof *ranges->items, compare);
     for (size_t i = 0; ok && i < ranges->count; i++) {
         const struct symbols_range *range = &ranges->items[i];
-        void *open = sweep.open;
         ok = close_until(&sweep, range->start) && emit(segments, range->start, range->value) &&
-             array_reserve(&open, &sweep.open_capacity, sweep.open_count + 1, sizeof *sweep.open);
-        sweep.open = open;
+             ARRAY_RESERVE(sweep.open, sweep.open_capacity, sweep.open_count + 1);
         if (ok)
             sweep.open[sweep.open_count++] = (struct open){range->end, range->value};
     }

@@ -100,15 +100,13 @@ static void put_module(const struct putting *to, uint32_t number, const char *pa
 
 static uint32_t add_module(const struct putting *to, const struct code_file *file) {
     struct watch_process *process = to->process;
-    void *told = process->told;
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%u.map", process->pid);
     // Compilers that make code at run time say in a file of this name what they made.
     if (!file && access(path, F_OK))
         return 0;
-    if (!array_reserve(&told, &process->told_capacity, process->told_count + 1, sizeof *process->told))
+    if (!ARRAY_RESERVE(process->told, process->told_capacity, process->told_count + 1))
         return 0;
-    process->told = told;
     const uint32_t number = ++to->copies->modules;
     process->told[process->told_count++] = (struct told){file, number};
     put_module(to, number, file ? file->path : path, file ? file->build_id : "",

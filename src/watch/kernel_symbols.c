@@ -18,14 +18,10 @@ void kernel_symbols_finish(struct kernel_symbols *symbols) {
 
 static bool add(struct kernel_symbols *symbols, uint64_t address, const char *name) {
     const size_t length = strlen(name) + 1;
-    void *items = symbols->items, *text = symbols->text;
     if (symbols->count == SYMBOLS_MOST || symbols->text_length > UINT32_MAX - length ||
-        !array_reserve(&items, &symbols->capacity, symbols->count + 1, sizeof *symbols->items))
+        !ARRAY_RESERVE(symbols->items, symbols->capacity, symbols->count + 1) ||
+        !ARRAY_RESERVE(symbols->text, symbols->text_capacity, symbols->text_length + length))
         return false;
-    symbols->items = items;
-    if (!array_reserve(&text, &symbols->text_capacity, symbols->text_length + length, 1))
-        return false;
-    symbols->text = text;
     memcpy(symbols->text + symbols->text_length, name, length);
     symbols->items[symbols->count++] = (struct kernel_symbol){address, (uint32_t)symbols->text_length};
     symbols->text_length += length;

@@ -93,13 +93,10 @@ static void add_range(struct chrome *chrome, struct row_track *track, const stru
         __builtin_add_overflow(event->start.ns, event->duration.ns, &end) ||
         !(around = around_of(chrome, track)))
         return;
-    void *items = around->items;
-    if (++stacks->ranges > RANGES_MAX ||
-        !array_reserve(&items, &around->capacity, around->count + 1, sizeof *around->items)) {
+    if (++stacks->ranges > RANGES_MAX || !ARRAY_RESERVE(around->items, around->capacity, around->count + 1)) {
         stacks->off = true;
         return;
     }
-    around->items = items;
     struct around *last = around->count ? &around->items[around->count - 1] : NULL;
     around->items[around->count++] =
         (struct around){.start = event->start.ns, .end = end, .name = event->name};

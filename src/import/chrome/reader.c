@@ -74,13 +74,10 @@ static void end_event(struct chrome *chrome, const char *after) {
 static void add_value(struct chrome *chrome, uint32_t key, uint32_t form, uint64_t bits) {
     struct event *event = &chrome->reader->event;
     if (event->count == event->capacity) {
-        void *values = event->values;
-        if (event->count >= VALUES_MAX ||
-            !array_reserve(&values, &event->capacity, event->count + 1, sizeof *event->values)) {
+        if (event->count >= VALUES_MAX || !ARRAY_RESERVE(event->values, event->capacity, event->count + 1)) {
             event->too_large = true;
             return;
         }
-        event->values = values;
     }
     event->values[event->count++] = (struct value){key, form, bits};
 }

@@ -72,13 +72,11 @@ static size_t batch_bytes(const tsmith_batch *batch) {
 
 // Behind those that are ready; destroyed when there is no memory.
 static void push_ready(struct rows *rows, tsmith_batch *batch) {
-    void *ready = rows->ready;
-    if (!array_reserve(&ready, &rows->ready_capacity, rows->ready_count + 1, sizeof *rows->ready)) {
+    if (!ARRAY_RESERVE(rows->ready, rows->ready_capacity, rows->ready_count + 1)) {
         tsmith_batch_destroy(batch);
         rows->failed = true;
         return;
     }
-    rows->ready = ready;
     rows->ready[rows->ready_count++] = batch;
 }
 

@@ -64,10 +64,8 @@ static size_t find_process(struct rows *rows, struct ident pid) {
     uint32_t *slot = process_slot(rows, rows->process_slots, rows->process_slot_count, pid);
     if (*slot)
         return *slot - 1;
-    void *processes = rows->processes;
-    if (!array_reserve(&processes, &rows->process_capacity, rows->process_count + 1, sizeof *rows->processes))
+    if (!ARRAY_RESERVE(rows->processes, rows->process_capacity, rows->process_count + 1))
         return SIZE_MAX;
-    rows->processes = processes;
     rows->processes[rows->process_count] = (struct row_process){.pid = pid};
     *slot = (uint32_t)rows->process_count + 1;
     return rows->process_count++;
@@ -81,15 +79,12 @@ static struct row_track *add_track(struct rows *rows, struct ident pid, struct i
         rows->failed = true;
         return NULL;
     }
-    void *tracks = rows->tracks;
     struct row_track *track = malloc(sizeof *track);
-    if (!track ||
-        !array_reserve(&tracks, &rows->track_capacity, rows->track_count + 1, sizeof *rows->tracks)) {
+    if (!track || !ARRAY_RESERVE(rows->tracks, rows->track_capacity, rows->track_count + 1)) {
         free(track);
         rows->failed = true;
         return NULL;
     }
-    rows->tracks = tracks;
     *track = (struct row_track){.index = (uint32_t)rows->track_count,
                                 .pid = pid,
                                 .tid = tid,
@@ -221,12 +216,9 @@ bool tracks_number(const struct chrome *chrome, struct ident tid, uint64_t *out)
 }
 
 uint32_t *tracks_device(struct rows *rows, uint64_t number) {
-    void *devices = rows->devices;
-    size_t had = rows->device_capacity;
-    if (number >= DEVICES_MAX ||
-        !array_reserve(&devices, &rows->device_capacity, (size_t)number + 1, sizeof *rows->devices))
+    const size_t had = rows->device_capacity;
+    if (number >= DEVICES_MAX || !ARRAY_RESERVE(rows->devices, rows->device_capacity, (size_t)number + 1))
         return NULL;
-    rows->devices = devices;
     memset(rows->devices + had, 0, (rows->device_capacity - had) * sizeof *rows->devices);
     return &rows->devices[number];
 }

@@ -25,14 +25,12 @@ static uint32_t text_of(struct nsys *nsys, sqlite3_stmt *select, int column) {
 // A frame of this name: false when the one of this place has another (functions inlined there).
 static bool intern(struct nsys *nsys, const tsmith_frame *frame, uint32_t symbol, uint32_t *id) {
     uint32_t had = tsmith_dictionary_frame_count(nsys->dictionary);
-    void *names = nsys->frame_names;
-    size_t capacity = nsys->frame_name_capacity;
     *id = tsmith_dictionary_intern_frame(nsys->dictionary, frame);
-    if (!array_reserve(&names, &nsys->frame_name_capacity, *id + (size_t)1, sizeof *nsys->frame_names)) {
+    const size_t capacity = nsys->frame_name_capacity;
+    if (!ARRAY_RESERVE(nsys->frame_names, nsys->frame_name_capacity, *id + (size_t)1)) {
         nsys->failed = true;
         return true;
     }
-    nsys->frame_names = names;
     memset(nsys->frame_names + capacity, 0,
            (nsys->frame_name_capacity - capacity) * sizeof *nsys->frame_names);
     if (*id && *id == had && symbol) {
@@ -57,12 +55,10 @@ uint32_t nsys_add_frame(struct nsys *nsys, uint32_t parent, uint32_t symbol, uin
 }
 
 static void add_chain(struct nsys *nsys, struct nsys_callchains *chains, int64_t id, uint32_t stack) {
-    void *items = chains->items;
-    if (!array_reserve(&items, &chains->capacity, chains->count + 1, sizeof *chains->items)) {
+    if (!ARRAY_RESERVE(chains->items, chains->capacity, chains->count + 1)) {
         nsys->failed = true;
         return;
     }
-    chains->items = items;
     chains->items[chains->count++] = (struct nsys_callchain){id, stack};
 }
 

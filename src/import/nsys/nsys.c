@@ -48,15 +48,12 @@ bool nsys_has_table(struct nsys *nsys, const char *name) {
 }
 
 static bool add_table(struct nsys *nsys, const char *name) {
-    void *tables = nsys->tables;
     char *copy = name ? strdup(name) : NULL;
-    if (!copy ||
-        !array_reserve(&tables, &nsys->table_capacity, nsys->table_count + 1, sizeof *nsys->tables)) {
+    if (!copy || !ARRAY_RESERVE(nsys->tables, nsys->table_capacity, nsys->table_count + 1)) {
         free(copy);
         nsys->failed = true;
         return false;
     }
-    nsys->tables = tables;
     nsys->tables[nsys->table_count++] = (struct nsys_table){.name = copy, .rule = nsys_find_table(name)};
     return true;
 }

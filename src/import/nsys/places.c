@@ -37,14 +37,12 @@ static int compare(const void *a, const void *b) {
 }
 
 static void add_pair(struct nsys *nsys, struct nsys_pairs *pairs, struct nsys_pair pair) {
-    void *items = pairs->items;
     if (pairs->count == PAIRS_MAX)
         return;
-    if (!array_reserve(&items, &pairs->capacity, pairs->count + 1, sizeof *pairs->items)) {
+    if (!ARRAY_RESERVE(pairs->items, pairs->capacity, pairs->count + 1)) {
         nsys->failed = true;
         return;
     }
-    pairs->items = items;
     pairs->items[pairs->count++] = pair;
 }
 

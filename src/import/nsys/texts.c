@@ -19,13 +19,11 @@ static bool is_key(struct nsys *nsys, const char *table) {
 static bool remember(struct nsys *nsys, struct nsys_texts *texts, int64_t id, uint32_t text) {
     if (id < 0 || id >= KNOWN_MAX)
         return false;
-    void *known = texts->known;
-    size_t had = texts->known_capacity;
-    if (!array_reserve(&known, &texts->known_capacity, (size_t)id + 1, sizeof *texts->known)) {
+    const size_t had = texts->known_capacity;
+    if (!ARRAY_RESERVE(texts->known, texts->known_capacity, (size_t)id + 1)) {
         nsys->failed = true;
         return false;
     }
-    texts->known = known;
     memset(texts->known + had, 0, (texts->known_capacity - had) * sizeof *texts->known);
     texts->known[id] = text + 1;
     return true;

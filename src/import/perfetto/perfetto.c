@@ -123,13 +123,10 @@ static void read_compressed(struct pf *pf, const struct proto_field *field, bool
     if (!bad && inflateInit(&stream) != Z_OK)
         bad = true;
     while (!bad && !done) {
-        void *grown = bytes;
-        if (used == capacity &&
-            (capacity >= UNPACKED_MAX || !array_reserve(&grown, &capacity, capacity * 2, 1))) {
+        if (used == capacity && (capacity >= UNPACKED_MAX || !ARRAY_RESERVE(bytes, capacity, capacity * 2))) {
             bad = true;
             break;
         }
-        bytes = grown;
         stream.next_out = (Bytef *)bytes + used;
         stream.avail_out = (uInt)(capacity - used);
         int result = inflate(&stream, Z_NO_FLUSH);

@@ -132,13 +132,11 @@ static uint64_t place_of(const tsmith_symbol *symbol) {
 }
 
 static tsmith_symbol *symbol_of(struct pf *pf, uint32_t frame) {
-    size_t had = pf->symbol_capacity;
-    void *symbols = pf->symbols;
-    if (!array_reserve(&symbols, &pf->symbol_capacity, frame + (size_t)1, sizeof *pf->symbols)) {
+    const size_t had = pf->symbol_capacity;
+    if (!ARRAY_RESERVE(pf->symbols, pf->symbol_capacity, frame + (size_t)1)) {
         pf->failed = true;
         return NULL;
     }
-    pf->symbols = symbols;
     memset(pf->symbols + had, 0, (pf->symbol_capacity - had) * sizeof *pf->symbols);
     return &pf->symbols[frame];
 }

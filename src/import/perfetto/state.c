@@ -68,15 +68,12 @@ struct pf_sequence *pf_sequence(struct pf *pf, uint64_t id) {
         return NULL;
     if (*index)
         return pf->sequences[*index - 1];
-    void *sequences = pf->sequences;
     struct pf_sequence *sequence = calloc(1, sizeof *sequence);
-    if (!sequence ||
-        !array_reserve(&sequences, &pf->sequence_capacity, pf->sequence_count + 1, sizeof *pf->sequences)) {
+    if (!sequence || !ARRAY_RESERVE(pf->sequences, pf->sequence_capacity, pf->sequence_count + 1)) {
         free(sequence);
         pf->failed = true;
         return NULL;
     }
-    pf->sequences = sequences;
     pf->sequences[pf->sequence_count++] = sequence;
     *index = (uint32_t)pf->sequence_count;
     return sequence;
@@ -272,7 +269,6 @@ static struct pf_clock *clock_of(struct pf *pf, struct pf_sequence *sequence, ui
 }
 
 static void add_pair(struct pf *pf, struct pf_clock *clock, int64_t own, int64_t trace) {
-    void *pairs = clock->pairs;
     if (clock->count && clock->pairs[clock->count - 1].own >= own)
         clock->count = 0; // it went back: what comes after counts
     if (clock->count == PF_CLOCKS_MAX) {
@@ -281,11 +277,10 @@ static void add_pair(struct pf *pf, struct pf_clock *clock, int64_t own, int64_t
             clock->pairs[i] = clock->pairs[2 * i + 1];
         clock->count /= 2;
     }
-    if (!array_reserve(&pairs, &clock->capacity, clock->count + 1, sizeof *clock->pairs)) {
+    if (!ARRAY_RESERVE(clock->pairs, clock->capacity, clock->count + 1)) {
         pf->failed = true;
         return;
     }
-    clock->pairs = pairs;
     clock->pairs[clock->count++] = (struct pf_pair){own, trace};
 }
 

@@ -19,16 +19,14 @@ uint32_t pf_intern(struct pf *pf, const struct proto_field *field) {
 // ---- tables that begin at 1
 
 static uint32_t add_track(struct pf *pf) {
-    void *tracks = pf->tracks;
     if (pf->track_count == 0)
         pf->track_count = 1;
     if (pf->track_count > PF_TRACKS_MAX)
         return 0;
-    if (!array_reserve(&tracks, &pf->track_capacity, pf->track_count + 1, sizeof *pf->tracks)) {
+    if (!ARRAY_RESERVE(pf->tracks, pf->track_capacity, pf->track_count + 1)) {
         pf->failed = true;
         return 0;
     }
-    pf->tracks = tracks;
     pf->tracks[pf->track_count] = (struct pf_track){.multiplier = 1, .entry = {.kind = TSMITH_TRACK_CUSTOM}};
     return (uint32_t)pf->track_count++;
 }
@@ -53,12 +51,10 @@ uint32_t pf_process(struct pf *pf, uint64_t pid) {
     uint32_t *index = pf_map_at(pf, &pf->process_map, pid, 0, pf->process_count <= PF_TRACKS_MAX);
     if (!index || *index)
         return index ? *index : 0;
-    void *processes = pf->processes;
-    if (!array_reserve(&processes, &pf->process_capacity, pf->process_count + 1, sizeof *pf->processes)) {
+    if (!ARRAY_RESERVE(pf->processes, pf->process_capacity, pf->process_count + 1)) {
         pf->failed = true;
         return 0;
     }
-    pf->processes = processes;
     pf->processes[pf->process_count] = (struct pf_process){.entry = {.pid = pid}};
     return *index = (uint32_t)pf->process_count++;
 }
@@ -69,12 +65,10 @@ static uint32_t device_of_key(struct pf *pf, struct pf_map *map, uint64_t key) {
     uint32_t *index = pf_map_at(pf, map, key, 0, pf->device_count <= PF_TRACKS_MAX);
     if (!index || *index)
         return index ? *index : 0;
-    void *devices = pf->devices;
-    if (!array_reserve(&devices, &pf->device_capacity, pf->device_count + 1, sizeof *pf->devices)) {
+    if (!ARRAY_RESERVE(pf->devices, pf->device_capacity, pf->device_count + 1)) {
         pf->failed = true;
         return 0;
     }
-    pf->devices = devices;
     pf->devices[pf->device_count] = (struct pf_device){.id = 0};
     return *index = (uint32_t)pf->device_count++;
 }
@@ -467,12 +461,10 @@ uint32_t pf_track_id(struct pf *pf, uint32_t track) {
         return 0;
     if (pf->tracks[track].id)
         return pf->tracks[track].id;
-    void *ids = pf->ids;
-    if (!array_reserve(&ids, &pf->id_capacity, pf->id_count + 1, sizeof *pf->ids)) {
+    if (!ARRAY_RESERVE(pf->ids, pf->id_capacity, pf->id_count + 1)) {
         pf->failed = true;
         return 0;
     }
-    pf->ids = ids;
     pf->ids[pf->id_count++] = track;
     return pf->tracks[track].id = (uint32_t)pf->id_count;
 }

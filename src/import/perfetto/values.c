@@ -43,23 +43,19 @@ static const struct {
 
 uint32_t pf_name(struct pf *pf, uint32_t string) {
     if (pf->name_count == 0) {
-        void *names = pf->names;
-        if (!array_reserve(&names, &pf->name_capacity, 1, sizeof *pf->names)) {
+        if (!ARRAY_RESERVE(pf->names, pf->name_capacity, 1)) {
             pf->failed = true;
             return 0;
         }
-        pf->names = names;
         pf->names[pf->name_count++] = (struct pf_name){.string = 0};
     }
     uint32_t *index = pf_map_at(pf, &pf->name_map, string, 1, pf->name_count < PF_FIELDS_MAX);
     if (!index || *index)
         return index ? *index : 0;
-    void *names = pf->names;
-    if (!array_reserve(&names, &pf->name_capacity, pf->name_count + 1, sizeof *pf->names)) {
+    if (!ARRAY_RESERVE(pf->names, pf->name_capacity, pf->name_count + 1)) {
         pf->failed = true;
         return 0;
     }
-    pf->names = names;
     struct pf_name name = {.string = string};
     // In a file of ours a name of the vocabulary is just that; others are told before they are used.
     tsmith_string text = tsmith_dictionary_string(pf->dictionary, string);
@@ -113,7 +109,6 @@ void pf_event_finish(struct pf_event *event) {
 }
 
 static struct pf_value *add(struct pf *pf, struct pf_event *event, uint32_t field, uint32_t type) {
-    void *values = event->values;
     if (!field)
         return NULL;
     for (size_t i = 0; i < event->count; i++)
@@ -123,11 +118,10 @@ static struct pf_value *add(struct pf *pf, struct pf_event *event, uint32_t fiel
         pf_problem(pf, PF_PROBLEM_TOO_MANY_FIELDS);
         return NULL;
     }
-    if (!array_reserve(&values, &event->capacity, event->count + 1, sizeof *event->values)) {
+    if (!ARRAY_RESERVE(event->values, event->capacity, event->count + 1)) {
         pf->failed = true;
         return NULL;
     }
-    event->values = values;
     event->values[event->count] = (struct pf_value){.field = field, .type = type};
     return &event->values[event->count++];
 }
@@ -140,13 +134,10 @@ void pf_add_value(struct pf *pf, struct pf_event *event, uint32_t field, uint32_
 
 void pf_add_list(struct pf *pf, struct pf_event *event, uint32_t field, const uint64_t *items, size_t count) {
     struct pf_value *value = add(pf, event, field, TSMITH_TYPE_LIST);
-    void *into = event->items;
-    if (!value ||
-        !array_reserve(&into, &event->item_capacity, event->item_count + count + 1, sizeof *items)) {
+    if (!value || !ARRAY_RESERVE(event->items, event->item_capacity, event->item_count + count + 1)) {
         pf->failed |= value != NULL;
         return;
     }
-    event->items = into;
     if (count)
         memcpy(event->items + event->item_count, items, count * sizeof *items);
     value->bits = event->item_count;
@@ -167,12 +158,10 @@ void pf_add_named(struct pf *pf, struct pf_event *event, const char *name, uint3
 // ---- JSON of what is nested
 
 static void put(struct pf *pf, const char *bytes, size_t length) {
-    void *scratch = pf->scratch;
-    if (!array_reserve(&scratch, &pf->scratch_capacity, pf->scratch_used + length, 1)) {
+    if (!ARRAY_RESERVE(pf->scratch, pf->scratch_capacity, pf->scratch_used + length)) {
         pf->failed = true;
         return;
     }
-    pf->scratch = scratch;
     memcpy(pf->scratch + pf->scratch_used, bytes, length);
     pf->scratch_used += length;
 }
@@ -429,14 +418,12 @@ static void set_list(struct pf *pf, struct pf_event *event, const struct pf_name
         if (field.number != ARRAY_VALUES || field.wire != PROTO_BYTES)
             continue;
         struct proto_in element = proto_within(&field);
-        void *grown = items;
         if (!proto_next(&element, &item) || item.number != UINT_VALUE)
             continue;
-        if (!array_reserve(&grown, &capacity, used + 1, sizeof *items)) {
+        if (!ARRAY_RESERVE(items, capacity, used + 1)) {
             pf->failed = true;
             break;
         }
-        items = grown;
         items[used++] = item.value;
     }
     pf_add_list(pf, event, name->field, items, used);

@@ -31,14 +31,12 @@ struct rocpd_info *rocpd_find(const struct rocpd_infos *infos, int64_t id) {
 }
 
 static void add_info(struct rocpd *rocpd, struct rocpd_infos *infos, struct rocpd_info info) {
-    void *items = infos->items;
     if (infos->count == INFOS_MAX)
         return; // what refers to it is counted
-    if (!array_reserve(&items, &infos->capacity, infos->count + 1, sizeof info)) {
+    if (!ARRAY_RESERVE(infos->items, infos->capacity, infos->count + 1)) {
         rocpd->failed = true;
         return;
     }
-    infos->items = items;
     infos->items[infos->count++] = info;
 }
 
@@ -126,16 +124,14 @@ struct rocpd_beside *rocpd_beside(const struct rocpd_part *part, int64_t event) 
 }
 
 static void add_beside(struct rocpd *rocpd, struct rocpd_part *part, struct rocpd_beside beside) {
-    void *items = part->beside;
     if (part->beside_count == ROCPD_BESIDE_MAX) {
         rocpd->problems[ROCPD_PROBLEM_BESIDE]++;
         return;
     }
-    if (!array_reserve(&items, &part->beside_capacity, part->beside_count + 1, sizeof beside)) {
+    if (!ARRAY_RESERVE(part->beside, part->beside_capacity, part->beside_count + 1)) {
         rocpd->failed = true;
         return;
     }
-    part->beside = items;
     part->beside[part->beside_count++] = beside;
 }
 

@@ -115,12 +115,10 @@ static void add_value(struct chrome *chrome, struct rocprof *rocprof, const char
                       uint64_t bits) {
     struct event *event = &rocprof->event;
     uint32_t key = reader_find_key(chrome, path, strlen(path), true, PLACE_ARGUMENT);
-    void *values = event->values;
-    if (!key || !array_reserve(&values, &event->capacity, event->count + 1, sizeof *event->values)) {
+    if (!key || !ARRAY_RESERVE(event->values, event->capacity, event->count + 1)) {
         event->too_large = true;
         return;
     }
-    event->values = values;
     event->values[event->count++] = (struct value){key, form, bits};
 }
 
@@ -328,15 +326,13 @@ static uint32_t find_string(struct chrome *chrome, const char *text, size_t leng
 
 static void add_symbol(struct chrome *chrome, struct rocprof *rocprof, const char *text, size_t length) {
     int64_t id = find_number(text, length, "\"kernel_id\":");
-    void *kernels = rocprof->kernels;
-    size_t had = rocprof->kernel_capacity;
+    const size_t had = rocprof->kernel_capacity;
     if (id < 0 || id >= KERNELS_MAX)
         return;
-    if (!array_reserve(&kernels, &rocprof->kernel_capacity, (size_t)id + 1, sizeof *rocprof->kernels)) {
+    if (!ARRAY_RESERVE(rocprof->kernels, rocprof->kernel_capacity, (size_t)id + 1)) {
         chrome->rows->failed = true;
         return;
     }
-    rocprof->kernels = kernels;
     memset(rocprof->kernels + had, 0, (rocprof->kernel_capacity - had) * sizeof *rocprof->kernels);
     const char *at = find(text, length, "\"formatted_kernel_name\":"), *quote = NULL;
     bool plain;
@@ -355,15 +351,12 @@ static void add_agent(struct chrome *chrome, struct rocprof *rocprof, const char
                             .vendor = find_string(chrome, text, length, "\"vendor_name\":"),
                             .type = tsmith_dictionary_intern_cstr(chrome->dictionary, gpu ? "gpu" : "cpu"),
                             .compute_units = units > 0 && units <= UINT32_MAX ? (uint32_t)units : 0};
-    void *devices = rocprof->devices;
     if (!gpu || handle < 0 || handle > UINT32_MAX)
         return;
-    if (!array_reserve(&devices, &rocprof->device_capacity, rocprof->device_count + 2,
-                       sizeof *rocprof->devices)) {
+    if (!ARRAY_RESERVE(rocprof->devices, rocprof->device_capacity, rocprof->device_count + 2)) {
         chrome->rows->failed = true;
         return;
     }
-    rocprof->devices = devices;
     rocprof->devices[rocprof->device_count++] = (uint32_t)handle;
     rocprof->devices[rocprof->device_count++] = tsmith_dictionary_add_device(chrome->dictionary, &device);
 }

@@ -170,7 +170,6 @@ static uint32_t stack_text(struct xctrace *xctrace) {
 
 static struct xctrace_value nested_value(struct xctrace *xctrace, struct xctrace_element *element) {
     struct xctrace_part *part = &element->part;
-    void *parts = xctrace->parts;
     if (part->is_stack && xctrace->frame_count) {
         part->leaf = xctrace->frames[0];
         part->text = stack_text(xctrace);
@@ -184,11 +183,10 @@ static struct xctrace_value nested_value(struct xctrace *xctrace, struct xctrace
         xctrace->too_many++;
         return (struct xctrace_value){XCTRACE_TEXT_VALUE, 0, part->text};
     }
-    if (!array_reserve(&parts, &xctrace->part_capacity, xctrace->part_count + 1, sizeof *xctrace->parts)) {
+    if (!ARRAY_RESERVE(xctrace->parts, xctrace->part_capacity, xctrace->part_count + 1)) {
         xctrace->failed = true;
         return (struct xctrace_value){.form = XCTRACE_NONE};
     }
-    xctrace->parts = parts;
     xctrace->parts[xctrace->part_count] = *part;
     return (struct xctrace_value){XCTRACE_NESTED, (int64_t)xctrace->part_count++, part->text};
 }

@@ -19,16 +19,14 @@ struct text {
 };
 
 static void add(struct text *text, const char *bytes, size_t length) {
-    void *grown = text->bytes;
     if (text->full || text->length + length > XP_ABOUT_MAX) {
         text->full = true;
         return;
     }
-    if (!array_reserve(&grown, &text->capacity, text->length + length + 1, 1)) {
+    if (!ARRAY_RESERVE(text->bytes, text->capacity, text->length + length + 1)) {
         text->full = text->failed = true;
         return;
     }
-    text->bytes = grown;
     memcpy(text->bytes + text->length, bytes, length);
     text->length += length;
 }

@@ -153,7 +153,6 @@ static bool open_entry(struct xplane *xplane, struct xp_range range, int64_t *ke
 
 static void add_stat_name(struct xplane *xplane, struct xp_range range) {
     struct xp_plane *plane = &xplane->plane;
-    void *stats = plane->stats;
     struct proto_field field;
     struct xp_range message;
     int64_t key;
@@ -163,11 +162,10 @@ static void add_stat_name(struct xplane *xplane, struct xp_range range) {
         xp_problem(xplane, XP_PROBLEM_TOO_MANY);
         return;
     }
-    if (!array_reserve(&stats, &plane->stat_capacity, plane->stat_count + 1, sizeof *plane->stats)) {
+    if (!ARRAY_RESERVE(plane->stats, plane->stat_capacity, plane->stat_count + 1)) {
         xplane->failed = true;
         return;
     }
-    plane->stats = stats;
     struct xp_stat_name *name = &plane->stats[plane->stat_count];
     *name = (struct xp_stat_name){.name = 0};
     const void *bytes = xp_bytes(xplane, message);
@@ -221,7 +219,6 @@ static void read_event_name(struct xplane *xplane, struct xp_event_name *name) {
 
 static void add_event_name(struct xplane *xplane, struct xp_range range) {
     struct xp_plane *plane = &xplane->plane;
-    void *events = plane->events;
     struct xp_range message;
     int64_t key;
     if (!open_entry(xplane, range, &key, &message))
@@ -230,11 +227,10 @@ static void add_event_name(struct xplane *xplane, struct xp_range range) {
         xp_problem(xplane, XP_PROBLEM_TOO_MANY);
         return;
     }
-    if (!array_reserve(&events, &plane->event_capacity, plane->event_count + 1, sizeof *plane->events)) {
+    if (!ARRAY_RESERVE(plane->events, plane->event_capacity, plane->event_count + 1)) {
         xplane->failed = true;
         return;
     }
-    plane->events = events;
     struct xp_event_name *name = &plane->events[plane->event_count];
     *name = (struct xp_event_name){.range = message};
     read_event_name(xplane, name);
@@ -252,7 +248,6 @@ static void add_line(struct xplane *xplane, struct xp_range range) {
     struct xp_plane *plane = &xplane->plane;
     struct xp_line line = {.range = range};
     struct xp_field field;
-    void *lines = plane->lines;
     bool bad;
     while (xp_next(xplane, &range, &field, &bad)) {
         if (field.wire == PROTO_VARINT && field.number == LINE_ID)
@@ -272,27 +267,24 @@ static void add_line(struct xplane *xplane, struct xp_range range) {
         xp_problem(xplane, XP_PROBLEM_TOO_MANY);
         return;
     }
-    if (!array_reserve(&lines, &plane->line_capacity, plane->line_count + 1, sizeof *plane->lines)) {
+    if (!ARRAY_RESERVE(plane->lines, plane->line_capacity, plane->line_count + 1)) {
         xplane->failed = true;
         return;
     }
-    plane->lines = lines;
     plane->lines[plane->line_count++] = line;
     xplane->lines_in_all++;
 }
 
 static void add_own_stat(struct xplane *xplane, struct xp_range range) {
     struct xp_plane *plane = &xplane->plane;
-    void *own = plane->own;
     if (plane->own_count == PLANE_STATS_MAX) {
         xp_problem(xplane, XP_PROBLEM_ABOUT);
         return;
     }
-    if (!array_reserve(&own, &plane->own_capacity, plane->own_count + 1, sizeof *plane->own)) {
+    if (!ARRAY_RESERVE(plane->own, plane->own_capacity, plane->own_count + 1)) {
         xplane->failed = true;
         return;
     }
-    plane->own = own;
     plane->own[plane->own_count++] = range;
 }
 

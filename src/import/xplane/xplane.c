@@ -93,18 +93,16 @@ static const uint8_t *look(struct xplane *xplane, uint64_t at, size_t size, size
         *there = xplane->have - (size_t)(at - xplane->from);
         return (const uint8_t *)xplane->buffer + (at - xplane->from);
     }
-    void *buffer = xplane->buffer;
     size_t wanted = size > CHUNK ? size : CHUNK;
-    if (!array_reserve(&buffer, &xplane->capacity, wanted, 1)) {
+    if (!ARRAY_RESERVE(xplane->buffer, xplane->capacity, wanted)) {
         xplane->failed = true;
         return NULL;
     }
-    xplane->buffer = buffer;
-    int64_t got = seekable_read(&xplane->file, at, buffer, wanted);
+    int64_t got = seekable_read(&xplane->file, at, xplane->buffer, wanted);
     xplane->from = at;
     xplane->have = got < 0 ? 0 : (size_t)got;
     *there = xplane->have;
-    return buffer;
+    return (const uint8_t *)xplane->buffer;
 }
 
 bool xp_next(struct xplane *xplane, struct xp_range *range, struct xp_field *field, bool *bad) {

@@ -157,16 +157,14 @@ static void add_call(struct xray *xray, struct xray_thread *thread, const struct
 }
 
 static void enter(struct xray *xray, struct xray_thread *thread, const struct xray_record *record) {
-    void *calls = thread->calls;
     if (xray->open_calls == OPEN_MAX) {
         xray->too_many++;
         return;
     }
-    if (!array_reserve(&calls, &thread->capacity, thread->depth + 1, sizeof *thread->calls)) {
+    if (!ARRAY_RESERVE(thread->calls, thread->capacity, thread->depth + 1)) {
         xray->failed = true;
         return;
     }
-    thread->calls = calls;
     thread->calls[thread->depth++] =
         (struct call){.function = record->function, .cpu = record->cpu, .tsc = record->tsc};
     xray->open_calls++;

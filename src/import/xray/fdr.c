@@ -36,14 +36,12 @@ static bool is_metadata(const uint8_t *record, enum metadata kind) {
 // ---- the index
 
 static bool add_buffer(struct xray *xray, struct xray_buffer buffer) {
-    void *buffers = xray->buffers;
     if (xray->buffer_count == BUFFERS_MAX) {
         xray->too_many++;
         return true;
     }
-    if (!array_reserve(&buffers, &xray->buffer_capacity, xray->buffer_count + 1, sizeof *xray->buffers))
+    if (!ARRAY_RESERVE(xray->buffers, xray->buffer_capacity, xray->buffer_count + 1))
         return false;
-    xray->buffers = buffers;
     xray->buffers[xray->buffer_count++] = buffer;
     return true;
 }

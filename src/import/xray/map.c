@@ -79,13 +79,11 @@ static const Elf64_Shdr *find_section(const struct elf *elf, const char *name) {
 // ---- functions
 
 static bool add_function(struct elf *elf, uint64_t address) {
-    void *functions = elf->functions;
     if (elf->function_count && elf->functions[elf->function_count - 1].address == address)
         return true;
     if (elf->function_count == FUNCTIONS_MAX ||
-        !array_reserve(&functions, &elf->function_capacity, elf->function_count + 1, sizeof *elf->functions))
+        !ARRAY_RESERVE(elf->functions, elf->function_capacity, elf->function_count + 1))
         return false;
-    elf->functions = functions;
     elf->functions[elf->function_count] = (struct function){address, (uint32_t)elf->function_count + 1};
     elf->function_count++;
     return true;

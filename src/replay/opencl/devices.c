@@ -226,7 +226,6 @@ static void assign(struct run *run, const char *const *names, const size_t *amon
 
 static bool keep_mapping(struct run *run, size_t index, const char *name, const char *driver) {
     struct execution *execution = run->execution;
-    void *mappings = execution->mappings;
     const size_t device = run->mapped[index].device;
     struct execute_mapping mapping = {.pid = run->process->pid,
                                       .device = device,
@@ -240,9 +239,8 @@ static bool keep_mapping(struct run *run, size_t index, const char *name, const 
         if (same > index)
             return true; // from an earlier replay of the same process
     }
-    if (!array_reserve(&mappings, &execution->mapping_capacity, execution->mapping_count + 1, sizeof mapping))
+    if (!ARRAY_RESERVE(execution->mappings, execution->mapping_capacity, execution->mapping_count + 1))
         return false;
-    execution->mappings = mappings;
     execution->mappings[execution->mapping_count++] = mapping;
     return true;
 }

@@ -41,11 +41,9 @@ void execute_option_pace(struct run *run) {
 }
 
 void execute_option_time(struct run *run, cl_event event) {
-    void *timed = run->timed;
     if (!event || !execute_option_time_all(run) || execute_option_leaves_out(run) ||
-        !array_reserve(&timed, &run->timed_capacity, run->timed_count + 1, sizeof *run->timed))
+        !ARRAY_RESERVE(run->timed, run->timed_capacity, run->timed_count + 1))
         return;
-    run->timed = timed;
     if (run->cl->clRetainEvent(event) == CL_SUCCESS)
         run->timed[run->timed_count++] = (struct timed){run->at, event};
 }

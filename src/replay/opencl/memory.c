@@ -290,10 +290,8 @@ void execute_refused(struct run *run, const struct recording_record *record) {
 // ---- transfers
 
 bool transfer_add(struct run *run, const struct transfer *transfer) {
-    void *transfers = run->transfers;
-    if (!array_reserve(&transfers, &run->transfer_capacity, run->transfer_count + 1, sizeof *transfer))
+    if (!ARRAY_RESERVE(run->transfers, run->transfer_capacity, run->transfer_count + 1))
         return false;
-    run->transfers = transfers;
     run->transfers[run->transfer_count++] = *transfer;
     return true;
 }

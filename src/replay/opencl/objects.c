@@ -175,12 +175,10 @@ static void make_sampler(struct run *run, struct live *live, const struct record
 // ---- kernels
 
 static bool copy_arguments(struct live *to, const struct live *from) {
-    void *arguments = NULL;
     if (!from->argument_count)
         return true;
-    if (!array_reserve(&arguments, &to->argument_capacity, from->argument_count, sizeof *to->arguments))
+    if (!ARRAY_RESERVE(to->arguments, to->argument_capacity, from->argument_count))
         return false;
-    to->arguments = arguments;
     to->argument_count = from->argument_count;
     memcpy(to->arguments, from->arguments, from->argument_count * sizeof *to->arguments);
     for (size_t i = 0; i < to->argument_count; i++)
