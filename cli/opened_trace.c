@@ -211,7 +211,7 @@ void losses_add(struct losses *losses, const tsmith_batch *batch) {
 
 const char *losses_uncounted_text(const struct losses *losses) {
     if (losses->uncounted)
-        return "something was lost, and it is not known how much";
+        return "an unknown number of events was lost";
     return losses->absent ? "the trace's source does not have all kinds of data" : "";
 }
 
@@ -323,7 +323,7 @@ static void report_session(const struct trace *trace) {
     memcpy(path, directory.bytes, directory.length);
     path[directory.length] = '\0';
     if (strlen(path) == directory.length && tsmith_capture_is_session(path))
-        complain_command("what was recorded last is still there: tracesmith recover ", path,
+        complain_command("the last recorded events are still in memory: tracesmith recover ", path,
                          " -o FILE makes it a trace");
 }
 
@@ -348,14 +348,13 @@ int trace_report(struct trace *trace) {
     else
         text_add_format(&where, " at byte %" PRIu64, summary->bytes);
     if (summary->damaged_frames)
-        complain("%s: %" PRIu64 " damaged %s %s left out, the first%s; the answer is from the rest",
+        complain("%s: %" PRIu64 " damaged %s %s left out, the first%s; the answer covers the rest",
                  trace->path, summary->damaged_frames, plural(summary->damaged_frames, "part", "parts"),
                  plural(summary->damaged_frames, "was", "were"), text_cstr(&where));
     else
-        complain(
-            "%s: the file ends early%s: it is still being written, or its writer was killed; the answer is "
-            "from what is there ('tracesmith recover' completes it)",
-            trace->path, text_cstr(&where));
+        complain("%s: the file ends early%s: it is still being written, or its writer was killed; the answer "
+                 "covers the readable part ('tracesmith recover' completes it)",
+                 trace->path, text_cstr(&where));
     report_session(trace);
     text_finish(&where);
     return EXIT_DAMAGED;

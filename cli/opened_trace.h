@@ -65,7 +65,7 @@ uint64_t trace_lost(const struct trace *trace);
 uint64_t trace_stacks_incomplete(const struct trace *trace);
 // Entries of the ledger without a number: of what was lost, and of what its source does not have, which is no loss.
 struct losses trace_uncounted_losses(const struct trace *trace);
-// "something was lost, and it is not known how much", or what else these entries say; "" when there are none.
+// "an unknown number of events was lost", or what else these entries say; "" when there are none.
 const char *losses_uncounted_text(const struct losses *losses);
 // How many kernels and transfers there are, and how many of them have times. False when the file does not tell.
 bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all);

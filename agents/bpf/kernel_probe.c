@@ -130,7 +130,7 @@ static int refuse(const struct kernel_probe *probe, int error, char *message, un
              error == NOT_SUPPORTED || error == EOPNOTSUPP
                  ? "it was built without CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
              : error == EINVAL || error == EBUSY || error == ENOENT
-                 ? "it is not open for tracing (notrace), or others have hold of it"
+                 ? "it cannot be traced (notrace), or another tracer uses it"
              : error == EPERM ? "a policy of this machine forbids it"
                               : strerror(error));
     return -1;

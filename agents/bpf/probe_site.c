@@ -283,7 +283,7 @@ int probe_site_find(struct probe_site *site, const struct agent_bpf_probe *probe
     Elf *elf = elf_begin(file, ELF_C_READ_MMAP, NULL);
     int status = -1;
     if (!elf || elf_kind(elf) != ELF_K_ELF)
-        snprintf(message, size, "%.400s is no program and no library", site->path);
+        snprintf(message, size, "%.400s is neither a program nor a library", site->path);
     else
         status = function[0] == '@' ? find_static(elf, site, function + 1, message, size)
                                     : find_function(elf, site, function, demangle, message, size);

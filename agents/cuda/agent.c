@@ -82,7 +82,8 @@ static void describe_library(void) {
     if (*library_refused())
         channel_attribute(agent.channel, "cuda.cupti.refused", library_refused());
     if (cupti.simulated)
-        channel_attribute(agent.channel, "simulated", "cuda: the driver and CUPTI were mocks of the tests");
+        channel_attribute(agent.channel, "simulated",
+                          "cuda: the driver and CUPTI were mock libraries of the tests");
 }
 
 static void describe_sharing(void) {

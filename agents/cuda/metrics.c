@@ -220,7 +220,7 @@ static void record(struct device *device, size_t index) {
     if (start == TIMEBASE_UNKNOWN || end == TIMEBASE_UNKNOWN || end < start ||
         start < device->started - SLACK_NS || end > clock_trace_now() + SLACK_NS) {
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
-        notice("metrics of the GPU are missing: their times are not of the clock of everything else");
+        notice("metrics of the GPU are missing: their times are not on CUPTI's clock");
         return;
     }
     write_values(device, start, values);

@@ -111,11 +111,11 @@ int metrics_config_make(const struct metrics_functions *functions, uint32_t devi
     *step = "initialising its profiler";
     int result = functions->Initialize(&start);
     if (result == CUPTI_OK) {
-        *step = "asking for the chip";
+        *step = "querying the chip";
         result = functions->GetChipName(&chip);
     }
     if (result == CUPTI_OK) {
-        *step = "asking for counters";
+        *step = "querying the counters";
         result = availability(functions, device, &available);
     }
     if (result == CUPTI_OK) {

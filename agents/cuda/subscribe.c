@@ -419,13 +419,12 @@ static void withdraw(void) {
 }
 
 static void say_alone(int taken, const char *who, char *text, size_t size) {
-    snprintf(
-        text, size,
-        "CUPTI refuses to be subscribed to: %s (%d), held by %s; kernels, copies, calls and waits are "
-        "recorded "
-        "without; contexts, streams, call stacks, samples, metrics, migrations of unified memory and the "
-        "number of missing launches are not",
-        library_error(taken), taken, who);
+    snprintf(text, size,
+             "CUPTI refuses to be subscribed to: %s (%d), held by %s; kernels, copies, calls and waits are "
+             "recorded without a subscription; contexts, streams, call stacks, samples, metrics, migrations "
+             "of unified memory and the "
+             "number of missing launches are not",
+             library_error(taken), taken, who);
     agent_notice(text);
     channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }

@@ -133,7 +133,7 @@ struct recorder {
     cl_icd_dispatch next; // the driver, or the layer below us
     atomic_bool on;
     // A command of the range has come. Before, commands are only looked at as far as it takes to see the first: they change
-    // nothing that is known of memory, and records wait in memory of ours (file.c).
+    // no known loss of memory, and records wait in memory of ours (file.c).
     atomic_bool begun;
     pthread_mutex_t lock; // of all that follows, and of every object
     int fd;

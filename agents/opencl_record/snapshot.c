@@ -359,7 +359,7 @@ void snapshot_too_late(void) {
     struct recording_writer *writer = record_open(RECORDING_REFUSED);
     recording_put_text(writer, RECORDING_KEY_NAME, "exit handlers");
     recording_put_text(writer, RECORDING_KEY_TEXT,
-                       "what the program enqueues after its recording was concluded, at exit");
+                       "commands that the program enqueued at exit, after its recording ended");
     recorder.last_word = true;
     record_close();
 }

@@ -174,8 +174,8 @@ static void copy_before(const struct touch *touch, struct object *memory, unsign
     pthread_mutex_unlock(&recorder.lock);
     if (!in_turn)
         refuse("threads",
-               "the driver did not take the copy of what one thread's command reads before another's could "
-               "change it",
+               "the driver refused a copy of memory that one thread's command reads before another thread's "
+               "command could change it",
                NULL, 0, NULL);
     if (content)
         snapshot_take(memory, RECORDING_CONTENT, 0);

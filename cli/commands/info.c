@@ -389,14 +389,14 @@ static void write_lost(const struct trace *trace) {
     if (total)
         text_add_count(&line, total);
     if (losses.uncounted)
-        text_add_cstr(&line, total ? ", and it is not known how many more: see 'tracesmith view -t loss'"
-                                   : "it is not known how many: see 'tracesmith view -t loss'");
+        text_add_cstr(&line, total ? ", and an unknown number more: see 'tracesmith view -t loss'"
+                                   : "an unknown number: see 'tracesmith view -t loss'");
     else if (losses.absent)
-        text_add_format(&line, "%s; %s: see 'tracesmith view -t loss'", total ? "" : "nothing that is known",
+        text_add_format(&line, "%s; %s: see 'tracesmith view -t loss'", total ? "" : "no known loss",
                         losses_uncounted_text(&losses));
     else if (!total)
         text_add_cstr(&line, trace->is_whole                 ? "nothing"
-                             : trace->summary.damaged_frames ? "nothing in the parts that are not damaged"
+                             : trace->summary.damaged_frames ? "nothing in the undamaged parts"
                                                              : "nothing up to where the file ends");
     if (total && terminal_color())
         text_add_cstr(&line, PLAIN);

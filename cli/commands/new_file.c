@@ -43,6 +43,6 @@ bool new_directory(const char *option, const char *path) {
     if (errno == EEXIST && is_empty(path))
         return true;
     complain("--%s: %s: %s", option, path,
-             errno == EEXIST ? "it is there, and not an empty directory" : strerror(errno));
+             errno == EEXIST ? "it exists and is not an empty directory" : strerror(errno));
     return false;
 }

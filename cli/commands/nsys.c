@@ -336,10 +336,9 @@ int nsys_profile(const struct invocation *invocation, const char *path) {
         return EXIT_USAGE;
     const bool found = find_nsys(&nsys);
     if (!found)
-        complain("nsys was not found in PATH, nor where its packages put it: install Nsight Systems "
+        complain("nsys was found neither in PATH nor in its default directories: install Nsight Systems "
                  "(developer.nvidia.com/nsight-systems; from NVIDIA's repository: apt install "
-                 "nsight-systems-cli), or leave "
-                 "--nsys out: TraceSmith records by itself");
+                 "nsight-systems-cli), or omit --nsys to record with TraceSmith");
     if (found && make_folder(&folder))
         code = profile_into(invocation, text_cstr(&nsys), text_cstr(&folder), path);
     text_finish(&nsys);
@@ -360,9 +359,9 @@ bool nsys_export(const char *report, struct text *folder, struct text *database)
     struct text nsys = {0};
     bool done = find_nsys(&nsys);
     if (!done)
-        complain("%s: is a report of Nsight Systems, and nsys was not found in PATH, nor where its packages "
-                 "put it: where "
-                 "it is installed, run nsys export --type sqlite %s, and import the database that it writes",
+        complain("%s: is a report of Nsight Systems, and nsys was found neither in PATH nor in its default "
+                 "directories; on a machine that has it, run nsys export --type sqlite %s, and import the "
+                 "database that it writes",
                  report, report);
     done = done && make_folder(folder);
     if (done) {

@@ -309,7 +309,7 @@ static void write_json(const struct summary *summary) {
 static void complain_of_times(const struct trace *trace) {
     uint64_t timed, all;
     if (trace->summary.lost[TSMITH_REASON_NO_TIMING] && trace_timed(trace, &timed, &all) && timed < all)
-        complain("times are known of %" PRIu64 " of %" PRIu64
+        complain("times are known for %" PRIu64 " of %" PRIu64
                  " kernels and transfers: the driver gave no times, or impossible ones",
                  timed, all);
 }
@@ -353,7 +353,8 @@ static void write_text(const struct summary *summary) {
         complain_of_times(&summary->trace);
     }
     if (!summary->readable && summary->result->written)
-        complain("%s: recorded; it is no file that can be read again, so nothing is counted", summary->path);
+        complain("%s: recorded; the output cannot be read again, so its events are not counted",
+                 summary->path);
     if (file->lost[TSMITH_REASON_RING_FULL] || file->lost[TSMITH_REASON_OVERWRITTEN])
         complain(
             "a ring buffer was full; use a larger --buffer, or --overflow block to let the program wait");
@@ -371,8 +372,8 @@ static bool is_gone(const struct record_result *result) {
 static const char *what_of_cuda(const struct summary *summary) {
     if ((summary->apis && !strstr(summary->apis, "cuda")) || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL))
         return "";
-    return ". NVIDIA's driver (libcuda.so.1) is not here: a CUDA program finds no GPU (install it; in a "
-           "container, start that with its GPUs: docker run --gpus all)";
+    return ". NVIDIA's driver (libcuda.so.1) was not found, so CUDA programs have no GPU: install it, or "
+           "start the container with its GPUs (docker run --gpus all)";
 }
 
 static void say_what_went_wrong(const struct summary *summary) {
@@ -390,15 +391,15 @@ static void say_what_went_wrong(const struct summary *summary) {
                  result->unrecorded, plural(result->unrecorded, "process", "processes"));
     if (result->session_removed)
         complain("error: the session directory %s was removed while the program ran: processes that started "
-                 "after that were not recorded. The trace has what was recorded until then, and of processes "
-                 "that had begun to record before",
+                 "after that were not recorded. The trace has the events until then, and all events of "
+                 "processes that had started before",
                  result->session);
     else if (!result->unrecorded && !result->used_api)
         complain(
-            "no use of a GPU API that is recorded (%s) was seen: the trace has no device work. Not seen is a "
-            "program that brings a library of its own (as oclgrind does), that got another environment (env "
-            "-i, sudo), another user (su, setpriv) or more rights (set-user-ID, file capabilities): there, "
-            "put tracesmith profile behind what changes it%s",
+            "the program used none of the recorded GPU APIs (%s): the trace has no device work. A program is "
+            "not seen if it brings its own library (as oclgrind does), or runs with another environment (env "
+            "-i, sudo), as another user (su, setpriv) or with more rights (set-user-ID, file capabilities); "
+            "then run tracesmith profile inside, as in 'sudo tracesmith profile ./program'%s",
             summary->apis ? summary->apis : "OpenCL, CUDA, OpenMP offloading", what_of_cuda(summary));
     if (result->written)
         return;

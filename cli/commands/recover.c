@@ -103,7 +103,7 @@ static int tidy_up(const struct recovery *recovery, int code) {
         return code;
     }
     if (code != EXIT_DONE) {
-        complain("%s is kept, as not everything could be recovered", recovery->from);
+        complain("%s is kept, because not everything could be recovered", recovery->from);
         return code;
     }
     if (tsmith_capture_remove(recovery->from, &error) >= 0)

@@ -268,7 +268,7 @@ static void add_worst(struct text *text, const tsmith_replay_result *result) {
     const bool floats = result->element == TSMITH_ELEMENT_F16 || result->element == TSMITH_ELEMENT_F32 ||
                         result->element == TSMITH_ELEMENT_F64;
     if (!isfinite(result->most_absolute)) {
-        text_add_cstr(text, ", some where one of the two is no number");
+        text_add_cstr(text, ", some where one of the two is not a number");
         return;
     }
     text_add_format(text, ", by %.3g at most", result->most_absolute);
@@ -411,7 +411,8 @@ static void add_verdicts(struct text *text, const struct replay *replay, bool js
     }
     text_add_cstr(text, json ? "}" : first ? "nothing was compared\n" : "\n");
     if (!json && !first && !has_compared(replay))
-        text_add_cstr(text, "nothing could be compared: the replay shows nothing of the results\n");
+        text_add_cstr(text,
+                      "nothing could be compared: the replay does not show whether the results are right\n");
 }
 
 static int run_replay(struct replay *replay, struct text *text, bool json) {

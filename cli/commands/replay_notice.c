@@ -59,5 +59,5 @@ void replay_notice(void) {
     if (is_first())
         complain(
             "a replay runs the recording's kernels as native code, with your rights; --sandbox restricts "
-            "it, for recordings of others (this is said once)");
+            "it, for recordings of others (this notice is shown once)");
 }

@@ -211,10 +211,10 @@ void replay_add_culprit(struct text *text, const tsmith_replay *replay, const st
                         ",\"first_bad\":{\"candidates\":%" PRIu64 ",\"replays\":%" PRIu64 ",\"command\":",
                         culprit.count, culprit.replays);
     else if (culprit.count > 1)
-        text_add_format(text, "it went wrong in one of %" PRIu64 " commands, the first of them is ",
+        text_add_format(text, "the first wrong command is one of %" PRIu64 "; the earliest of them is ",
                         culprit.count);
     else
-        text_add_cstr(text, "the first command that went wrong: ");
+        text_add_cstr(text, "the first wrong command: ");
     add_plan_command(text, &command, sites, culprit.pid, json);
     text_add_cstr(text, json ? "}" : "\n");
 }

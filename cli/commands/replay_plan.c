@@ -116,12 +116,13 @@ static void add_hazard_text(struct text *text, const tsmith_hazard *hazard, cons
         text_add_times(text, hazard->count);
     }
     if (hazard->trial == TSMITH_HAZARD_TRIAL_DIFFERENT)
-        text_add_cstr(text, "\n    the other way round a result is different");
+        text_add_cstr(text, "\n    in the other order a result is different");
     else if (hazard->trial == TSMITH_HAZARD_TRIAL_SAME)
-        text_add_cstr(text, hazard->assumed
-                                ? "\n    the other way round every result is the same: it may be that "
-                                  "the kernel uses other bytes"
-                                : "\n    the other way round every result is the same here");
+        text_add_cstr(
+            text,
+            hazard->assumed
+                ? "\n    in the other order every result is the same: the kernels may use different bytes"
+                : "\n    in the other order every result is the same here");
     text_add_cstr(text, "\n    fix: ");
     add_fix(text, &hazard->first, &hazard->second);
     text_add_char(text, '\n');
@@ -226,8 +227,7 @@ static void add_dependency(struct text *text, const tsmith_dependency *dependenc
     add_plan_command(text, &dependency->first, sites, dependency->pid, false);
     text_add_cstr(text, sites->count ? "\n  before " : " before ");
     add_plan_command(text, &dependency->second, sites, dependency->pid, false);
-    text_add_format(text,
-                    "\n    nothing orders them; the other way round, buffer %" PRIu64 " is different %s",
+    text_add_format(text, "\n    nothing orders them; in the other order, buffer %" PRIu64 " is different %s",
                     dependency->result_buffer,
                     strcmp(dependency->result, "at the end") == 0 ? "at the end"
                     : strcmp(dependency->result, "map") == 0      ? "when it is mapped"

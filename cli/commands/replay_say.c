@@ -63,8 +63,7 @@ void say_damage(struct text *text, const struct trace *trace, const tsmith_recor
             text, "damaged: %" PRIu64 " %s of the file cannot be read; everything below is about the rest\n",
             frames, plural(frames, "part", "parts"));
     if (cut)
-        text_add_cstr(text, "truncated: the file ends early; everything below is about the part that is "
-                            "there\n");
+        text_add_cstr(text, "truncated: the file ends early; everything below is about the part before\n");
     if (summary->damaged)
         text_add_format(text, "damaged: %" PRIu64 " %s of the recording invalid and left out\n",
                         summary->damaged, plural(summary->damaged, "record is", "records are"));
@@ -144,7 +143,7 @@ void say_extent(struct text *text, const tsmith_replay *replay, bool json) {
         text_add_counted(text, extent.commands, "command", "commands");
         text_add_cstr(text, ": ");
         text_add_count(text, extent.asked);
-        text_add_cstr(text, " selected, the others are those they depend on, and what orders them\n");
+        text_add_cstr(text, " selected; the others are their dependencies\n");
     } else if (!extent.commands) {
         text_add_cstr(text, "no command ran: the recording has none\n");
     }

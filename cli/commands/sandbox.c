@@ -375,7 +375,7 @@ void sandbox_add_report(struct text *text, const struct sandbox *sandbox, bool j
         text_add_cstr(text, ")\n");
     }
     if (report.more) {
-        text_add_cstr(text, "sandbox refused more of other kinds (");
+        text_add_cstr(text, "sandbox also refused other kinds of operations (");
         text_add_times(text, report.more);
         text_add_cstr(text, ")\n");
     }

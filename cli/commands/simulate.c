@@ -401,7 +401,7 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
     add_held_out_text(model, text);
     if (model->unexplained) {
         text_add_duration(text, model->unexplained);
-        text_add_cstr(text, " of it nothing in the trace explains; they are kept as recorded");
+        text_add_cstr(text, " of it have no explanation in the trace and are kept as recorded");
         text_add_cstr(text, (double)model->unexplained > UNEXPLAINED_MUCH * (double)model->recorded
                                 ? ", so no change will make them shorter: take the answer with care\n"
                                 : "\n");
@@ -416,7 +416,7 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
             model->recorded > 0 ? 100 * (double)model->rests / (double)model->recorded : 0,
             plural(model->inferred, "it", "them"));
     if (model->uncalibrated && simulate->asked) {
-        text_add_cstr(text, "Never decided anything in this trace, and is taken as 0: ");
+        text_add_cstr(text, "Taken as 0, because it decided nothing in this trace: ");
         add_uncalibrated(simulate, text, "");
         text_add_cstr(text, ". The answer is a bound.\n");
     }
@@ -628,7 +628,7 @@ static void add_answer_text(const struct simulate *simulate, struct text *text,
         return;
     }
     if (simulate->asked) {
-        text_add_cstr(text, "With what was asked (");
+        text_add_cstr(text, "With the change (");
         text_add_counted(text, simulate->affected, "command or call", "commands and calls");
         text_add_cstr(text, " concerned): ");
         add_times_text(simulate, text, found->interval.from, found->interval.to);

@@ -64,8 +64,8 @@ static void tell_cost(struct sources *sources, size_t index) {
     if (tsmith_watch_probe_cost(sources->watch, index, &sources->probes[index].ns, &site, &error) < 0)
         complain("--probe %s: %s", sources->probes[index].word, error.message);
     else
-        complain("--probe %s: each will take %.2f us more (measured; it %s %s)", sources->probes[index].word,
-                 sources->probes[index].ns / 1000,
+        complain("--probe %s: each call will take %.2f us more (measured; it %s %s)",
+                 sources->probes[index].word, sources->probes[index].ns / 1000,
                  is_of_kernel(sources->probes[index].word) ? "is" : "begins with", site);
 }
 
@@ -117,7 +117,7 @@ static int open_watch(struct sources *sources, const struct invocation *invocati
         code = error.status == TSMITH_ERROR_NOT_FOUND ? EXIT_USAGE : EXIT_LACKING;
     }
     if (code == EXIT_DONE && sources->driver && tsmith_watch_lacks(sources->watch)[0])
-        complain("--driver: not on this kernel: %s", tsmith_watch_lacks(sources->watch));
+        complain("--driver: this kernel does not provide %s", tsmith_watch_lacks(sources->watch));
     for (size_t i = 0; code == EXIT_DONE && i < sources->probe_count; i++)
         tell_cost(sources, i);
     for (size_t i = 0; i < PROBES_MOST; i++)

@@ -20,7 +20,7 @@ static bool read_port(const struct invocation *invocation, char out[8]) {
     const char *port = invocation_value(invocation, "port");
     uint64_t number = 0;
     if (port && (!quantity_count(port, &number) || number > PORT_MOST)) {
-        complain("--port: '%s' is no number of a port (0 to %d)", port, PORT_MOST);
+        complain("--port: '%s' is not a port number (0 to %d)", port, PORT_MOST);
         return false;
     }
     snprintf(out, 8, "%u", (unsigned)number);
@@ -42,7 +42,7 @@ static char *resolve(const char *path, int *code) {
     if (!(whole = realpath(path, NULL)) || access(whole, R_OK) != 0 || stat(whole, &info) != 0) {
         complain("%s cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(info.st_mode)) {
-        complain("%s is no regular file, which studio needs", path);
+        complain("%s is not a regular file; studio needs one", path);
     } else {
         return whole;
     }

@@ -123,9 +123,8 @@ static const struct option studio_options[] = {
     {.name = "port", .argument = "PORT", .doc = "Port to listen on; default: any that is free"},
     {.name = "listen",
      .argument = "ADDRESS",
-     .doc =
-         "Listen on this IPv4 address instead of 127.0.0.1. Everybody who can reach it and knows the printed "
-         "address can then read the traces, over a connection that is not encrypted; ssh -L is safer"},
+     .doc = "Listen on this IPv4 address instead of 127.0.0.1. Anyone who can reach it and knows the printed "
+            "address can then read the traces, over a connection that is not encrypted; ssh -L is safer"},
     {.name = "no-browser", .doc = "Only print the address; do not open a browser"},
     END_OF_OPTIONS};
 static const struct example studio_examples[] = {
@@ -138,10 +137,11 @@ const struct command studio_entry = {
     .name = "studio",
     .operands = "FILE...",
     .doc = "Show traces in a browser: timeline, findings, SQL, comparisons",
-    .about = "Serves a page on 127.0.0.1 and prints its address, which contains a token: only who has it can "
-             "read the traces. Nothing is loaded from or sent to any other place, and the files are not "
-             "changed. Ctrl-C ends the server.\n\nThe page shows a trace of any size: it asks for what is "
-             "visible, and the file stays where it is. Every view says which command prints the same.",
+    .about =
+        "Serves a page on 127.0.0.1 and prints its address, which contains a token; only a browser with this "
+        "token can read the traces. Nothing is loaded from or sent to any other place, and the files are not "
+        "changed. Ctrl-C ends the server.\n\nThe page shows a trace of any size: it asks for what is "
+        "visible, and the file stays where it is. Every view names the command that prints the same.",
     .operands_least = 1,
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_TRACE,

@@ -237,7 +237,7 @@ const struct command profile_entry = {
              "if a requirement of --sched, --probe or --xray is missing; in that case the program was not "
              "run. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are forwarded to the program. "
              "Processes that outlive it are recorded until they exit, or until one of these signals.\n\nAn "
-             "existing output file is replaced if it is a trace; any other file is left alone.\n\nThe RANGE "
+             "existing output file is replaced if it is a trace; any other file is not changed.\n\nThe RANGE "
              "of --capture is one of the following.\n\n"
 #define RANGE(name, argument, doc) name argument ": " doc "\n\n"
     TSMITH_CAPTURE_RANGE_TABLE(RANGE)

@@ -223,9 +223,8 @@ void help_add_markdown(struct text *text) {
     for (const struct help_exit_code *code = help_exit_codes; code->doc; code++)
         text_add_format(text, "| %d | %s |\n", code->code, code->doc);
     text_add_cstr(
-        text,
-        "\nAnswers go to standard output, everything else to standard error. An answer from a trace "
-        "that has lost events or is damaged says so, and of a damaged file shows what is readable.\n\n");
+        text, "\nAnswers go to standard output, everything else to standard error. An answer states if its "
+              "trace has lost events or is damaged. Of a damaged file the readable part is used.\n\n");
     for (size_t i = 0; commands[i]; i++)
         add_markdown_command(text, commands[i]);
     // One newline at the end of the file.

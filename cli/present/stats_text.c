@@ -355,7 +355,7 @@ static void write_causes(struct stats *stats, uint32_t number) {
     }
     if (wait->sum > wait->explained) {
         add_cause(&line, wait, wait->sum - wait->explained);
-        text_add_cstr(&line, stats->timed_work < stats->work ? "nothing that has times\n" : "nothing ran\n");
+        text_add_cstr(&line, stats->timed_work < stats->work ? "no event has times\n" : "nothing ran\n");
     }
     output_text(&line);
     text_finish(&line);

@@ -83,7 +83,7 @@ static bool is_analysis(const char *name) {
 
 static void analyze(struct server *server, const struct file *file, const char *name, struct answer *out) {
     if (name && !is_analysis(name)) {
-        answer_failure(out, 404, "There is no analysis of this name");
+        answer_failure(out, 404, "This analysis does not exist");
         return;
     }
     const char *const words[] = {"analyze", file->path, "--json", name ? "--only" : NULL, name, NULL};
@@ -129,7 +129,7 @@ static void simulate(struct server *server, const struct file *file, const struc
     if (good)
         (void)answer_by_command(server, words, out);
     else
-        answer_failure(out, 400, "These are no changes that simulate knows");
+        answer_failure(out, 400, "simulate does not know these changes");
     while (count)
         free(made[--count]);
 }
@@ -201,7 +201,7 @@ static void about_file(struct server *server, struct file *file, const char *wha
     else if (strcmp(what, "simulate") == 0)
         simulate(server, file, request, out);
     else
-        answer_failure(out, 404, "There is no such request");
+        answer_failure(out, 404, "This request does not exist");
 }
 
 static void diff(struct server *server, const struct request *request, struct answer *out) {
@@ -252,9 +252,9 @@ void answer_request(struct server *server, const struct request *request, struct
         if (file)
             about_file(server, file, end + 1, request, out);
         else if (out->status == 200)
-            answer_failure(out, 404, "There is no such request");
+            answer_failure(out, 404, "This request does not exist");
     } else
-        answer_failure(out, 404, "There is no such request");
+        answer_failure(out, 404, "This request does not exist");
     if (out->text.failed)
         answer_failure(out, 500, "out of memory");
 }

@@ -130,7 +130,7 @@ bool answer_by_command(const struct server *server, const char *const *words, st
     child.message[child.message_length] = '\0';
     if (out->text.failed) {
         out->text = (struct text){.bytes = out->text.bytes, .capacity = out->text.capacity};
-        answer_failure(out, 500, "The answer is too large for the page; ask the command");
+        answer_failure(out, 500, "The answer is too large for the page; use the command");
         return false;
     }
     if (out->text.length)

@@ -122,7 +122,7 @@ static enum MHD_Result enter(struct http *http, struct MHD_Connection *connectio
                              const struct incoming *incoming) {
     char cookie[160];
     if (!is_token(http, incoming->body ? incoming->body : "", incoming->length))
-        return refuse(connection, MHD_HTTP_FORBIDDEN, "This is not the token that the command printed.\n");
+        return refuse(connection, MHD_HTTP_FORBIDDEN, "The token is not the one that the command printed.\n");
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", http->cookie, http->token);
     struct MHD_Response *response = constant_response("", 0);
     if (response)
@@ -178,7 +178,7 @@ static enum MHD_Result answer_api(struct http *http, struct MHD_Connection *conn
 static enum MHD_Result answer_page(struct MHD_Connection *connection, const char *path) {
     struct page_part part;
     if (!page_find(path, &part))
-        return refuse(connection, MHD_HTTP_NOT_FOUND, "There is no such page.\n");
+        return refuse(connection, MHD_HTTP_NOT_FOUND, "This page does not exist.\n");
     return send_response(connection, MHD_HTTP_OK, part.type, constant_response(part.bytes, part.length));
 }
 
@@ -189,14 +189,14 @@ static enum MHD_Result answer_whole(struct http *http, struct MHD_Connection *co
     if (why)
         return refuse(connection, MHD_HTTP_FORBIDDEN, why);
     if (!is_get && strcmp(method, MHD_HTTP_METHOD_POST) != 0)
-        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and POST are known.\n");
+        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and POST are supported.\n");
     if (incoming->is_too_long)
         return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, "The request is too long.\n");
     if (strcmp(path, "/api/enter") == 0 && !is_get)
         return enter(http, connection, incoming);
     if (strncmp(path, "/api/", 5) != 0)
         return is_get ? answer_page(connection, path)
-                      : refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Pages are only read.\n");
+                      : refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Pages support only GET.\n");
     if (!has_cookie(http, connection))
         return refuse(connection, MHD_HTTP_FORBIDDEN,
                       "Open the address that the command printed: it has the token.\n");
@@ -257,7 +257,7 @@ static bool make_token(struct http *http) {
 static bool listen_at(struct http *http, const struct http_options *options) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(options->port)};
     if (inet_pton(AF_INET, options->address, &address.sin_addr) != 1) {
-        complain("--listen: '%s' is no IPv4 address", options->address);
+        complain("--listen: '%s' is not an IPv4 address", options->address);
         return false;
     }
     http->daemon = MHD_start_daemon(
@@ -269,7 +269,7 @@ static bool listen_at(struct http *http, const struct http_options *options) {
     const union MHD_DaemonInfo *info =
         http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
     if (!info) {
-        complain("%s port %u cannot be listened at", options->address, options->port);
+        complain("cannot listen on %s port %u", options->address, options->port);
         return false;
     }
     http->port = info->port;

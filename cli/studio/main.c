@@ -28,10 +28,9 @@ static void say_where(const struct http *http, const struct http_options *option
             http_port(http), http_port(http));
     (void)fflush(stdout);
     if (strncmp(options->address, "127.", 4) != 0)
-        complain(
-            "warning: everybody who can reach %s port %u and sees the address above can read these traces; "
-            "the connection is not encrypted",
-            options->address, http_port(http));
+        complain("warning: anyone who can reach %s port %u and sees the address above can read these traces; "
+                 "the connection is not encrypted",
+                 options->address, http_port(http));
     (void)fprintf(stderr, "Ctrl-C ends the server.\n");
 }
 

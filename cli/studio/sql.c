@@ -105,7 +105,7 @@ static void run_statements(struct file *file, const char *sql, size_t length, st
     if (status != TSMITH_END && status != TSMITH_OK && status != TSMITH_TRUNCATED)
         answer_failure(out, 400, "%s", error.message);
     else if (!out->text.length)
-        answer_failure(out, 400, "There is no statement");
+        answer_failure(out, 400, "The SQL has no statement");
     else
         text_add_format(&out->text, "],\"more\":%s,\"truncated\":%s}\n", more ? "true" : "false",
                         status == TSMITH_TRUNCATED ? "true" : "false");
@@ -256,7 +256,7 @@ static void find_event(struct file *file, struct event *event, struct answer *ou
         status = tsmith_query_next(file->query, &error);
     if (status != TSMITH_OK) {
         answer_failure(out, status == TSMITH_END ? 404 : 500, "%s",
-                       status == TSMITH_END ? "There is no such event" : error.message);
+                       status == TSMITH_END ? "This event does not exist" : error.message);
         return;
     }
     add_fields(file, event, &out->text);
@@ -269,7 +269,7 @@ void answer_event(struct server *server, struct file *file, const struct request
                   struct answer *out) {
     struct event event;
     if (!parse_event(file, request, &event)) {
-        answer_failure(out, 400, "An event is asked for by track, start, duration and name");
+        answer_failure(out, 400, "The request for an event needs track, start, duration and name");
         return;
     }
     pthread_mutex_lock(&file->query_lock);

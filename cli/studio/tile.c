@@ -91,7 +91,7 @@ void answer_tile(struct file *file, const char *rest, struct answer *out) {
     tsmith_tile tile = {.size = sizeof tile};
     tsmith_error error;
     if (!parse_tile(rest, parts)) {
-        answer_failure(out, 400, "A tile is asked for as tile/TRACK/LEVEL/INDEX");
+        answer_failure(out, 400, "The path of a tile is tile/TRACK/LEVEL/INDEX");
         return;
     }
     pthread_mutex_lock(&file->lock);

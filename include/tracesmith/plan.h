@@ -51,7 +51,7 @@ TSMITH_API const char *tsmith_hazard_kind_name(tsmith_hazard_kind kind); // NULL
 // X(NAME, number, "name", "what it means")
 #define TSMITH_HAZARD_TRIAL_TABLE(X)                                                                         \
     X(NONE, 0, "not-tried", "the two were not run the other way round")                                      \
-    X(DIFFERENT, 1, "different", "the other way round a result is different")                                \
+    X(DIFFERENT, 1, "different", "in the other order a result is different")                                 \
     X(SAME, 2, "same", "the other way round every result is the same")
 
 typedef enum tsmith_hazard_trial {

@@ -78,9 +78,10 @@ static void write_texts(const struct advice *advice, const struct advice_item *c
         {{"rank", TSMITH_CELL_COUNT}, {"evidence", TSMITH_CELL_TEXT}},
         {{"rank", TSMITH_CELL_COUNT}, {"fix", TSMITH_CELL_TEXT}},
         {{"rank", TSMITH_CELL_COUNT}, {"bound", TSMITH_CELL_TEXT}}};
-    struct report_table *evidence = REPORT_TABLE(report, "evidence", "what speaks for it", COLUMNS[0]),
+    struct report_table *evidence =
+                            REPORT_TABLE(report, "evidence", "the evidence for each problem", COLUMNS[0]),
                         *fixes = REPORT_TABLE(report, "fixes", "what helps", COLUMNS[1]),
-                        *bounds = REPORT_TABLE(report, "bounds", "what saves is", COLUMNS[2]);
+                        *bounds = REPORT_TABLE(report, "bounds", "what bounds the saving", COLUMNS[2]);
     for (size_t i = 0; i < count; i++) {
         size_t problem = (size_t)(ranked[i] - advice->items);
         report_integer(report, evidence, (int64_t)i + 1);
@@ -109,7 +110,7 @@ static void write_finding(const struct advice *advice, const struct advice_item 
     if (count)
         report_finding(report, "%s", text);
     else if (small)
-        report_finding(report, "Nothing is known that could save 1%% of the time or more.");
+        report_finding(report, "No problem is known that costs 1%% of the time or more.");
     else
         report_finding(report, "No saving is known: no command of a device takes time in the %s.",
                        context->scope);

@@ -16,9 +16,8 @@
       "start the device's work earlier: what comes before it is loading, compiling and preparing",           \
       "the time before the device's first command")                                                          \
     X(HOST_BOUND, "host_bound", "idle, operators",                                                           \
-      "hand work over ahead of time: see what the host does in the gaps and take it off the launching "      \
-      "thread, or capture launches that repeat in a graph (tracesmith simulate --graph 1us predicts the "    \
-      "saving)",                                                                                             \
+      "submit work earlier: see what the host does in the gaps and move it to another thread, or capture "   \
+      "repeated launches in a graph (tracesmith simulate --graph 1us predicts the saving)",                  \
       "the time the device had no work and the host did something other than wait, compile or launch")       \
     X(SYNC, "sync", "idle, sync",                                                                            \
       "do not wait on the host, or wait later: results that are not needed at once can be fetched by "       \
@@ -27,23 +26,24 @@
     X(LAUNCH, "launch", "launches, idle",                                                                    \
       "launch less often: fuse small kernels, or capture the sequence in a graph (tracesmith simulate "      \
       "--graph 1us predicts the saving)",                                                                    \
-      "the time the device was idle for launching calls and launch latency")                                 \
+      "the time the device was idle because of launching calls and launch latency")                          \
     X(SLOW_CALL, "slow_call", "idle, launches",                                                              \
-      "have this call do its loading or setting up before what is to be fast: one call is not many small "   \
+      "let this call load or set up before the part that must be fast; it is one call, not many small "      \
       "launches",                                                                                            \
-      "the time the device was idle for launching calls and launch latency")                                 \
-    X(COMPILE, "compile", "idle", "compile ahead: keep binaries, or warm up before what is to be fast",      \
+      "the time the device was idle because of launching calls and launch latency")                          \
+    X(COMPILE, "compile", "idle",                                                                            \
+      "compile earlier: keep binaries, or warm up before the part that must be fast",                        \
       "the time the device was idle while something was compiled")                                           \
     X(CROSS_STREAM, "cross_stream_wait", "idle, streams",                                                    \
-      "loosen the order between queues: record events earlier, or put what depends on each other into one",  \
+      "loosen the order between queues: record events earlier, or put dependent commands into one queue",    \
       "the time the device was idle because work waited for other queues")                                   \
     X(COMMUNICATION, "communication", "overlap, breakdown",                                                  \
       "hide communication behind computation: begin it earlier, in its own queue, in larger pieces",         \
       "the time the device communicated and did not compute")                                                \
     X(COPY, "copy", "overlap, bandwidth",                                                                    \
-      "hide copies behind computation: make them by asynchronous calls, in a queue of their own",            \
+      "hide copies behind computation: use asynchronous calls and a separate queue",                         \
       "the time the device copied and did not compute")                                                      \
-    X(KERNEL, "kernel", "kernels, critical_path", "make this kernel faster, or call it less",                \
+    X(KERNEL, "kernel", "kernels, critical_path", "make this kernel faster, or launch it less often",        \
       "its part of the critical path")
 
 enum advice_problem {

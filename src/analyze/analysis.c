@@ -177,8 +177,9 @@ tsmith_status tsmith_analysis_add_totals(tsmith_analysis *analysis, const tsmith
             alone = false;
     }
     if (!takes || !alone)
-        return status_set(error, TSMITH_ERROR_STATE,
-                          "Totals are enough for \"kernels\" alone, of the whole trace, before any event.");
+        return status_set(
+            error, TSMITH_ERROR_STATE,
+            "Totals can answer only \"kernels\", of the whole trace, before any event is added.");
     for (size_t i = 0; i < count; i++)
         if (!takes->kind->add_total(takes->state, &totals[i]))
             return no_memory(takes, TSMITH_ERROR_NO_MEMORY, error);

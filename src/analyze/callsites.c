@@ -653,8 +653,8 @@ static void write_functions(struct callsites *sites, const struct analysis_conte
                                                    {"self", TSMITH_CELL_DURATION},
                                                    {"commands", TSMITH_CELL_COUNT}};
     struct report_table *table = REPORT_TABLE(
-        report, "functions", "what each function launched, itself (self, commands) or through what it called",
-        COLUMNS);
+        report, "functions",
+        "the commands that each function launched, itself (self, commands) or through its callees", COLUMNS);
     size_t count = sites->function_numbers.count;
     if (count)
         qsort(sites->functions, count, sizeof *sites->functions, functions_by_total);
@@ -667,11 +667,11 @@ static void write_functions(struct callsites *sites, const struct analysis_conte
 // What marks in the tree and folding mean for the numbers.
 static void write_marks(const struct callsites *sites, int64_t all, struct report *report) {
     if (sites->truncated)
-        report_note(report,
-                    "%.1f%% of the time was launched from stacks that were cut: " FOLD_TRUNCATED
-                    " stands for callers that are not known, and functions may have launched more than they "
-                    "have here.",
-                    report_percent(sites->truncated, all));
+        report_note(
+            report,
+            "%.1f%% of the time was launched from stacks that were cut: " FOLD_TRUNCATED
+            " stands for unknown callers, and functions may have launched more than these tables say.",
+            report_percent(sites->truncated, all));
     if (sites->guessed)
         report_note(
             report,

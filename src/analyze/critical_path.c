@@ -173,10 +173,9 @@ static tsmith_status write_slack(struct state *state, const struct analysis_cont
         return status;
     if (kept)
         qsort(state->kernels, kept, sizeof *state->kernels, by_path_time);
-    struct report_table *table = REPORT_TABLE(
-        report, "slack",
-        "commands by name: how much of them is on the path, and how much later the tightest could end",
-        COLUMNS);
+    struct report_table *table =
+        REPORT_TABLE(report, "slack",
+                     "commands by name: how much of them is on the path, and the smallest slack", COLUMNS);
     for (size_t i = 0; i < kept; i++) {
         const struct by_kernel *kernel = &state->kernels[i];
         report_text(report, table, tsmith_dictionary_string(context->dictionary, kernel->name));
@@ -240,11 +239,11 @@ static void write_classes(const struct state *state, const struct analysis_conte
         report_finding(report, "There is no path: no command and no call of the %s takes time.",
                        context->scope);
     else
-        report_finding(
-            report,
-            "Of the %s of the critical path %.1f%% are work of a device; the largest part is %s (%.1f%%).",
-            report_duration(text, length), report_percent(device, length), class_name(worst),
-            report_percent(times[worst], length));
+        report_finding(report,
+                       "The critical path takes %s; %.1f%% of it is work of a device, and the largest part "
+                       "is %s (%.1f%%).",
+                       report_duration(text, length), report_percent(device, length), class_name(worst),
+                       report_percent(times[worst], length));
 }
 
 static void note_inferred(const struct state *state, const struct analysis_context *context,
@@ -292,11 +291,10 @@ static void note_beginning(const struct state *state, const struct analysis_cont
     const int64_t missing = path->count ? path->steps[0].from - first_time(context) : 0;
     if (missing <= length / 100)
         return;
-    report_note(
-        report,
-        "The path begins %s after the first call or command: the trace does not tell what its first step "
-        "waited for.",
-        report_duration(text, missing));
+    report_note(report,
+                "The path begins %s after the first call or command: what its first step waited for is not "
+                "in the trace.",
+                report_duration(text, missing));
 }
 
 static tsmith_status finish(void *self, const struct analysis_context *context, struct report *report) {

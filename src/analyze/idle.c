@@ -16,18 +16,18 @@ enum { ELSE_ROLES = 1u << TSMITH_CALL_OTHER | 1u << TSMITH_CALL_MEMORY };
 
 // X(NAME, "name", "doc")
 #define CAUSE_TABLE(X)                                                                                       \
-    X(RUNNING, "running", "it computes or communicates")                                                     \
+    X(RUNNING, "running", "the device computed or communicated")                                             \
     X(COPY, "copy", "only copies run")                                                                       \
-    X(HOST_BOUND, "host_bound", "no work was there: the host did something else")                            \
-    X(SYNC, "sync", "no work was there: the host waited for the device")                                     \
-    X(CAPTURE, "graph_capture", "no work was there: the host captured or instantiated a graph")              \
+    X(HOST_BOUND, "host_bound", "the host had not submitted work: it did something else")                    \
+    X(SYNC, "sync", "the host had not submitted work: it waited for the device")                             \
+    X(CAPTURE, "graph_capture", "the host had not submitted work: it captured or instantiated a graph")      \
     X(COMPILE, "compile", "something was compiled, on the host or in the driver")                            \
-    X(LAUNCH_CALL, "launch_call", "the host was in the launching call, or work was not handed over yet")     \
-    X(LAUNCH, "launch_latency", "work was handed over and had not begun")                                    \
+    X(LAUNCH_CALL, "launch_call", "the host was in the launching call, or had not submitted the work yet")   \
+    X(LAUNCH, "launch_latency", "work was submitted and had not begun")                                      \
     X(EVENT, "cross_stream_wait", "work waited for work of other queues")                                    \
     X(RESOURCE, "resource", "work waited for the device or a copy engine")                                   \
-    X(DRAINING, "draining", "work had run and was not reported complete")                                    \
-    X(UNKNOWN, "unknown", "the trace does not tell, not even what queued work waited for")                   \
+    X(DRAINING, "draining", "work had run and was not yet reported complete")                                \
+    X(UNKNOWN, "unknown", "the cause is not in the trace; what queued work waited for is unknown")           \
     X(BEFORE, "before_first", "before its first command began")                                              \
     X(AFTER, "after_last", "after its last command")
 
@@ -323,8 +323,8 @@ static void write_gaps(const struct idle *idle, struct report *report) {
                                                    {"device", TSMITH_CELL_TEXT},
                                                    {"next", TSMITH_CELL_TEXT}};
     const struct analysis_context *context = idle->context;
-    struct report_table *table = REPORT_TABLE(
-        report, "longest_gaps", "the longest stretches in which nothing ran, and what ran next", COLUMNS);
+    struct report_table *table =
+        REPORT_TABLE(report, "longest_gaps", "the longest gaps, and the command that ran next", COLUMNS);
     for (size_t i = 0; i < idle->gap_count; i++) {
         const struct gap *gap = &idle->gaps[i];
         const tsmith_command *next = &context->timeline->commands[gap->next];
@@ -349,7 +349,7 @@ static void write_ranges(const struct idle *idle, struct report *report) {
         {"ranges", TSMITH_CELL_COUNT}, {"within", TSMITH_CELL_TEXT}, {"range", TSMITH_CELL_TEXT}};
     const struct analysis_context *context = idle->context;
     struct report_table *table = REPORT_TABLE(
-        report, "program", "what the program was in while nothing ran, by its own time", COLUMNS);
+        report, "program", "the ranges of the program in these gaps, by their own time", COLUMNS);
     for (size_t i = 0; i < context->timeline->device_count; i++) {
         const tsmith_row *device = &context->timeline->devices[i];
         const struct gap_ranges_of_device *found = ranges_of(idle, device);
@@ -408,7 +408,7 @@ static struct report_table *begin_host_table(struct report *report) {
         {"time", TSMITH_CELL_DURATION}, {"share", TSMITH_CELL_SHARE},   {"count", TSMITH_CELL_COUNT}};
     return REPORT_TABLE(
         report, "host_bound",
-        "what the launching threads were in while the device was host-bound (ready: waiting for a "
+        "the state of the launching threads while the device was host-bound (ready: waiting for a "
         "processor)",
         COLUMNS);
 }
@@ -445,12 +445,12 @@ static void advise_host(const struct idle *idle) {
                             from = tsmith_dictionary_string(dictionary, reason->waker_place);
         char text[REPORT_TEXT];
         if (reason->operation == TSMITH_OPERATION_NONE || reason->operation == TSMITH_OPERATION_PREEMPTED)
-            advice_evidence(idle->context->advice, ADVICE_HOST_BOUND, "%s of it the host %s.",
+            advice_evidence(idle->context->advice, ADVICE_HOST_BOUND, "For %s of it the host %s.",
                             report_duration(text, reason->time),
                             reason->operation ? "waits for a processor" : "computes");
         else
             advice_evidence(idle->context->advice, ADVICE_HOST_BOUND,
-                            "%s of it the host is %s in %.*s%s%s%.*s%s%s%.*s%s%s%.*s%s.",
+                            "For %s of it the host is %s in %.*s%s%s%.*s%s%s%.*s%s%s%.*s%s.",
                             report_duration(text, reason->time), host_word(reason), ANALYSIS_SHOWN(name),
                             place.length ? ", called by " : "", ANALYSIS_SHOWN(place),
                             waker.length ? ", woken by " : "", ANALYSIS_SHOWN(waker),
@@ -489,10 +489,11 @@ static void advise_cause(const struct idle *idle, const tsmith_row *device, enum
                     report_duration(all, time),
                     report_duration(active, device->last_end - device->first_start), because);
     if (is_alone)
-        advice_evidence(context->advice, problem, "%s of it are one stretch, before %.*s%s.",
+        advice_evidence(context->advice, problem, "One gap of %s, before %.*s%s, is part of it.",
                         report_duration(longest, gap->to - gap->from), ANALYSIS_SHOWN(name));
     else if (gap->to > gap->from)
-        advice_evidence(context->advice, problem, "It is most of %llu gap%s, the longest %s before %.*s%s.",
+        advice_evidence(context->advice, problem,
+                        "It is the main cause of %llu gap%s; the longest, %s, is before %.*s%s.",
                         (unsigned long long)count, report_plural(count),
                         report_duration(longest, gap->to - gap->from), ANALYSIS_NAMED(name));
 }
@@ -506,7 +507,7 @@ static void name_calls(struct idle *idle, enum advice_problem problem, int64_t t
         char text[REPORT_TEXT];
         if (call.time <= 0 || call.time < time / LEAST_PART)
             break;
-        advice_evidence(idle->context->advice, problem, "%s of it the host is in %.*s%s (%llu %s).",
+        advice_evidence(idle->context->advice, problem, "The host spends %s of it in %.*s%s (%llu %s).",
                         report_duration(text, call.time), ANALYSIS_SHOWN(name),
                         (unsigned long long)call.calls, call.calls == 1 ? "call" : "calls");
     }
@@ -524,8 +525,8 @@ static void name_ranges(struct idle *idle, enum advice_problem problem, const st
         if (!name.length)
             continue;
         advice_evidence(idle->context->advice, problem,
-                        around.length ? "%s of it the program is in %.*s%s (%llu x), within %.*s%s."
-                                      : "%s of it the program is in %.*s%s (%llu x).",
+                        around.length ? "The program spends %s of it in %.*s%s (%llu x), within %.*s%s."
+                                      : "The program spends %s of it in %.*s%s (%llu x).",
                         report_duration(text, most[i].time), ANALYSIS_SHOWN(name),
                         (unsigned long long)most[i].count, ANALYSIS_SHOWN(around));
     }
@@ -568,7 +569,7 @@ static void advise_launch(const struct idle *idle, const tsmith_row *device) {
     const int64_t time = idle->times[CAUSE_LAUNCH_CALL] + idle->times[CAUSE_LAUNCH];
     const bool one = longest->to - longest->from > time / 2;
     advise_cause(idle, device, one ? ADVICE_SLOW_CALL : ADVICE_LAUNCH, CAUSE_LAUNCH_CALL, CAUSE_LAUNCH,
-                 "the device is idle for launching calls and launch latency");
+                 "the device is idle because of launching calls and launch latency");
 }
 
 static void advise(struct idle *idle, const tsmith_row *device) {

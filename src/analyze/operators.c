@@ -125,7 +125,8 @@ static void write_operators(const struct operators *operators, const struct anal
         {"total", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(
         report, "operators",
-        "device time of what was launched in them, self or nested; host is of all calls added up", COLUMNS);
+        "device time of the commands launched in them, self or nested; host is the sum of all calls",
+        COLUMNS);
     for (size_t i = 0; i < operators->count; i++) {
         const struct entry *entry = &operators->entries[i];
         if (!entry->total_count)
@@ -149,7 +150,7 @@ static void write_pairs(const struct operators *operators, const struct analysis
                                                    {"count", TSMITH_CELL_COUNT},
                                                    {"total", TSMITH_CELL_DURATION}};
     struct report_table *table =
-        REPORT_TABLE(report, "launched", "what each operator launched itself", COLUMNS);
+        REPORT_TABLE(report, "launched", "the commands that each operator launched itself", COLUMNS);
     for (size_t i = 0; i < operators->pair_numbers.count; i++) {
         const struct pair *pair = &operators->pairs[i];
         analysis_range_text(report, table, context, pair->key);

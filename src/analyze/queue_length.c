@@ -127,8 +127,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         report_finding(report, "No queue is known to have held %d commands; the longest held %lld.", FULL,
                        (long long)most);
     if (unknown)
-        report_note(report, "When %llu command%s launched is not known: queues may have held more.",
-                    (unsigned long long)unknown, unknown == 1 ? " was" : "s were");
+        report_note(report, "The call that launched %llu command%s unknown: queues may have held more.",
+                    (unsigned long long)unknown, unknown == 1 ? " is" : "s is");
     return TSMITH_OK;
 }
 

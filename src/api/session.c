@@ -502,7 +502,7 @@ tsmith_status tsmith_session_attach(tsmith_session **out, tsmith_error *error) {
     *out = NULL;
     if (!directory)
         return status_set(error, TSMITH_ERROR_STATE,
-                          "this process is not recorded: `tracesmith profile` starts programs that are");
+                          "this process is not being recorded; start it with `tracesmith profile`");
     tsmith_session *session = calloc(1, sizeof *session);
     if (!session)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while attaching to a session");
@@ -532,7 +532,7 @@ const char *const *tsmith_session_environment(const tsmith_session *session) {
 tsmith_status tsmith_session_switch(tsmith_session *session, int on, tsmith_error *error) {
     if (!session || session->owner != getpid() || !session->collecting)
         return status_set(error, TSMITH_ERROR_STATE,
-                          "only the process that started a session switches its agents");
+                          "only the process that started a session can switch its agents on and off");
     if (session->collecting->agents.on) {
         if (!on)
             own_process_switch(false);

@@ -101,7 +101,7 @@ tsmith_status status_set_errno(tsmith_error *error, const char *format, ...) {
         if (code == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
             (void)snprintf(
                 error->message + used, sizeof error->message - used,
-                ": no file may have more than %llu KiB here (RLIMIT_FSIZE): raise that with ulimit -f",
+                ": files are limited to %llu KiB here (RLIMIT_FSIZE); raise the limit with ulimit -f",
                 (unsigned long long)limit.rlim_cur >> 10);
     }
     return status;

@@ -14,7 +14,7 @@
     X(TRUNCATED, "truncated", 2, "the file ends within an event")                                            \
     X(NO_END, "no_end", 2, "the file ends early, after a whole event")                                       \
     X(CONTAINER, "damaged_container", 2, "the compressed data is damaged: its checksum does not match")      \
-    X(TRAILING, "trailing", 2, "the file goes on after the end of the trace; that part was not read")        \
+    X(TRAILING, "trailing", 2, "the file continues after the end of the trace; that part was not read")      \
     X(INVALID_UTF8, "invalid_utf8", 0, "different strings that are not UTF-8, kept byte by byte")            \
     X(CONTROL_CHARACTER, "control_character", 0, "different strings with raw control characters")            \
     X(BAD_ESCAPE, "bad_escape", 0, "different strings with an escape that JSON does not have")               \
@@ -31,7 +31,8 @@
     X(OVERLAP, "overlap", 0,                                                                                 \
       "slices of one thread and category that overlap without one being inside the other")                   \
     X(NO_STACK, "no_stack", 0, "events whose call stack could not be made")                                  \
-    X(LATE_RANGE, "late_range", 0, "functions that come behind calls within them, whose stacks lack them")
+    X(LATE_RANGE, "late_range", 0,                                                                           \
+      "functions recorded after calls inside them; the stacks of these calls lack them")
 
 enum problem {
 #define PROBLEM_ENUM(NAME, attribute, lost, text) PROBLEM_##NAME,

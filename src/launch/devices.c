@@ -184,7 +184,7 @@ static tsmith_status enumerate(const char *api, const char *path, tsmith_diction
                                tsmith_error *error) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
-        return status_set_errno(error, "cannot ask the %s agent for devices", api);
+        return status_set_errno(error, "cannot query the %s agent for devices", api);
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
@@ -196,7 +196,7 @@ static tsmith_status enumerate(const char *api, const char *path, tsmith_diction
     close(ends[0]);
     if (pid < 0) {
         errno = fork_errno;
-        return status_set_errno(error, "cannot ask the %s agent for devices", api);
+        return status_set_errno(error, "cannot query the %s agent for devices", api);
     }
     if (outcome == 0)
         kill(pid, SIGKILL);

@@ -182,7 +182,7 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
                           (int)sizeof ranges - 3, ranges);
     if (!agent_is_selected(options, "opencl"))
         return status_set(error, TSMITH_ERROR_MISSING,
-                          "commands and data can be recorded of OpenCL only, and OpenCL is not selected");
+                          "commands and data can be captured only for OpenCL, which is not selected");
     if (!launch_agent_path(directory, "opencl-record", path, sizeof path))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);

@@ -69,7 +69,7 @@ static bool hear(int fd, char *why, size_t size) {
             continue;
         if (got <= 0) {
             snprintf(why, size,
-                     count > 0 ? "the driver crashed when it was asked" : "the driver did not answer");
+                     count > 0 ? "the driver crashed when it was queried" : "the driver did not answer");
             return false;
         }
         have += (size_t)got;

@@ -17,27 +17,29 @@ static tsmith_string string_of(const tsmith_query *query, uint32_t id) {
 #define SAY_NAME(NAME, number, name, ...) " " name
 
 #define TRACK_COLUMNS(X)                                                                                     \
-    X(id, "INTEGER", "", "its number: events.track", list_give_id(context, id))                              \
-    X(name, "TEXT", "", "what it is called", list_give_track_name(context, query->backend.dictionary, id))   \
+    X(id, "INTEGER", "", "id; events.track refers to it", list_give_id(context, id))                         \
+    X(name, "TEXT", "", "name", list_give_track_name(context, query->backend.dictionary, id))                \
     X(kind, "TEXT", "", "one of" TSMITH_TRACK_KIND_TABLE(SAY_NAME),                                          \
       sqlite3_result_text(context, tsmith_track_kind_name((tsmith_track_kind)track->kind), -1,               \
                           SQLITE_STATIC))                                                                    \
-    X(process, "INTEGER", "", "whose it is: processes.id", list_give_id(context, track->process))            \
-    X(device, "INTEGER", "", "of a queue: devices.id", list_give_id(context, track->device))                 \
+    X(process, "INTEGER", "", "its process: processes.id", list_give_id(context, track->process))            \
+    X(device, "INTEGER", "", "queue: its device, devices.id", list_give_id(context, track->device))          \
     X(parent, "INTEGER", "", "the track it is shown under: tracks.id", list_give_id(context, track->parent)) \
-    X(tid, "INTEGER", "", "number of a host thread", list_give_id(context, is_thread ? track->tid : 0))      \
-    X(context, "INTEGER", "", "of a queue: the API's context",                                               \
+    X(tid, "INTEGER", "", "host thread: the system's thread id",                                             \
+      list_give_id(context, is_thread ? track->tid : 0))                                                     \
+    X(context, "INTEGER", "", "queue: the API's context",                                                    \
       list_give_id(context, is_queue ? track->context : 0))                                                  \
-    X(queue, "INTEGER", "", "of a queue: the API's number for it, where the source has one",                 \
+    X(queue, "INTEGER", "", "queue: the API's number, if the source has one",                                \
       if (is_queue && !(track->flags & TSMITH_TRACK_UNNUMBERED))                                             \
           sqlite3_result_int64(context, (int64_t)track->queue))                                              \
-    X(out_of_order, "INTEGER", "", "1: commands of this queue may run in any order and side by side",        \
+    X(out_of_order, "INTEGER", "", "1: commands of this queue may run concurrently and in any order",        \
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_OUT_OF_ORDER) != 0))                          \
-    X(program_profiled, "INTEGER", "", "1: the program itself had asked for profiling of this queue",        \
+    X(program_profiled, "INTEGER", "", "1: the program itself enabled profiling of this queue",              \
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_PROGRAM_PROFILED) != 0))                      \
     X(simulated, "INTEGER", "", "1: its events come from a mock library",                                    \
       sqlite3_result_int(context, (track->flags & TSMITH_TRACK_SIMULATED) != 0))                             \
-    X(label, "TEXT", "", "its name and what tells it apart: device, pid, tid", give_label(context, query, id))
+    X(label, "TEXT", "", "name, with device, pid or tid where names are equal",                              \
+      give_label(context, query, id))
 
 static void give_label(sqlite3_context *context, const tsmith_query *query, uint32_t id) {
     char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
@@ -61,7 +63,7 @@ static void track_cell(const tsmith_query *query, uint64_t row, int column, sqli
 // ---- strings
 
 #define STRING_COLUMNS(X)                                                                                    \
-    X(id, "INTEGER", "", "its number: name_id, category_id, text_id of events",                              \
+    X(id, "INTEGER", "", "id; name_id, category_id and text_id of events refer to it",                       \
       sqlite3_result_int64(context, (int64_t)row))                                                           \
     X(value, "TEXT", "", "the text",                                                                         \
       sqlite3_result_text64(context, text.bytes, text.length, SQLITE_STATIC, SQLITE_UTF8))
@@ -84,10 +86,9 @@ static void give_pid(sqlite3_context *context, const tsmith_query *query, uint32
 }
 
 #define PROCESS_COLUMNS(X)                                                                                   \
-    X(id, "INTEGER", "", "its number: tracks.process", list_give_id(context, id))                            \
-    X(pid, "INTEGER", "", "number the system gave it", give_pid(context, query, id, process))                \
-    X(parent_pid, "INTEGER", "", "of the process that started it",                                           \
-      list_give_id(context, process->parent_pid))                                                            \
+    X(id, "INTEGER", "", "id; tracks.process refers to it", list_give_id(context, id))                       \
+    X(pid, "INTEGER", "", "the system's process id", give_pid(context, query, id, process))                  \
+    X(parent_pid, "INTEGER", "", "pid of the parent process", list_give_id(context, process->parent_pid))    \
     X(name, "TEXT", "", "executable", list_give_text(context, string_of(query, process->name)))              \
     X(command_line, "TEXT", "", "command line",                                                              \
       list_give_text(context, string_of(query, process->command_line)))                                      \
@@ -104,22 +105,21 @@ static void process_cell(const tsmith_query *query, uint64_t row, int column, sq
 // ---- devices
 
 #define DEVICE_COLUMNS(X)                                                                                    \
-    X(id, "INTEGER", "", "its number: tracks.device", list_give_id(context, id))                             \
-    X(name, "TEXT", "", "what it is called", list_give_text(context, string_of(query, device->name)))        \
-    X(vendor, "TEXT", "", "who makes it", list_give_text(context, string_of(query, device->vendor)))         \
+    X(id, "INTEGER", "", "id; tracks.device refers to it", list_give_id(context, id))                        \
+    X(name, "TEXT", "", "name", list_give_text(context, string_of(query, device->name)))                     \
+    X(vendor, "TEXT", "", "vendor", list_give_text(context, string_of(query, device->vendor)))               \
     X(driver, "TEXT", "", "driver or platform and its version",                                              \
       list_give_text(context, string_of(query, device->driver)))                                             \
     X(api, "TEXT", "", "opencl, cuda...", list_give_text(context, string_of(query, device->api)))            \
     X(type, "TEXT", "", "cpu, gpu, accelerator", list_give_text(context, string_of(query, device->type)))    \
-    X(process, "INTEGER", "", "the process that reported it, where it has no identity: processes.id",        \
+    X(process, "INTEGER", "", "device without identity: the process that reported it, processes.id",         \
       list_give_id(context, device->process))                                                                \
     X(memory_bytes, "INTEGER", "bytes", "its memory", list_give_id(context, device->memory_bytes))           \
     X(compute_units, "INTEGER", "", "its compute units", list_give_id(context, device->compute_units))       \
-    X(clock_mhz, "INTEGER", "MHz", "its highest clock", list_give_id(context, device->clock_mhz))            \
-    X(number, "INTEGER", "", "the API's own number of it",                                                   \
+    X(clock_mhz, "INTEGER", "MHz", "maximum clock frequency", list_give_id(context, device->clock_mhz))      \
+    X(number, "INTEGER", "", "the API's device number",                                                      \
       if (device->number) sqlite3_result_int64(context, (int64_t)device->number - 1))                        \
-    X(identity, "TEXT", "",                                                                                  \
-      "what tells it apart from every other: UUID, PCI address, or platform/name/number",                    \
+    X(identity, "TEXT", "", "device identity: UUID, PCI address, or platform/name/number",                   \
       list_give_text(context, string_of(query, device->identity)))
 
 static void device_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
@@ -132,7 +132,7 @@ static void device_cell(const tsmith_query *query, uint64_t row, int column, sql
 // ---- attributes
 
 #define ATTRIBUTE_COLUMNS(X)                                                                                 \
-    X(key, "TEXT", "", "what it says", list_give_text(context, string_of(query, attribute->key)))            \
+    X(key, "TEXT", "", "name of the fact", list_give_text(context, string_of(query, attribute->key)))        \
     X(value, "TEXT", "", "the text", list_give_text(context, string_of(query, attribute->value)))
 
 static void attribute_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
@@ -145,14 +145,14 @@ static void attribute_cell(const tsmith_query *query, uint64_t row, int column, 
 // ---- call stacks
 
 #define MODULE_COLUMNS(X)                                                                                    \
-    X(id, "INTEGER", "", "its number: frames.module", list_give_id(context, id))                             \
+    X(id, "INTEGER", "", "id; frames.module refers to it", list_give_id(context, id))                        \
     X(path, "TEXT", "", "file it was loaded from", list_give_text(context, string_of(query, module->path)))  \
     X(build_id, "TEXT", "", "build id of the file, lower-case hexadecimal",                                  \
       list_give_text(context, string_of(query, module->build_id)))                                           \
-    X(process, "INTEGER", "", "whose it was: processes.id", list_give_id(context, module->process))          \
-    X(generated, "INTEGER", "", "1: code made while the program ran",                                        \
+    X(process, "INTEGER", "", "its process: processes.id", list_give_id(context, module->process))           \
+    X(generated, "INTEGER", "", "1: code generated while the program ran",                                   \
       sqlite3_result_int(context, (module->flags & TSMITH_MODULE_GENERATED) != 0))                           \
-    X(kernel, "INTEGER", "", "1: the operating system's",                                                    \
+    X(kernel, "INTEGER", "", "1: code of the operating system's kernel",                                     \
       sqlite3_result_int(context, (module->flags & TSMITH_MODULE_KERNEL) != 0))
 
 static void module_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
@@ -171,21 +171,21 @@ static void give_line_text(sqlite3_context *context, const tsmith_query *query,
 }
 
 #define FRAME_COLUMNS(X)                                                                                     \
-    X(id, "INTEGER", "", "its number: stacks.frame", list_give_id(context, id))                              \
+    X(id, "INTEGER", "", "id; stacks.frame refers to it", list_give_id(context, id))                         \
     X(module, "INTEGER", "", "the module it is in: modules.id", list_give_id(context, frame->module))        \
-    X(address, "INTEGER", "", "in the module; of a frame that waits for a call, within the call",            \
+    X(address, "INTEGER", "", "address in the module; of a caller, an address inside the call instruction",  \
       if (!python) sqlite3_result_int64(context, (int64_t)frame->address))                                   \
-    X(function, "TEXT", "", "what it is called: the innermost function there, or module[+offset]",           \
+    X(function, "TEXT", "", "name of the innermost function there, or module[+offset]",                      \
       give_line_text(context, query, &lines[0]))                                                             \
     X(file, "TEXT", "", "source file", list_give_text(context, string_of(query, lines[0].file)))             \
     X(line, "INTEGER", "", "line of the source file", list_give_id(context, lines[0].line))                  \
-    X(inlined, "INTEGER", "", "how many functions are inlined there", sqlite3_result_int64(context, count))  \
-    X(outermost, "TEXT", "", "the function that these are inlined into, or the same",                        \
+    X(inlined, "INTEGER", "", "number of functions inlined there", sqlite3_result_int64(context, count))     \
+    X(outermost, "TEXT", "", "the function that contains the inlined ones, or the same",                     \
       give_line_text(context, query, &lines[count]))                                                         \
     X(python, "INTEGER", "", "1: of a Python function", sqlite3_result_int(context, python))                 \
-    X(guessed, "INTEGER", "", "1: found by a frame pointer; callers may be missing inside of it",            \
+    X(guessed, "INTEGER", "", "1: found by a frame pointer; callers inside it may be missing",               \
       sqlite3_result_int(context, (frame->flags & TSMITH_FRAME_GUESSED) != 0))                               \
-    X(truncated, "INTEGER", "", "1: who called it is not known",                                             \
+    X(truncated, "INTEGER", "", "1: its callers are unknown",                                                \
       sqlite3_result_int(context, (frame->flags & TSMITH_FRAME_TRUNCATED) != 0))
 
 enum { INLINED_MAX = 64 };
@@ -221,13 +221,12 @@ static int64_t depth_of(const tsmith_query *query, uint32_t id) {
 }
 
 #define STACK_COLUMNS(X)                                                                                     \
-    X(id, "INTEGER", "", "its number: stack of events", list_give_id(context, id))                           \
-    X(parent, "INTEGER", "", "the path that called this frame: stacks.id; none of the outermost",            \
+    X(id, "INTEGER", "", "id; the stack of an event refers to it", list_give_id(context, id))                \
+    X(parent, "INTEGER", "", "the call path of its caller: stacks.id; none for the outermost",               \
       list_give_id(context, stack->parent))                                                                  \
     X(frame, "INTEGER", "", "its innermost frame: frames.id", list_give_id(context, stack->frame))           \
-    X(depth, "INTEGER", "frames", "how many frames it has",                                                  \
-      sqlite3_result_int64(context, depth_of(query, id)))                                                    \
-    X(path, "TEXT", "", "names of its functions, outermost first, with semicolons between them",             \
+    X(depth, "INTEGER", "frames", "number of frames", sqlite3_result_int64(context, depth_of(query, id)))    \
+    X(path, "TEXT", "", "names of its functions, outermost first, separated by semicolons",                  \
       give_path(context, query, id))
 
 static void stack_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
@@ -253,11 +252,11 @@ static tsmith_status load_names(tsmith_query *query, tsmith_error *error) {
       sqlite3_result_text(context, tsmith_kind_name((tsmith_kind)total->kind), -1, SQLITE_STATIC))           \
     X(name, "TEXT", "", "their name", list_give_text(context, string_of(query, total->name)))                \
     X(name_id, "INTEGER", "", "the same as a number: strings.id", list_give_id(context, total->name))        \
-    X(count, "INTEGER", "", "how many there are", sqlite3_result_int64(context, (int64_t)total->count))      \
-    X(total, "INTEGER", "ns", "their durations, added up; none when none has one, or all are 0",             \
+    X(count, "INTEGER", "", "number of events", sqlite3_result_int64(context, (int64_t)total->count))        \
+    X(total, "INTEGER", "ns", "sum of their durations; none if no event has one, or all are 0",              \
       give_time(context, total, total->total))                                                               \
-    X(min, "INTEGER", "ns", "the shortest", give_time(context, total, total->min))                           \
-    X(max, "INTEGER", "ns", "the longest", give_time(context, total, total->max))
+    X(min, "INTEGER", "ns", "shortest duration", give_time(context, total, total->min))                      \
+    X(max, "INTEGER", "ns", "longest duration", give_time(context, total, total->max))
 
 // The file does not tell events that took no time from events without a duration.
 static void give_time(sqlite3_context *context, const tsmith_aggregate *total, uint64_t time) {
@@ -318,14 +317,14 @@ SHOWN(stack, STACK_COLUMNS)
 static const struct list_table lists[] = {
     TABLE(track, "tracks", "the rows of the timeline: threads, queues, counters", NULL, count_tracks, 1),
     TABLE(process, "processes", "the processes that were recorded", NULL, count_processs, 1),
-    TABLE(device, "devices", "the devices there were", NULL, count_devices, 1),
+    TABLE(device, "devices", "the devices of the trace", NULL, count_devices, 1),
     TABLE(string, "strings", "every text that events refer to", NULL, count_strings, 0),
     TABLE(attribute, "attributes", "facts about the whole trace", NULL, count_attributes, -1),
     TABLE(stack, "stacks", "the call paths that events have", load_names, count_stacks, 1),
-    TABLE(frame, "frames", "the places in code that call paths are made of", load_names, count_frames, 1),
+    TABLE(frame, "frames", "the code locations that call paths consist of", load_names, count_frames, 1),
     TABLE(module, "modules", "the files this code was loaded from", NULL, count_modules, 1),
-    TABLE(aggregate, "aggregates", "totals by kind and name, which the file has without its events",
-          load_aggregates, count_aggregates, -1),
+    TABLE(aggregate, "aggregates", "totals by kind and name, stored in the file", load_aggregates,
+          count_aggregates, -1),
 };
 #undef TABLE
 

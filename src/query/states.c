@@ -85,20 +85,20 @@ static void give_index(sqlite3_context *context, uint32_t index) {
 #define SAY_NAME(NAME, number, name, ...) " " name
 
 #define STATE_COLUMNS(X)                                                                                     \
-    X(start, "INTEGER", "ns", "when it came into the state", sqlite3_result_int64(context, segment->from))   \
-    X(end, "INTEGER", "ns", "when it left it", sqlite3_result_int64(context, segment->to))                   \
+    X(start, "INTEGER", "ns", "begin of the state", sqlite3_result_int64(context, segment->from))            \
+    X(end, "INTEGER", "ns", "end of the state", sqlite3_result_int64(context, segment->to))                  \
     X(duration, "INTEGER", "ns", "end - start; those of a queue or device add up to the trace's",            \
       sqlite3_result_int64(context, segment->to - segment->from))                                            \
     X(state, "TEXT", "", "one of" TSMITH_STATE_TABLE(SAY_NAME),                                              \
       give_static(context, tsmith_state_name((tsmith_state)segment->state)))                                 \
     X(coarse, "TEXT", "", "one of" TSMITH_COARSE_TABLE(SAY_NAME),                                            \
       give_static(context, tsmith_coarse_name(tsmith_state_coarse((tsmith_state)segment->state))))           \
-    X(scope, "TEXT", "", "queue, or device: all queues of one taken together",                               \
+    X(scope, "TEXT", "", "queue, or device: all queues of one device together",                              \
       give_static(context, run->is_device ? "device" : "queue"))                                             \
     X(track, "INTEGER", "", "the queue: tracks.id", list_give_id(context, run->row->track))                  \
     X(track_name, "TEXT", "", "the queue's name", give_track_name(query, context, run->row->track))          \
     X(device, "INTEGER", "", "the device: devices.id", list_give_id(context, run->row->dictionary_device))   \
-    X(command, "INTEGER", "", "of a queue: the command that runs or waits: lives.id",                        \
+    X(command, "INTEGER", "", "queue: the command that runs or waits, lives.id",                             \
       give_index(context, segment->command))
 
 static void state_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
@@ -111,7 +111,7 @@ static void state_cell(const tsmith_query *query, uint64_t row, int column, sqli
 static const tsmith_query_column state_shown[] = {STATE_COLUMNS(LIST_SHOWN)};
 
 const struct list_table states_table = {
-    .base = {.shown = {"states", "what every queue and device did at every moment of the trace", state_shown,
+    .base = {.shown = {"states", "the state of every queue and device at every time", state_shown,
                        sizeof state_shown / sizeof state_shown[0]}},
     .load = states_load,
     .count = segment_count,
@@ -121,7 +121,7 @@ const struct list_table states_table = {
 // ---- lives
 
 #define LIFE_COLUMNS(X)                                                                                      \
-    X(id, "INTEGER", "", "its number: states.command, lives.blocker",                                        \
+    X(id, "INTEGER", "", "id; states.command and lives.blocker refer to it",                                 \
       sqlite3_result_int64(context, (int64_t)row))                                                           \
     X(kind, "TEXT", "", "kind of event", give_static(context, tsmith_kind_name((tsmith_kind)command->kind))) \
     X(name, "TEXT", "", "its name", give_name(query, context, command->name))                                \
@@ -134,18 +134,19 @@ const struct list_table states_table = {
     X(call, "TEXT", "", "the call that made it", give_name(query, context, call ? call->name : 0))           \
     X(host_track, "INTEGER", "", "the thread that made the call: tracks.id",                                 \
       list_give_id(context, thread ? thread->track : 0))                                                     \
-    X(enqueued, "INTEGER", "ns", "when the host began the call", give_time(context, life->enqueued))         \
-    X(queued, "INTEGER", "ns", "when it was in its queue", give_time(context, life->queued))                 \
-    X(submitted, "INTEGER", "ns", "when the device had it", give_time(context, life->submitted))             \
-    X(unblocked, "INTEGER", "ns", "when what it had to wait for was over",                                   \
+    X(enqueued, "INTEGER", "ns", "begin of the call", give_time(context, life->enqueued))                    \
+    X(queued, "INTEGER", "ns", "when it was put into its queue", give_time(context, life->queued))           \
+    X(submitted, "INTEGER", "ns", "when it was submitted to the device",                                     \
+      give_time(context, life->submitted))                                                                   \
+    X(unblocked, "INTEGER", "ns", "when the last command it depends on had ended",                           \
       give_time(context, life->unblocked))                                                                   \
     X(start, "INTEGER", "ns", "when it began to run",                                                        \
       give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : command->start))                           \
-    X(end, "INTEGER", "ns", "when it had run",                                                               \
+    X(end, "INTEGER", "ns", "when it ended",                                                                 \
       give_time(context, command->end_unknown ? TSMITH_TIME_UNKNOWN : command->end))                         \
     X(completed, "INTEGER", "ns", "when it was reported complete",                                           \
       give_time(context, command->untimed ? TSMITH_TIME_UNKNOWN : life->completed))                          \
-    X(observed, "INTEGER", "ns", "when a host thread that waited for it knew",                               \
+    X(observed, "INTEGER", "ns", "when a host thread that waited for it continued",                          \
       give_time(context, life->observed))                                                                    \
     X(block, "TEXT", "", "why it did not run at once, one of" TSMITH_BLOCK_TABLE(SAY_NAME),                  \
       give_static(context, tsmith_block_name((tsmith_block)life->block)))                                    \

@@ -243,8 +243,8 @@ void results_compare(struct tsmith_replay *replay, const struct execute_result *
         result->reason = first->why;
     } else if (!first->bytes || !second->bytes || first->size != second->size) {
         result->verdict = TSMITH_VERDICT_DIVERGED;
-        result->reason = !first->bytes    ? "only the second device gives it"
-                         : !second->bytes ? "only the first device gives it"
+        result->reason = !first->bytes    ? "only the second device has this result"
+                         : !second->bytes ? "only the first device has this result"
                                           : "the devices give different sizes";
     } else {
         compare_bytes(replay, second, first->bytes, result, gathered);

@@ -8,7 +8,8 @@
 #include "tiles/tiles.h"
 
 static tsmith_status out_of_memory(tsmith_error *error) {
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "No memory for the buckets of a timeline");
+    return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                      "Out of memory while building the buckets of a timeline");
 }
 
 static bool make_finest(struct tile_track *track) {

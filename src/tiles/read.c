@@ -17,7 +17,7 @@ struct wanted {
 };
 
 static tsmith_status out_of_memory(tsmith_error *error) {
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "No memory for a part of the timeline");
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading a part of the timeline");
 }
 
 // ---- from the file
@@ -172,13 +172,13 @@ static tsmith_status find_wanted(const struct tsmith_tiles *tiles, uint32_t trac
                                  uint64_t index, struct wanted *out, tsmith_error *error) {
     if (level >= TSMITH_TILE_LEVELS)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "There is no level %u of the timeline; the last is %d", level,
+                          "Level %u of the timeline does not exist; the last is %d", level,
                           TSMITH_TILE_LEVELS - 1);
     const unsigned shift = level + 9;
     _Static_assert(TSMITH_TILE_BUCKETS == 1 << 9, "a tile is 2^9 buckets");
     if (index >= (UINT64_C(1) << 61) >> shift)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "Tile %llu of level %u is beyond the end of time", (unsigned long long)index,
+                          "Tile %llu of level %u is beyond the range of times", (unsigned long long)index,
                           level);
     *out = (struct wanted){tiles_find(tiles, track), level, (int64_t)(index << shift),
                            (int64_t)((index + 1) << shift)};

@@ -686,7 +686,7 @@ static void note_stacks(struct rows *rows, const struct watch_end *ended) {
         {ended->lost_copies_room, TSMITH_REASON_NO_STACK,
          "long waits have no stack of the program: more than 1,024 threads waited at once"},
         {ended->unread_code, TSMITH_REASON_NO_STACK,
-         "long waits have no stack of the program: the process was gone before it was looked at"},
+         "long waits have no stack of the program: the process had exited before its memory was read"},
         {ended->short_copies, TSMITH_REASON_PARTIAL_STACK,
          "stacks of the program are deeper than the 16 KiB that are copied of them"},
     };
@@ -711,7 +711,7 @@ static void end(struct rows *rows) {
     if (ended->lost_faults)
         ledger_note(
             &rows->ledger, rows->dictionary, TSMITH_REASON_UNTRACED, 0, true,
-            "%llu %s came while the process's memory was being changed, and may have been of a device's",
+            "%llu %s occurred while the process's mappings were changing, and may belong to device memory",
             (unsigned long long)ended->lost_faults, plural(ended->lost_faults, "fault", "faults"));
     if (!ended->head.type)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,

@@ -35,7 +35,7 @@ bool watch_stacks_add_module(struct watch_stacks *stacks, const struct watch_mod
 bool watch_stacks_add_kernel(struct watch_stacks *stacks, const struct agent_bpf_head *record, size_t size);
 // A stack of the program; 0: there is none in the record.
 uint32_t watch_stacks_user(struct watch_stacks *stacks, const struct watch_stack *record, size_t size);
-// What the kernel did for `user` (0: for nothing that is known), by its number; `user` itself when that is not known. Without
+// What the kernel did for `user` (0: for no known loss), by its number; `user` itself when that is not known. Without
 // `user` its outermost frame is marked as truncated, if a program called it: `is_programs`, or else unless the kernel's own
 // threads begin there.
 uint32_t watch_stacks_kernel(struct watch_stacks *stacks, int number, uint32_t user, bool is_programs);

@@ -139,7 +139,7 @@ tsmith_status tsmith_watch_probe_cost(tsmith_watch *watch, size_t probe, double 
     *site = cost.site;
     if (watch->table->signature(watch->agent, (unsigned)probe)) {
         snprintf(watch->cost_of_others, sizeof watch->cost_of_others,
-                 "%s: programs that are not recorded pay %.2f us for theirs", cost.site,
+                 "%s: a call by a program that is not recorded costs %.2f us", cost.site,
                  cost.others_ns / 1000);
         *site = watch->cost_of_others;
     }

@@ -65,7 +65,7 @@ def startup(made):
 
 def path_beginning(made):
     """The path begins where no dependency leads further back, which is said if it is later than what happened first."""
-    words = "after the first call or command: the trace does not tell what its first step waited for"
+    words = "after the first call or command: what its first step waited for is not in the trace"
     early = [*launch("a", 0, 10, 50, 1), wait(20, 45)]
     unlaunched = found(made.trace([*early, kernel("b", 1000, 200, stream=8, correlation=99)]), "critical_path")
     expect("a kernel without its launch", unlaunched, ["The path begins 1.00 ms " + words], [])
@@ -160,13 +160,13 @@ def parts_of(report):
 def path(made):
     """A launch, its way to the device, its kernel and the return of the wait, by hand; what runs beside it is not on the path."""
     busy = report(made.trace([*launch("a", 0, 10, 50, 1), wait(20, 45)]), "critical_path")
-    expect("busy", busy, ["Of the 65.0 us of the critical path 76.9% are work of a device; the largest part is compute (76.9%)."], ["inferred"])
+    expect("busy", busy, ["The critical path takes 65.0 us; 76.9% of it is work of a device, and the largest part is compute (76.9%)."], ["inferred"])
     wanted = {"host in a call": 2000, "launch latency": 8000, "compute": 50000, "return of a wait": 5000}
     check(parts_of(busy) == wanted, "the parts of the path: %s" % busy["tables"]["path"])
     nested = report(made.trace([*launch("a", 0, 10, 50, 1), wait(20, 45), wait(21, 42, "cuCtxSynchronize")]), "critical_path")
     check(parts_of(nested) == wanted, "the wait that a wait makes: %s" % nested["tables"]["path"])
     late = report(made.trace([*launch("a", 0, 40, 10, 1), wait(20, 35)]), "critical_path")
-    expect("late", late, ["18.2% are work of a device; the largest part is launch latency (69.1%)."], ["compute ("])
+    expect("late", late, ["18.2% of it is work of a device, and the largest part is launch latency (69.1%)."], ["compute ("])
     beside = made.trace([*launch("a", 0, 10, 50, 1), kernel("b", 12, 20, stream=8, correlation=2),
                          event("cuda_runtime", "cudaLaunchKernel", 1, 1, 3, 2, correlation=2), wait(20, 45)])
     expect("on the path", found(beside, "advice"), ["a ran 1 time, 50.0 us in all; 50.0 us of it are on the critical path (76.9% of the path)."],
@@ -188,7 +188,7 @@ def launching(made):
 
 def queues(made):
     """A command without a launch may have waited as long as it likes: its queue is not called empty."""
-    unknown = "launched is not known: queues may have held more"
+    unknown = "unknown: queues may have held more"
     one = report(made.trace([kernel("a", 0, 100)]), "queue_length")
     expect("unknown", one, ["No command is known to have waited", unknown], ["No queue was full"])
     (row,) = one["tables"]["queues"]
@@ -396,7 +396,7 @@ def file_state(made):
         whole = file.read()
     words = {"right": "every checksum is right", "quick": "its checksums were not verified", "damaged": "damaged: see below",
              "cut": "not complete: see below", "nothing": "nothing up to where the file ends",
-             "parts": "nothing in the parts that are not damaged"}
+             "parts": "nothing in the undamaged parts"}
     check(b"k8" in whole or len(whole) > 1000, "the file is as long as it should be")
     damaged, cut = path + ".damaged.sbt", path + ".cut.sbt"
     at = len(whole) * 2 // 5
@@ -428,7 +428,7 @@ def losses(made):
         for i, kind in enumerate(kinds):
             trace.event(track, "loss", 20 + 10 * i, reason="no_room" if "no_room" in REASON else sorted(REASON)[0],
                         **{"counted": {"lost": 5, "duration": 10}, "uncounted": {"duration": 10}, "instant": {"lost": 5}}[kind])
-    many, more = "it is not known how many: see", "and it is not known how many more"
+    many, more = "an unknown number: see", "and an unknown number more"
     for kinds, yes, no in (((), ["nothing"], [many, more]), (("counted",), ["5"], [many, more, "nothing"]),
                            (("uncounted",), [many], [more]), (("counted", "uncounted"), [more], [many])):
         path = stored(made, fill, kinds, False)
@@ -436,8 +436,8 @@ def losses(made):
         line = [one for one in out.splitlines() if one.startswith("lost")][0]
         says("lost: %s" % (kinds,), line, yes, no)
         says("lost: %s" % (kinds,), text("analyze", path)[1],
-             ["something was lost, and it is not known how much"] if kinds == ("uncounted",) else [],
-             [] if "uncounted" in kinds else ["it is not known how much"])
+             ["an unknown number of events was lost"] if kinds == ("uncounted",) else [],
+             [] if "uncounted" in kinds else ["an unknown number of events was lost"])
     stats = [" ".join(text("view", stored(made, fill, kinds, False), "--stats")[0].split())
              for kinds in ((), ("counted",), ("instant",))]
     says("no hole", stats[0], [], ["NOT RECORDED", "holes"])

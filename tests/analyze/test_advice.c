@@ -110,7 +110,7 @@ static void one_slow_call_is_not_many_launches(void **state) {
     assert_string_equal(made_cell(advice, (size_t)slow, "example")->value.text, "loaded");
     assert_in_range(made_cell(advice, (size_t)slow, "length")->value.integer, 600, 630);
     assert_non_null(strstr(report->tables[1].cells[2 * host + 1].value.text,
-                           "450 ns of it the host is in cudaFree (1 call)"));
+                           "The host spends 450 ns of it in cudaFree (1 call)"));
     tsmith_analysis_destroy(analysis);
     made_trace_finish(&trace);
 }

@@ -168,7 +168,7 @@ static void test_trailing(void **state) {
     trip = trip_text(text);
     assert_int_equal(trip.events, 1);
     assert_int_equal(trip.losses, 1);
-    assert_non_null(strstr(trip.json, "the file goes on after the end of the trace"));
+    assert_non_null(strstr(trip.json, "the file continues after the end of the trace"));
     trip_free(&trip);
 }
 

@@ -67,7 +67,7 @@ def answers(shape, known, all_commands):
         expect(all(call["matched"] == 0 and call["way_back_ns"] is None for call in calls), f"{shape}: {calls}")
     expect("what to fix first is not known" in whole, f"{shape}: advice rests on untimed commands")
     with open(f"{work}/{shape}.err") as file:
-        expect(f"times are known of {share}" in file.read(), f"{shape}: profile does not say {share}")
+        expect(f"times are known for {share}" in file.read(), f"{shape}: profile does not say {share}")
     stats = json.loads(told("view", "--stats", "-f", "json"))
     expect(stats["work"] == {"commands": all_commands, "timed": known}, f"{shape}: {stats['work']}")
 

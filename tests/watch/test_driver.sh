@@ -14,9 +14,9 @@ code=0
     code=$?
 [ "$code" -ne 4 ] || skip "$(cat "$work/err")"
 [ "$code" -eq 0 ] || fail "recording: $(cat "$work/err")"
-grep -q "not on this kernel:.*calls" "$work/err" && skip "$(cat "$work/err")"
+grep -q "this kernel does not provide.*calls" "$work/err" && skip "$(cat "$work/err")"
 faults=1
-grep -q "not on this kernel:.*faults" "$work/err" && faults=0
+grep -q "this kernel does not provide.*faults" "$work/err" && faults=0
 "$TRACESMITH" view -f json "$work/run.sbt" >"$work/run.json" || fail "the trace cannot be read"
 python3 - "$work/run.json" "$work/said.json" "$faults" <<'PY' || fail "the calls are not what the program says"
 import collections, json, sys

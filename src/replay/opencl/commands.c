@@ -79,7 +79,7 @@ static const char *set_argument(struct run *run, const struct live *kernel, cl_u
     case RECORDING_ARGUMENT_OBJECT:
         if (!target || (!live_is_memory(target) && target->type != RECORDING_SAMPLER) ||
             target->type == RECORDING_SHARED)
-            return "an argument of the kernel is nothing that can be replayed";
+            return "an argument of the kernel cannot be replayed";
         if (!target->handle.any)
             return target->why ? target->why : "an argument of the kernel could not be made";
         if (target->released)
@@ -148,7 +148,7 @@ static const char *kernel_doubt(struct run *run, const struct live *kernel) {
     return doubt;
 }
 
-// What it writes holds what it computed, or nothing that is known.
+// What it writes holds what it computed, or no known loss.
 static void kernel_written(struct run *run, struct live *kernel, const char *why) {
     const char *doubt = kernel_doubt(run, kernel);
     for (size_t i = 0; i < kernel->argument_count; i++) {
@@ -316,7 +316,7 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
                               .kind = (enum recording_command)recording_value(record, RECORDING_KEY_COMMAND),
                               .blocking = recording_value(record, RECORDING_KEY_BLOCKING) != 0};
     if (!queue || !queue->handle.queue) {
-        run_note(run, "record %zu is a command of a queue that is not there", run->at);
+        run_note(run, "record %zu is a command of an unknown queue", run->at);
         execute_refused(run, record);
         return TSMITH_OK;
     }

@@ -137,7 +137,7 @@ void execute_image(struct run *run, struct live *live, const struct recording_re
     free(bytes);
     live->element = element_of_channel(words[RECORDING_IMAGE_TYPE]);
     if (status != CL_SUCCESS)
-        live->why = "this device has no such image, or no room for it";
+        live->why = "this device does not support this image, or has no memory for it";
     else if (run->cl->clGetImageInfo(live->handle.buffer, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element,
                                      NULL) ||
              element != words[RECORDING_IMAGE_ELEMENT])
@@ -514,7 +514,7 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
         return TSMITH_OK; // it has a reason already
     // In another order there is no place for what came in between.
     if (run->serial && !run->in_place && memory->brought) {
-        memory->why = "what it held later was written by something that was not recorded";
+        memory->why = "its later content was written by something that was not recorded";
         return TSMITH_OK;
     }
     memory->brought = true;
@@ -522,7 +522,7 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
     if (state && (transfer.bytes = recording_payload(run->recording, state, &transfer.size)) == NULL)
         why = recording_missing(run->recording);
     else if (state && transfer.size != memory->size)
-        why = "what it held is damaged in the recording";
+        why = "its content is damaged in the recording";
     memory->why = why;
     memory->doubt = NULL; // what it holds is what was found in it
     if (why) {
@@ -532,7 +532,7 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
     if (memory->type == RECORDING_SHARED)
         addresses_to_live(run, transfer.bytes, transfer.size, 0);
     if (!enqueue_all(run, memory, true, &transfer)) {
-        memory->why = "what it held could not be brought there on this device";
+        memory->why = "its content could not be written on this device";
         return TSMITH_OK;
     }
     hold(run, memory, transfer.done);

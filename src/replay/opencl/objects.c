@@ -156,7 +156,7 @@ static void make_sub_buffer(struct run *run, struct live *live, const struct rec
         live->handle.buffer = run->cl->clCreateSubBuffer(parent->handle.buffer, flags,
                                                          CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     if (status != CL_SUCCESS)
-        live->why = "this part of a buffer cannot be had on this device";
+        live->why = "this device cannot create this sub-buffer";
 }
 
 static void make_sampler(struct run *run, struct live *live, const struct recording_record *record) {
@@ -385,7 +385,7 @@ tsmith_status execute_object(struct run *run, const struct recording_record *rec
         return TSMITH_OK;
     }
     if (!live)
-        return contradiction(run, record, "an object has no number, or one that is taken");
+        return contradiction(run, record, "an object has no number, or the number of another object");
     switch (record->type) {
     case RECORDING_CONTEXT:
         return make_context(run, live, record);
