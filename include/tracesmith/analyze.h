@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers: what people ask of a trace, each as a report of tables with a finding in plain words.
+// Answers: the analyses of a trace, each as a report of tables with a finding in plain words.
 //
 // An analysis is given the batches of a trace, once, in any order, and then finished; its reports are the same for
 // equal traces. Text, JSON and CSV are written from the same tables. Every report says what share of the window it
@@ -43,7 +43,7 @@ typedef enum tsmith_cell_type {
 } tsmith_cell_type;
 
 typedef struct tsmith_cell {
-    int known; // 0: the trace does not tell
+    int known; // 0: unknown
     union {
         int64_t integer;  // COUNT, DURATION, TIME, BYTES
         double number;    // SHARE, RATE, NUMBER
@@ -93,7 +93,7 @@ typedef struct tsmith_analysis_options {
     int hide_interpreter; // `callsites` leaves them out: tsmith_stack_names_hide_interpreter
 } tsmith_analysis_options;
 
-// `options` may be NULL. ERROR_NOT_FOUND for a name there is not, with those there are in the message.
+// `options` may be NULL. ERROR_NOT_FOUND for an unknown name; the message lists the known ones.
 TSMITH_API tsmith_status tsmith_analysis_create(const tsmith_analysis_options *options, tsmith_analysis **out,
                                                 tsmith_error *error);
 TSMITH_API void tsmith_analysis_destroy(tsmith_analysis *analysis);
@@ -104,9 +104,9 @@ TSMITH_API tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis,
 // The same as a sink, for a pump; the analysis must outlive it.
 TSMITH_API tsmith_status tsmith_analysis_sink(tsmith_analysis *analysis, tsmith_sink **out);
 
-// The answer `kernels` without reading events: from totals by name, which a file keeps (tsmith_sbt_aggregates). Median,
-// p99 and shapes are then unknown, and the report says so. Instead of `add`, for an analysis of `kernels` alone
-// and without a window: ERROR_STATE for any other. `window` is that of the events. Losses are added as batches.
+// The answer `kernels` without reading events: from totals by name, which a file keeps (tsmith_sbt_aggregates).
+// Median, p99 and shapes are then unknown, which the report states. Instead of `add`, for an analysis of `kernels`
+// alone and without a window: ERROR_STATE for any other. `window` is that of the events. Losses are added as batches.
 typedef struct tsmith_kernel_total {
     uint32_t name;           // string of the dictionary
     uint64_t count;          // events, those without a duration among them

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces, answers and SQL as Arrow tables, in memory: pyarrow, polars, DuckDB, pandas and many others take what is handed out
-// here without a copy and without a library of Arrow's. The structs are those of the Arrow C data interface and the Arrow C
-// stream interface (https://arrow.apache.org/docs/format/CDataInterface.html), which never change.
+// Traces, answers and SQL as Arrow tables, in memory: pyarrow, polars, DuckDB, pandas and many others use this data
+// without a copy and without a library of Arrow's. The structs are those of the Arrow C data interface and the Arrow
+// C stream interface (https://arrow.apache.org/docs/format/CDataInterface.html), which never change.
 //
 //     tsmith_arrow_source(source, NULL, &stream, &error)  ->  pyarrow.RecordBatchReader._import_from_c(address of stream)
 //
@@ -11,17 +11,18 @@
 //   - Texts are UTF-8 (large_utf8). A byte of the trace that is no UTF-8 is shown as U+FFFD.
 //   - Strings of events are dictionary-encoded: their numbers are those of the trace's dictionary, and not copied. So are
 //     kinds, operations, directions and reasons; a number that this version has no word for is shown as a decimal number.
-//   - A column's metadata says its "unit" and what it is ("doc"), where there is something to say.
+//   - A column's metadata may have its "unit" and its description ("doc").
 //
-// Ownership: `out` is the caller's and need not be initialized; what it holds is freed by its own `release`, which the
-// importing library calls. A stream is released by the caller or its importer before what the stream was made of is closed;
-// arrays that came out of it stay valid after that, as long as they are wanted. On failure `out->release` is NULL.
+// Ownership: `out` is the caller's and need not be initialized; what it holds is freed by its own `release`, which
+// the importing library calls. A stream is released by the caller or its importer before the object that the stream
+// was made from is closed; arrays that came out of it stay valid after that until they are released. On failure
+// `out->release` is NULL.
 //
-// Threads: a stream is used by one thread at a time, under the rule of what it was made of. Arrays and schemas may be read
+// Threads: a stream is used by one thread at a time, under the rule of that object. Arrays and schemas may be read
 // by any number of threads and released by any thread.
 //
-// Errors: the functions of a stream return 0 or an errno value, and its get_last_error the message: ENOMEM, EINVAL, or EIO
-// for any other. After a failure every further call returns the same.
+// Errors: the functions of a stream return 0 or an errno value, and its get_last_error the message: ENOMEM, EINVAL,
+// or EIO for any other. After a failure every further call returns the same.
 #ifndef TRACESMITH_ARROW_H
 #define TRACESMITH_ARROW_H
 
@@ -91,8 +92,8 @@ typedef struct tsmith_arrow_options {
     const uint32_t
         *fields; // the columns, in this order; NULL: every field of the schema and of the dictionary
     size_t field_count;
-    // A source that ends early (TRUNCATED) ends the stream. 0: the stream fails after the last batch, so that nobody takes a
-    // part for the whole.
+    // A source that ends early (TRUNCATED) ends the stream. 0: the stream fails after the last batch, so that a part
+    // is not mistaken for the whole.
     int accept_truncated;
     uint64_t kinds; // TSMITH_KIND_BIT of each: only events of these kinds; 0: all
     int has_window; // only events whose start is at or after `from` and before `to`, ns on the trace clock
@@ -100,17 +101,19 @@ typedef struct tsmith_arrow_options {
     int without_track; // leave out the column "track"
 } tsmith_arrow_options;
 
-// The batches of a source, one array each: a struct with the column "track" (id of the dictionary's track, uint32) and a
-// column per field, named as the field, or "args.NAME" for a field that the trace brought with it. Columns are shared with the
-// batch (tsmith_batch_retain), except booleans, which Arrow packs into bits, and columns of a batch of which only some events
-// are wanted (`kinds`, window), which are copied. A live source that has nothing yet is asked again.
+// The batches of a source, one array each: a struct with the column "track" (id of the dictionary's track, uint32)
+// and a column per field, named as the field, or "args.NAME" for a field that the trace itself defines. Columns are
+// shared with the batch (tsmith_batch_retain), except booleans, which Arrow packs into bits, and columns of a batch
+// of which only some events are wanted (`kinds`, window), which are copied. A live source that has nothing yet is
+// asked again.
 //
-// The stream takes `source` over and destroys it when it is released; on failure it stays the caller's. What the source reads
-// from (a tsmith_sbt, a tsmith_trace) must outlive the stream. The schema is settled by the first call of the stream: a field
-// that a foreign trace brings only later makes the stream fail, unless `fields` leaves it out. Of a file opened with
-// tsmith_trace_open all fields are known from the beginning. `fields` is copied. `options` may be NULL.
+// The stream takes `source` over and destroys it when it is released; on failure it stays the caller's. What the
+// source reads from (a tsmith_sbt, a tsmith_trace) must outlive the stream. The first call of the stream fixes the
+// schema: a field that a foreign trace defines only later makes the stream fail, unless `fields` leaves it out. All
+// fields of a file opened with tsmith_trace_open are known from the beginning. `fields` is copied. `options` may be
+// NULL.
 //
-// INVALID_ARGUMENT, NO_MEMORY. A field there is not makes the first call of the stream fail.
+// INVALID_ARGUMENT, NO_MEMORY. An unknown field makes the first call of the stream fail.
 TSMITH_API tsmith_status tsmith_arrow_source(tsmith_source *source, const tsmith_arrow_options *options,
                                              struct ArrowArrayStream *out, tsmith_error *error);
 

@@ -35,7 +35,7 @@ typedef struct tsmith_capture tsmith_capture;
 
 enum { TSMITH_STACK_FRAMES_LEAST = 8, TSMITH_STACK_FRAMES_DEFAULT = 1000, TSMITH_STACK_FRAMES_MOST = 16384 };
 
-// What an agent is told: a key of its table (tsmith_agent_option_describe) and a value.
+// An option of an agent: a key of its table (tsmith_agent_option_describe) and a value.
 typedef struct tsmith_agent_option {
     const char *api;   // "cuda"
     const char *key;   // "pc-samples"
@@ -70,14 +70,14 @@ typedef struct tsmith_capture_options {
         cuda; // the older form of agent_options, for CUDA alone: keys separated by commas, each with its value after
     // a ':'; the metrics' names after another one ("graphs,metrics:100:NAME+NAME")
     double
-        block_timeout; // policy block: seconds that a thread waits for a collector that gives no sign of life; 0: 5;
+        block_timeout; // policy block: seconds that a thread waits without a heartbeat of the collector; 0: 5;
                        // below 0: as long as the collector's process lives
     uint32_t
         stack_frames; // with `stacks`: the innermost frames that are recorded of each, TSMITH_STACK_FRAMES_LEAST to
     // TSMITH_STACK_FRAMES_MOST (a Python function counts as two); 0: TSMITH_STACK_FRAMES_DEFAULT
     const tsmith_agent_option *
-        agent_options; // of agents that are injected; of two with one key the last holds. INVALID_ARGUMENT for an agent,
-                       // a key or a value that does not exist, with those that do
+        agent_options; // of agents that are injected; of two with the same key the last applies. INVALID_ARGUMENT for
+                       // an agent, a key or a value that does not exist, with those that do
     size_t agent_option_count;
 } tsmith_capture_options;
 
@@ -92,8 +92,8 @@ typedef struct tsmith_capture_options {
     X("signal", "", "what lies between one tsmith_capture_trigger and the next")                             \
     X("range", ":NAME", "what is enqueued, by any thread, while an NVTX range of this name is open")
 
-// Whether the APIs and the agents' options exist and fit together, before anything is made: INVALID_ARGUMENT says what does
-// not, and what there is. tsmith_capture_create checks the same.
+// Whether the APIs and the agents' options exist and fit together, before anything is made: INVALID_ARGUMENT names
+// the problem and the available values. tsmith_capture_create checks the same.
 TSMITH_API tsmith_status tsmith_capture_check(const tsmith_capture_options *options, tsmith_error *error);
 // Makes the session directory (0700, unpredictable name). `options` may be NULL.
 TSMITH_API tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
@@ -114,27 +114,27 @@ TSMITH_API tsmith_status tsmith_capture_on_end(tsmith_capture *capture,
                                                void (*ended)(void *context, tsmith_capture *capture),
                                                void *context);
 // When the program has ended but processes it started still run (a shell's background job, a daemon), the recording
-// goes on until they have ended, or until it is stopped: from then on nothing more is recorded, and next() drains to
-// END. Async-signal-safe. Processes that were recorded and still run are in the ledger as still_running.
+// continues until they have ended, or until it is stopped: from then on nothing more is recorded, and next() drains
+// to END. Async-signal-safe. Processes that were recorded and still run are in the ledger as still_running.
 TSMITH_API void tsmith_capture_stop(tsmith_capture *capture);
 // How many such processes there were at the last look; 0 while the program itself runs. Async-signal-safe.
 TSMITH_API uint32_t tsmith_capture_left_running(const tsmith_capture *capture);
 // After END: how many processes used a GPU API and could not be recorded, because they had no file descriptor, memory
-// or space left for it. The trace's attribute "unrecorded.processes" says the same.
+// or space left for it. The trace's attribute "unrecorded.processes" has the same number.
 TSMITH_API uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture);
-// Whether somebody removed the session directory while the program ran: processes that started after that found no session and
-// were not recorded. The trace has a loss that says since when.
+// Whether the session directory was removed while the program ran: processes that started after that found no session
+// and were not recorded. The trace has a loss with the time.
 TSMITH_API int tsmith_capture_directory_removed(const tsmith_capture *capture);
 // Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
 TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
-// Of a recording with the range "signal": begins to record, or ends it again (async-signal-safe).
+// For the range "signal": begins to capture, or ends it again (async-signal-safe).
 TSMITH_API void tsmith_capture_trigger(tsmith_capture *capture);
 // After END: the program's wait status as waitpid gives it.
 TSMITH_API int tsmith_capture_wait_status(const tsmith_capture *capture);
 // Which APIs were seen in use by name, and by how many processes; false past the last index.
 TSMITH_API int tsmith_capture_api_seen(const tsmith_capture *capture, size_t index, const char **name,
                                        uint32_t *processes);
-// After the start: what was asked for and could not be done, though the program runs; "" when there is nothing to say.
+// After the start: a requested option that could not be applied, though the program runs; "" if there is none.
 TSMITH_API const char *tsmith_capture_note(const tsmith_capture *capture);
 TSMITH_API const char *tsmith_capture_directory(const tsmith_capture *capture);
 // Ends the recording; the session directory is removed when everything in it was delivered, else kept for
@@ -152,7 +152,7 @@ typedef struct tsmith_capture_completion {
     int may_repeat;     // what was written last may be in it twice: there was no space to note what was
     int output_failed;  // the call failed because of `path`, and not because of what was read
     int recording_left; // the call failed, and what was recorded for a replay is in the directory alone
-    char note[512];     // a sentence for a person about any of these; "" when there is nothing to say
+    char note[512];     // a message for the user about any of these; "" if there is none
 } tsmith_capture_completion;
 
 // Writes one trace of everything that a recording committed, each event once: the whole frames of the file that it was
@@ -183,8 +183,8 @@ TSMITH_API tsmith_status tsmith_capture_look(const char *directory, tsmith_captu
 // Removes it with all that is in it. BUSY while anybody records into it or collects from it.
 TSMITH_API tsmith_status tsmith_capture_remove(const char *directory, tsmith_error *error);
 
-// A source over a session directory whose collector is gone: all that is in it, whatever of it is in a file already.
-// tsmith_capture_is_session tells whether a directory is one.
+// A source over a session directory whose collector has ended: all its events, also those that are already in a file.
+// tsmith_capture_is_session reports whether a directory is one.
 TSMITH_API tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out,
                                                 tsmith_error *error);
 TSMITH_API int tsmith_capture_is_session(const char *directory);
@@ -214,9 +214,10 @@ TSMITH_API int tsmith_agent_option_describe(size_t index, tsmith_agent_option_de
 
 // ---- devices
 
-// Adds every device an agent finds to the dictionary. What is known of one beyond its entry is an attribute, for people:
-// "device.2.uuid" (by the entry's number); why an API gives no device, or not all of this, is "problem.cuda". When there is
-// no device the error says how to get one (MISSING when the API is not there). Drivers are asked in a child process.
+// Adds every device an agent finds to the dictionary. Further facts about a device are attributes, for display:
+// "device.2.uuid" (by the entry's number); "problem.cuda" is the reason why an API reports no device or incomplete
+// data. If there is no device, the error states how to get one (MISSING if the API is not installed). Drivers are
+// queried in a child process.
 TSMITH_API tsmith_status tsmith_devices_enumerate(const char *agent_directory, tsmith_dictionary *into,
                                                   tsmith_error *error);
 

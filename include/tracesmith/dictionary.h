@@ -50,9 +50,9 @@ typedef struct tsmith_device {
     uint64_t memory_bytes;
     uint32_t compute_units;
     uint32_t clock_mhz;
-    // String: what tells it apart from every other device of its machine, whichever process or API names it. The driver's
-    // UUID ("GPU-8a1f...", "MIG-..."), else "pci:0000:65:00.0", else API, platform, name and number
-    // ("opencl:Portable Computing Language/pthread-haswell/0"). 0: unknown; then it may be another entry's device too.
+    // String: the device identity: the same in every process and API, unique on its machine. The driver's UUID
+    // ("GPU-8a1f...", "MIG-..."), else "pci:0000:65:00.0", else API, platform, name and number ("opencl:Portable
+    // Computing Language/pthread-haswell/0"). 0: unknown; then it may be another entry's device too.
     uint32_t identity;
     uint32_t number; // 1 + the API's own number of it (CUDA device 1: 2); 0: unknown
 } tsmith_device;
@@ -138,7 +138,7 @@ enum {                                 // tsmith_module.flags
 typedef struct tsmith_module {
     uint32_t path;     // string; "[vdso]" for the kernel's code in every process, "" when it is not known
     uint32_t build_id; // string: lower-case hexadecimal, or 0
-    uint32_t process;  // 0: not said
+    uint32_t process;  // 0: unknown
     uint32_t flags;    // TSMITH_MODULE_...
 } tsmith_module;
 
@@ -155,7 +155,7 @@ typedef struct tsmith_frame {
     uint32_t module; // 0: in none that is known
     uint32_t flags;  // TSMITH_FRAME_...
     // In a module: the ELF virtual address (program counter - load bias); in generated code and in no module: the
-    // program counter. A frame that waits for a call has its return address - 1, which lies in the call
+    // program counter. A frame that waits for a call has its return address - 1, which is inside the call
     // instruction. PYTHON: the line, and in the upper 32 bits the function's name (a string).
     uint64_t address;
 } tsmith_frame;
@@ -179,7 +179,7 @@ TSMITH_API tsmith_status tsmith_dictionary_create(tsmith_dictionary **out);
 TSMITH_API void tsmith_dictionary_destroy(tsmith_dictionary *dictionary);
 
 // The id of these bytes, adding them when they are new. 0 for the empty string, and when memory or the 2^32-2
-// ids are exhausted (tsmith_dictionary_failed then tells).
+// ids are exhausted (tsmith_dictionary_failed then returns true).
 TSMITH_API uint32_t tsmith_dictionary_intern(tsmith_dictionary *dictionary, const char *bytes, size_t length);
 TSMITH_API uint32_t tsmith_dictionary_intern_cstr(tsmith_dictionary *dictionary, const char *text);
 // Appends bytes as the next id even if they are there already: what a reader needs to keep a file's own ids.
@@ -218,7 +218,7 @@ TSMITH_API uint32_t tsmith_dictionary_intern_module(tsmith_dictionary *dictionar
 TSMITH_API uint32_t tsmith_dictionary_intern_frame(tsmith_dictionary *dictionary, const tsmith_frame *frame);
 TSMITH_API uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary, const tsmith_stack *stack);
 
-// The stack of a call path that goes on from `parent` (0: from the beginning) through `frames`, the outermost first: the same
+// The stack of a call path that continues `parent` (0: an empty path) by `frames`, the outermost first: the same
 // as intern_stack for one frame after the other, in a fraction of the time. `parent` itself when there are none.
 TSMITH_API uint32_t tsmith_dictionary_intern_path(tsmith_dictionary *dictionary, uint32_t parent,
                                                   const uint32_t *frames, size_t count);
@@ -251,19 +251,19 @@ enum { TSMITH_LABEL_SIZE = 192 };
 // "thread 4711", by their numbers; any other track by its kind and id.
 TSMITH_API tsmith_string tsmith_track_name(const tsmith_dictionary *dictionary, uint32_t track,
                                            char room[TSMITH_LABEL_SIZE]);
-// The name of a device; of one that has none "device 1", by the API's own number.
+// The name of a device; "device 1", by the API's own number, if it has no name.
 TSMITH_API tsmith_string tsmith_device_name(const tsmith_dictionary *dictionary, uint32_t device,
                                             char room[TSMITH_LABEL_SIZE]);
 
-enum {                              // what a table says elsewhere
+enum {                              // a value stored in another table
     TSMITH_LABEL_PROCESS = 1u << 0, // whose process a track is
     TSMITH_LABEL_DEVICE = 1u << 1,  // which device a queue is of
 };
 
-// What tells a track apart from others, to be shown behind its name: " (device 1, pid 4700, tid 4711, #2)". The device of a
-// queue where queues of several are in the trace; the pid where threads of several processes are; the tid of a thread where its
-// process has others of the same name; a number where all of that is the same. Without the parts that `without` names. The
-// length; 0 when there is nothing to tell apart.
+// The suffix that distinguishes a track from others with the same name: " (device 1, pid 4700, tid 4711, #2)". The
+// device of a queue where queues of several are in the trace; the pid where threads of several processes are; the tid
+// of a thread where its process has others of the same name; a number where all of that is the same. Without the
+// parts that `without` names. The length; 0 if no suffix is needed.
 TSMITH_API size_t tsmith_track_distinction(const tsmith_dictionary *dictionary, uint32_t track,
                                            unsigned without, char out[TSMITH_LABEL_SIZE]);
 // The same of a device whose name another one has: " (device 1)".

@@ -33,7 +33,7 @@ typedef struct tsmith_diff_options {
 TSMITH_API tsmith_status tsmith_diff_create(const tsmith_diff_options *options, tsmith_diff **out,
                                             tsmith_error *error);
 TSMITH_API void tsmith_diff_destroy(tsmith_diff *diff);
-// Reads a run to its end. TRUNCATED when it ends early: what was there is in, and the report says so.
+// Reads a run to its end. TRUNCATED when it ends early: the part that was read is used, and the report states it.
 TSMITH_API tsmith_status tsmith_diff_add(tsmith_diff *diff, tsmith_diff_side side, tsmith_source *source,
                                          tsmith_error *error);
 // After the last run; ERROR_STATE when a side has none.

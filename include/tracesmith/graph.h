@@ -3,12 +3,12 @@
 //
 // Every command and every call is a node. An edge joins a moment of one node (its start or its end) to a
 // moment of another that could not come before it. Edges always point forward in time: one that the trace's
-// own times contradict (clocks that disagree) is left out and counted. What the trace does not tell is not
-// guessed, except for the kinds marked "inferred", whose rule is in their description.
+// own times contradict (clocks that disagree) is left out and counted. Dependencies that are not in the trace
+// are not guessed, except for the kinds marked "inferred", whose description has the rule.
 //
-// A device's clock may lie beside the hosts'. Where the recorded times of a device cannot be (a command that starts before
-// the call that launched it, a wait that returns before what it waited for has ended), its times are placed by
-// tsmith_graph_clocks() before they are compared with those of a host or another device.
+// A device's clock may differ from the hosts'. If the recorded times of a device are impossible (a command that
+// starts before the call that launched it, a wait that returns before what it waited for has ended), its times are
+// placed by tsmith_graph_clocks() before they are compared with those of a host or another device.
 //
 // 8 bytes per edge and 4 per node. Built once, read-only afterwards; it borrows the timeline. One thread at a
 // time.
@@ -76,7 +76,7 @@ typedef enum tsmith_clock_state {
     TSMITH_CLOCK_CONTRADICTED = 2, // nor would any offset and drift: its times are used as recorded
 } tsmith_clock_state;
 
-// How a device's clock lies to the hosts', in ns. What is added to a recorded time t: offset + drift * (t - at).
+// The offset of a device's clock from the hosts', in ns. A recorded time t becomes t + offset + drift * (t - at).
 typedef struct tsmith_device_clock {
     int64_t offset, at;
     double drift;
@@ -103,12 +103,12 @@ TSMITH_API uint64_t tsmith_graph_contradicted(const tsmith_graph *graph, tsmith_
 // By device of the timeline.
 TSMITH_API const tsmith_device_clock *tsmith_graph_clocks(const tsmith_graph *graph, size_t *count);
 TSMITH_API const char *tsmith_edge_kind_name(tsmith_edge_kind kind);
-// Whether edges of the kind are inferred: whatever rests on them is less certain than what the trace records.
+// Whether edges of the kind are inferred: conclusions from them are less certain than recorded facts.
 TSMITH_API int tsmith_edge_kind_inferred(tsmith_edge_kind kind);
 TSMITH_API const char *tsmith_edge_kind_doc(tsmith_edge_kind kind);
 
-// Writes the nodes that touch [from, to] and the edges between them for Graphviz, one cluster per queue and
-// thread. At most `node_limit` nodes (0: 2000, what a drawing can bear); a comment in the file says how many
+// Writes the nodes that touch [from, to] and the edges between them for Graphviz, one cluster per queue and thread.
+// At most `node_limit` nodes (0: 2000, about the limit of a readable drawing); a comment in the file says how many
 // are left out.
 TSMITH_API tsmith_status tsmith_graph_write_dot(const tsmith_graph *graph,
                                                 const tsmith_dictionary *dictionary, tsmith_interval window,

@@ -16,11 +16,11 @@ extern "C" {
 
 typedef struct tsmith_import_options {
     size_t size; // sizeof(tsmith_import_options)
-    // How much may be held back so that names and devices that a file tells late are known when its first
+    // How much may be held back so that names and devices that come late in a file are known when its first
     // batch is delivered. 0: 64 MiB. Other memory of an import does not grow with the file.
     size_t hold_bytes;
-    // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: what the
-    // environment variable TRACESMITH_BINARY says, if anything.
+    // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: the value
+    // of the environment variable TRACESMITH_BINARY, if set.
     const char *binary;
 } tsmith_import_options;
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorded kernel does, instruction by instruction: the recording is run on Oclgrind, a device that interprets, and
-// every instruction, memory access and branch of a kernel is counted. docs/instruction-level.md says what the words mean.
+// What a recorded kernel does, instruction by instruction: the recording is run on Oclgrind, a device that
+// interprets, and every instruction, memory access and branch of a kernel is counted. docs/instruction-level.md
+// defines the terms.
 //
 // The instructions are LLVM's, as Oclgrind's compiler made them of the recorded source: not those of another device.
-// Oclgrind is loaded into the calling process; its variables (OCLGRIND_*) are set for the time of the call, so no other
-// thread may read or change the environment meanwhile. One thread at a time in a process.
+// Oclgrind is loaded into the calling process; its variables (OCLGRIND_*) are set for the time of the call, so no
+// other thread may read or change the environment meanwhile. One thread at a time in a process.
 #ifndef TRACESMITH_INSTRUCTIONS_H
 #define TRACESMITH_INSTRUCTIONS_H
 
@@ -96,8 +97,8 @@ typedef struct tsmith_instruction {
 typedef struct tsmith_instructions_finding {
     size_t size; // sizeof(tsmith_instructions_finding), the caller's
     tsmith_finding_kind kind;
-    const char *text; // what Oclgrind said the first time, several lines
-    uint64_t times;   // that the same was said of the same place
+    const char *text; // the first message of Oclgrind, several lines
+    uint64_t times;   // number of such messages for the same location
 } tsmith_instructions_finding;
 
 // Runs the recording on Oclgrind. MISSING when Oclgrind or its plugin is not there. `out` is there also when the replay came

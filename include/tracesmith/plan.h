@@ -29,7 +29,7 @@ typedef struct tsmith_plan_summary {
     uint64_t unknown;  // whose use of memory is not known
     uint64_t
         unchecked; // uses of memory that were not checked against others, to keep time and memory bounded
-    int callbacks; // the program had callbacks: they may order what the plan says nothing orders
+    int callbacks; // the program had callbacks: they may order commands that the plan lists as unordered
     uint64_t device_commands; // without moments of the host
     uint64_t uses;            // of memory by all of them, each range of bytes counted
 } tsmith_plan_summary;
@@ -83,12 +83,12 @@ typedef struct tsmith_hazard {
         count;   // how often the same two calls (by queue, command and kernel) do it; this is the first time
     int assumed; // which bytes a kernel uses is not known for certain: at most these
     tsmith_hazard_trial trial; // of the first time, by tsmith_plan_try_hazards
-    // It may be none: both use the memory by atomic functions only, or are launches of one kernel with other arguments that
-    // may use other parts of it. A trial tells.
+    // It may be no conflict: both use the memory by atomic functions only, or are launches of one kernel with other
+    // arguments that may use other parts of it. A trial replay decides.
     int possible;
 } tsmith_hazard;
 
-// LIMIT when so many commands can run at once that keeping them apart takes more than 1 GiB, or a quarter of the memory: from
+// LIMIT if tracking the commands that can run at once takes more than 1 GiB, or a quarter of the memory: from
 // some 20,000 on.
 TSMITH_API tsmith_status tsmith_plan_create(tsmith_recording *recording, tsmith_plan **out,
                                             tsmith_error *error);
@@ -146,10 +146,11 @@ typedef struct tsmith_permutation_summary {
     uint64_t commands;
 } tsmith_permutation_summary;
 
-// Replays the commands of the plan in other orders that it allows, one command at a time, and compares what comes out with
-// the recorded order replayed the same way. Where it differs, the way from the one order to the other is halved until two
-// neighbours are left whose exchange makes the difference; then their order is kept, and it goes on. OK whatever is found.
-// MISSING without a device; LIMIT when a replay came to no end. `options` may be NULL.
+// Replays the commands of the plan in other orders that it allows, one command at a time, and compares the results
+// with the recorded order replayed the same way. If they differ, the sequence of exchanges between the two orders is
+// bisected down to two neighbours whose exchange makes the difference; their order is then kept, and the search
+// continues. OK also if differences are found. MISSING without a device; LIMIT if a replay did not terminate.
+// `options` may be NULL.
 TSMITH_API tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_options *options,
                                              tsmith_permutation **out, tsmith_error *error);
 // Replays each finding in memory of the device (the first 256 of a process) with its two commands the other way round, what

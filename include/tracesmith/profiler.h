@@ -17,7 +17,7 @@ extern "C" {
 typedef struct tsmith_profiler tsmith_profiler;
 
 // Prepares the agents for this process. Must come before the process first uses the GPU API (the API's loader
-// reads its injection variable once); ERROR_STATE says so when it is too late. Recording is off until the
+// reads its injection variable once); ERROR_STATE if it is too late. Recording is off until the
 // start. `options` may be NULL. One profiler per process.
 TSMITH_API tsmith_status tsmith_profiler_create(const tsmith_capture_options *options, tsmith_profiler **out,
                                                 tsmith_error *error);

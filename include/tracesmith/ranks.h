@@ -21,9 +21,9 @@ typedef struct tsmith_ranks tsmith_ranks;
 
 TSMITH_API tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error);
 TSMITH_API void tsmith_ranks_destroy(tsmith_ranks *ranks);
-// Reads the trace of a rank to its end. Its number is what the trace says (PyTorch's distributedInfo), or where none says
-// one or two say the same, the order of adding. `label` is copied: the name of the file. TRUNCATED when the
-// trace ends early: what was there is in.
+// Reads the trace of a rank to its end. Its number comes from the trace (PyTorch's distributedInfo); if a trace has
+// none or two have the same, numbers follow the order of adding. `label` is copied: the name of the file. TRUNCATED
+// when the trace ends early: the part that was read is used.
 TSMITH_API tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,
                                           tsmith_error *error);
 // After the last rank; ERROR_STATE when there are fewer than two.

@@ -50,7 +50,7 @@ typedef struct tsmith_recording_summary {
     uint64_t refused;       // calls that cannot be replayed
     uint64_t chunks;        // of data, each kept once
     uint64_t chunk_bytes;   // in them
-    uint64_t payload_bytes; // that they stand for
+    uint64_t payload_bytes; // number of results that this one represents
     uint64_t damaged;       // records and chunks that could not be read
 } tsmith_recording_summary;
 
@@ -76,7 +76,7 @@ typedef struct tsmith_recorded_command {
     const char *what;      // "kernel", "read", ...
     const char *kernel;    // its name, or NULL
     uint64_t queue;        // the recording's number of it
-    uint64_t bytes;        // of a transfer, where the recording says how many; else 0
+    uint64_t bytes;        // of a transfer, if the recording has it; else 0
     uint64_t buffer;       // that it writes, or else reads, where it names one; else 0
 } tsmith_recorded_command;
 typedef void tsmith_recorded_command_take(void *context, const tsmith_recorded_command *command);
@@ -163,14 +163,14 @@ typedef struct tsmith_replay_options {
     // The source of every program that has this kernel is taken from elsewhere: to try an edited kernel.
     const char *source_kernel, *source_text;
     // A part: commands that fit all of these, and what they need of others; 0 and NULL: everything.
-    uint64_t first_command, command_count; // so many, from that one on
+    uint64_t first_command, command_count; // number of commands, from that one on
     const char *only_kernel;               // launches of kernels of this name; may have * and ?
     uint64_t only_queue;                   // the recording's number of it
-    // The host's calls no sooner than they were made, counted from the first: 1 as recorded, 2 twice as fast; 0: at once.
-    // Of a recording that knows its times (tsmith_recording_take_times). A pause is never longer than patience_ns.
+    // Earliest time of the host's calls, relative to the first: 1 as recorded, 2 twice as fast; 0: at once.
+    // Needs a recording with times (tsmith_recording_take_times). A pause is never longer than patience_ns.
     double speed;
     int timing;               // how long each command takes is measured (tsmith_replay_time_get)
-    tsmith_replay_take *take; // called with every result whose bytes were recorded; NULL: nobody wants them
+    tsmith_replay_take *take; // called with every result whose bytes were recorded; NULL: none
     void *take_context;
     // A second device, named like `device`: nothing is compared with what was recorded; both run the commands one after the
     // other, and what they read, map and hold in the end is compared with each other: `recorded` of a result is the first
@@ -214,8 +214,8 @@ typedef struct tsmith_replay_result {
 
 typedef struct tsmith_replay tsmith_replay;
 
-// Runs the recording; `options` may be NULL. OK when all of it ran, whatever the verdicts are. MISSING without a device;
-// LIMIT when it came to no end. `out` is there also then, with what was compared until then.
+// Runs the recording; `options` may be NULL. OK if everything ran, independent of the verdicts. MISSING without a
+// device; LIMIT if it did not terminate; `out` then has the results up to that point.
 TSMITH_API tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *options,
                                            tsmith_replay **out, tsmith_error *error);
 // Chooses the devices of a replay with these options and runs nothing: for tsmith_replay_mapping_get.
@@ -254,7 +254,7 @@ typedef struct tsmith_replay_time {
 // With options.timing; 0 past the last index.
 TSMITH_API int tsmith_replay_time_get(const tsmith_replay *replay, size_t index, tsmith_replay_time *out);
 
-// Where it went wrong first: among so many commands from `first` on, in the order of the recording.
+// The first wrong command is one of this many commands from `first` on, in the order of the recording.
 typedef struct tsmith_replay_culprit {
     size_t size; // sizeof(tsmith_replay_culprit), the caller's
     uint64_t pid;

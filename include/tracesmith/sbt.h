@@ -28,9 +28,9 @@ typedef struct tsmith_sbt_write_options {
     int exclusive; // fail when the file exists instead of replacing it
 } tsmith_sbt_write_options;
 
-// A sink that writes a file. What was written before a crash is readable: frames are whole or not there. The
-// file is created with mode 0600. Two runs over the same batches give the same bytes. `options` may be NULL. ERROR_BUSY,
-// saying who, when a live process writes that file: until it is closed nobody else's takes its place.
+// A sink that writes a file. What was written before a crash is readable: frames are complete or absent. The file is
+// created with mode 0600. Two runs over the same batches give the same bytes. `options` may be NULL. ERROR_BUSY, with
+// the process in the message, if a live process writes that file: it cannot be replaced until that process closes it.
 TSMITH_API tsmith_status tsmith_sbt_writer_open(const char *path, const tsmith_sbt_write_options *options,
                                                 tsmith_sink **out, tsmith_error *error);
 // The same into a descriptor (a pipe, a socket), which the writer does not close.
@@ -79,8 +79,8 @@ typedef struct tsmith_sbt_summary {
     uint64_t lost[TSMITH_SUMMARY_REASONS];
 } tsmith_sbt_summary;
 
-// Of a complete file this reads nothing more than opening did: damage is then only known of frames that were read
-// before (by a scan, or by tsmith_sbt_verify).
+// For a complete file this reads no more than opening did: only damage of frames that were already read is known (by
+// a scan, or by tsmith_sbt_verify).
 TSMITH_API tsmith_status tsmith_sbt_summarize(tsmith_sbt *trace, tsmith_sbt_summary *out,
                                               tsmith_error *error);
 

@@ -316,13 +316,13 @@ TSMITH_API const char *tsmith_kind_name(tsmith_kind kind);
 TSMITH_API const char *tsmith_kind_doc(tsmith_kind kind);
 TSMITH_API const char *tsmith_operation_name(tsmith_operation operation);
 TSMITH_API const char *tsmith_direction_name(tsmith_direction direction);
-// Whether the operation makes memory visible to the host or returns it. Whether bytes are copied for that is up to the
-// driver, and no API tells: the bytes of such a command divided by its duration are no rate of a copy.
+// Whether the operation makes memory visible to the host or returns it. Whether bytes are copied for that is up to
+// the driver and not reported by any API: the bytes of such a command divided by its duration are no rate of a copy.
 TSMITH_API bool tsmith_operation_is_map(tsmith_operation operation);
 TSMITH_API const char *tsmith_reason_name(tsmith_reason reason);
 TSMITH_API const char *tsmith_reason_doc(tsmith_reason reason);
-// Whether a loss of this reason is of events that are missing or incomplete. What only lacks its call stack, or a part of
-// it, is neither.
+// Whether a loss of this reason is of events that are missing or incomplete. An event without its call stack, or with
+// a part of it, is neither.
 TSMITH_API bool tsmith_reason_is_of_events(tsmith_reason reason);
 // Whether events of such a loss may be in the trace without a part: their times (no_timing), or their end or begin
 // (unmatched). Of other reasons the event is missing.

@@ -48,10 +48,11 @@ typedef struct tsmith_session_options {
     tsmith_overflow overflow;
     const char *session_root; // as in tsmith_capture_options
     double block_timeout;     // as in tsmith_capture_options
-    // Not NULL: agents record the GPU APIs of this process, and of the programs that it starts, into the same file. What
-    // cannot be recorded because its API is in use already is no failure: tsmith_session_note says it. The environment of
-    // this process is changed until the stop (tsmith_session_environment). Of the options, those above are the session's;
-    // `recording`, `gpu_counter_rate` and `environment` are INVALID_ARGUMENT.
+    // Not NULL: agents record the GPU APIs of this process, and of the programs that it starts, into the same file.
+    // An API that cannot be recorded because it is already in use is not a failure; tsmith_session_note returns a
+    // message about it. The environment of this process is changed until the stop (tsmith_session_environment). Of
+    // the options, those above are the session's; `recording`, `gpu_counter_rate` and `environment` are
+    // INVALID_ARGUMENT.
     const tsmith_capture_options *agents;
 } tsmith_session_options;
 
@@ -72,14 +73,15 @@ TSMITH_API tsmith_status tsmith_session_start(const tsmith_session_options *opti
 // even when this fails (a full disk): what was written stays readable. STATE in a forked child (see above).
 TSMITH_API tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statistics *statistics,
                                              tsmith_error *error);
-// Emits into the recording of the `tracesmith profile` (or session with agents) that started this process. Its file is
-// written there: the stop ends only the emissions of this process, and its statistics are 0. STATE when nobody records this
-// process, or its collector is gone.
+// Emits into the recording of the `tracesmith profile` (or session with agents) that started this process. Its file
+// is written there: the stop ends only the emissions of this process, and its statistics are 0. STATE if this process
+// is not being recorded, or its collector has ended.
 TSMITH_API tsmith_status tsmith_session_attach(tsmith_session **out, tsmith_error *error);
-// Of a session with agents: what they cannot record, and why; "" when there is nothing to say. Until the stop.
+// For a session with agents: the APIs that cannot be recorded, with reasons; "" if there are none. Valid until the
+// stop.
 TSMITH_API const char *tsmith_session_note(const tsmith_session *session);
-// Of a session with agents: this process's environment as the start has set it, "NAME=VALUE", NULL after the last, for
-// programs that are started with an environment of their own; NULL without agents. Until the stop.
+// For a session with agents: this process's environment as the start has set it, "NAME=VALUE", NULL after the last,
+// for programs that are started with an environment of their own; NULL without agents. Until the stop.
 TSMITH_API const char *const *tsmith_session_environment(const tsmith_session *session);
 // Switches the agents of this session off, and on again. Emissions are not affected. STATE in a process that did not start
 // the session.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What if: the graph of a trace run again in virtual time, as recorded or with something changed.
 //
-// A simulation takes from the trace how long every command ran, how long every host call took and how long the host
-// thought between its calls. How long a launch takes to reach the device, how far apart the commands of a queue lie and
-// how long a wait takes to return are not taken one by one: they are calibrated, one figure for each kind of edge and
-// device. So the unmodified trace, simulated, tells how well the model explains the trace: its error. Delays that no
-// figure explains (over eight times the median of their kind) are kept as recorded and counted as unexplained.
+// A simulation takes from the trace how long every command ran, how long every host call took and the host's time
+// between its calls. The latency of a launch, the distance of commands in a queue and the time of a wait's return are
+// not taken one by one: they are calibrated, one figure for each kind of edge and device. The error of simulating the
+// unmodified trace is therefore a measure of how well the model explains the trace. Delays that no figure explains
+// (over eight times the median of their kind) are kept as recorded and counted as unexplained.
 //
-// Not modelled: caches, clocks that change, memory bandwidth shared by kernels beyond what the trace itself shows when
-// they overlap. Host threads that wait for each other outside the GPU's API keep the recorded distance.
+// Not modelled: caches, clocks that change, memory bandwidth shared by kernels beyond what the trace itself shows
+// when they overlap. Host threads that wait for each other outside the GPU's API keep the recorded distance.
 //
-// The same trace and changes give the same answer, bit by bit. It borrows timeline, graph and dictionary. One thread at
-// a time.
+// The same trace and changes give the same answer, bit by bit. It borrows timeline, graph and dictionary. One thread
+// at a time.
 #ifndef TRACESMITH_SIMULATE_H
 #define TRACESMITH_SIMULATE_H
 
@@ -107,8 +107,9 @@ typedef struct tsmith_simulation_model {
     uint32_t contended; // devices whose overlapping kernels slow each other down in the trace
     uint64_t inferred;  // dependencies on that path that are inferred (tsmith_edge_kind_inferred)
     int64_t rests;      // ns of that path before the last of them: they rest on it
-    // The second half of the trace, predicted from the first (held out): from the launch of the command in the middle to the
-    // end. `error` above only says that the model can repeat what it was made from; this is what it is worth.
+    // The second half of the trace, predicted from the first (held out): from the launch of the command in the middle
+    // to the end. `error` above only shows that the model reproduces its own input; this is the error of a
+    // prediction.
     double
         held_out_error; // |predicted - recorded| / recorded; negative where the trace does not allow it: fewer than 20
                         // commands, or less than half of the time has a counterpart in the first half
@@ -134,7 +135,7 @@ typedef struct tsmith_simulated {
     const tsmith_simulated_part *parts; // largest first; they add up to the makespan
     size_t part_count;
     int64_t unexplained; // ns of delays on the path that nothing explains and no change can shorten
-    int64_t least;       // makespan without them: what is sure lies between
+    int64_t least;       // makespan without them: the certain value is between
 } tsmith_simulated;
 
 typedef struct tsmith_simulation_options {

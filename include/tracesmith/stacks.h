@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks of a trace: what they are called, and how they are shown. The tables they lie in are in
-// tracesmith/dictionary.h; an event has the number of its own in TSMITH_FIELD_STACK.
+// Call stacks of a trace: the names of their frames, and how they are displayed. Their tables are in
+// tracesmith/dictionary.h; an event has the id of its stack in TSMITH_FIELD_STACK.
 #ifndef TRACESMITH_STACKS_H
 #define TRACESMITH_STACKS_H
 
@@ -30,8 +30,8 @@ typedef struct tsmith_symbolize_counts {
     size_t size;            // sizeof(tsmith_symbolize_counts), the caller's
     uint64_t frames;        // that had no name
     uint64_t named;         // that have got one
-    uint32_t modules;       // files that these lie in
-    uint32_t modules_gone;  // of which nothing is there any more, or nothing that can be told to be the same
+    uint32_t modules;       // files that contain them
+    uint32_t modules_gone;  // whose file no longer exists, or cannot be identified as the same
     uint32_t modules_other; // where another file is now: its build id is not the one that was loaded
     uint32_t modules_damaged; // that are no ELF files of 64 bits, or damaged
 } tsmith_symbolize_counts;
@@ -87,7 +87,7 @@ TSMITH_API void tsmith_stack_names_hide_interpreter(tsmith_stack_names *names, i
 // TSMITH_FRAME_TRUNCATED.
 TSMITH_API size_t tsmith_stack_lines(tsmith_stack_names *names, uint32_t stack, tsmith_stack_line *lines,
                                      size_t limit);
-// Those of one frame, whatever is hidden in stacks; 0 for one that is not there.
+// Lines of one frame, independent of what is hidden in stacks; 0 for an unknown frame.
 TSMITH_API size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, tsmith_stack_line *lines,
                                      size_t limit);
 // What a line is called: its function, or `libm.so.6[+1a2f0]`, the module and where in it, or `[7f12a4c0]`. Written

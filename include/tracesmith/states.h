@@ -3,7 +3,7 @@
 //
 // A command goes Enqueued -> Queued -> Submitted -> Blocked -> Running -> Finished -> Observed. A queue (row)
 // is always in exactly one state, and so is a device: their states add up to the window exactly, in integer
-// nanoseconds. What the trace does not tell is in the state "unknown".
+// nanoseconds. Time without data is in the state "unknown".
 //
 // 64 bytes per command and 24 per segment. Built once, read-only afterwards; it borrows timeline and graph.
 // One thread at a time.
@@ -88,14 +88,15 @@ typedef enum tsmith_block {
 //   queued       in [unblocked, submitted): not with the device (empty when the trace has no such time)
 //   submitted    from both on to start: it could run; launch latency
 //   running      in [start, end)
-//   finished     in [end, observed): has run, and no host thread is known to know; complete from `completed` on
+//   finished     in [end, observed): has run, and no host thread is known to have seen it; complete from `completed` on
 //   observed     from `observed` on
-// `enqueued` is TSMITH_TIME_UNKNOWN when the trace does not say, then queued, submitted and unblocked are,
-// too; `observed` is TSMITH_TIME_UNKNOWN when nobody is seen to wait for it. All times are as the device's clock shows
-// them: where the graph places that clock (tsmith_graph_clocks), a host's time differs from the call's by the offset.
+// `enqueued` is TSMITH_TIME_UNKNOWN if the trace does not have it; then queued, submitted and unblocked are unknown
+// as well. `observed` is TSMITH_TIME_UNKNOWN if no thread is known to have waited for it. All times are as the
+// device's clock shows them: where the graph places that clock (tsmith_graph_clocks), a host's time differs from the
+// call's by the offset.
 typedef struct tsmith_life {
     int64_t enqueued, queued, submitted, unblocked;
-    int64_t completed; // end when the trace does not say
+    int64_t completed; // end, if the trace does not have it
     int64_t observed;
     uint32_t blocker; // command that ended last of those it had to wait for, or TSMITH_INDEX_NONE
     uint32_t block;   // tsmith_block

@@ -18,7 +18,7 @@ typedef struct tsmith_sink tsmith_sink;
 
 // What a source does. `next` sets *out to a batch that lives until the next call on the source, and returns
 // OK, END, AGAIN (a live source has nothing right now), TRUNCATED (END of an input that stops early; error
-// says where), or a failure. Everything a batch refers to is in the dictionary when next returns it.
+// has the position), or a failure. Everything a batch refers to is in the dictionary when next returns it.
 typedef struct tsmith_source_ops {
     tsmith_status (*next)(void *self, const tsmith_batch **out, tsmith_error *error);
     const tsmith_dictionary *(*dictionary)(void *self);

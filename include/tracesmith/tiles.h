@@ -23,7 +23,7 @@ extern "C" {
 
 enum {
     TSMITH_TILE_BUCKETS = 512, // of a tile
-    TSMITH_TILE_SLICES = 2048, // at most so many events are handed out one by one
+    TSMITH_TILE_SLICES = 2048, // at most this many events are listed one by one
     TSMITH_TILE_LEVELS = 41,   // levels are 0 .. 40: buckets of 1 ns to 18 minutes
     TSMITH_TILE_LANES = 255
 };
@@ -54,7 +54,7 @@ typedef struct tsmith_bucket {
     // a moment counts for the one that began last: of nested calls for the innermost. In buckets that are joined from finer ones
     // it is the name of most of the finer buckets' busy time.
     uint32_t name;
-    uint32_t events; // that start in the bucket; UINT32_MAX: so many, or more
+    uint32_t events; // that start in the bucket; UINT32_MAX: this many or more
     // Share of the bucket in which at least one event ran, in 65535ths. On a queue only kernels, copies, fills, collectives, graphs
     // and host functions run; annotations and waits do not keep it busy.
     uint16_t busy;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A trace of any format, opened the same way: SBT, and whatever tracesmith/import.h reads. Which format it is is seen
-// from its content, never from its name.
+// A trace of any format, opened the same way: SBT, and all formats that tracesmith/import.h reads. The format is
+// detected from the content, never from the name.
 #ifndef TRACESMITH_TRACE_H
 #define TRACESMITH_TRACE_H
 
@@ -30,25 +30,25 @@ typedef struct tsmith_trace_options {
     // Where tsmith_trace_stream puts the name of the format ("sbt", "chrome-json"...), which lives as long as the
     // source. May be NULL.
     const char **format;
-    // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: what the
-    // environment variable TRACESMITH_BINARY says, if anything. Not used after the trace is opened.
+    // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: the value
+    // of the environment variable TRACESMITH_BINARY, if set. Not used after the trace is opened.
     const char *binary;
-    // A folder for tsmith_trace_open, which keeps there what it made of foreign traces and uses it again: a file is not
-    // imported twice. It is made when it is not there, and must belong to the user and be closed to others (0700). A file
-    // that was changed is imported again, as are all after an update of the library; files below 1 MiB, pipes, damaged
-    // traces and those with `binary` always are. Whatever is wrong with the folder costs time only. NULL: there is none.
+    // A folder in which tsmith_trace_open keeps converted foreign traces for reuse: a file is not imported twice. It
+    // is created if it does not exist, and must belong to the user and be closed to others (0700). A file that was
+    // changed is imported again, as are all after an update of the library; files below 1 MiB, pipes, damaged traces
+    // and those with `binary` always are. A problem with the folder costs time only. NULL: no cache.
     const char *cache;
     // How large the folder may become; what was not used for the longest time is removed. 0: 4 GiB.
     uint64_t cache_bytes;
 } tsmith_trace_options;
 
 // Opens a file, a named pipe, or standard input ("-"). An SBT file is used as it is; everything else, and what comes
-// out of a pipe, goes into a temporary SBT file first (in TMPDIR or /tmp; mode 0600, without a name), so that windows,
-// totals and several passes work alike. Memory does not grow with the file.
+// out of a pipe, goes into a temporary SBT file first (in TMPDIR or /tmp; mode 0600, without a name), so that
+// windows, totals and several passes work alike. Memory does not grow with the file.
 //
-// A foreign trace that stops early or is damaged opens all the same: tsmith_trace_ended tells. Fails with ERROR_FORMAT
-// when it is none of the formats, ERROR_NOT_FOUND, ERROR_PERMISSION, ERROR_NO_SPACE (of the temporary file) and the
-// like. `options` may be NULL. One thread at a time.
+// A foreign trace that stops early or is damaged opens all the same; tsmith_trace_ended reports it. Fails with
+// ERROR_FORMAT if no format matches, ERROR_NOT_FOUND, ERROR_PERMISSION, ERROR_NO_SPACE (of the temporary file) and
+// the like. `options` may be NULL. One thread at a time.
 TSMITH_API tsmith_status tsmith_trace_open(const char *path, const tsmith_trace_options *options,
                                            tsmith_trace **out, tsmith_error *error);
 TSMITH_API void tsmith_trace_close(tsmith_trace *trace);
@@ -59,8 +59,8 @@ TSMITH_API tsmith_sbt *tsmith_trace_sbt(tsmith_trace *trace);
 TSMITH_API const char *tsmith_trace_format(const tsmith_trace *trace);
 // Size of the file that was opened, compressed if it is; 0 of a pipe.
 TSMITH_API uint64_t tsmith_trace_bytes(const tsmith_trace *trace);
-// OK, or TRUNCATED when a foreign trace could not be read to its end, with the reason in `error`. Of an SBT file
-// tsmith_sbt_summarize tells more, and this is OK.
+// OK, or TRUNCATED when a foreign trace could not be read to its end, with the reason in `error`. For an SBT file
+// this is OK; tsmith_sbt_summarize has the details.
 TSMITH_API tsmith_status tsmith_trace_ended(const tsmith_trace *trace, tsmith_error *error);
 
 // Yields the batches of a trace once, without the temporary file (only an SBT file that comes out of a pipe needs it).

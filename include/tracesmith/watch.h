@@ -43,12 +43,13 @@ typedef struct tsmith_watch_options {
     size_t node_count; // at most 32
 } tsmith_watch_options;
 
-// Puts the programs into the kernel; they see nothing yet. PERMISSION or MISSING say what is needed; NOT_FOUND when a probe's
-// file or function is not there.
+// Puts the programs into the kernel; they see nothing yet. PERMISSION or MISSING with a message about what is needed;
+// NOT_FOUND if a probe's file or function does not exist.
 TSMITH_API tsmith_status tsmith_watch_create(const tsmith_watch_options *options, tsmith_watch **out,
                                              tsmith_error *error);
-// What a call of a probed function costs more, measured here and now on one that begins alike; `site` says how it begins, and of
-// one of the kernel what its calls cost programs that are not recorded. It is the watch's.
+// The additional cost of a call of a probed function, measured now on a function with the same first instruction.
+// `site` describes that instruction, and for a kernel function the cost for programs that are not recorded. The watch
+// owns it.
 TSMITH_API tsmith_status tsmith_watch_probe_cost(tsmith_watch *watch, size_t probe, double *ns,
                                                  const char **site, tsmith_error *error);
 // From now on what this process starts is watched, with all that it starts in turn; the events come into the trace when the
@@ -61,7 +62,7 @@ typedef struct tsmith_watch_totals {
     uint64_t lost;   // records that did not fit into the kernel's buffer
     uint64_t driver; // calls and faults
 } tsmith_watch_totals;
-// What of `driver` this kernel cannot tell of, as words ("fences (dma_fence)"); "": nothing.
+// The parts of `driver` that this kernel cannot report, as words ("fences (dma_fence)"); "": none.
 TSMITH_API const char *tsmith_watch_lacks(const tsmith_watch *watch);
 // After END.
 TSMITH_API void tsmith_watch_total(const tsmith_watch *watch, tsmith_watch_totals *out);

@@ -44,8 +44,8 @@ typedef struct tsmith_xray_options {
     int64_t least_ns; // calls that took less are not logged (XRay counts in microseconds); 0: all are
 } tsmith_xray_options;
 
-// Makes a private folder for the logs, in TMPDIR or /tmp. What XRAY_OPTIONS, XRAY_BASIC_OPTIONS and LD_PRELOAD say already is
-// kept. MISSING when the library that FDR needs is not there.
+// Makes a private folder for the logs, in TMPDIR or /tmp. Existing values of XRAY_OPTIONS, XRAY_BASIC_OPTIONS and
+// LD_PRELOAD are kept. MISSING if the library that FDR needs is not installed.
 TSMITH_API tsmith_status tsmith_xray_create(const tsmith_xray_options *options, tsmith_xray **out,
                                             tsmith_error *error);
 // For tsmith_capture_options.environment; the object's.
