@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of an agent in somebody else's process. An agent describes itself once (struct agent_spec) and calls agent_attach
-// where its API begins; the rest is the same for all agents and is here:
+// The life of an agent in the profiled process. An agent describes itself once (struct agent_spec) and calls
+// agent_attach where its API begins; the rest is the same for all agents and is here:
 //
 //     (no session) --agent_attach--> RECORDING --library unloaded, process ends--> OVER
 //                                        |  \--session over, or the API is lost--> OVER
 //                                        \--fork--> child: RECORDING with a channel of its own, or OVER
 //
-// Rules inside somebody else's process, for every agent
+// Rules inside the profiled process, for every agent
 //   1. Nothing that the program can see changes: no result, error, output, object, property or order.
 //   2. The driver is sent no command, flush or wait that the program did not send.
 //   3. The event path takes no lock, allocates nothing, makes no system call and prints nothing. Creating objects may.
 //   4. Nothing ends the process, or raises or handles a signal. What cannot be recorded is counted (channel_lose), and the
-//      call goes on as if there were no agent.
+//      call continues as if there were no agent.
 //   5. The driver is called only where the program has just called it, or from a thread of the agent (control.h,
 //      thread.h): never from a destructor, when the driver may be gone, and never from an exit handler on the program's
 //      thread, whose thread-local objects are destroyed by then.
@@ -66,8 +66,8 @@ struct agent_thread {
 extern __thread struct agent_thread agent_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Attaches the process to the session that the environment names, at the first call; later calls only tell whether it is
-// attached and not over. Any thread. The spec stays.
+// Attaches the process to the session that the environment names, at the first call; later calls only return whether
+// it is attached and not over. Any thread. The spec stays.
 bool agent_attach(const struct agent_spec *spec);
 
 // Attached, and not over.
@@ -102,8 +102,8 @@ static inline uint64_t agent_correlation(void) {
 // for the event path.
 const char *agent_option(const char *api, const char *key);
 
-// Says something to the reader of the trace, in one line: what happened, and what to do. It becomes the attribute
-// notice.API, which `profile` prints at the end. The last one holds.
+// Leaves a message for the reader of the trace, in one line: what happened, and what to do. It becomes the attribute
+// notice.API, which `profile` prints at the end. The last one applies.
 void agent_notice(const char *text);
 
 #endif

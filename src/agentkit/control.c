@@ -19,7 +19,7 @@ enum control_state { CONTROL_NONE, CONTROL_RUNNING, CONTROL_STOPPING, CONTROL_ST
 static const struct agent_control_work *work;
 static struct channel *channel;
 static _Atomic uint32_t state;
-static _Atomic uint32_t bell; // grows when somebody who waits should look: for a new state, or for work
+static _Atomic uint32_t bell; // incremented when a waiting thread should check: for a new state, or for work
 static _Atomic uint32_t exit_handler;
 
 // Until the bell has rung since it was `heard`.

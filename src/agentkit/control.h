@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control thread of an agent: does now and then what no thread of the program should do, and makes the last pass at
-// exit. One per library; for agents, inside somebody else's process.
+// The control thread of an agent: does periodic work that no thread of the program should do, and makes the last pass
+// at exit. One per library; for agents, in the profiled process.
 //
 //     NONE --start--> RUNNING --exit handler--> STOPPING --last pass done--> STOPPED
-//                        \--look says that it is over--> STOPPED
+//                        \--session is over--> STOPPED
 //
 // The program's threads never wait for it but at exit, and there for `last_pass_ms` at most. After STOPPED (or a last
-// pass that hung) what other exit handlers call is still recorded by their own threads.
+// pass that hung) calls of other exit handlers are still recorded by their own threads.
 #ifndef AGENTKIT_CONTROL_H
 #define AGENTKIT_CONTROL_H
 

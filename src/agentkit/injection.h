@@ -10,7 +10,7 @@
 // The library that the variable `next` names, opened as dlopen would; NULL when there is none, or when it is the caller's
 // own (`own` is anything in it). It stays loaded.
 void *injection_open_next(const char *next, const void *own);
-// The same where a name NAME also stands for the library PREFIX + NAME + ".so".
+// The same, where NAME may also be short for the library PREFIX + NAME + ".so".
 void *injection_open_plugin(const char *next, const char *prefix, const void *own);
 
 // The directory of CUDA's Multi-Process Service, when its daemon runs there: CUDA programs of this environment are its

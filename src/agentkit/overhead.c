@@ -19,7 +19,7 @@ static struct channel *channel;
 static struct agent_overhead_cost costs[COSTS];
 static _Atomic uint32_t costs_used; // how many were ever owned, at most
 static double allowed;              // P / 100
-static pthread_key_t owner_ends;    // tells of a thread's end
+static pthread_key_t owner_ends;    // notices the end of a thread
 static uint16_t overhead_shape;
 static uint32_t name;
 
@@ -103,7 +103,7 @@ static const char *percent(double share, char text[32]) {
 
 static void say(uint32_t level) {
     char key[64], text[TEXT_MAX], left_out[TEXT_MAX / 2], of_all[32], most[32], may[32];
-    char worst[64] = ""; // what ended before there was one says nothing of it
+    char worst[64] = ""; // events that ended before the first window have no cost in it
     const double all = looked.all_ticks > 0 ? looked.ticks / looked.all_ticks : 0;
     snprintf(key, sizeof key, "overhead.%d%s", (int)getpid(), rule->key);
     rule->describe(level, left_out, sizeof left_out);
@@ -125,8 +125,9 @@ static void write_event(const struct agent_overhead_cost *cost, uint64_t ticks) 
     ring_commit(ring, WORDS);
 }
 
-// What the threads have spent since the last look, `passed` ticks ago; of the costliest one. A measured call in which its
-// thread was kept from running stands for others that were not: no thread has spent more than there was.
+// What the threads have spent since the last look, `passed` ticks ago; of the costliest one. A measured call during
+// which its thread was preempted is not typical of the other calls, so a thread's cost is limited to the time that
+// passed.
 static uint64_t gather(uint64_t passed) {
     const uint32_t used = atomic_load(&costs_used);
     uint64_t most = 0, skipped = 0;
@@ -157,7 +158,8 @@ void agent_overhead_look(bool last) {
     const uint64_t spent = gather(tick - looked.tick);
     const uint32_t level = atomic_load(&agent_overhead.level);
     looked.share = passed > 0 ? (double)spent / passed : 0;
-    // A window that is shorter than the others says little of the rule, and at the end there is nothing to rule.
+    // A window shorter than the others is a poor sample for the rule, and at the end there is nothing left to
+    // control.
     const uint32_t next = last ? level : rule->next(level, looked.share, allowed);
     if (spent && !last)
         looked.worst = looked.share > looked.worst ? looked.share : looked.worst;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recording costs the program, and keeping it below what the user allows (profile --max-overhead P). For agents; one
-// per library. Each measures in its own calls what it takes of a thread's time, and says by a rule of its own what a level
-// of thinning leaves out; the rest is the same for all and here:
+// What recording costs the program, and keeping it below what the user allows (profile --max-overhead P). For agents;
+// one per library. Each agent measures the time that its own calls take from a thread, and has its own rule for what
+// a level of throttling leaves out; the rest is the same for all agents and is here:
 //
 // Every 50 ms or so the control thread takes the share of that time that the costliest thread lost to us, writes an
-// OVERHEAD event for every thread, and has the rule say the next level. What is passed over is counted, and is in the
-// ledger as `thinned`. What it came to is said in the trace's attribute overhead.PID.
+// OVERHEAD event for every thread, and lets the rule choose the next level. Commands that are left out are counted in
+// the ledger as `thinned`. The result is in the trace's attribute overhead.PID.
 //
-// Without the option none of this runs, but for a test of a flag.
+// Without the option, the only cost is the test of a flag.
 #ifndef AGENTKIT_OVERHEAD_H
 #define AGENTKIT_OVERHEAD_H
 
@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "wire/channel.h"
 
-// Of a thread. Written by it alone, read by the control thread.
+// Per thread. Written by that thread only, read by the control thread.
 struct agent_overhead_cost {
     _Atomic uint32_t owned;
     _Atomic uint32_t track;
@@ -34,7 +34,7 @@ struct agent_overhead_thread {
     uint32_t unmeasured; // calls since the last one that was measured
     uint32_t measure_at;
     uint32_t random;
-    bool unclaimed; // there were too many threads: it is neither measured nor thinned
+    bool unclaimed; // there were too many threads: this one is neither measured nor throttled
 };
 extern __thread struct agent_overhead_thread agent_overhead_here
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -53,7 +53,7 @@ struct agent_overhead {
 };
 extern struct agent_overhead agent_overhead __attribute__((visibility("hidden")));
 
-// As the environment says; before any call can come.
+// Reads the environment; before any call can come.
 void agent_overhead_start(struct channel *channel, const struct agent_overhead_rule *rule);
 // The calling thread's, NULL when there are too many threads.
 struct agent_overhead_cost *agent_overhead_claim(void);
@@ -87,7 +87,7 @@ static inline uint64_t agent_overhead_entered(void) {
     return clock_tick(agent_overhead.tsc);
 }
 
-// The measured call took so many ticks of ours: it stands for those since the last one measured.
+// The measured call took this many ticks of the agent: they count for all calls since the last measured one.
 static inline void agent_overhead_measured(uint64_t ticks) {
     agent_overhead_add(ticks * agent_overhead_here.unmeasured, 0);
     agent_overhead_here.unmeasured = 0;

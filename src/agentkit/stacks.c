@@ -126,7 +126,7 @@ static uint32_t intern_text(void *unused, const char *bytes, size_t length) {
     return channel_string(channel, bytes, length);
 }
 
-// Marks what is to be said of a word; returns how many frames at the beginning are ours, to be left out.
+// Marks words that need a note; returns the number of the agent's own frames at the beginning, which are left out.
 static uint32_t mark(uint64_t *words, const struct unwind_result *result) {
     uint32_t ours = 0;
     while (ours < result->count && stacks_modules_ours(words[ours]))

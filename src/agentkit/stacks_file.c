@@ -5,8 +5,8 @@
 // know nothing of segments. A new segment is backed by space before it is used; new stacks go into the last one. When that is
 // half full the control thread is woken to make the next one; if it is late, who needs room makes it.
 //
-// One thread at a time grows the file. The others wait a little for it; one that was interrupted by a signal while it
-// grew does without.
+// One thread at a time grows the file. The others wait a little for it; a thread that was interrupted by a signal
+// while it grew the file records no stack.
 #include "agentkit/stacks_private.h"
 
 #include <errno.h>
@@ -152,7 +152,7 @@ void stacks_file_prepare(void) {
         (void)grow(count);
 }
 
-// After something was added to the last of so many.
+// After something was added to the last of `count` segments.
 static void ask_for_more(const struct stack_table *last, uint32_t segments) {
     if (__builtin_expect(stack_table_is_half_full(last), 0) && segments < SEGMENTS &&
         atomic_load_explicit(&file.asked, memory_order_relaxed) < segments &&

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules of the process, as its stacks need them: in the table that walks look into (unwind/unwind_table.h), and, before
-// any walk can find them there, in the channel's own table for the reader of the stacks.
+// The modules of the process, as its stacks need them: in the table that walks look into (unwind/unwind_table.h),
+// and, before any walk can find them there, in the channel's own table for the reader of the stacks.
 //
 // A module is known until the end, whether it is still loaded or not: its addresses mean it. When another one has taken
 // its place a new epoch begins, and an entry says from which epoch on it holds. Libraries that share a channel count its
 // epochs together. None knows what another has seen in a place before, so with them every look that finds something new
 // begins an epoch.
 //
-// The linker's lock is held while modules are looked at: nothing is allocated and no lock is taken then (a program's
-// malloc may wait for that lock). What is new is copied to memory that was reserved before, and told afterwards.
+// The linker's lock is held while modules are listed: nothing is allocated and no lock is taken then (a program's
+// malloc may wait for that lock). New modules are copied to memory that was reserved before, and written to the
+// channel afterwards.
 #include "agentkit/stacks_private.h"
 
 #include <fcntl.h>
@@ -30,7 +31,7 @@ struct known {
     uint64_t begin, end, bias, epoch;
     uint64_t identity; // hash of name and build id
     bool told;
-    uint32_t name; // in the text, until it is told
+    uint32_t name; // in the text, until it is written
     uint32_t build_id_bytes;
 };
 
@@ -42,7 +43,7 @@ static struct {
     struct known *known; // address space for MODULES_MAX
     uint32_t count;
     bool full;
-    char *text; // names and build ids of modules that are not told yet
+    char *text; // names and build ids of modules that are not written yet
     uint32_t text_used;
     bool begun; // an epoch, in this look
     struct span ours[OURS_MAX];
@@ -91,8 +92,9 @@ static void set_span(struct span *span, uint64_t begin, uint64_t end) {
     atomic_store_explicit(&span->end, end, memory_order_relaxed);
 }
 
-// Where a library of ours lies; what lay there before is gone. Its own place is taken again by the next one. With more at
-// once than there is room for, frames of the last are taken for the program's.
+// The address range of one of TraceSmith's libraries; an earlier library there has been unloaded. The entry is reused
+// by the next one. If more libraries are loaded than there are entries, frames of the last ones count as the
+// program's.
 static void note_ours(const struct unwind_object *object) {
     const uint32_t count = atomic_load_explicit(&modules.ours_count, memory_order_relaxed);
     uint32_t room = count;

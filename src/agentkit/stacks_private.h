@@ -9,7 +9,7 @@
 
 // The channel whose files are in use; 0 and closed channels are none.
 bool stacks_file_current(const struct channel *channel);
-// Of which channel the file is: numbers of stacks hold within one.
+// The channel of the file: numbers of stacks are valid within one channel.
 uint64_t stacks_file_of(void);
 // Makes the file of the channel as it is now (after a fork: the child's). False: there is none to be had.
 bool stacks_file_open(struct channel *channel);
@@ -20,8 +20,8 @@ uint32_t stacks_file_add(const uint64_t *words, uint32_t count, uint32_t flags);
 
 // ---- stacks_modules.c
 
-// While somebody has the turn nobody else looks at what is loaded, and so nobody has the linker's lock for us: a forked
-// child would find it locked for ever. False: it was not to be had in a reasonable time.
+// While a thread holds the turn, no other thread of the agent lists modules and holds the linker's lock for it: a
+// forked child would find that lock held forever. False: the turn did not become free in a reasonable time.
 bool stacks_modules_take_turn(void);
 void stacks_modules_end_turn(void);
 // With the turn: publishes what is loaded, for walks and in the channel's table. Not on the event path.

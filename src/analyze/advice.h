@@ -64,7 +64,7 @@ struct advice_item {
 
 struct advice {
     struct advice_item items[ADVICE_LIMIT];
-    int64_t unknown; // ns for which a device is idle and the trace does not tell why
+    int64_t unknown; // ns for which a device is idle for a cause that is not in the trace
 };
 
 // Puts a saving down; of several, the largest stays.

@@ -239,8 +239,8 @@ static bool times_suffice(const tsmith_timeline *timeline) {
     return timeline->work - timeline->timed_work <= timeline->work / 20;
 }
 
-// No answer is better than the share of commands whose times are known. Without any it says only that, but for how long
-// host threads waited.
+// No answer is better than the share of commands whose times are known. If no times are known, it reports only that,
+// and how long host threads waited.
 static void say_what_is_timed(const struct analysis_context *context, const struct analysis_kind *kind,
                               struct report *report) {
     const uint64_t work = context->timeline->work, timed = context->timeline->timed_work;
@@ -378,7 +378,7 @@ tsmith_string analysis_text(const char *text) {
     return (tsmith_string){text, strlen(text)};
 }
 
-// The name and what tells it apart.
+// The name and its distinguishing suffix.
 static void label_text(struct report *report, struct report_table *table, tsmith_string name,
                        const char *distinction, size_t length) {
     char *label = length ? malloc(name.length + length + 1) : NULL;

@@ -85,7 +85,7 @@ void analysis_range_text(struct report *report, struct report_table *table,
 tsmith_string analysis_text(const char *text);
 // How many bytes of a name a sentence shows.
 int analysis_shown(tsmith_string name);
-// The arguments of "%.*s%s": that much of a name, and a mark where it goes on.
+// The arguments of "%.*s%s": a part of a name, and a mark if it was cut.
 #define ANALYSIS_SHOWN(name)                                                                                 \
     analysis_shown(name), (name).bytes, (size_t)analysis_shown(name) < (name).length ? "~" : ""
 // The same of a name that must not be missing from a sentence: "(unnamed)" where the trace has none.

@@ -205,7 +205,7 @@ static bool is_within_backward(const struct autograd *autograd, const struct ran
     return false;
 }
 
-// Of a thread's operators with the number, up to `until`, the last one of the forward pass.
+// Among a thread's operators with the number, up to `until`, the last one of the forward pass.
 static const struct autograd_op *last_of_thread(const struct autograd *autograd, const struct ranges *ranges,
                                                 const struct autograd_op *first, size_t until) {
     for (size_t tries = 0; until-- > 0 && tries < TRIES; tries++) {

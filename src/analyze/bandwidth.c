@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast memory was moved: by direction, and over time. A copy's bytes are spread evenly over its time. Maps are left
-// out: of 512 MiB that are mapped in 300 ns nothing was copied, and of others nobody tells.
+// How fast memory was moved: by direction, and over time. A copy's bytes are spread evenly over its time. Maps are
+// left out: mapping 512 MiB in 300 ns copies nothing, and for other maps it is unknown whether they copy.
 #include <stdlib.h>
 
 #include "analyze/analysis.h"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code of the program causes the work of the devices: the time of commands, added up by the call path that launched
-// them. A command's path is its own stack, or else that of the call which launched it. In a trace without any call stack
-// it is the ranges around that call: functions of Python, operators of a framework, what the program annotated.
+// Which code of the program causes the work of the devices: the time of commands, added up by the call path that
+// launched them. A command's path is its own stack, or else the stack of the call that launched it. In a trace
+// without any call stack it is the ranges around that call: functions of Python, operators of a framework, what the
+// program annotated.
 //
-// Paths are folded, and marked where something is missing, as event/fold.h says.
+// Paths are folded, and marked where something is missing, by the rules in event/fold.h.
 //
-// Functions are told apart by name; those without one by their place in the module. Tree and functions are made from the
-// stacks that commands have, each once, not from the commands. Memory: 24 bytes per event with a stack.
+// Functions are distinguished by name; those without one by their place in the module. Tree and functions are made
+// from the stacks that commands have, each once, not from the commands. Memory: 24 bytes per event with a stack.
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ struct function {
     tsmith_stack_line line; // one of its lines: for its name
     struct amount self, total;
     uint32_t open;     // how often it is on the path that is being walked
-    bool is_truncated; // it stands for the callers that cut stacks lack
+    bool is_truncated; // represents the missing callers of cut stacks
 };
 
 // A function on a call path; [0] is what all paths come from.
@@ -203,7 +204,7 @@ static uint32_t function_of(struct callsites *sites, const tsmith_stack_line *li
     return number;
 }
 
-// The function that stands for callers that are not known.
+// The function that represents unknown callers.
 static uint32_t truncated_function(struct callsites *sites) {
     static const tsmith_stack_line NONE = {.frame = UINT32_MAX}; // no frame has that number
     uint32_t number = function_of(sites, &NONE);
@@ -271,7 +272,7 @@ static bool is_beginning(const tsmith_dictionary *dictionary, const tsmith_stack
     return false;
 }
 
-// A name that was given stands for the function with any arguments.
+// A given name without arguments matches the function with any arguments.
 static bool is_skipped(struct callsites *sites, tsmith_string name) {
     bool is = false;
     for (size_t i = 0; i < sites->skip_count; i++) {
@@ -370,7 +371,7 @@ static bool build(struct callsites *sites, const tsmith_dictionary *dictionary) 
     return ok;
 }
 
-// Without stacks: what lies around the call of each command, the outermost range first.
+// Without stacks: the ranges around the call of each command, the outermost first.
 static bool add_ranges(struct callsites *sites, const struct analysis_context *context,
                        const tsmith_command *command) {
     tsmith_stack_line lines[RANGES_MAX];
@@ -431,8 +432,8 @@ static int by_parent(const void *left, const void *right) {
     return (a->node > b->node) - (a->node < b->node);
 }
 
-// What a path costs with all beyond it, and the order in which its branches are told. Paths that folding has left have no
-// commands, and are none.
+// The cost of a path with its callees, and the order in which its branches are printed. Paths that are empty after
+// folding have no commands and are skipped.
 static bool link_nodes(struct callsites *sites) {
     size_t count = sites->node_numbers.count + 1;
     struct order *order = malloc(count * sizeof *order);
@@ -457,7 +458,7 @@ static bool link_nodes(struct callsites *sites) {
     return true;
 }
 
-// The least time that a path must have to be told, so that there are not too many.
+// The minimum time of a path that is printed, so that there are not too many.
 static int64_t least_shown(const struct callsites *sites) {
     size_t count = sites->node_numbers.count + 1, shown = count;
     int64_t least = 0;
@@ -483,7 +484,7 @@ static size_t name_function(const struct callsites *sites, const struct analysis
     return length < NAME_SIZE ? length : NAME_SIZE - 1;
 }
 
-// Of a function on a path, with its mark.
+// The name of a function on a path, with its mark.
 static size_t name_node(const struct callsites *sites, const struct analysis_context *context,
                         const struct node *node, char name[NAME_SIZE + sizeof FOLD_GUESSED]) {
     size_t length = name_function(sites, context, node->function, name);
@@ -514,7 +515,7 @@ static void enter(struct callsites *sites, uint32_t at) {
         add(&function->total, node->total);
 }
 
-// Whether a path has nothing to tell but where it goes on: it shares a row with that.
+// Whether a path has no row of its own because all its time is in one branch: it shares the row of that branch.
 static bool is_passed(const struct callsites *sites, const struct node *node) {
     return !node->self.count && node->first_child && !sites->nodes[node->first_child].next;
 }

@@ -214,8 +214,8 @@ static bool take_rows(tsmith_diff *diff, const tsmith_analysis *analysis, int si
     return true;
 }
 
-// Whether something was freed that was allocated before the trace, or allocated without a size, and no counter tells how
-// much that was.
+// Whether something was freed that was allocated before the trace, or allocated without a size, and no counter has
+// the amount.
 static bool memory_is_open(const tsmith_analysis *analysis) {
     const tsmith_report_table *table = find_table(analysis, "memory", "processes");
     const size_t unknown = table ? find_column(table, "freed_unknown") : SIZE_MAX,

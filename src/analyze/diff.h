@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of a diff: what the reports of all runs say, by group and name.
+// The inside of a diff: the values of the reports of all runs, by group and name.
 #ifndef ANALYZE_DIFF_H
 #define ANALYZE_DIFF_H
 
@@ -36,10 +36,10 @@ struct diff_entry {
     tsmith_string first, second;
     struct diff_value *values[2]; // by side, then run; those past `filled` are 0
     size_t filled[2];
-    bool unknown; // a run does not tell it
+    bool unknown; // a run does not have it
 };
 
-// What runs of two sides say of one thing.
+// The values of one name in the runs of both sides.
 struct diff_change {
     double base, new, base_count, new_count; // means
     bool interval;                           // low and high are known
@@ -50,7 +50,7 @@ struct tsmith_diff {
     double confidence;
     size_t runs[2];
     size_t truncated, without_calls; // traces
-    bool memory_open[2]; // by side: memory was alive that no counter and no allocation of the trace tells of
+    bool memory_open[2]; // by side: memory was in use that neither a counter nor an allocation of the trace covers
     tsmith_dictionary *keys; // group, name and second name of an entry -> number + 1
     struct diff_entry *entries;
     size_t count, capacity;

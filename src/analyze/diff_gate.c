@@ -125,7 +125,7 @@ static tsmith_status judge_gate(const tsmith_diff *diff, const char *gate, tsmit
                               "\"%.*s\" is unknown: one of the traces has no host calls.",
                               (int)entry->first.length, entry->first.bytes);
     }
-    // Memory that no trace says anything of is unknown, and passes no gate.
+    // Memory without any data in the traces is unknown, and passes no gate.
     if (!found || (group == DIFF_MEMORY && sum.base == 0 && sum.new == 0))
         return status_set(error, TSMITH_ERROR_NOT_FOUND, "None of the traces has \"%.*s\".",
                           (int)(condition.metric_length < 80 ? condition.metric_length : 80), gate);

@@ -112,7 +112,7 @@ static struct report_table *begin_table(struct report *report, enum diff_group g
     }
 }
 
-// Operators that launch nothing, ranges that nothing ran in, and memory of which the traces say nothing are no change.
+// Operators that launch nothing, ranges without commands, and unknown memory are not a change.
 static bool belongs(const struct ranked *one, enum diff_group group) {
     static const bool MAY_BE_NOTHING[DIFF_GROUPS] = {
         [DIFF_OPERATORS] = true, [DIFF_RANGES] = true, [DIFF_MEMORY] = true};

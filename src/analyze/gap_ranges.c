@@ -15,7 +15,7 @@ enum { DEVICES_MOST = 64 }; // each is a pass over the ranges
 struct pass {
     uint32_t next; // range that has not begun
     uint32_t *
-        stack; // ranges that have begun, the innermost last; those that have ended may lie below one that has not
+        stack; // ranges that have begun, the innermost last; ended ones may be below one that has not ended
     size_t count, capacity;
     size_t call; // of the thread's outermost calls, the first that may not have ended
 };

@@ -40,7 +40,7 @@ void host_calls_clear(struct host_calls *calls) {
         calls->times[i].calls = 0, calls->times[i].time = 0;
 }
 
-// `index` is of the call: it may lie in several stretches.
+// `index` is the call's index: a call may be in several gaps.
 static bool add(struct host_calls *calls, uint32_t name, uint32_t index, int64_t time) {
     const size_t known = calls->names.count;
     const uint32_t number = tally_number(&calls->names, name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which calls of the GPU API a host thread was in, by name: what "the host did something else" was, as far as the trace
-// tells.
+// Which calls of the GPU API a host thread was in, by name: the details of "the host did something else", as far as
+// they are in the trace.
 #ifndef ANALYZE_HOST_CALLS_H
 #define ANALYZE_HOST_CALLS_H
 
@@ -12,7 +12,7 @@
 struct host_call_time {
     uint32_t name;
     uint32_t last;  // call that was counted
-    uint64_t calls; // that lie, if only in part, in the stretches
+    uint64_t calls; // that are in the gaps, at least in part
     int64_t time;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a device did not compute. The states of the device say it; where it had no work at all, what the host thread did
-// that launches the next command says more: it waited (sync), it compiled, or it did something else (host-bound). The
-// times of a device add up to the window exactly.
+// Why a device did not compute. The states of the device are the first answer. If it had no work, the activity of the
+// host thread that launches the next command is the second: it waited (sync), it compiled, or it did something else
+// (host-bound). The times of a device add up to the window exactly.
 #include <stdlib.h>
 #include <string.h>
 
@@ -432,7 +432,7 @@ static void write_host(struct idle *idle, struct report *report, struct report_t
     }
 }
 
-// Names what kept the launching threads: the longest three, where the kernel told.
+// Names what the launching threads waited for: the longest three, if the kernel reported it.
 static void advise_host(const struct idle *idle) {
     enum { NAMED = 3, LEAST_PART = 20 };
     const int64_t least = idle->times[CAUSE_HOST_BOUND] / LEAST_PART;

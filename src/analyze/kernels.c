@@ -40,7 +40,7 @@ struct kernels {
     uint32_t occupancy[OCCUPANCIES]; // dynamic fields: as an integer, as a fraction
 };
 
-// The columns of a batch that say more than name and time.
+// The columns of a batch besides name and time.
 struct details {
     tsmith_view sizes[DIMENSIONS], whole, fraction; // the occupancy in either form
     bool any;
@@ -65,7 +65,7 @@ static struct entry *find_entry(struct kernels *kernels, uint32_t name) {
     return &kernels->entries[kernels->entry_of_name[name] - 1];
 }
 
-// The numbers of the fields in which Kineto says the occupancy.
+// The field numbers in which Kineto stores the occupancy.
 static void learn_fields(struct kernels *kernels, const tsmith_dictionary *dictionary) {
     uint32_t count = tsmith_dictionary_dynamic_field_count(dictionary);
     for (uint32_t id = kernels->fields_seen ? kernels->fields_seen : 1; id < count; id++) {

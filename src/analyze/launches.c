@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launching costs: the calls, and the way from the call to the start. As in Holistic Trace Analysis a delay says
-// something about launching only if the queue had nothing else to do: such launches are "idle", the others "queued".
+// What launching costs: the calls, and the way from the call to the start. As in Holistic Trace Analysis, a delay is
+// a property of launching only if the queue was empty: such launches are "idle", the others "queued".
 #include <stdlib.h>
 
 #include "analyze/analysis.h"

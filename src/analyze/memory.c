@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: how much was alive when, what was never freed, what was freed twice; where blocks have addresses, how
-// torn the free memory between them is; where an allocator tells of its reserve, how much of that is unused. An event of
-// kind alloc or free says it, or PyTorch's instants named "[memory]", in fields of their own (Bytes below 0: freed).
-// Memory: 40 bytes per allocation and per free, because a thread's events come late and order is needed to the ns.
+// Device memory: how much was alive when, what was never freed, what was freed twice; where blocks have addresses,
+// how fragmented the free memory between them is; if an allocator reports its reserve, how much of that is unused.
+// The data come from events of kind alloc and free, or PyTorch's instants named "[memory]", in fields of their own
+// (Bytes below 0: freed). Memory: 40 bytes per allocation and per free, because a thread's events come late and order
+// is needed to the ns.
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "tracesmith/time.h"
 #include "tracesmith/view.h"
 
-// The fields that say it, as the traces name them. X(NAME, "name", "its other name")
+// The fields with this data, by their names in the traces. X(NAME, "name", "its other name")
 #define MEMORY_FIELD_TABLE(X)                                                                                \
     X(ADDRESS, "Addr", "")                                                                                   \
     X(BYTES, "Bytes", "")                                                                                    \
@@ -32,7 +33,7 @@ enum memory_field {
 // A field of the trace's own may come with more than one type, by what its values need.
 enum { FORM_SIGNED, FORM_UNSIGNED, FORM_TEXT, FORMS };
 
-// Where memory lies: the process, and the device's number if the trace tells it.
+// The location of memory: the process, and the device's number if the trace has it.
 #define DEVICE_UNKNOWN UINT32_MAX
 
 struct change {
@@ -41,13 +42,14 @@ struct change {
     uint64_t object; // 0: unknown
     uint64_t bytes;
     uint32_t name;
-    uint8_t freed, addressed; // its object is where it lies on the device
+    uint8_t freed, addressed; // its object is its address on the device
     uint8_t counted;          // `after` is known
     uint8_t unsized;          // `bytes` is not
     uint64_t after;           // alive in the place after the change, by a counter of the trace
 };
 
-// What an allocator says of itself, or the agent of its process (live_bytes): what was allocated before the trace is in it.
+// The count of an allocator, or of the agent of the process (live_bytes): it includes memory allocated before the
+// trace.
 struct allocator {
     uint64_t allocated, reserved; // when most was allocated first
     uint64_t most_reserved;
@@ -70,9 +72,9 @@ struct account {
     int64_t from; // changes before it happened before the window
     int64_t live, peak, peak_at;
     size_t peak_change;          // the change that made the peak
-    int64_t counted, counted_at; // the most that a counter of the trace tells; below 0: there is none
+    int64_t counted, counted_at; // the maximum of a counter of the trace; below 0: no counter
     bool objects, addresses,
-        seen; // `seen`: a change lies in the window, or the state at its begin was looked at
+        seen; // `seen`: a change is in the window, or the state at its begin was evaluated
 };
 
 // ---- from events
@@ -384,7 +386,7 @@ static void add_free(struct space *space, uint64_t from, uint64_t to) {
     space->largest = to - from > space->largest ? to - from : space->largest;
 }
 
-// What of the arena no living block covers; every one of them lies in it.
+// The part of the arena that no live block covers; every block is inside it.
 static void measure_free(struct space *space) {
     size_t next = 0;
     for (size_t i = 0; i < space->arena_count; i++) {
@@ -484,13 +486,13 @@ struct totals {
     int64_t leaked, peak;
     uint64_t leaks, twice, unknown, unsized;
     bool objects, sized;
-    bool uncounted;       // of a place no counter tells what was allocated before the trace
+    bool uncounted;       // no counter of this place covers memory allocated before the trace
     double worst;         // fragmentation
     struct change *alive; // copies of allocations never freed
     size_t alive_count, alive_capacity;
 };
 
-// NULL: it tells nothing of itself.
+// NULL: it has no counter.
 static const struct allocator *find_allocator(struct memory *memory, uint64_t place) {
     uint32_t number = tally_number(&memory->places, place);
     return number < memory->allocator_count ? &memory->allocators[number] : NULL;
@@ -618,7 +620,7 @@ static void write_finding(const struct memory *memory, const struct totals *tota
                           struct report *report) {
     char peak[REPORT_TEXT], leaked[REPORT_TEXT], most[128];
     report_bytes(peak, (double)totals->peak);
-    // Without a counter nothing tells what was allocated before the trace began.
+    // Without a counter, memory allocated before the trace is unknown.
     if (totals->uncounted)
         (void)snprintf(most, sizeof most,
                        "Of what the %s sees allocated, at most %s of device memory were alive", scope, peak);

@@ -76,7 +76,7 @@ bool off_cpu_name(struct off_cpu *off, const tsmith_dictionary *dictionary) {
     return off->places && tsmith_stack_names_create(dictionary, &off->names) == TSMITH_OK;
 }
 
-// What programs wait and wake with is the system's; why is said by who called it.
+// The functions that wait and wake are the system's; the reason is in their callers.
 static bool is_of_system(const struct off_cpu *off, const tsmith_stack_line *line) {
     static const char *const libraries[] = {"libc.so",  "libc-",     "libpthread",
                                             "ld-linux", "libstdc++", "[vdso]"};

@@ -26,7 +26,7 @@ struct off_reason {
     uint32_t name, waker;
     uint32_t place, waker_place; // functions of programs, as strings; 0: not known
     int64_t time;
-    uint64_t count; // of periods, that lie in the stretches if only in part
+    uint64_t count; // of periods that overlap the gaps
 };
 
 // A zeroed struct is valid and empty.

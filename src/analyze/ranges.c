@@ -118,7 +118,7 @@ static int by_number(const void *left, const void *right) {
 
 // ---- innermost
 
-// Ranges that have begun; those that have ended may lie among them, below one that has not.
+// Ranges that have begun; ended ones may be among them, below one that has not ended.
 struct stack {
     uint32_t *items;
     size_t count, capacity;

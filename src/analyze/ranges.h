@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host was doing when it launched something: the ranges of its threads (operators of a framework, annotations
-// of the program, frames of an interpreter) around the launching calls. 24 bytes per range.
+// What the host was doing when it launched something: the ranges of its threads (operators of a framework,
+// annotations of the program, frames of an interpreter) around the launching calls. 24 bytes per range.
 //
-// A range encloses a moment t when start <= t < end, on the same track. Of those that do, the order is by start, then
-// the longer first, then by the order in which they were recorded: the last of them is the innermost. Ranges may overlap
-// without nesting.
+// A range encloses a moment t when start <= t < end, on the same track. Enclosing ranges are ordered by start, then
+// the longer first, then by the order in which they were recorded: the last of them is the innermost. Ranges may
+// overlap without nesting.
 #ifndef ANALYZE_RANGES_H
 #define ANALYZE_RANGES_H
 

@@ -18,7 +18,7 @@ struct rank_step {
 
 struct rank {
     char *label;
-    int64_t number; // -1: the trace does not say
+    int64_t number; // -1: not in the trace
     struct rank_collective *collectives;
     size_t collective_count, collective_capacity;
     struct rank_step *steps;
@@ -34,7 +34,7 @@ struct tsmith_ranks {
     int64_t window, missing;
     uint64_t lost;
     size_t truncated;
-    int64_t world; // ranks of the run, as the traces tell; below 0: they do not, or not alike
+    int64_t world; // ranks of the run, by the traces; below 0: not in the traces, or contradictory
     bool ordered;  // numbered by the order of adding
     bool finished;
 };

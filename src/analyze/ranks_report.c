@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Matches collectives and steps across ranks, and says who is late.
+// Matches collectives and steps across ranks, and finds the late ranks.
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@ struct member {
     int64_t start, end;
 };
 
-// Of a rank or of the collectives of one key.
+// Per rank, or for the collectives of one key.
 struct sums {
     uint64_t matched, last;
     int64_t waited, delay; // added up: longer than the shortest; what the last is later than the one before

@@ -13,7 +13,7 @@ enum {
     WIDTH = 100,
     CELL = 48,
     TEXT_MIN = 16,
-    TITLE = 512,  // of a table: its name, what it says and what it does not
+    TITLE = 512,  // of a table: its name and its description
     APART = 7,    // what a text that has a line of its own leaves of it
     LINES_MAX = 4 // of such a text
 };

@@ -4,7 +4,7 @@
 //     created --start--> program runs --it ends--> others run --they end, or stop, or only_program--> closing --> END
 //
 // When the program has ended, processes it started may still be running (a shell's background job, a daemon): the
-// recording goes on until they have ended too. Once it is closing, those that record and are on their way out get a
+// recording continues until they have ended too. Once it is closing, those that record and are on their way out get a
 // moment (LINGER); what is still alive then is noted in the trace as still running.
 #include "tracesmith/capture.h"
 
@@ -33,7 +33,7 @@
 static const int64_t PATIENCE = 50000000;   // ns that next() waits for news
 static const int64_t LINGER = 100000000;    // ns
 static const int64_t LOOK = 100000000;      // ns between looks whether others run
-static const int64_t LOOK_AGAIN = 20000000; // ns, after one that found nobody and was not clear
+static const int64_t LOOK_AGAIN = 20000000; // ns, after a search that found no process and was not clear
 enum { SURE = 5 };                          // such looks in a row
 static const long FIRST_NAP =
     500000; // ns; doubles up to the longest, so that a busy ring never fills meanwhile
@@ -53,7 +53,7 @@ struct tsmith_capture {
     bool ended;
     int wait_status;
     int64_t ended_at;              // the program, or the wait for others
-    uint32_t looks_without;        // in a row that found nobody
+    uint32_t looks_without;        // in a row that found no process
     int64_t looked;                // for others, last
     _Atomic uint32_t left_running; // others, at that look
     atomic_bool stop;
@@ -88,8 +88,8 @@ static void reap(struct tsmith_capture *capture) {
     collector_program_ended(capture->collector, capture->wait_status);
 }
 
-// Whether processes that the program started are still to be waited for. That there are none is believed at once when
-// the look was clear, and otherwise when SURE looks in a row say so.
+// Whether processes that the program started are still running. If a search finds none, that is final if the search
+// was clear, otherwise after SURE such searches in a row.
 static bool others_run(struct tsmith_capture *capture) {
     int64_t now = clock_trace_now();
     bool waiting = !capture->options.only_program && !atomic_load(&capture->stop);
@@ -360,7 +360,7 @@ const char *tsmith_capture_directory(const tsmith_capture *capture) {
 }
 
 void tsmith_capture_destroy(tsmith_capture *capture) {
-    // A forked child has a copy; all that it stands for is the parent's.
+    // A forked child has a copy; everything in it belongs to the parent.
     if (!capture || session_directory_is_of_parent(&capture->directory))
         return;
     sampler_stop(&capture->sampler);

@@ -190,7 +190,7 @@ void import_cache_close(struct import_cache *cache) {
 
 // ---- finding
 
-// Opens an entry whose content is what its name says.
+// Opens an entry whose content matches its name.
 static int open_entry(const struct import_cache *cache, const char *name) {
     struct stat stat;
     struct chunk_hash content;
@@ -265,7 +265,7 @@ static bool make_room(const struct import_cache *cache, uint64_t wanted) {
             continue;
         }
         total += (uint64_t)stat.st_size;
-        if (unfinished) // somebody writes it
+        if (unfinished) // another process writes it
             continue;
         good = ARRAY_RESERVE(entries, capacity, count + 1);
         if (!good)

@@ -150,8 +150,8 @@ static bool is_same_text(tsmith_string a, tsmith_string b) {
     return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
 }
 
-// What a finding is about: the kernel and the place, of a race both places. The same finding at another work-item or address
-// says the same but for its first line and its entities.
+// The identity of a finding: the kernel and the location, for a race both locations. The same finding at another
+// work-item or address has the same text except for its first line and its entities.
 struct about {
     tsmith_string kernel, places[2];
 };
@@ -317,7 +317,7 @@ static tsmith_status run_attached(tsmith_instructions *instructions, tsmith_reco
     if (status != TSMITH_OK)
         return status;
     const char *check = options->check ? "1" : NULL;
-    // Its own log would go to stderr; the plugin is told of the same.
+    // Oclgrind's own log would go to stderr; the plugin receives the same messages.
     struct setting settings[] = {
         {"OCLGRIND_PLUGINS", plugin, NULL},      {"OCLGRIND_LOG", "/dev/null", NULL},
         {"OCLGRIND_DATA_RACES", check, NULL},    {"OCLGRIND_UNINITIALIZED", check, NULL},

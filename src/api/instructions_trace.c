@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-// Of each address space, in this order.
+// For each address space, in this order.
 enum moved { LOADS, LOAD_BYTES, STORES, STORE_BYTES, MOVED };
 
 struct maker {

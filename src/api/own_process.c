@@ -18,7 +18,7 @@
 #include "wire/channel.h"
 
 static pthread_mutex_t one_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool one; // somebody records this process
+static bool one; // this process is already being recorded
 
 bool own_process_take(void) {
     pthread_mutex_lock(&one_lock);
@@ -81,7 +81,7 @@ static bool driver_loaded(const char *registry, const char *file, char *driver, 
     return is_loaded(slash ? slash + 1 : driver);
 }
 
-// CUDA reads its variable when it is initialised: any other call says then that it is not (CUDA_ERROR_NOT_INITIALIZED).
+// CUDA reads its variable when it is initialised. Until then any other call returns CUDA_ERROR_NOT_INITIALIZED.
 static tsmith_status check_cuda(tsmith_error *error) {
     enum { NOT_INITIALIZED = 3 };
     struct loaded loaded;

@@ -34,7 +34,7 @@ tsmith_status own_process_set(const tsmith_capture_options *options, const char 
 void own_process_restore(struct own_environment *environment);
 void own_process_forget(struct own_environment *environment);
 
-// Tells agents that are loaded that recording was switched.
+// Notifies loaded agents that recording was switched.
 void own_process_switch(bool on);
 
 #endif

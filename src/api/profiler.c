@@ -127,7 +127,7 @@ tsmith_source *tsmith_profiler_events(tsmith_profiler *profiler) {
 }
 
 void tsmith_profiler_destroy(tsmith_profiler *profiler) {
-    // A forked child has a copy; all that it stands for is the parent's.
+    // A forked child has a copy; everything in it belongs to the parent.
     if (!profiler || session_directory_is_of_parent(&profiler->directory))
         return;
     session_directory_end(&profiler->directory);

@@ -163,7 +163,7 @@ static tsmith_status sink_finish(void *self, const tsmith_dictionary *dictionary
     tsmith_error first;
     tsmith_status carried =
         sink->directory ? recording_carry(sink->writer, sink->directory, &first) : TSMITH_OK;
-    // The times are finished whatever became of the data.
+    // The times are finished independent of the data.
     tsmith_status status = sbt_writer_finish(sink->writer, dictionary, error);
     if (status == TSMITH_OK && carried != TSMITH_OK && error)
         *error = first;

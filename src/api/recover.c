@@ -21,7 +21,7 @@
 #include "tracesmith/replay.h"
 #include "tracesmith/stacks.h"
 
-// In a file that has all of a recording: there is nothing to add to it, whatever is still in the directory.
+// For a file that has all of a recording: nothing is added to it, even if the directory still has files.
 static const char WHOLE[] = "recovered";
 
 struct completion {
@@ -101,8 +101,9 @@ static void open_file(struct completion *completion) {
     char why[sizeof out->note];
     if (!path[0])
         return;
-    // The control file says which file it was, and the recorded program can write to that. A file of another user than
-    // the recording's is not opened: the recovering user may have permission to read files that the recording's user has not.
+    // The name of the file comes from the control file, to which the recorded program can write. A file of another
+    // user than the recording's is not opened: the recovering user may have permission to read files that the
+    // recording's user has not.
     if (lstat(path, &status) == 0 &&
         (!S_ISREG(status.st_mode) || status.st_uid != recovery_user(completion->recovery))) {
         snprintf(why, sizeof why,
@@ -166,7 +167,7 @@ static tsmith_status counted_next(struct completion *completion, const tsmith_ba
     return status;
 }
 
-// tsmith_pump, with the two sides' failures told apart. OK, TRUNCATED, or a failure.
+// tsmith_pump, with the failures of the two sides distinguished. OK, TRUNCATED, or a failure.
 static tsmith_status carry_rest(struct completion *completion, tsmith_error *error) {
     const tsmith_batch *batch;
     tsmith_status status, written = TSMITH_OK;

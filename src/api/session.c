@@ -404,7 +404,7 @@ static void finish_collecting(tsmith_session *session) {
     free(collecting);
 }
 
-// The capture options that a session stands for.
+// The capture options that correspond to a session's.
 static tsmith_status capture_options(const tsmith_session_options *chosen, tsmith_capture_options *out,
                                      tsmith_error *error) {
     *out = (tsmith_capture_options){.size = sizeof *out};
@@ -567,8 +567,8 @@ static void retire(tsmith_session *session) {
     pthread_mutex_unlock(&retired_lock);
 }
 
-// The thread that collects, the file and the session directory are the parent's, which goes on. What the child emitted
-// is in the parent's session, as that of a process of its own.
+// The thread that collects, the file and the session directory belong to the parent, which continues. The child's
+// events are in the parent's session, as those of a separate process.
 static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_statistics *statistics,
                                    tsmith_error *error) {
     channel_close(session->channel);
@@ -579,7 +579,7 @@ static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_stati
                       (int)session->owner);
 }
 
-// The collector is in another process, which goes on.
+// The collector is in another process, which continues.
 static tsmith_status stop_attached(tsmith_session *session, tsmith_session_statistics *statistics) {
     channel_close(session->channel);
     sized_give(tsmith_session_statistics, &no_statistics, statistics);

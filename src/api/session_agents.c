@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prepares the agents for a session of the calling process. The session goes on without them where they come too late.
+// Prepares the agents for a session of the calling process. The session continues without agents that come too late.
 #include "api/session_agents.h"
 
 #include <stdio.h>

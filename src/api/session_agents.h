@@ -8,12 +8,12 @@
 struct session_agents {
     bool on; // they were prepared, and this session is the one that records the process
     struct own_environment environment;
-    char note[512]; // what cannot be recorded; "" when there is nothing to say
+    char note[512]; // what cannot be recorded; "" if everything can
 };
 
 // INVALID_ARGUMENT for options that a session cannot heed.
 tsmith_status session_agents_check(const tsmith_capture_options *options, tsmith_error *error);
-// What comes too late is no failure: `note` says it.
+// An agent that comes too late is not a failure; `note` has a message about it.
 tsmith_status session_agents_begin(struct session_agents *agents, const tsmith_capture_options *options,
                                    const char *directory, tsmith_error *error);
 void session_agents_end(struct session_agents *agents);

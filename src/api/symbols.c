@@ -20,7 +20,7 @@
 
 enum { FIRST_SLOTS = 1024 };
 
-// A frame to be named, with what the order needs: frames of one file lie side by side.
+// A frame to be named, with the data for sorting: frames of one file are adjacent.
 struct wanted {
     uint32_t path, build_id, generated;
     uint32_t frame;
@@ -181,7 +181,7 @@ static struct symbols *open_module(struct symbolizing *work, const struct wanted
         first->build_id ? tsmith_dictionary_string(work->dictionary, first->build_id).bytes : NULL;
     *state = SYMBOLS_GONE;
     if (!work->live && (first->generated || !build_id))
-        return NULL; // nothing says that what is there now is what was loaded
+        return NULL; // it is not certain that the present file is the one that was loaded
     if (first->generated)
         return symbols_open_map(path, state);
     if (strcmp(path, "[vdso]") == 0)
@@ -215,7 +215,7 @@ static void name_module(struct symbolizing *work, const struct wanted *first, si
     work->counts.modules_other += state == SYMBOLS_OTHER;
     work->counts.modules_damaged += state == SYMBOLS_DAMAGED || (symbols && symbols_damaged(symbols));
     symbols_close(symbols);
-    // Its strings are gone: a later module's may lie at the same places.
+    // Its strings were freed: a later module's may have the same addresses.
     if (work->known_count)
         memset(work->known, 0, work->known_slots * sizeof *work->known);
     work->known_count = 0;
@@ -223,7 +223,7 @@ static void name_module(struct symbolizing *work, const struct wanted *first, si
 
 // ---- all of them
 
-// What could not be named is told by the trace itself.
+// The trace itself records which frames have no name.
 static void note(struct symbolizing *work) {
     const struct {
         const char *key;
@@ -282,7 +282,7 @@ tsmith_status tsmith_trace_symbolize(tsmith_trace *trace, tsmith_symbolize_count
     tsmith_status status = tsmith_sbt_dictionary(tsmith_trace_sbt(trace), &dictionary, error);
     if (status != TSMITH_OK)
         return status;
-    // The reader's own, which it made and will not add to any more; only we say so to it.
+    // The reader's own dictionary, which it created and no longer extends; only this function adds to it.
     return tsmith_dictionary_symbolize((tsmith_dictionary *)(uintptr_t)dictionary, NULL, counts, error);
 }
 

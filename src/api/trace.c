@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening a trace of any format.
 //
-//     regular file --- is it SBT? --- yes --> read where it lies
-//                          no ------------> importer --> temporary SBT file, or handed on as a stream
+//     regular file --- is it SBT? --- yes --> read in place
+//                          no ------------> importer --> temporary SBT file, or passed on as a stream
 //     pipe ------ its first bytes: SBT? --- yes --> copied into a temporary file
 //                          no ------------> importer, which is given the first bytes
 #include "tracesmith/trace.h"
@@ -28,7 +28,7 @@
 
 enum { FIRST_BYTES_MS = 10000, COPY_SIZE = 1 << 16 };
 
-// Of the temporary file, which is written once and read a few times: quick rather than small.
+// For the temporary file, which is written once and read a few times: speed matters more than size.
 enum { TEMPORARY_LEVEL = 1 };
 
 struct place {
@@ -101,7 +101,7 @@ static tsmith_status examine(struct place *place, tsmith_error *error) {
         place->size = (uint64_t)stat.st_size;
         if (stat.st_size == 0)
             return status_set_at(error, TSMITH_ERROR_FORMAT, 0, UINT64_MAX, "%s is empty", place->name);
-        // Standard input may have been read by somebody before us; a trace is read from its beginning.
+        // Standard input may have been read by another program before; a trace is read from its beginning.
         if (lseek(place->fd, 0, SEEK_SET) < 0)
             return status_set_errno(error, "%s cannot be read", place->name);
         return TSMITH_OK;

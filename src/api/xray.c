@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// XRay in a recorded program: the environment that sets it up, its logs, and where their clock lies.
+// XRay in a recorded program: the environment that sets it up, its logs, and the offset of their clock.
 //
-// A log has ticks of the TSC, or, where XRay's runtime does not know the TSC's frequency, CLOCK_REALTIME in nanoseconds.
-// Both are compared with the trace clock throughout a session; a tick is of the clock that showed it while the session ran.
+// A log has ticks of the TSC, or, where XRay's runtime does not know the TSC's frequency, CLOCK_REALTIME in
+// nanoseconds. Both are compared with the trace clock throughout a session; a tick belongs to the clock that had this
+// value while the session ran.
 #include "api/xray.h"
 
 #include <dirent.h>
@@ -53,13 +54,13 @@ static bool make_basic(tsmith_xray *xray, int64_t least_ns) {
         text, sizeof text, "patch_premain=true xray_mode=xray-basic xray_logfile_base=%s/", xray->directory);
     if (length < 0 || (size_t)length >= sizeof text || !add_variable(xray, 0, "XRAY_OPTIONS", text, " "))
         return false;
-    // Deeper calls it leaves out without a word: those within 64 others, unless told.
+    // XRay silently leaves out calls deeper than 64 levels, unless configured.
     snprintf(text, sizeof text, "func_duration_threshold_us=%lld max_stack_depth=%d",
              (long long)(least_ns / 1000), BASIC_DEPTH);
     return add_variable(xray, 1, "XRAY_BASIC_OPTIONS", text, " ");
 }
 
-// The recorder waits to be told: by a library of ours in the program (agents/xray).
+// The recorder waits for a start by TraceSmith's library in the program (agents/xray).
 static bool make_recorder(tsmith_xray *xray, int64_t least_ns, const char *library) {
     char text[8192];
     const int length = snprintf(

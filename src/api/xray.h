@@ -7,7 +7,7 @@
 
 #include "tracesmith/xray.h"
 
-// Of the logs that the session in `directory` names. False: it names none.
+// Whether the session in `directory` names a directory of logs. False: it names none.
 bool xray_open_left(const char *directory, tsmith_xray **out);
 // Hands over a source for each log (which `add` takes). `dictionary`: of the trace, with its clocks and processes. Once.
 void xray_add_logs(tsmith_xray *xray, const tsmith_dictionary *dictionary,

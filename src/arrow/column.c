@@ -125,7 +125,7 @@ tsmith_status arrow_column_bytes(struct arrow_column *column, const char *bytes,
 
 void arrow_column_settle(struct arrow_column *column, enum arrow_kind otherwise) {
     if (column->kind == ARROW_UNDECIDED && decide(column, otherwise) != TSMITH_OK)
-        column->kind = ARROW_UNDECIDED; // arrow_column_take says so
+        column->kind = ARROW_UNDECIDED; // arrow_column_take checks this
     column->settled = true;
 }
 

@@ -22,7 +22,7 @@ struct query_stream {
     struct ArrowArray first; // what the schema was settled by, until it is handed out
 };
 
-// Of a tsmith_sql_type and of an arrow_kind, which have the same numbers.
+// For a tsmith_sql_type and an arrow_kind, which have the same numbers.
 static const char *word_of(int type) {
     static const char *const WORDS[] = {"NULL", "INTEGER", "REAL", "TEXT", "BLOB"};
     return WORDS[type];

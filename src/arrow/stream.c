@@ -29,7 +29,7 @@ static int code_of(tsmith_status status) {
     }
 }
 
-// Keeps a failure, and nothing else: a source may have written into the error although what it says is accepted.
+// Keeps the error only of a failure: a source may have written into the error although its status is success.
 static int settle(struct stream *stream, tsmith_status status) {
     if (status == TSMITH_OK || status == TSMITH_END)
         stream->error.status = status = TSMITH_OK;

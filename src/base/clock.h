@@ -27,7 +27,7 @@ static inline int64_t clock_trace_now(void) {
 // Whether ticks can be the TSC: invariant, and used by the kernel as its own clock source.
 bool clock_tick_is_tsc(void);
 
-// One tick reading, given what clock_tick_is_tsc said at the start of the process or session.
+// One tick reading, given the result of clock_tick_is_tsc at the start of the process or session.
 static inline uint64_t clock_tick(bool tsc) {
 #if defined(__x86_64__)
     if (tsc)

@@ -78,7 +78,7 @@ bool file_write(int fd, const void *bytes, size_t size) {
         ssize_t written = write(fd, at, size);
         if (written < 0 && errno == EINTR)
             continue;
-        if (written < 0 && errno == EAGAIN) { // a pipe or socket that somebody made non-blocking
+        if (written < 0 && errno == EAGAIN) { // a pipe or socket that was set to non-blocking
             struct pollfd waiting = {.fd = fd, .events = POLLOUT};
             (void)poll(&waiting, 1, -1);
             continue;

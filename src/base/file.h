@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Backs a range of a file with space, so that touching it in a mapping never fails. False (errno set) when there is
-// none. Beyond the process's file size limit it says EFBIG: the kernel would end the process with SIGXFSZ.
+// Backs a range of a file with space, so that touching it in a mapping never fails. False (errno set) if there is no
+// space. Beyond the process's file size limit errno is EFBIG: the kernel would end the process with SIGXFSZ.
 bool file_reserve(int fd, uint64_t offset, uint64_t bytes);
 
 // Maps a range that is backed with space, to be read and written by all who do, with all of its pages there: who touches
@@ -17,7 +17,7 @@ void *file_map(int fd, uint64_t offset, uint64_t bytes);
 // An unlinked file in TMPDIR (or /tmp), mode 0600, open for reading and writing; -1 with errno set.
 int file_temporary(void);
 
-// Whether both are there and are one file, by whatever name.
+// Whether both exist and are one file, by any name.
 bool file_is_same(const char *left, const char *right);
 
 // Writes all of it; false with errno set.

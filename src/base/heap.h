@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary heap of pairs of numbers, the smallest first. What a caller needs beyond the key lies in the second number,
-// which also decides between equal keys, so that equal input gives equal order.
+// A binary heap of pairs of numbers, the smallest first. The caller's own data is in the second number, which also
+// decides between equal keys, so that equal input gives equal order.
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
@@ -21,7 +21,7 @@ struct heap {
 
 // False when memory is exhausted.
 bool heap_push(struct heap *heap, int64_t key, uint64_t tie);
-// Of a heap that is not empty.
+// The heap must not be empty.
 struct heap_item heap_pop(struct heap *heap);
 void heap_finish(struct heap *heap);
 

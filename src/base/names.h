@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows of a table are called, and what they say of themselves. The tables are macros that are given one with the
-// columns (NAME, number, name, ...); the column `doc`, where there is one, is the last.
+// The names and descriptions of the rows of a table. The tables are macros that are given one with the
+// columns (NAME, number, name, ...); the column `doc`, if present, is the last.
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H
 

@@ -20,8 +20,8 @@ struct table {
 
 // The value of a key, NULL when it is not there. Borrowed until the table changes.
 uint64_t *table_find(const struct table *table, uint64_t key);
-// The same; a key that is not there is added with the value 0, and *is_new (may be NULL) tells. NULL when memory is exhausted;
-// the table is then unchanged.
+// The same; a missing key is added with the value 0, and *is_new (may be NULL) is then true. NULL when memory is
+// exhausted; the table is then unchanged.
 uint64_t *table_add(struct table *table, uint64_t key, bool *is_new);
 // Frees what it holds and leaves it empty.
 void table_finish(struct table *table);

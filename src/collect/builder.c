@@ -69,7 +69,7 @@ static bool grow_column(struct builder_column *column, uint32_t from, uint32_t t
            (!column->device || grow_bitmap(&column->device, from, to));
 }
 
-// The columns lie elsewhere now.
+// The columns have moved.
 static void forget_places(struct builder *builder) {
     const uint16_t kind = builder->column_of[TSMITH_FIELD_KIND];
     builder->kinds = kind ? builder->columns[kind - 1].values : NULL;

@@ -64,7 +64,7 @@ struct builder_source {
     struct collect_channel *channel;
     uint32_t slot;
     bool fresh;         // since the last flush
-    uint64_t delivered; // recover: what of the ring lies before this position is in the file
+    uint64_t delivered; // recover: the part of the ring before this position is in the file
 };
 
 // Rows that follow each other, in a batch as in the builder.
@@ -182,7 +182,7 @@ bool builder_set_list(struct builder *builder, uint32_t field, const uint64_t *v
 // open.
 bool builder_open_range(struct builder *builder, const uint64_t *record, uint32_t words);
 bool builder_close_range(struct builder *builder, int64_t end);
-// Gives up all open ranges; how many they were.
+// Drops all open ranges; returns their number.
 uint32_t builder_abandon_ranges(struct builder *builder);
 
 // Moves device times by `offset`, sorts, and fills `batch` with all rows but the open ranges, which stay. END

@@ -272,7 +272,7 @@ static bool make_plan(const struct collector *collector, const struct collect_ch
         if (plan->steps[i].encoding == RECORD_LIST && i + 1 != shape->field_count)
             return false;
     }
-    // A range lies on the host's clock.
+    // A range uses the host's clock.
     return plan->role == RECORD_EVENT || plan->steps[0].encoding == RECORD_TICK;
 }
 
@@ -422,7 +422,7 @@ static void copy_part(int fd, char *to, size_t from, size_t bytes) {
     }
 }
 
-// A private copy of a head, where nothing can change underneath. Of the long one only what is in use.
+// A private copy of a head, which no other process can change. Of the long head only the used part is copied.
 static void *copy_head_of_file(int fd, size_t bytes) {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)

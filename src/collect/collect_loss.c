@@ -179,7 +179,7 @@ void collect_process_event(struct collector *collector, struct collect_channel *
     }
 }
 
-// Whether this thread's end was told by another channel of the process: a thread writes one record at a time.
+// Whether this thread's end was reported by another channel of the process: a thread writes one record at a time.
 static bool torn_elsewhere(const struct collector *collector, const struct collect_channel *channel,
                            uint32_t thread) {
     for (uint32_t i = 0; i < collector->channel_count; i++) {
@@ -239,10 +239,10 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
     int64_t now = collector->recover ? last_sign(collector, channel) : clock_trace_now();
     bool closed = atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
     bool killed = channel->has_end_status && WIFSIGNALED(channel->end_status);
-    // A process that ends by itself, however it does (_exit, exec), ends between records, and what its other threads
-    // were writing is counted and not there (finish_ring). One that was killed may have been about to write. How many
-    // is not known: every thread one, so that is what is stated.
-    // This process itself goes on when its own recording ends, with no record cut short.
+    // A process that ends by _exit or exec ends between records, and unfinished records of its other threads are
+    // counted as missing (finish_ring). A process that was killed may have been about to write: at most one record
+    // per thread, which is the number stated. The calling process itself continues after its recording ends, with no
+    // record cut short.
     const bool own = !channel->elsewhere && channel->seen.pid == (uint64_t)getpid();
     bool torn = (alive && !own) || killed || collector->recover;
     uint32_t in_use = torn && !closed ? threads_torn(collector, channel) : 0;

@@ -15,7 +15,7 @@ struct collect_held {
     uint64_t serial;
 };
 
-// A sub-buffer being read. Reading stops when a builder is full, and goes on from here.
+// A sub-buffer being read. Reading stops when a builder is full, and continues from here.
 struct collect_work {
     struct collect_channel *channel; // NULL: none
     uint32_t sub;
@@ -36,8 +36,8 @@ struct collect_found {
     bool full;
 };
 
-// Records whose heads are the same are of one shape, as long, of one subject: what the first of them was found to be holds
-// for the others of the sub-buffer, as long as one thread has it. What they say waits until there are several.
+// Records whose heads are the same are of one shape, as long, of one subject: the result for the first of them
+// applies to the others of the sub-buffer, as long as one thread owns it. Their values are processed together.
 enum { COLLECT_TARGETS = 64, COLLECT_WAITING = 32 };
 struct collect_target {
     struct builder *builder;
@@ -72,7 +72,7 @@ struct collector {
     uint64_t handed_out; // records in the batch that the consumer has at the moment
     bool delivered;
     bool progress;       // this round has read something
-    bool round_over;     // the next call goes on after the end of a round
+    bool round_over;     // the next call continues after the end of a round
     uint32_t unreadable; // channels that could not be opened (recover)
     int64_t now;         // trace time at the beginning of the round
     bool pressure;       // a ring is mostly held by us: flush what keeps its sub-buffers
@@ -99,7 +99,7 @@ struct collector {
     uint32_t *clock_of_track; // by track of the dictionary: its index + 1, 0 not looked for or none
     size_t clock_of_track_capacity;
     uint32_t clock_of_track_count;
-    struct builder *due;               // must be flushed before reading goes on
+    struct builder *due;               // must be flushed before reading continues
     struct journal *journal;           // live, and there is a file; NULL: none
     const struct journal_state *known; // recover: what is in the file
     struct layout_journal_mark *marks; // of the batch handed out, scratch
@@ -172,7 +172,7 @@ static inline uint32_t collect_id(const struct collect_ids *ids, uint64_t local)
 static inline uint64_t collect_here(const struct collect_work *work) {
     return collect_at(atomic_load_explicit(&work->head.sequence, memory_order_relaxed), work->at + 1);
 }
-// Recover: whether what happens at this place was seen, and told, by the collector that is gone.
+// Recover: whether events at this position were seen and reported by the collector that ended.
 static inline bool collect_is_known(const struct collect_ring *ring, uint64_t place) {
     return place < ring->accounted;
 }

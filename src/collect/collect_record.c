@@ -8,7 +8,7 @@
 
 #include "collect/collect_private.h"
 
-// An encoding that no record has: the name that its head says.
+// An encoding that no record uses: the name in its head.
 enum { MOVE_NAME = 0x7f };
 
 // ---- layouts
@@ -43,7 +43,7 @@ static bool add_move(struct builder *builder, struct builder_move *moves, uint32
         encoding = step->type == TSMITH_TYPE_STRING  ? RECORD_STRING
                    : step->type == TSMITH_TYPE_TRACK ? RECORD_TRACK
                                                      : RECORD_VALUE;
-    // An id of 0 is no value whatever the shape says; START is always there.
+    // An id of 0 is no value, independent of the shape; START is always present.
     bool is_id = encoding == RECORD_STRING || encoding == RECORD_TRACK || encoding == RECORD_STACK ||
                  encoding == MOVE_NAME;
     bool converted = encoding == RECORD_TICK || encoding == RECORD_TICK_END || encoding == RECORD_DEVICE_END;
@@ -145,7 +145,7 @@ static uint64_t value_of(struct collector *collector, const struct builder_move 
     }
 }
 
-// Of a field that says row by row whether it is there.
+// For a field that has a flag in each row for whether it is present.
 static void set_eagerly(struct builder *builder, const struct builder_move *move, uint32_t row, uint64_t word,
                         uint64_t value) {
     struct builder_column *column = &builder->columns[move->column];

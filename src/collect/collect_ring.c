@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding sub-buffers and taking them; their records are read in collect_record.c.
 //
-// Order: within a ring, sub-buffers are read by ascending sequence. A scan looks twice: whatever is FULL in
-// the first look was preceded by sub-buffers that are visible in the second, so nothing older can turn up
-// later.
+// Order: within a ring, sub-buffers are read by ascending sequence. A scan has two passes: all sub-buffers that
+// precede one that is FULL in the first pass are visible in the second, so no older one can appear later.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +145,7 @@ static void hold(struct collector *collector, const struct collect_work *work) {
         collector->pressure = true;
 }
 
-// READING, or WRITING|PEEK; found->full says which. False when it is neither any more (drop-oldest has taken it back).
+// READING, or WRITING|PEEK, in found->full. False when it is neither any more (drop-oldest has taken it back).
 static bool take(struct collector *collector, struct collect_channel *channel, struct collect_found *found) {
     if (collector->recover)
         return true; // a private copy of a dead process's head

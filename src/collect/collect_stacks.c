@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process's stacks as the collector sees them: what a number in a record means is read from the process's file once, its
-// words become frames of the dictionary by the modules that the process told of, and then it is a stack of the dictionary.
-// Nothing in the file is believed.
+// A process's stacks in the collector: the words of a stack number are read from the process's file once, become
+// frames of the dictionary by means of the modules that the process reported, and then a stack of the dictionary.
+// Everything in the file is checked.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ static const struct collect_module *find_module(const struct collect_channel *ch
     return NULL;
 }
 
-// Compilers that make code at run time say what they made in a file of this name.
+// Compilers that generate code at run time write its symbols to a file of this name.
 static uint32_t find_generated(struct collector *collector, struct collect_channel *channel) {
     char path[64];
     if (channel->generated || channel->generated_looked == collector->now)
@@ -130,7 +130,7 @@ static uint32_t make_stack(struct collector *collector, struct collect_channel *
 
 // ---- the file
 
-// Reads words from where a stack lies; how many there were.
+// Reads the words of a stack at its position; returns their number.
 static uint32_t read_words(const struct collect_channel *channel, uint64_t number, uint64_t *words,
                            uint32_t count) {
     size_t done = 0, wanted = count * sizeof *words;
@@ -146,8 +146,8 @@ static uint32_t read_words(const struct collect_channel *channel, uint64_t numbe
     return (uint32_t)(done / sizeof *words);
 }
 
-// `count` words from where a stack lies; NULL: the file has no such. Stacks that are new come one after the other, and are
-// read many at once; what was read before the records that name them were taken may have been half written.
+// `count` words of a stack at its position; NULL: not in the file. Stacks that are new come one after the other, and
+// are read many at once; words that were read before the records that refer to them may have been incomplete.
 static const uint64_t *borrow_words(struct collect_channel *channel, uint64_t number, uint32_t count) {
     enum { FREQUENT = 64 };
     uint64_t at = channel->stack_words_at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The collector's loop. It goes round the channels: in each it scans for sub-buffers, reads them in order,
-// and goes on to the next. Rows gather in one builder per track; a builder is flushed when it is full, when
+// and continues with the next. Rows gather in one builder per track; a builder is flushed when it is full, when
 // its rows are FLUSH_AFTER old, when a ring is short of sub-buffers because we hold them for that builder,
 // and at the end.
 //
@@ -307,7 +307,7 @@ static void finish_channel(struct collector *collector, struct collect_channel *
 
 // ---- the round
 
-// Goes on reading where it stopped, or begins with what comes next. False at the end of the round.
+// Continues reading where it stopped, or begins with the next item. False at the end of the round.
 static bool advance(struct collector *collector) {
     if (collector->work.channel) {
         collect_read(collector);
@@ -340,7 +340,7 @@ static void beat(struct collector *collector, int64_t now) {
     CONTROL_FILE_WRITE(collector->file, heartbeat);
 }
 
-// A segment is written before the number that says it is there.
+// A segment is written before the number that announces it.
 static void write_segments(struct collector *collector) {
     const struct layout_control *control = collector->control;
     const uint32_t count = atomic_load_explicit(&control->segment_count, memory_order_relaxed);
@@ -452,7 +452,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
         bool final = collector->round_over && at_the_end(collector);
         if (!due && collector->round_over)
             due = aged_builder(collector, final || collector->settling);
-        // What is missing before what is there: so whatever is delivered, all that was missing before it is told.
+        // Report losses before events, so that a reader knows of every gap that precedes an event.
         if (due && collector->journal && (losses = collect_waiting_losses(collector)))
             due = losses;
         if (due) {

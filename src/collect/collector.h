@@ -45,13 +45,13 @@ struct collect_plan {
     uint8_t step_count;
     bool list;       // the last step is a list
     uint32_t number; // in the whole session, from 1
-    // Steps + 1 that place the device's clock: when its QUEUED lies; 0: there is none.
+    // Steps + 1 that determine the device's clock: the bounds of its QUEUED; 0: none.
     uint8_t queued, not_before, not_after;
     struct collect_step steps[RECORD_MAX_FIELDS];
 };
 
-// A place in a ring: a sub-buffer, and a word in it + 1, so that 0 is the moment before anything of it is looked at.
-// What a collector has read lies before its position.
+// A place in a ring: a sub-buffer, and a word in it + 1, so that 0 is the position before its first word. Everything
+// before a collector's position has been read.
 static inline uint64_t collect_at(uint64_t sequence, uint64_t word) {
     return sequence << 32 | word;
 }
@@ -61,10 +61,10 @@ static inline uint64_t collect_at(uint64_t sequence, uint64_t word) {
 struct collect_ring {
     uint64_t position; // up to which it was read, but for the sub-buffer being read
     uint64_t
-        accounted; // recover: up to here the collector that is gone had read it, and told what was missing
+        accounted; // recover: up to here the collector that ended had read it and reported losses
     bool begun;    // recover: something of it was read
     uint64_t expected;     // ordinal of the next record, if none is lost
-    uint64_t asked;        // records the owner says it was asked for, up to the sub-buffer read last
+    uint64_t asked;        // records that the owner counted as attempted, up to the sub-buffer read last
     uint64_t last;         // tick of the end of what was read
     uint64_t sequence;     // of the sub-buffer read last, or in part
     uint32_t thread;       // dictionary's track
@@ -83,7 +83,7 @@ struct collect_ids {
     uint32_t count; // ids there are, 0 included
 };
 
-// A module that the process told of, and a stack of its file; with their ids in the dictionary.
+// A module that the process reported, and a stack of its file; with their ids in the dictionary.
 struct collect_module {
     uint64_t begin, end, bias, epoch;
     uint32_t id;
@@ -144,7 +144,7 @@ struct collect_channel {
     struct collect_plan *plans; // by shape id; [0] unused
     uint32_t plan_count;
     int stacks_fd;                  // -1: not opened, or there is none
-    struct collect_module *modules; // in the order they were told
+    struct collect_module *modules; // in the order in which they were reported
     size_t module_capacity;
     uint32_t module_count;
     int64_t generated_looked;     // when it was looked for last
@@ -198,7 +198,8 @@ tsmith_dictionary *collector_dictionary(struct collector *collector);
 void collector_set_closing(struct collector *collector, bool closing);
 // While settling, a round looks at everything, hands everything out, and END is returned when nothing was left.
 void collector_set_settling(struct collector *collector, bool settling);
-// The program whose end is told (a child of this process is gone for others before it is waited for), and its end.
+// The program whose end is reported (other processes see the end of a child before its parent waits for it), and its
+// end.
 void collector_program_started(struct collector *collector, uint64_t pid);
 void collector_program_ended(struct collector *collector, int wait_status);
 // Processes that record and are alive as far as is known.

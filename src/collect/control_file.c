@@ -36,7 +36,7 @@ void control_file_write(const struct control_file *file, size_t offset, size_t b
 }
 
 void control_file_write_all(const struct control_file *file) {
-    // In between lies `generation`, further on `waiters`: the programs'.
+    // `generation` and, after it, `waiters` belong to the programs.
     control_file_write(file, 0, offsetof(struct layout_control, generation));
     const size_t pid = offsetof(struct layout_control, collector_pid);
     control_file_write(file, pid, offsetof(struct layout_control, waiters) - pid);
@@ -108,7 +108,7 @@ void control_file_close(struct control_file *file) {
     *file = (struct control_file){.fd = -1, .kept = -1};
 }
 
-// Whatever size it pretends to be; what is not there reads as zeros.
+// Independent of the size that it states; missing bytes read as zeros.
 static bool copy_from(int directory, const char *name, uint32_t user, struct layout_control *to) {
     struct stat status;
     int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

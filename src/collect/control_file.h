@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control file as its collector writes it.
 //
-// The recorded programs map the file and may do with it what they like, so the collector believes nothing in it but two
-// hints that only cost time when they are wrong: `generation` and `waiters`. It has its own copy of everything, writes that
-// out by pwrite, and never touches a mapping of the file: a mapping raises SIGBUS once somebody truncates the file, and a
+// The recorded programs map the file and may change it, so the collector uses nothing from it except two hints that
+// only cost time when they are wrong: `generation` and `waiters`. It has its own copy of everything, writes that out
+// by pwrite, and never touches a mapping of the file: a mapping raises SIGBUS after the file is truncated, and a
 // library must not catch signals of its process. A file that was truncated is written anew. A second file, which no
 // recorded program opens, lets recover find the session when the first one is damaged.
 #ifndef COLLECT_CONTROL_FILE_H

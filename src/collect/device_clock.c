@@ -63,8 +63,8 @@ static void choose_model(struct device_clock *clock) {
     }
 }
 
-// Narrows the bounds. What older records said loosens as the clock may have drifted since; where old and new
-// contradict each other all the same, the new holds.
+// Narrows the bounds. Bounds from older records widen, because the clock may have drifted since; if old and new
+// still contradict each other, the new ones are used.
 static void intersect(struct device_clock *clock, int64_t low, int64_t high, int64_t now) {
     int64_t drift =
         now > clock->widened ? (int64_t)(((uint64_t)now - (uint64_t)clock->widened) / NS_PER_NS_OF_DRIFT) : 0;
@@ -106,7 +106,7 @@ void device_clock_observe(struct device_clock *clock, int64_t time, int64_t not_
         clock->clock = 0;
         return;
     }
-    // It stays where it is as long as nothing says otherwise: intervals on the device keep their length.
+    // The offset is kept as long as nothing contradicts it: intervals on the device keep their length.
     if (!within(clock->offset, clock->low, clock->high, 0))
         clock->offset = likely_offset(clock);
 }

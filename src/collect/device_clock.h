@@ -31,7 +31,7 @@ struct device_clock {
     int64_t described_at;
 };
 
-// `kept` (may be NULL: compare now) is where the host's clocks were when there was somebody to compare them.
+// `kept` (may be NULL: compare now) has the host's clocks at the last comparison.
 void device_clock_init(struct device_clock *clock, uint32_t device, uint32_t process,
                        const _Atomic int64_t *kept);
 // The device's clock showed `time` between the trace times `not_before` and `not_after`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the session directory is still there while a program is recorded. Processes find it by its path, so without it those
-// that start later are not recorded, and nothing of them says so.
+// Checks that the session directory still exists while a program is recorded. Processes find it by its path; without
+// it, processes that start later are silently not recorded.
 #ifndef COLLECT_GONE_H
 #define COLLECT_GONE_H
 

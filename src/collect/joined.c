@@ -55,7 +55,7 @@ tsmith_status joined_next(struct joined *joined, tsmith_dictionary *into, const 
             return take(source, into, batch, out, error);
         if (status < 0)
             return status;
-        // The end, or what could be read of an input that stops early: its own ledger says so.
+        // The end, or the readable part of an input that stops early: its own ledger has the loss.
     }
     return TSMITH_END;
 }

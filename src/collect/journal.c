@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariants: what lies before `committed` of the active half is whole entries and is never touched again while that
-// half is active; `state` is what they say together. A half that is full is not extended: what is known is written into
-// the other one, which becomes the active one by a single write. Both halves are backed by space from the beginning, so
-// that only a session of very many tracks ever needs more.
+// Invariants: everything before `committed` in the active half is complete entries and is never changed while that
+// half is active; `state` is their combined result. A half that is full is not extended: the state is written into
+// the other half, which becomes the active one by a single write. Both halves are backed by space from the beginning,
+// so that only a session of very many tracks needs more.
 //
-// The file is written by pwrite and never read back while the collector works: where the next entry goes is in private
-// memory. The recorded programs may write to the session directory, so nothing in the file may decide where the collector
-// writes, and a mapping of it would raise SIGBUS once it is truncated. A file that was truncated or removed is replaced.
+// The file is written by pwrite and never read back while the collector works: where the next entry goes is in
+// private memory. The recorded programs may write to the session directory, so nothing in the file may decide where
+// the collector writes, and a mapping of it would raise SIGBUS once it is truncated. A file that was truncated or
+// removed is replaced.
 #include "collect/journal.h"
 
 #include <errno.h>
@@ -223,7 +224,7 @@ static bool put_in_place(int directory, const char *name) {
     return done;
 }
 
-// Writes an entry at `at`, or only says how long it is when `at` is NULL.
+// Writes an entry at `at`, or only returns its length when `at` is NULL.
 static uint64_t put(char *at, const struct layout_journal_entry *entry, const void *first, size_t first_bytes,
                     const void *second, size_t second_bytes) {
     uint64_t bytes = (sizeof *entry + first_bytes + second_bytes + 7) & ~(uint64_t)7;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the rings has got into the output file, kept in the session directory while the collector works, so that
-// recover can go on from the very row where the file ends.
+// Records which part of the rings is in the output file. It is kept in the session directory while the collector
+// works, so that recover can continue from the exact row where the file ends.
 //
-// The event that decides is the file's own write: a batch is delivered when all its frames are whole in the file, and
-// not before. So an entry is made before its batch is handed out, with the number of events that the file has once it
-// is written; when both are read after a crash, that number in the file tells which entries hold. There is no moment
-// in between: an entry whose batch is not in the file, or only in part, is passed over, and the sub-buffers it speaks
-// of are still there, as they are freed after the batch was taken, never before.
+// The write of the file decides: a batch is delivered when all its frames are complete in the file. An entry is
+// therefore made before its batch is delivered, with the number of events that the file has after the write. When
+// both are read after a crash, the number of events in the file tells which entries are valid. There is no gap
+// between the two: an entry whose batch is not completely in the file is ignored, and its sub-buffers still exist,
+// because they are freed only after the batch was taken.
 //
-//     entry of batch n committed -> batch n handed out -> written to the file -> consumer back: sub-buffers freed -> n + 1
+//     entry of batch n committed -> batch n delivered -> written to the file -> consumer back: sub-buffers freed -> n + 1
 //
-// An entry says of one track how far the rings that gave it rows had been read: what lies before, of this track, is in
-// the file. Ranges that were open then are in no batch, and their sub-buffers may go: their records are in the entry.
+// An entry has, for one track, the position up to which its rings had been read: everything before it, of this track,
+// is in the file. Ranges that were open then are in no batch, and their sub-buffers may be freed: their records are
+// in the entry.
 //
 // Only the collector writes. Everything read back is checked.
 #ifndef COLLECT_JOURNAL_H
@@ -50,7 +51,7 @@ struct journal_state {
     uint64_t events;                  // of the entries that hold
     uint64_t all_events;              // of all
     struct layout_journal_entry last; // of type TRACK with a batch, whether it holds or not; all 0: none
-    bool failed;                      // the journal says so of itself
+    bool failed;                      // the journal records this itself
 };
 
 struct journal;
@@ -61,9 +62,9 @@ void journal_destroy(struct journal *journal);
 // The number of a channel that was found. UINT32_MAX when it could not be noted.
 uint32_t journal_add_channel(struct journal *journal, const char *name, int64_t process_start, bool shares);
 void journal_finish_channel(struct journal *journal, uint32_t channel);
-// Notes a batch that is about to be handed out (type, bytes and events are filled in). False when it could not be
-// noted, which the journal says of itself then.
-void journal_give_up(struct journal *journal); // what comes from now on is not noted; it says so
+// Records a batch that is about to be delivered (type, bytes and events are filled in). False if that failed, which
+// is then marked in the journal.
+void journal_give_up(struct journal *journal); // later batches are not recorded; the journal is marked accordingly
 bool journal_deliver(struct journal *journal, const struct layout_journal_entry *entry,
                      const struct layout_journal_mark *marks, const uint64_t *words);
 

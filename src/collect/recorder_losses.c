@@ -23,7 +23,7 @@ struct losses {
     DIR *listing; // NULL before the first call
 };
 
-// Whether these bytes, which the file ends with, end with the record that says why it ends.
+// Whether these bytes at the end of the file end with the record of the reason why it ends.
 static bool says_stopped(const uint8_t *bytes, size_t length) {
     struct recording_record record;
     const uint8_t *name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recorders for a replay could not keep. They write files of their own into the session's directory, not into channels; where
-// one had no room it says so at its file's end, and here that becomes an event of the ledger.
+// Losses of recorders for a replay. They write files of their own into the session's directory, not into channels; a
+// recorder that ran out of space writes that at the end of its file, and here it becomes an event of the ledger.
 #ifndef COLLECT_RECORDER_LOSSES_H
 #define COLLECT_RECORDER_LOSSES_H
 

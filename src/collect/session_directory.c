@@ -376,7 +376,7 @@ void session_directory_remove(struct session_directory *directory) {
     }
     remove_logs(directory);
     DIR *listing = list(directory);
-    // Its control file and its journal last: what there still is of it until then can be told from the file.
+    // Removes its control file and its journal last, so that the remaining files can be identified until then.
     for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
         if (strcmp(entry->d_name, LAYOUT_CONTROL_NAME) != 0 &&
             strcmp(entry->d_name, LAYOUT_CONTROL_KEPT_NAME) != 0 &&

@@ -39,14 +39,14 @@ tsmith_status session_directory_open(struct session_directory *directory, const 
                                      tsmith_error *error);
 // Switches recording on or off. Any thread.
 void session_directory_arm(const struct session_directory *directory, bool on);
-// Of a recording with the range "signal": async-signal-safe.
+// For a recording with the range "signal": async-signal-safe.
 void session_directory_trigger(const struct session_directory *directory);
 // Whether this process is a forked child of the one that made it.
 bool session_directory_is_of_parent(const struct session_directory *directory);
-// Tells the recording side that it is over.
+// Notifies the recording side that the session is over.
 void session_directory_end(struct session_directory *directory);
 void session_directory_close(struct session_directory *directory);
-// How many processes say that they could not attach to the session.
+// The number of processes that reported that they could not attach to the session.
 uint32_t session_directory_unrecorded(const struct session_directory *directory);
 // Removes it with everything in it.
 void session_directory_remove(struct session_directory *directory);

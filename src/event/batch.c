@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariants: `columns[0 .. column_count)` are those of this batch, in ascending order of field; the memory
 // of others is kept in `spare` for the next batch. Every column has room for `capacity` rows. A column under
-// construction has a bitmap unless it was added without one; `valid_count` says how many rows have a value,
-// and a column in which every row has one is shown without a bitmap. START and KIND are there in every batch
+// construction has a bitmap unless it was added without one; `valid_count` is the number of rows with a value,
+// and a column in which every row has one is shown without a bitmap. START and KIND exist in every batch
 // that was built row by row.
 //
-// Retained batches: `holders` counts who holds a retained batch (0: it is not one); it never changes and owns its columns. A
-// batch that was lent and retained (`lent` is what was made of it) shows the same columns without owning them, until it is
-// reset. Its `capacity` is 0, so that adding a row takes the slow path, where `own_columns` copies them first.
+// Retained batches: `holders` is the reference count of a retained batch (0: not retained); it never changes and owns
+// its columns. A batch that was lent and retained (`lent` is the retained batch) shows the same columns without
+// owning them, until it is reset. Its `capacity` is 0, so that adding a row takes the slow path, where `own_columns`
+// copies them first.
 #include "event/batch.h"
 
 #include <stdatomic.h>

@@ -5,8 +5,8 @@
 #include "tracesmith/dictionary.h"
 #include "tracesmith/schema.h"
 
-// The kind of an event that a profiler put into this category ("cuda_runtime", "kernel"); `otherwise` when the
-// category says nothing of it.
+// The kind of an event that a profiler put into this category ("cuda_runtime", "kernel"); `otherwise` for an unknown
+// category.
 tsmith_kind category_kind(tsmith_string category, tsmith_kind otherwise);
 // The same for what we wrote ourselves, where the name of a kind is a category, too; in Chrome JSON also "tracesmith.loss".
 tsmith_kind category_own_kind(tsmith_string category, tsmith_kind otherwise);

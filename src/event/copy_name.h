@@ -5,8 +5,8 @@
 #include "tracesmith/dictionary.h"
 #include "tracesmith/schema.h"
 
-// The direction that the name of a copy says: "Memcpy HtoD (Pageable -> Device)" (CUPTI, Kineto), "CopyHostToDevice" and
-// "MEMORY_COPY_HOST_TO_DEVICE" (ROCm), "DEVICE_TO_HOST" (an argument of MTIA). 0: it says none.
+// The direction in the name of a copy: "Memcpy HtoD (Pageable -> Device)" (CUPTI, Kineto), "CopyHostToDevice" and
+// "MEMORY_COPY_HOST_TO_DEVICE" (ROCm), "DEVICE_TO_HOST" (an argument of MTIA). 0: none.
 tsmith_direction copy_direction(tsmith_string name);
 
 #endif

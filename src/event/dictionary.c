@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariants: entry 0 of every table exists and is all zero ("unknown"); the hash table holds ids of strings
-// that were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may
-// (arrays), which is why getters of entries hand out pointers into chunks that never move either. A stack's parent is
-// before it, so that following parents ends. The index of a table that is interned has all its rows
-// below `seen`: the others are entered when somebody interns, so that who only reads does not pay for it. Of stacks it has
-// only those that are not their parent's first: most paths go on without a branch, and are found, and made, row after
-// row without it.
+// Invariants: entry 0 of every table exists and is all zero ("unknown"); the hash table holds ids of strings that
+// were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may (arrays), so
+// getters of entries return pointers into chunks, which do not move. A stack's parent is before it, so that following
+// parents ends. The index of a table that is interned has all its rows below `seen`: the others are entered at the
+// next intern call, so that readers do not pay for it. Of stacks it has only those that are not their parent's first:
+// most paths continue without a branch and are found and created row after row without the index.
 #include "event/dictionary.h"
 
 #include <stdbool.h>
@@ -38,7 +37,7 @@ struct string_slot {
     uint32_t id, hash;
 };
 
-// A row that goes on from another: what it holds is here, so that it needs not be looked at. id 0: none does.
+// A row that continues another: its content is stored here, so that the row itself need not be read. id 0: none does.
 struct child {
     uint32_t id, frame;
 };
@@ -364,7 +363,7 @@ static void enter_stack(tsmith_dictionary *dictionary, uint32_t *place, uint32_t
     dictionary->stack_index.seen++;
 }
 
-// Room for the children of all rows, and of so many more.
+// Room for the children of all rows, and of `more` further ones.
 static bool make_children_room(tsmith_dictionary *dictionary, size_t more) {
     size_t had = dictionary->first_child_capacity, needed = dictionary->stack_table.count + more;
     if (needed <= had)
@@ -392,8 +391,7 @@ static bool catch_up_stacks(tsmith_dictionary *dictionary) {
     return true;
 }
 
-// The rows of a path of which `place` is to have the first: nothing goes on from a row that is new, and so nothing is
-// looked for.
+// The rows of a path whose first row goes to `place`: no row continues a new row, so no lookup is needed.
 static uint32_t add_path(tsmith_dictionary *dictionary, uint32_t *place, uint32_t parent,
                          const uint32_t *frames, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -7,7 +7,7 @@
 
 struct labels;
 
-// Where labels are counted: changes with what is asked, not with what the dictionary says.
+// Where labels are counted: changes with the requests, not with the content of the dictionary.
 struct labels *dictionary_labels(const tsmith_dictionary *dictionary);
 
 #endif

@@ -35,7 +35,7 @@ struct gather {
 void gather_finish(struct gather *gather);
 
 // A new row of the track, to be filled with tsmith_batch_set. NULL when memory is exhausted (`failed` is set).
-// The row's duration is told for the bounds of the trace; 0 when there is none.
+// The row's duration is needed for the bounds of the trace; 0 if it has none.
 tsmith_batch *gather_row(struct gather *gather, uint32_t track, uint32_t lane, tsmith_kind kind,
                          int64_t start, int64_t duration);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tracks and devices are called for people. A track's label is its name and, in brackets, what tells it apart from
-// others: which is counted here, by the hash of what they have in common. Tracks are entered once each; a track that is
-// renamed makes all of it stale.
+// Labels of tracks and devices for display. A track's label is its name and, in brackets, a suffix that distinguishes
+// it from others; duplicates are counted here, by the hash of their common part. Tracks are entered once each; a
+// track that is renamed makes all of it stale.
 #include "event/labels.h"
 
 #include <inttypes.h>
@@ -106,7 +106,7 @@ static uint32_t count_one(struct labels *labels, uint64_t key) {
     return ++slot->count;
 }
 
-// What tracks have in common. `with_number`: also what the brackets say of them.
+// The common part of labels. `with_number`: also the text in the brackets.
 static uint64_t key_of(const tsmith_dictionary *dictionary, uint32_t id, const tsmith_track *track,
                        bool with_number) {
     char room[TSMITH_LABEL_SIZE];
@@ -156,7 +156,7 @@ static const struct labels *catch_up(const tsmith_dictionary *dictionary) {
     return labels->failed ? NULL : labels;
 }
 
-// ---- what tells them apart
+// ---- distinguishing labels
 
 static bool shares_number(const tsmith_dictionary *dictionary, uint32_t device) {
     const uint32_t number = tsmith_dictionary_device(dictionary, device)->number;

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What is counted to tell tracks apart that are called alike. Part of a dictionary; filled as labels are asked for.
+// Counts for distinguishing tracks with equal names. Part of a dictionary; filled when labels are requested.
 #ifndef EVENT_LABELS_H
 #define EVENT_LABELS_H
 
@@ -13,7 +12,7 @@ struct labels {
         uint32_t count;
     } * slots;
     size_t slot_count, used; // a power of two, at most half of it used
-    uint32_t *ordinals;      // by track: which of those it is that nothing else tells apart, from 1
+    uint32_t *ordinals;      // by track: its number among tracks that nothing else distinguishes, from 1
     size_t ordinal_capacity;
     uint32_t tracks_seen;
     bool *with_threads; // by process: a thread of it has a track

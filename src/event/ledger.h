@@ -20,8 +20,8 @@ struct ledger {
 };
 
 // A zeroed struct is a valid, empty one. `lost` events are missing (0: unknown how many, or none). An entry that
-// `covers` the trace says that events may be missing anywhere in it; another says what is not known, and covers no
-// time.
+// `covers` the trace means that events may be missing anywhere in it; another entry names missing knowledge, and
+// covers no time.
 void ledger_note(struct ledger *ledger, tsmith_dictionary *dictionary, tsmith_reason reason, uint64_t lost,
                  bool covers, const char *format, ...) TSMITH_PRINTF(6, 7);
 // Everything that was noted becomes rows of a track of its own, and the rows ready. False when memory is exhausted.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariants: `map.ids[i]` is the id in `into` of entry i of `from`, for all below `map.count`. A matcher has one place
-// per different entry of a table of `into`, with the ids of those equal to it that are not taken yet, in order.
-// Entries are compared with their padding cleared. Modules, frames and stacks are what they hold, regardless of which process recorded
-// them, and are interned. A frame is named once: where others have named one of `into`, `named` has it.
-// Of a device more becomes known while a recording is made: two views of it may know differently much. It is the one that has
-// the same identity (in older files the attribute device.N.uuid, where N is its id), else one like it.
+// Invariants: `map.ids[i]` is the id in `into` of entry i of `from`, for all below `map.count`. A matcher has one
+// place per different entry of a table of `into`, with the ids of those equal to it that are not taken yet, in order.
+// Entries are compared with their padding cleared. Modules, frames and stacks are what they hold, regardless of which
+// process recorded them, and are interned. A frame is named once: where others have named one of `into`, `named` has
+// it. More facts about a device become known during a recording, so two entries of it may differ. It is the device
+// with the same identity (in older files the attribute device.N.uuid, where N is its id), else one like it.
 #include "event/merge.h"
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 
 #include "tracesmith/dictionary.h"
 
-// By their bytes, as memcmp says; what the other only begins with comes first.
+// By their bytes, as memcmp; a text that is a prefix of the other comes first.
 static inline int text_compare(tsmith_string a, tsmith_string b) {
     const size_t common = a.length < b.length ? a.length : b.length;
     const int order = common ? memcmp(a.bytes, b.bytes, common) : 0;

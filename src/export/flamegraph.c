@@ -20,7 +20,7 @@ enum {
     INNER = WIDTH - 2 * MARGIN,
     ROW = 17,
     HEAD = 56,        // above the frames
-    LEVELS_MAX = 256, // deeper frames are not drawn, and the picture says so
+    LEVELS_MAX = 256, // deeper frames are not drawn, which the picture states
     TEXT_LEAST = 24   // a narrower frame has no text
 };
 static const double LEAST = 0.2, CHARACTER = 7.0; // pixels: frames that are drawn, and of a letter

@@ -22,7 +22,7 @@ static void put_clean(struct output *output, tsmith_string name) {
                                                                  : name.bytes[i]);
 }
 
-// Of a path deeper than PATHS_DEPTH_MAX the outermost names are left out.
+// If a path is deeper than PATHS_DEPTH_MAX, the outermost names are left out.
 static void put_path(struct folded *folded, uint32_t node) {
     uint32_t path[PATHS_DEPTH_MAX];
     char text[PATHS_NAME_SIZE];

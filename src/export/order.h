@@ -18,8 +18,8 @@ struct waiting_scratch {
     size_t capacity;
 };
 
-// By start; of those that start together the one that ends last comes first, since the others lie within it. What is
-// equal stays as it came. O(n) of what is in order already. False when memory is exhausted.
+// By start; of those that start together the one that ends last comes first, since the others are inside it. Equal
+// slices keep their order. O(n) if the input is already sorted. False when memory is exhausted.
 bool waiting_sort(struct waiting *items, size_t count, struct waiting_scratch *scratch);
 
 #endif

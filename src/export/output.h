@@ -36,7 +36,7 @@ void output_close(struct output *output);
 void output_flush(struct output *output);
 void output_bytes(struct output *output, const char *bytes, size_t length);
 
-// Room for OUTPUT_RESERVE bytes at the returned place; output_advance says how many were put there.
+// Room for OUTPUT_RESERVE bytes at the returned place; output_advance gives the number of bytes written there.
 static inline char *output_room(struct output *output) {
     if (__builtin_expect(output->used > OUTPUT_SIZE - OUTPUT_RESERVE, 0))
         output_flush(output);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices of a track wait until there are many, are sorted, and go down a trie of names. A slice lies within the
-// innermost open one that ends no earlier; one that crosses another is its sibling. What comes after later ones were
-// counted already (more than WAITING_MAX slices wait at once) is counted as if it lay in none.
+// Slices of a track wait until there are many, are sorted, and go down a trie of names. A slice is inside the
+// innermost open one that ends no earlier; one that crosses another is its sibling. A slice that comes after later
+// ones were already counted (more than WAITING_MAX slices wait at once) is counted as if it were inside none.
 //
-// Of a trace with call stacks, commands and the calls that launched them wait until all are there: 48 bytes each.
+// In a trace with call stacks, commands and the calls that launched them wait until the end: 48 bytes each.
 #include "export/paths.h"
 
 #include <inttypes.h>
@@ -394,7 +394,7 @@ static void count_work(struct paths *paths) {
     struct paths_work *commands = paths->work + calls;
     size_t count = paths->work_count - calls;
     uint32_t path = 0;
-    // Of each stack, first as it is and then without the interpreter.
+    // For each stack, first unchanged and then without the interpreter.
     struct paths_end *ends = calloc(tsmith_dictionary_stack_count(paths->dictionary), 2 * sizeof *ends);
     if (!ends)
         paths->failed = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where time was spent, as a tree of names: what folded stacks and flame graphs are written from.
+// Where time was spent, as a tree of names: the source of folded stacks and flame graphs.
 //
-// Of a trace with call stacks: the time of commands of devices, beneath the process and the functions that launched them
-// (their own stack, or that of their call), outermost first, folded and marked as event/fold.h says; those without a stack
-// beneath process and queue. Of any other: slices that lie within one another, beneath process and track.
+// For a trace with call stacks: the time of commands of devices, beneath the process and the functions that launched
+// them (their own stack, or that of their call), outermost first, folded and marked by the rules in event/fold.h;
+// those without a stack beneath process and queue. For any other trace: nested slices, beneath process and track.
 #ifndef EXPORT_PATHS_H
 #define EXPORT_PATHS_H
 
@@ -25,7 +25,7 @@ enum paths_name {
     PATHS_FUNCTION,
     PATHS_FRAME, // a place in code that has no name
     PATHS_COMMAND,
-    PATHS_TRUNCATED, // stands for the callers that a cut stack lacks
+    PATHS_TRUNCATED, // represents the missing callers of a cut stack
 };
 
 // A path: its last name, and the path before that, which has a smaller number. [0] is the empty one.

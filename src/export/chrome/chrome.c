@@ -326,8 +326,8 @@ static bool is_size(const struct chrome *chrome, const struct plan *plan) {
     return false;
 }
 
-// How many dimensions can be said as grid and block; 0 when they cannot (no block known, or the global size is
-// not a multiple of it).
+// The number of dimensions that can be expressed as grid and block; 0 if impossible (no block known, or the global
+// size is not a multiple of it).
 static unsigned grid_of(const struct chrome *chrome, uint32_t row, uint64_t *grid, uint64_t *block) {
     unsigned count = 0;
     for (; count < 3 && has(chrome->global[count], row); count++) {
@@ -406,7 +406,7 @@ static void put_stream(struct chrome *chrome) {
     json_out_u64(&chrome->output, track->queue ? track->queue : chrome->track);
 }
 
-// Of which kind it is, where its category does not say that to our importer; NULL: it does.
+// The kind, if our importer cannot derive it from the category; NULL: it can.
 static const char *kind_to_say(const struct chrome *chrome, uint32_t row) {
     tsmith_kind kind = kind_at(chrome, row);
     char letter = natural_ph(chrome, row);
@@ -481,7 +481,7 @@ static void put_head(struct chrome *chrome, tsmith_string ph, bool category, boo
     }
 }
 
-// A begun and ended range: two events again. `had` says what the end had.
+// A range with begin and end: two events again. `had` is the data of the end.
 static void put_pair(struct chrome *chrome, uint32_t row, const char *had) {
     static const tsmith_string begin_ph = {"B", 1}, end_ph = {"E", 1};
     bool name = strchr(had, 'n') != NULL, category = strchr(had, 'c') != NULL;
@@ -504,7 +504,7 @@ static void put_pair(struct chrome *chrome, uint32_t row, const char *had) {
     end(chrome);
 }
 
-// The flow that the importer found at the event: `{"ph":...` and what it says, with place, time and id.
+// The flow that the importer found at the event: `{"ph":...` and its data, with place, time and id.
 static void put_attached_flow(struct chrome *chrome, uint32_t row) {
     struct output *output = &chrome->output;
     tsmith_string text = string_at(chrome, chrome->flow, row);

@@ -18,12 +18,12 @@ struct plan {
     tsmith_view column;
     enum place place;
     bool json;
-    bool quotient; // what it says is bytes / duration
+    bool quotient; // its value is bytes / duration
     char *key;     // `"name":`, quoted and escaped
     size_t key_length;
 };
 
-// How events say where they are: `"pid":1,"tid":2`, of the track itself and of its further lanes.
+// The place of events: `"pid":1,"tid":2`, of the track itself and of its further lanes.
 struct chrome_track {
     char *text; // NULL: not asked for yet
     char (*lanes)[48];
@@ -34,7 +34,7 @@ struct chrome {
     struct output output;
     struct json_out json;
     bool started, any;
-    bool producer; // it says first that we wrote it
+    bool producer; // its first key names TraceSmith as the producer
     bool stacks;   // the file gets stackFrames
     struct origin origin;
     char separator;              // before the next key of the event being written
@@ -61,7 +61,7 @@ static inline void chrome_begin(struct chrome *chrome) {
 
 // ---- import/chrome/tracks.c
 
-// Where the lane of the track is; "" when its events did not say it. Until the next call.
+// The place of the track's lane; "" if its events had none. Valid until the next call.
 const char *chrome_place(struct chrome *chrome, uint32_t id, uint32_t lane);
 // Names of processes and threads of a trace of our own, and the order of these when tracks have lanes.
 void chrome_put_names(struct chrome *chrome);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariant of a lane: the slices that are open lie within one another, and nothing on it begins or ends after `last` but
-// the ends of these. A slice that begins no sooner than that and ends within the innermost one may join it.
+// Invariant of a lane: the open slices are nested, and only their ends are later than `last`. A slice that begins no
+// sooner than that and ends within the innermost one may join it.
 #include "export/chrome/lanes.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// On which lane of its track a slice goes, so that on every lane slices lie within one another or apart.
+// Chooses the lane of its track for a slice, so that on every lane slices are nested or disjoint.
 //
-// Readers of Chrome's JSON nest the complete events of a thread by their times alone: what overlaps without lying within
-// the other is drawn wrong, or left out. Batches of a track overlap in time, and a slice is often told after those within
-// it; so batches wait until there is much of them, and the slices of each track are looked at in order.
+// Readers of Chrome's JSON nest the complete events of a thread by their times alone: slices that overlap without
+// nesting are drawn wrong, or left out. Batches of a track overlap in time, and a slice often comes after the slices
+// inside it; batches are therefore held back up to a limit, and the slices of each track are processed in order.
 #ifndef EXPORT_CHROME_LANES_H
 #define EXPORT_CHROME_LANES_H
 
@@ -35,7 +35,7 @@ bool chrome_lanes_full(const struct chrome_lanes *lanes);
 // Gives all rows of what is held their lanes and brings the batches of each track together. False when memory is
 // exhausted.
 bool chrome_lanes_assign(struct chrome_lanes *lanes);
-// Gives up what is held; what is open stays known.
+// Drops what is held back; open slices stay known.
 void chrome_lanes_drop(struct chrome_lanes *lanes);
 void chrome_lanes_finish(struct chrome_lanes *lanes);
 

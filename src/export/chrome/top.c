@@ -97,7 +97,7 @@ bool chrome_put_stacks(struct output *output, const tsmith_dictionary *dictionar
         const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
         size_t count = tsmith_frame_lines(names, stack->frame, lines, INLINED_MAX);
         count = count < INLINED_MAX ? count : INLINED_MAX;
-        if (!count) { // a frame that is not there: its path goes on
+        if (!count) { // a frame that is not there: its path continues
             lines[0] = (tsmith_stack_line){.frame = stack->frame};
             count = 1;
         }

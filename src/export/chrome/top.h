@@ -17,7 +17,7 @@ bool chrome_by_us(const tsmith_dictionary *dictionary);
 void chrome_put_top_keys(struct json_out *json, const tsmith_dictionary *dictionary, bool without_producer);
 // Facts of a trace of our own, under the key that the format has for them.
 void chrome_put_other_data(struct json_out *json, const tsmith_dictionary *dictionary);
-// `"stackFrames":{...}`: every call path of the dictionary under its number, which is what "sf" of an event says. The
+// `"stackFrames":{...}`: every call path of the dictionary under its number, which events have as "sf". The
 // functions that a frame's innermost one is inlined into are N.1, N.2... False when memory is exhausted.
 bool chrome_put_stacks(struct output *output, const tsmith_dictionary *dictionary);
 

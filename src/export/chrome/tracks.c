@@ -41,7 +41,7 @@ static uint64_t thread_number(const struct chrome *chrome, uint32_t id, const ts
     return FIRST_TRACK + (uint64_t)id;
 }
 
-// The attribute could be anything in a file that somebody else wrote.
+// The attribute could be anything in a file from another writer.
 static tsmith_string checked(tsmith_string text) {
     if (!text.bytes || text.length == 0 || text.bytes[0] == '=' || json_is_valid(text.bytes, text.length))
         return text;

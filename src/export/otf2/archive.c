@@ -57,7 +57,7 @@ static int hide_part(int folder, const char *name) {
     return fchmodat(folder, name, 0600, 0);
 }
 
-// Does it to every part in a folder and counts what else is there. -1 when it cannot be done, errno says why.
+// Applies it to every part in a folder and counts other files. -1 on failure, with errno.
 static int for_parts(int at, const char *name, int (*act)(int folder, const char *name)) {
     int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), others = 0;
     DIR *files = folder < 0 ? NULL : fdopendir(folder);
@@ -78,7 +78,7 @@ static int for_parts(int at, const char *name, int (*act)(int folder, const char
     return others;
 }
 
-// libotf2 goes by the umask. Nobody else gets past the directory in the meantime.
+// libotf2 applies the umask. Until then other users cannot enter the directory.
 static bool hide(int folder) {
     return for_parts(folder, ".", hide_part) >= 0 &&
            (fchmodat(folder, "traces", 0700, 0) == 0 ? for_parts(folder, "traces", hide_part) >= 0
@@ -168,7 +168,7 @@ tsmith_status otf2_archive_open(struct otf2 *otf2, const char *path, bool exclus
     return status;
 }
 
-// Each location has definitions of its own, which say nothing but which readers look for.
+// Each location has its own definitions, which are empty but expected by readers.
 static void put_local_definitions(struct otf2 *otf2) {
     otf2_check(otf2, OTF2_Archive_OpenDefFiles(otf2->archive), "the archive");
     for (uint64_t location = 0; location < otf2->locations && otf2->status == TSMITH_OK; location++) {

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Strings, attributes, regions and metrics: told to the archive when they are first needed.
+// Strings, attributes, regions and metrics: defined in the archive at first use.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ static uint64_t *entry_of(struct otf2 *otf2, struct table *table, uint64_t key, 
 
 // ---- strings
 
-// OTF2's strings end with a NUL: one within becomes "\0". What is longer than a definition may be is cut, and says so.
+// OTF2's strings end with a NUL: a NUL inside becomes "\0". A string longer than the limit is cut, and marked as cut.
 static OTF2_StringRef put_awkward(struct otf2 *otf2, const char *bytes, size_t length) {
     static const char cut[] = " (cut)";
     size_t most = length < TEXT_MAX ? length : TEXT_MAX, at = 0;

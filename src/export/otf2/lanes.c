@@ -125,13 +125,13 @@ static bool fits(const struct otf2_lane *lane, const struct waiting *it) {
            (it->end == INT64_MIN || !lane->depth || lane->open[lane->depth - 1].end >= it->end);
 }
 
-// An event for which there is no lane any more: an instant that says when it was.
+// An event without a free lane: an instant with its time.
 static void put_instead(struct otf2 *otf2, struct otf2_lane *lane, const struct otf2_value *event,
                         const struct waiting *it) {
     struct otf2_value said = {otf2_attribute(otf2, TSMITH_FIELD_START, TSMITH_TYPE_TIME), OTF2_TYPE_INT64,
                               (uint64_t)it->start};
     uint64_t time = lane->last > (uint64_t)it->start ? lane->last : (uint64_t)it->start;
-    // One before 0 says it already.
+    // An event before 0 has it already.
     if (time != (uint64_t)it->start && !OTF2_AttributeList_TestAttributeByID(otf2->attributes, said.ref))
         put_attribute(otf2, &said);
     if (it->end != INT64_MIN) {
@@ -190,7 +190,7 @@ void otf2_wait(struct otf2 *otf2, struct otf2_track *track, int64_t start, int64
     otf2->held += length * sizeof *track->values + sizeof *track->waiting;
 }
 
-// Gives up the first `count`.
+// Drops the first `count`.
 static void drop_written(struct otf2 *otf2, struct otf2_track *track, size_t count) {
     struct otf2_track kept = {0};
     size_t rest = track->waiting_count - count;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OTF2 archive, through libotf2: what Vampir, Score-P's tools and others of high-performance computing read.
+// An OTF2 archive, through libotf2: read by Vampir, Score-P's tools and others of high-performance computing.
 //
 // A slice is the stay in a region: of its name and kind, with the kind as the region's description. An instant is a
-// stay that ends when it begins, in a region that says so. A counter is a metric. Every other field of a row is an
-// attribute with the name of the field. Rows wait on their track until they can be written by time (lanes.c).
+// stay that ends when it begins, in a region marked as instant. A counter is a metric. Every other field of a row is
+// an attribute with the name of the field. Rows wait on their track until they can be written by time (lanes.c).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
 struct plan_column {
     tsmith_view column;
     size_t field;     // in otf2->fields
-    tsmith_type type; // it is told as: of a stack, a text
+    tsmith_type type; // its OTF2 type: a stack is a text
     bool is_silent, is_series;
 };
 

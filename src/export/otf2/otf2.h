@@ -68,11 +68,11 @@ struct otf2 {
     struct otf2_track **tracks; // by track id
     size_t track_capacity;
     uint64_t locations;
-    uint32_t *strings; // ref + 1 by id; 0: not told
+    uint32_t *strings; // ref + 1 by id; 0: not defined
     size_t string_capacity;
     uint32_t string_count, region_count, metric_count;
     struct table constants, regions, metrics, paths;
-    tsmith_stack_names *stacks; // NULL until a stack is told
+    tsmith_stack_names *stacks; // NULL until a stack is defined
     struct otf2_field *fields;
     size_t field_count, field_capacity;
     size_t held;         // bytes that wait

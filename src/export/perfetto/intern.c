@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Texts of a sequence, each told once: a hash table from what a text is to us to its number in the sequence.
+// Texts of a sequence, each defined once: a hash table from the key of a text to its number in the sequence.
 #include <stdlib.h>
 
 #include "event/category.h"
@@ -104,5 +103,5 @@ void perfetto_forget(struct perfetto *perfetto, struct sequence *sequence) {
     free(slots);
     for (int space = 0; space < SPACE_COUNT; space++)
         sequence->next_iid[space] = 0;
-    sequence->begun = false; // its clock goes on
+    sequence->begun = false; // its clock continues
 }

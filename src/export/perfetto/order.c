@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices in order and on lanes.
 //
-// Perfetto nests slices by their begins and ends alone: on one track they must lie within one another, a begin at
+// Perfetto nests slices by their begins and ends alone: on one track they must be nested, a begin at
 // the time of another slice's end comes after it, and one that begins together with a longer one comes after that.
-// Batches of a track overlap in time, so events wait until there is much of them, are sorted, and written from the
+// Batches of a track overlap in time, so events are held back up to a limit, sorted, and written from the
 // earliest on. A slice that crosses one that is open goes to the next lane, a child track, on which it does not.
 //
-// Packets of events do not say FLAG_NEEDS_STATE: it lets a reader skip what comes before the state of its sequence, and
-// here nothing does. That is 4 bytes of every slice.
+// Packets of events do not set FLAG_NEEDS_STATE: it lets a reader skip packets that come before the state of their
+// sequence, and here none do. That is 4 bytes of every slice.
 //
-// Packets carry the time since the packet before, on a clock of the sequence that cannot go back. What is earlier than
-// what was written already ("late") has absolute times and lanes of its own.
+// Packets carry the time since the packet before, on a clock of the sequence that cannot go back. What is earlier
+// than what was written already ("late") has absolute times and lanes of its own.
 #include <stdlib.h>
 
 #include "export/perfetto/perfetto.h"
@@ -120,7 +120,7 @@ static void end_until(struct place place, int64_t time) {
     }
 }
 
-// The first lane on which a slice until `end` lies within what is open; lanes->count when there is none.
+// The first lane on which a slice until `end` is nested in the open slices; lanes->count if none.
 static size_t find_lane(const struct lanes *lanes, int64_t end) {
     size_t i = 0;
     while (i < lanes->count && lanes->lanes[i].depth && lanes->lanes[i].ends[lanes->lanes[i].depth - 1] < end)
@@ -147,7 +147,7 @@ static bool open_slice(struct perfetto *perfetto, struct lanes *lanes, size_t at
     return true;
 }
 
-// A slice for which there is no lane any more: an instant that says how long it was.
+// A slice without a free lane: an instant with its duration.
 static void put_instead(struct place place, const struct waiting *it) {
     struct perfetto *perfetto = place.perfetto;
     size_t field = perfetto_field(perfetto, TSMITH_FIELD_DURATION);
@@ -197,7 +197,7 @@ void perfetto_finish_lanes(struct lanes *lanes) {
 
 // ---- what waits
 
-// Gives up the first `count`.
+// Drops the first `count`.
 static void drop_written(struct perfetto *perfetto, struct sequence *sequence, size_t count) {
     size_t rest = sequence->waiting_count - count;
     struct proto_out kept = {0};

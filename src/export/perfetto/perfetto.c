@@ -2,13 +2,13 @@
 // Perfetto's protobuf trace.
 //
 // Every track of the dictionary is a sequence of packets with texts interned and times as differences. A batch is
-// turned into a plan first: what each column becomes. A row is then one pass over the plan that leaves a TrackEvent
+// turned into a plan first: the target of each column. A row is then one pass over the plan that leaves a TrackEvent
 // (without the packet around it) with its sequence, where it waits until its place among the others of its track is
 // known (order.c).
 //
-// Every field of a row is there: as what Perfetto has for it (name, category, correlation, counters, flows) or as a
-// debug annotation. What the reader could not know otherwise (a kind that the category does not say, a start before
-// 0) is an annotation with the name of the field.
+// Every field of a row is kept: in Perfetto's own field (name, category, correlation, counters, flows) or as a
+// debug annotation. Facts that are not in Perfetto's fields (a kind that the category does not imply, a start before
+// 0) are an annotation with the name of the field.
 #include <limits.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ enum {
     BYTES_MAX = 1 << 30     // that one batch can make wait
 };
 
-// What a row says by annotations that other rows need none for.
+// Facts of a row in annotations that other rows do not need.
 enum exception {
     SAYS_START = 1 << 0,
     SAYS_DURATION = 1 << 1,
@@ -38,7 +38,7 @@ enum role {
     ROLE_FLOWS,
     ROLE_ENDING_FLOWS,
     ROLE_STACK, // an annotation where the trace does not have it
-    ROLE_SILENT // told otherwise
+    ROLE_SILENT // written in another way
 };
 
 struct perfetto_column {
@@ -177,7 +177,7 @@ static void put_flows(struct proto_out *out, const struct perfetto_column *it, u
         proto_add_fixed64(out, it->role == ROLE_FLOWS ? EVENT_FLOW : EVENT_TERMINATING_FLOW, values[i]);
 }
 
-// An annotation of a field that is told otherwise as a rule.
+// An annotation of a field that is usually written in another way.
 static void put_exception(struct plan *plan, uint32_t field, uint64_t value, uint32_t value_field) {
     struct perfetto *perfetto = plan->perfetto;
     struct proto_out *out = &plan->sequence->events;
@@ -286,7 +286,7 @@ static bool is_counter(const struct plan *plan, tsmith_kind kind, uint32_t row) 
     return false;
 }
 
-// Name and category. What they do not say themselves is left in *exceptions, a bit per field.
+// Name and category. Fields that they do not imply are left in *exceptions, a bit per field.
 static uint8_t *put_head(struct plan *plan, uint8_t *at, tsmith_kind kind, tsmith_kind natural, uint32_t row,
                          uint32_t *exceptions) {
     bool own = !plan->perfetto->origin.verbatim || kind == TSMITH_KIND_LOSS;

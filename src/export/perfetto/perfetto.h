@@ -185,8 +185,8 @@ void perfetto_put_packet(struct perfetto *perfetto);
 
 // ---- intern.c
 
-// The number of a text in the sequence, told to the reader when it is new. `key` is what tells texts of a space
-// apart: not 0 in its lowest 56 bits. The pointer lives until the next call.
+// The number of a text in the sequence, defined for the reader when it is new. `key` distinguishes texts of a space:
+// not 0 in its lowest 56 bits. The pointer lives until the next call.
 const struct interned *perfetto_intern(struct perfetto *perfetto, struct sequence *sequence, enum space space,
                                        uint64_t key, const char *bytes, size_t length);
 struct interned *perfetto_slot(struct perfetto *perfetto, struct sequence *sequence, enum space space,
@@ -197,13 +197,13 @@ void perfetto_forget(struct perfetto *perfetto, struct sequence *sequence);
 
 // ---- import/perfetto/stacks.c
 
-// The number of a call stack in the sequence, told to the reader when it is new.
+// The number of a call stack in the sequence, defined for the reader when it is new.
 uint32_t perfetto_stack(struct perfetto *perfetto, struct sequence *sequence, uint32_t stack);
 
 // ---- order.c
 
-// Writes the earliest `most` of what waits in the sequence and, with `end`, the ends of what is open. What was
-// interned for it must have been told.
+// Writes the earliest `most` waiting events of the sequence and, with `end`, the ends of open slices. Their interned
+// texts must have been defined.
 void perfetto_put_waiting(struct perfetto *perfetto, uint32_t track, struct sequence *sequence, size_t most,
                           bool end);
 // Writes older halves while too much waits.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks, as Perfetto has them: modules, frames and stacks, each told once in a sequence and named by number. A function that
-// was inlined is a frame of its own, at the place of the one that it is in.
+// Call stacks, as Perfetto has them: modules, frames and stacks, each defined once in a sequence and referred to by
+// number. A function that was inlined is a frame of its own, at the place of the one that it is in.
 #include <stdlib.h>
 
 #include "export/perfetto/perfetto.h"
@@ -8,7 +8,7 @@
 enum {
     FRAME_INTERPRETED = 3, // kinds
     FRAME_KERNEL = 2,
-    INLINED_MOST = 255 // functions at one place that are told apart
+    INLINED_MOST = 255 // distinct functions at one place
 };
 
 static uint32_t intern_text(struct perfetto *perfetto, struct sequence *sequence, enum space space,
@@ -40,7 +40,7 @@ static uint32_t intern_build_id(struct perfetto *perfetto, struct sequence *sequ
     return it ? it->iid : 0;
 }
 
-// New numbers are given before what they stand for is told, as that gives others.
+// New numbers are assigned before their definitions are written, because that assigns further numbers.
 static uint32_t new_number(struct sequence *sequence, enum space space, struct interned *slot) {
     return slot->iid = ++sequence->next_iid[space];
 }
@@ -137,7 +137,7 @@ uint32_t perfetto_stack(struct perfetto *perfetto, struct sequence *sequence, ui
         return slot ? slot->iid : 0;
     uint32_t iid = new_number(sequence, SPACE_STACK, slot), index = 0;
     size_t count = take_lines(perfetto, stack);
-    // The frames first, in the place of their lines: a message is open only while nothing else is told.
+    // The frames first, in the place of their lines: a message is open only while nothing else is written.
     for (size_t i = 0; i < count; i++) {
         tsmith_stack_line *line = &perfetto->lines[i];
         uint32_t frame = intern_frame(perfetto, sequence, line, index);

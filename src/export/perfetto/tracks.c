@@ -387,7 +387,7 @@ static char *TSMITH_PRINTF(1, 2) format_text(const char *format, ...) {
     return text;
 }
 
-// A name that no other field has: its own, or with what else tells it apart.
+// A name that no other field has: its own, or with a distinguishing suffix.
 static char *unique_name(const struct perfetto *perfetto, const tsmith_field_info *info) {
     char *name = strdup(info->name);
     if (name && is_taken(perfetto, name)) {
