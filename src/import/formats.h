@@ -32,7 +32,7 @@ struct import_format {
     const char *doc;        // who writes it, and what is read of it
     const char *fuzz;       // its target is fuzz/fuzz_import_<fuzz>.c
     enum import_stage stage;
-    // Looks at what the whole structure says, not only at the first bytes. NULL: the file is this when it is nothing else.
+    // Checks the whole structure, not only the first bytes. NULL: the file has this format if no other matches.
     bool (*probe)(struct import_job *job);
     // Takes over the place, and from IMPORT_BYTES on the input and the name; also when it fails.
     tsmith_status (*open)(struct import_job *job, tsmith_source **out, tsmith_error *error);

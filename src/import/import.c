@@ -18,7 +18,7 @@ static tsmith_status find_format(struct import_job *job, enum import_stage stage
     const struct import_format *format;
     *out = NULL;
     for (size_t i = 0; (format = import_format_at(i)); i++) {
-        // Two formats with one way to open them are told apart there.
+        // Two formats with one way to open them are distinguished there.
         if (format->stage != stage || (*out && (*out)->open == format->open) ||
             (format->probe ? !format->probe(job) : *out != NULL))
             continue;

@@ -54,7 +54,7 @@ static tsmith_status read_some(struct input_decoder *decoder, void *into, size_t
     size = size < decoder->left ? size : (size_t)decoder->left;
     while ((count = read(decoder->fd, into, size)) < 0 && (errno == EINTR || errno == EAGAIN)) {
         struct pollfd waiting = {.fd = decoder->fd, .events = POLLIN};
-        if (errno == EAGAIN) // a pipe that somebody made non-blocking
+        if (errno == EAGAIN) // a pipe that was set to non-blocking
             (void)poll(&waiting, 1, -1);
     }
     if (count < 0)

@@ -27,9 +27,9 @@ struct input {
     struct input_decoder *decoder;
 };
 
-// `name` is kept for messages. `first` is what somebody has read of a pipe to see what comes out of it (at most
-// INPUT_FIRST_MAX bytes; NULL: nothing); it is copied. On failure everything is released. A descriptor that is `owned` is closed by
-// input_close.
+// `name` is kept for messages. `first` has the bytes that were already read from a pipe to detect its format (at most
+// INPUT_FIRST_MAX bytes; NULL: nothing); it is copied. On failure everything is released. A descriptor that is
+// `owned` is closed by input_close.
 tsmith_status input_open(struct input *input, int fd, bool owned, const char *name, const void *first,
                          size_t first_size, tsmith_error *error);
 void input_close(struct input *input);
@@ -43,8 +43,8 @@ int input_take_file(struct input *input, bool *owned);
 // when the window would have to be larger than INPUT_WINDOW_MAX.
 tsmith_status input_more(struct input *input, tsmith_error *error);
 
-// Reads what is left and gives it up, so that the checksums of compressed data are compared: afterwards `cut` says whether
-// the file is whole. *spaces: whether nothing but white space was left.
+// Reads and discards the rest, so that the checksums of compressed data are compared: afterwards `cut` has the
+// result. *spaces: whether nothing but white space was left.
 tsmith_status input_drain(struct input *input, bool *spaces, tsmith_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding the end of a nested value looks at 64 bytes at a time: one bit per byte for quotes, backslashes and
-// brackets; a carry-less running xor of the quotes says what is inside a string; while a block has fewer
+// brackets; a carry-less running xor of the quotes marks the bytes inside strings; while a block has fewer
 // closing brackets than are open, they are only counted.
 #include "import/json_scan.h"
 
@@ -185,7 +185,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// Any number of so many digits fits in 64 bits.
+// Any number with this many digits fits in 64 bits.
 enum { DIGITS_FIT = 19 };
 
 // Takes digits into the mantissa while it has room for them. `before` counts those that are in it already.
@@ -284,7 +284,7 @@ const char *json_number_read(const char *at, const char *end, struct json_number
 static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// strtod in the C locale, whatever the program has set.
+// strtod in the C locale, independent of the program's locale.
 static double slow_double(const char *text, size_t length) {
     static locale_t c_locale;
     locale_t locale = __atomic_load_n(&c_locale, __ATOMIC_ACQUIRE);

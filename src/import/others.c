@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of other tools that are not read: what they are, and what to do with them until they are. What a file is follows
-// from its content. Only reports of Nsight, whose format is not documented, are known by their names; a file that can be
-// read is read, whatever it is called.
+// Files of other tools that are not read: what they are, and what to do with them. The type of a file follows from
+// its content. Only reports of Nsight, whose format is not documented, are known by their names; a file that can be
+// read is read, under any name.
 #include "import/others.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 // SQLite reading from a descriptor and from nothing else.
 //
 // A file system of our own for SQLite: the database is the descriptor, it never changes, and there is no other
-// file. So nothing is created, locked or opened next to the user's file, and what a database says cannot
-// reach any other.
+// file. So nothing is created, locked or opened next to the user's file, and the content of a database cannot
+// reach any other file.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +59,8 @@ static int handle_flags(sqlite3_file *file, int flags) {
     return SQLITE_OK;
 }
 
-// SQLite refuses a file that is shorter than it says it is; we would rather read what there is. What is not there reads
-// as zeros, which are no page of a table.
+// SQLite refuses a file that is shorter than its header states; here the existing part is read. Missing bytes read as
+// zeros, which are not a page of a table.
 static int handle_size(sqlite3_file *file, sqlite3_int64 *size) {
     const struct handle *handle = (struct handle *)file;
     struct stat status;

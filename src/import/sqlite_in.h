@@ -31,13 +31,14 @@ void sqlite_in_close(struct sqlite_in *in);
 bool sqlite_in_has(const struct sqlite_in *in, const char *table);
 // Whether the file has a view of that name, which is not read.
 bool sqlite_in_has_view(const struct sqlite_in *in, const char *name);
-// Why the last call failed, for a message. SQLite says "out of memory" of sizes that are damaged, too: this does not.
+// Why the last call failed, for a message. SQLite reports "out of memory" also for damaged sizes: this does not.
 const char *sqlite_in_why(const struct sqlite_in *in);
 bool sqlite_in_has_column(const struct sqlite_in *in, const char *table, const char *column);
 
 // Whether a file begins as an SQLite database does.
 bool sqlite_in_is(const void *bytes, size_t length);
-// Opens the database as what its tables say it is: an export of nsys, a trace of rocprofv3 (rocpd). Takes over the file.
+// Opens the database as the format of its tables: an export of nsys, a trace of rocprofv3 (rocpd). Takes over the
+// file.
 tsmith_status sqlite_in_source(struct seekable *file, const char *name, tsmith_source **out,
                                tsmith_error *error);
 

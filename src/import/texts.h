@@ -30,8 +30,8 @@ enum text_form { TEXT_STRING, TEXT_JSON };
 
 void texts_finish(struct texts *texts);
 
-// The id of the string whose content in the file is raw[0 .. length): quotes left out, escapes still there.
-// `plain` as json_string_end says.
+// The id of the string whose content in the file is raw[0 .. length): without quotes, with its escapes. `plain`
+// as in json_string_end.
 uint32_t texts_string(struct texts *texts, const char *raw, size_t length, bool plain);
 // The id of a nested value as JSON without needless spaces. What is no JSON is interned as it is and *form is
 // then TEXT_STRING.

@@ -223,7 +223,7 @@ static tsmith_status enumerate(const char *api, const char *path, tsmith_diction
     }
 }
 
-// The first API that fails is the one that is told of, and only when no other has a device.
+// The first API that fails is reported, and only when no other has a device.
 tsmith_status tsmith_devices_enumerate(const char *agent_directory, tsmith_dictionary *into,
                                        tsmith_error *error) {
     char directory[4096], path[4096];

@@ -10,8 +10,8 @@
 bool launch_agent_path(const char *directory, const char *api, char *out, size_t size);
 // The path of a library that is loaded.
 bool launch_library_path(void *library, char *out, size_t size);
-// Where the dynamic linker would find a library, as far as that can be told without loading it: LD_LIBRARY_PATH and
-// the usual directories.
+// Where the dynamic linker would find a library, as far as that can be determined without loading it: LD_LIBRARY_PATH
+// and the usual directories.
 bool launch_find_library(const char *name, char *out, size_t size);
 
 // What is added to a message about a part that is not there.

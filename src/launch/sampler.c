@@ -37,7 +37,7 @@ static void report_state(void *context, const char *why) {
 
 static void run(const char *agent, const char *session_directory, uint32_t rate, int stop, int report) {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    // They are the program's; this ends when the collector says so, or is gone.
+    // They are the program's; this process ends when the collector ends it, or has exited.
     for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
         signal(ignored[i], SIG_IGN);
     prctl(PR_SET_NAME, "gpu counters");

@@ -107,7 +107,7 @@ static tsmith_status next_batch(struct cursor *cursor, uint32_t *count, tsmith_e
         if (atomic_load_explicit(&query->interrupted, memory_order_relaxed))
             return TSMITH_ERROR_STATE;
         tsmith_status status = tsmith_source_next(cursor->source, &cursor->batch, error);
-        if (status != TSMITH_OK) // what a damaged file lacks is said by its summary
+        if (status != TSMITH_OK) // the summary reports the losses of a damaged file
             return status == TSMITH_TRUNCATED ? TSMITH_END : status;
         *count = filter_select(&cursor->filter, cursor->batch, cursor->rows);
         cursor->whole = *count == tsmith_batch_count(cursor->batch);

@@ -7,7 +7,7 @@
 #include "tracesmith/batch.h"
 #include "tracesmith/view.h"
 
-// Where the values of a column lie: slot 0 is the batch's track, slots 1 .. TSMITH_FIELD_LIMIT-1 are the fields of the
+// The slots of columns: slot 0 is the batch's track, slots 1 .. TSMITH_FIELD_LIMIT-1 are the fields of the
 // schema, those from there on the fields of the trace.
 enum { SLOT_TRACK = 0, SLOT_DYNAMIC = TSMITH_FIELD_LIMIT - 1 };
 

@@ -258,7 +258,7 @@ static tsmith_status load_names(tsmith_query *query, tsmith_error *error) {
     X(min, "INTEGER", "ns", "shortest duration", give_time(context, total, total->min))                      \
     X(max, "INTEGER", "ns", "longest duration", give_time(context, total, total->max))
 
-// The file does not tell events that took no time from events without a duration.
+// The file does not distinguish events of duration 0 from events without a duration.
 static void give_time(sqlite3_context *context, const tsmith_aggregate *total, uint64_t time) {
     if (total->max)
         sqlite3_result_int64(context, (int64_t)time);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// printf() and format() of SQL, with a limit to what a width or a precision asks for: SQLite writes so many characters one by
-// one, whatever their number, and cannot be interrupted meanwhile.
+// printf() and format() of SQL, with a limit to what a width or a precision asks for: SQLite writes that many
+// characters one by one, without a limit, and cannot be interrupted meanwhile.
 #ifndef QUERY_PRINTF_H
 #define QUERY_PRINTF_H
 

@@ -25,7 +25,7 @@ static int refuse(tsmith_query *query, const char *what) {
     return SQLITE_DENY;
 }
 
-// Notes which columns the statement names: SQLite itself tells those from the 64th on apart no more.
+// Notes which columns the statement names: SQLite itself no longer distinguishes those from the 64th on.
 static void note_column(tsmith_query *query, const char *table, const char *column) {
     for (size_t i = 0; i < query->event_count; i++) {
         struct event_table *events = &query->events[i];
@@ -80,7 +80,7 @@ static int authorize(void *context, int action, const char *first, const char *s
 
 // ---- life
 
-// Tells SQLite the columns of a table.
+// Declares the columns of a table to SQLite.
 static int declare(const struct query_table *table) {
     tsmith_query *query = table->query;
     sqlite3_str *text = sqlite3_str_new(NULL);

@@ -162,8 +162,8 @@ static void add_schema(struct making *making) {
 // SQLite's limit is 2000 columns; what a trace has more than that is not shown, and `view -f json` has it.
 enum { COLUMNS_MAX = 1900, DYNAMIC_MAX = 4000 };
 
-// An importer uses one name for values of several types; the unit says where in an event it stood, and whether the
-// text is JSON.
+// An importer uses one name for values of several types; the unit has its place in the event, and whether the text
+// is JSON.
 static bool is_same_place(const char *a, const char *b) {
     size_t left = strcspn(a, " "), right = strcspn(b, " ");
     left = strncmp(a, "json", left) == 0 ? 0 : left;
@@ -215,7 +215,7 @@ static void add_dynamic(struct making *making, uint32_t id, const tsmith_field_i
         return;
     tsmith_query_column shown = {
         .name = unique(making, info->name, info->unit), .unit = info->unit, .doc = "a field of this trace"};
-    // Its unit says where it comes from, not what it measures.
+    // Its unit is its origin, not a measure.
     add(making, &shown, slot, info->type, ASPECT_VALUE)->quantity = false;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options a program is built with, as far as they say where its source includes files from: the recorder reads them to
-// find those files, and a replay to have them found where it put them.
+// The include directories among the build options of a program: the recorder reads them to find the included files,
+// and a replay redirects them to its copies.
 #ifndef RECORDING_BUILD_OPTIONS_H
 #define RECORDING_BUILD_OPTIONS_H
 

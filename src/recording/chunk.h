@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The content hash of a chunk: 128 bits of bytes that nobody chose against it. A reader checks every chunk against its
-// hash, so a wrong one is found.
+// The content hash of a chunk: 128 bits, not safe against deliberate collisions. A reader checks every chunk against
+// its hash, so a wrong one is found.
 #ifndef RECORDING_CHUNK_H
 #define RECORDING_CHUNK_H
 

@@ -53,8 +53,8 @@ enum recording_type {
         RECORDING_TYPE_LIMIT
 };
 
-// X(NAME, number): an entry of a record. Which are integers, which bytes, which lists of integers says the reader that
-// asks; an unknown one is skipped.
+// X(NAME, number): an entry of a record. The reader decides whether an entry is an integer, bytes or a list of
+// integers; an unknown one is skipped.
 #define RECORDING_KEY_TABLE(X)                                                                               \
     X(OBJECT, 1)                                                                                             \
     X(CONTEXT, 2)                                                                                            \
@@ -147,7 +147,7 @@ enum recording_argument_form {
     RECORDING_ARGUMENT_LOCAL,
     RECORDING_ARGUMENT_OBJECT,  // a buffer, an image, or a sampler
     RECORDING_ARGUMENT_NULL,    // no buffer
-    RECORDING_ARGUMENT_REFUSED, // cannot be replayed: TEXT says why
+    RECORDING_ARGUMENT_REFUSED, // cannot be replayed: TEXT has the reason
     RECORDING_ARGUMENT_SHARED   // a place in shared memory: TARGET, OFFSET
 };
 // What LIST of an IMAGE has, in this order: the API's numbers, and sizes in pixels.
@@ -160,7 +160,7 @@ enum recording_image_word {
     RECORDING_IMAGE_DEPTH,
     RECORDING_IMAGE_LAYERS,
     RECORDING_IMAGE_ELEMENT, // bytes of a pixel
-    RECORDING_IMAGE_ROW,     // pitches of one that lies in a buffer
+    RECORDING_IMAGE_ROW,     // pitches of an image that is in a buffer
     RECORDING_IMAGE_WORDS
 };
 // FLAGS of a PROCESS: data was not wanted, only hashes of it.

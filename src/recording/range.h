@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// In the order of TSMITH_CAPTURE_RANGE_TABLE (tracesmith/capture.h), which says what each is.
+// In the order of TSMITH_CAPTURE_RANGE_TABLE (tracesmith/capture.h), which describes each.
 enum recording_range_form {
     RECORDING_RANGE_ALL,
     RECORDING_RANGE_KERNELS,

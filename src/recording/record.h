@@ -42,7 +42,7 @@ struct recording_record {
     size_t length;
 };
 enum recording_result { RECORDING_FOUND, RECORDING_DONE, RECORDING_TORN, RECORDING_DAMAGED };
-// The record at *offset of so many bytes, which moves behind it. TORN: the bytes end within it.
+// The record of this many bytes at *offset, which moves behind it. TORN: the bytes end within it.
 enum recording_result recording_next(const uint8_t *bytes, size_t length, size_t *offset,
                                      struct recording_record *out);
 // An entry: false when there is none. `out` points into the record.

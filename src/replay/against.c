@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of a recording on two devices at once, one after the other on each: command i on the one, command i on the
-// other, and so on. What both read, mapped and hold in the end is compared as it arrives, so that only what one of
-// them has and the other has not yet is kept.
+// The commands of a recording on two devices at once, one after the other on each: command i on the one, command i on
+// the other, and so on. Data that both read, mapped and hold in the end is compared as it arrives, so that only data
+// that one has and the other does not yet have is kept.
 //
-// Which command was the first to go wrong is found by halving: so many commands are run on both from the beginning, and all
-// that they have written is compared. Before the first command the devices are the same, after `high` of them they are not;
-// each replay halves what lies between, so that after at most log2(high), rounded up, there is one command with the same
-// before it and something else after it. (What differed before and was overwritten since is not seen: with `each`, where what
-// every command wrote is compared after it, the first result that differs tells.)
+// The first wrong command is found by bisection: a number of commands is run on both from the beginning, and
+// everything that they have written is compared. Before the first command the devices are the same, after `high` of
+// them they are not; each replay halves the interval between, so that after at most log2(high), rounded up, there is
+// one command with the same before it and something else after it. (A difference that was overwritten since is not
+// seen. With `each`, which compares the memory that every command wrote directly after it, it is the first result
+// that differs.)
 #include "replay/against.h"
 
 #include <stdio.h>
@@ -136,7 +137,7 @@ static tsmith_status conclude(struct execute_order *order, uint32_t node) {
     return execute_order_conclude(order);
 }
 
-// The first so many commands.
+// The first `count` commands.
 static tsmith_status run_both(struct pair *pair, size_t count) {
     static const struct execute_options run_options = {.in_place = true};
     tsmith_status status = TSMITH_OK, ended = TSMITH_OK;
@@ -212,8 +213,8 @@ tsmith_status against_run(struct tsmith_replay *replay, const tsmith_replay_opti
 
 // ---- which command
 
-// After so many commands something differs for certain: the first whose own result does, or all of them. Whether it is that
-// command for certain is in *exact.
+// After this many commands there is a difference for certain: at the first command whose own result differs, or after
+// all of them. *exact: it is that command for certain.
 static size_t first_known(const struct pair *pair, size_t process, bool *exact) {
     const struct tsmith_replay *replay = pair->replay;
     size_t least = pair->count;

@@ -190,7 +190,7 @@ tsmith_element element_of_type(const char *type) {
     type += is_unsigned ? 9 : 0;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         const size_t length = strlen(types[i].word);
-        // A vector's number, a star, a space: whatever follows the word, as long as it is no other word.
+        // A vector's number, a star, a space: any character after the word except the continuation of a word.
         if (strncmp(type, types[i].word, length) == 0 && strchr("0123456789* ", type[length]))
             return is_unsigned && is_signed(types[i].element) ? (tsmith_element)(types[i].element - 1)
                                                               : types[i].element;

@@ -24,7 +24,7 @@ struct comparison {
 };
 
 size_t element_bytes(tsmith_element element);
-// How many representable values lie between two; 0 for equal ones, +0 and -0, and two that are no numbers.
+// The number of representable values between two; 0 for equal ones, +0 and -0, and two NaNs.
 uint64_t element_ulps(tsmith_element element, uint64_t a, uint64_t b);
 struct comparison compare_buffers(tsmith_element element, const uint8_t *recorded, const uint8_t *replayed,
                                   size_t size, const struct compare_tolerance *tolerance);
@@ -32,12 +32,12 @@ struct comparison compare_buffers(tsmith_element element, const uint8_t *recorde
 // What replays gave for each element, least and most; for the verdict WITHIN_NOISE.
 void envelope_extend(tsmith_element element, uint8_t *least, uint8_t *most, const uint8_t *replayed,
                      size_t size);
-// Whether the recorded values lie in it, widened on both sides by ENVELOPE_MARGIN times its width: a few replays do not show all
-// that can come. An element that is the same in every replay has no width.
+// Whether the recorded values lie in it, widened on both sides by ENVELOPE_MARGIN times its width: a few replays do
+// not show all possible values. An element that is the same in every replay has no width.
 enum { ENVELOPE_MARGIN = 2 };
 bool envelope_holds(tsmith_element element, const uint8_t *least, const uint8_t *most,
                     const uint8_t *recorded, size_t size);
-// Of the name of a kernel argument's type ("float4*", "const uint *"); U8 for one that is not known.
+// For the name of a kernel argument's type ("float4*", "const uint *"); U8 for an unknown one.
 tsmith_element element_of_type(const char *type);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first command that goes wrong is not the last that wrote what diverged. In this order:
+// Finds the first wrong command, which is not always the last one that wrote the diverged memory. In this order:
 //
-//   1. The recording has hashes of what each command wrote: the first that differs tells.
+//   1. The recording has hashes of what each command wrote: the first one that differs.
 //   2. A kernel's source was replaced: the recording is replayed once as it is and once with the replacement, one command
 //      after the other, and what each wrote is compared. Two replays, where halving would take one for each doubling of the
 //      commands.
@@ -86,7 +86,7 @@ static tsmith_status narrow_down(const struct search *search, size_t bad) {
         return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < search->count; i++)
         if (search->results[i].exact && search->results[i].record < bad) {
-            enum { EXACT_MOST = 64 }; // each costs a walk: the last ones say most
+            enum { EXACT_MOST = 64 }; // each costs a walk: the last ones give most
             if (i + EXACT_MOST >= search->count || search->count <= EXACT_MOST)
                 mark_causes(plan, search->results[i].record, good);
         }

@@ -57,7 +57,7 @@ void *execute_oclgrind_library(void); // as dlopen gives it; NULL: it is not the
 tsmith_status execute_opencl_open(const char *device, struct execution **out, tsmith_error *error);
 // The names of the devices something was replayed on, joined by " + ". Good until the next call.
 const char *execute_opencl_device(struct execution *execution);
-// Of all processes that were replayed. NULL past the last.
+// For all replayed processes. NULL past the last.
 const struct execute_mapping *execute_opencl_mapping(const struct execution *execution, size_t index);
 tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_recording *recording,
                                  const struct recorded_process *process, const tsmith_replay_options *options,
@@ -67,8 +67,8 @@ bool execute_opencl_choose(struct execution *execution, struct tsmith_recording 
                            const struct recorded_process *process);
 // Whether an edited source did not make its kernel in any run.
 bool execute_opencl_source_failed(const struct execution *execution);
-// The commands among these nodes of a plan, one after the other in this order, whatever the recording says of waits. Every
-// read and map is a result (of its record), and so is every memory in the end (of the record that made it).
+// The commands among these nodes of a plan, one after the other in this order, without the recorded waits. Every read
+// and map is a result (of its record), and so is every memory in the end (of the record that made it).
 struct plan;
 struct execute_order;
 tsmith_status execute_opencl_order(struct execution *execution, const struct plan *plan,

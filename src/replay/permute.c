@@ -212,7 +212,7 @@ static tsmith_status try_all(struct permuter *permuter, uint64_t count) {
     return status;
 }
 
-// Random ones until so many different ones were tried; where there are few, the same come again and again.
+// Random ones until enough different ones were tried; if there are few, the same ones repeat.
 static tsmith_status try_some(struct permuter *permuter, uint64_t orders, uint64_t seed) {
     const uint64_t from = permuter->out->summary.orders, attempts = 4 * orders + 64;
     tsmith_status status = TSMITH_OK;

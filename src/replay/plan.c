@@ -99,7 +99,7 @@ static void add_waits(struct plan_builder *builder, const struct recording_recor
     }
 }
 
-// All that is in a queue: from now on one node stands for it.
+// All commands of a queue: from now on one node represents them.
 static void gather(struct plan_builder *builder, struct plan_open_queue *open) {
     add_edge(builder, open->barrier);
     for (size_t i = 0; i < open->open_count; i++)
@@ -168,7 +168,7 @@ static void make_part(struct plan_builder *builder, const struct recording_recor
         plan_add_object(builder, recording_value(record, RECORDING_KEY_OBJECT), made);
 }
 
-// Rows of pixels, one after the other: how an image lies in the plan. False when it is too large to be true.
+// Rows of pixels, one after the other: the layout of an image in the plan. False when its size is impossible.
 static bool lay_out(const struct recording_record *record, struct plan_object *made) {
     uint64_t words[RECORDING_IMAGE_WORDS];
     size_t count;

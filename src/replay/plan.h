@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a recorded process: which of its commands had to come before which, and what memory each of them uses.
+// The plan of a recorded process: which of its commands had to come before which, and which memory each of them uses.
 //
-// Nodes are the commands of the device, moments of the host (it waited, or used memory that was mapped), and user events.
-// An edge says that one is over before the other begins, whatever the device does:
+// Nodes are the commands of the device, moments of the host (it waited, or used memory that was mapped), and user
+// events. An edge means that one ends before the other begins, on any device:
 //
 //   - a queue in order: one command after the other;
 //   - wait lists;
@@ -12,11 +12,13 @@
 //     what makes them agree (locks, joins) is not recorded;
 //   - a user event comes after what the host had waited for when it set it.
 //
-// All edges but those of user events point from a lower to a higher number; a recording that contradicts itself can have
-// circles, and what is in or behind one never runs (`order` leaves it out), like what waits for an event that was never set.
+// All edges but those of user events point from a lower to a higher number; a recording that contradicts itself can
+// have circles, and nodes in or behind one never run (`order` leaves them out), like nodes that wait for an event
+// that was never set.
 //
-// Accesses are exact for transfers. For a kernel they are its arguments, read and written whole unless the declaration, the
-// buffer or the source of the kernel says otherwise; where nothing is known they are marked as assumed.
+// Accesses are exact for transfers. For a kernel they are its arguments, read and written whole unless the
+// declaration, the buffer or the source of the kernel says otherwise; where nothing is known they are marked as
+// assumed.
 //
 //   plan.c          records -> nodes and edges
 //   plan_access.c   a command -> its accesses
@@ -145,10 +147,10 @@ struct plan_pairs {
 // recorded, others are random. NO_MEMORY or OK.
 tsmith_status plan_shuffle(const struct plan *plan, const struct plan_pairs *kept, uint64_t seed,
                            uint32_t *out);
-// How many exchanges of neighbours lead from `from` to `to`, two orders of so many nodes below `limit`; and the order after
-// the first `steps` of them (1 and above), with the two that were exchanged last, as they were before. UINT64_MAX and
-// false: no memory. Each exchanges two that the one order has as they are and the other the other way round: where both are
-// legal, so is every step between.
+// The number of exchanges of neighbours that lead from `from` to `to`, two orders of `count` nodes below `limit`; and
+// the order after the first `steps` of them (1 and above), with the two that were exchanged last, as they were
+// before. UINT64_MAX and false: no memory. Each exchanges two that the one order has as they are and the other the
+// other way round: where both are legal, so is every step between.
 uint64_t plan_distance(const uint32_t *from, const uint32_t *to, size_t count, size_t limit);
 bool plan_between(const uint32_t *from, const uint32_t *to, size_t count, size_t limit, uint64_t steps,
                   uint32_t *out, uint32_t last[2]);
@@ -159,7 +161,7 @@ bool plan_between(const uint32_t *from, const uint32_t *to, size_t count, size_t
 #define PLAN_ORDERS_MOST ((uint64_t)1 << 62)
 // How many legal orders of its commands there are; 0: more than one, and not counted.
 uint64_t plan_count_orders(const struct plan *plan);
-// So many of them, one after the other, as nodes of commands; `count` is at most what plan_count_orders gave. The caller
+// The orders, one after the other, as nodes of commands; `count` is at most what plan_count_orders gave. The caller
 // frees them. NULL: no memory.
 uint32_t *plan_list_orders(const struct plan *plan, uint64_t count);
 
@@ -184,7 +186,7 @@ struct plan_kernel {
     size_t count, capacity;
     struct plan_use *uses; // by argument, by its source
     size_t use_count;
-    uint32_t shared;           // record + 1 that says which shared memory it gets at by pointers
+    uint32_t shared;           // record + 1 of the shared memory that it reaches by pointers
     uint32_t kept, kept_count; // where in plan->arguments they are, + 1; 0: they have changed since
 };
 
@@ -241,7 +243,8 @@ struct plan_use {
     uint64_t first, end;
 };
 
-// For each of so many arguments; both, of any element, where it cannot be told. Never says less than there is. `options` of the build may be NULL.
+// For each of `count` arguments; read and written, of any element, if it cannot be determined. Never omits a possible
+// access. `options` of the build may be NULL.
 void plan_source_uses(const char *source, size_t length, const char *options, const char *kernel,
                       struct plan_use *uses, size_t count);
 

@@ -113,7 +113,7 @@ static void add_box(struct plan_builder *builder, const struct recording_record 
         add_rows(builder, buffer, &box, flags);
 }
 
-// Where an image in a buffer lies is its own affair: all of it may be meant.
+// The layout of an image in a buffer is not known: all of it may be accessed.
 static void add_image(struct plan_builder *builder, const struct recording_record *record,
                       const struct plan_object *image, bool source, uint32_t flags) {
     struct box box;
@@ -130,7 +130,7 @@ static void add_image(struct plan_builder *builder, const struct recording_recor
     add_rows(builder, image, &box, flags);
 }
 
-// Of the buffer that an image is copied to or from.
+// The buffer that an image is copied to or from.
 static void add_pixels(struct plan_builder *builder, const struct recording_record *record,
                        const struct plan_object *buffer, const struct plan_object *image, uint32_t flags) {
     uint64_t region[3];

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conflicts that no path orders, and what really depends on what: one walk in a legal order.
+// Conflicts that no path orders, and the real dependencies: one walk in a legal order.
 //
-// Nodes form chains, each node after the one before it in its chain. A node's clock says, for every chain, how far along it
-// lies before the node; so A is before B when B's clock has A's place in A's chain. A clock is what several nodes share, and
-// the node's own place, which is added to the shared part only when somebody in another chain comes after it: so a queue in
-// order hands on one and the same, and a thousand commands behind one wait have one between them. It lives until the last
-// successor has come. What nothing comes after needs no chain.
+// Nodes form chains, each node after the one before it in its chain. A node's clock has, for every chain, the
+// position up to which the chain is before the node; so A is before B if B's clock includes A's position in A's
+// chain. A clock consists of a part that several nodes share, and the node's own position, which is added to the
+// shared part only when a node of another chain follows: an in-order queue passes on one shared part, and a thousand
+// commands behind one wait share one. It lives until the last successor was processed. A node without successors
+// needs no chain.
 //
-// Of each memory there is a row of disjoint stretches, each with who wrote it last and who has read it since. A node is
-// checked against those only: who came before them was checked against them.
+// Each memory has a row of disjoint stretches, each with its last writer and the readers since. A node is checked
+// against those only: earlier nodes were already checked against them.
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,7 +101,8 @@ static void past_drop(struct check *check, struct past *past) {
     free(past);
 }
 
-// One for this user alone, at least so large: the given one (whose use goes over) where nobody else has it, else a copy.
+// A copy for this user alone, at least this large: the given one (whose reference is passed on) if it has no other
+// user, else a copy.
 static struct past *past_own(struct check *check, struct past *past, uint32_t size) {
     const uint32_t old = past ? past->size : 0;
     struct past *mine;
@@ -158,10 +160,10 @@ static struct past *share(struct past *past) {
     return past;
 }
 
-// Of several predecessors: those that share a past differ in their own places only.
+// With several predecessors: those that share a past differ in their own places only.
 static struct past *join(struct check *check, const struct plan_node *at) {
     const uint32_t first = predecessor(check->plan, at, 0);
-    const struct past *seen = check->pasts[first]; // only to tell who shares it: it may be gone
+    const struct past *seen = check->pasts[first]; // only for comparing who shares it: it may be freed
     struct past *past = share(past_whole(check, first));
     for (uint32_t i = 1; i < predecessor_count(at) && !check->failed; i++) {
         const uint32_t from = predecessor(check->plan, at, i);
@@ -281,7 +283,7 @@ static bool entries_equal(const struct recording_record *a, const struct recordi
            (!there[0] || (lengths[0] == lengths[1] && memcmp(bytes[0], bytes[1], lengths[0]) == 0));
 }
 
-// Launches of one kernel, told apart by their numbers: they may well share the work on one buffer.
+// Launches of one kernel with different scalar arguments: they may share the work on one buffer.
 static bool shares_work(const struct plan *plan, uint32_t first, uint32_t second) {
     const struct plan_node *a = &plan->nodes[first], *b = &plan->nodes[second];
     const struct recording_record *of[2] = {plan_record(plan, first), plan_record(plan, second)};
@@ -457,7 +459,7 @@ static uint32_t copy_list(struct check *check, uint32_t list) {
     return copy;
 }
 
-// Makes the stretch at `index` end at `at`, which lies within it.
+// Makes the stretch at `index` end at `at`, which is inside it.
 static bool split(struct check *check, struct history *history, size_t index, uint64_t at) {
     struct stretch tail = history->stretches[index];
     tail.from = at;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many legal orders the commands of a plan have, and all of them where there are few. Two orders are different when
-// their commands come in different orders: where the host's moments lie between them makes none.
+// How many legal orders the commands of a plan have, and the list of all of them if there are few. Two orders are
+// different if their commands come in different orders; the positions of the host's moments do not count.
 //
-// A state is the set of commands that have run. From each state those commands can come next whose predecessors are in
-// it; the number of orders is the number of ways from the empty set to the full one. Up to 64 commands and so many sets
-// it is counted exactly; of more commands it is only known whether there is more than one order.
+// A state is the set of commands that have run. From each state those commands can come next whose predecessors are
+// in it; the number of orders is the number of ways from the empty set to the full one. Up to 64 commands and a
+// limited number of sets it is counted exactly; for more, only whether there is more than one order.
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,8 +50,8 @@ static bool find_places(const struct plan *plan, struct places *places) {
 
 // ---- exactly
 
-// Sets of equally many commands: how many orders of its commands lead to each. Of a recording that somebody made up, all
-// sets together may be many more than those of one size: both are bounded.
+// Sets of equally many commands, with the number of orders of its commands that lead to each. In a hostile recording,
+// all sets together may be many more than those of one size: both are bounded.
 struct states {
     struct table ways;
     size_t left; // sets that may still be added, of any size
@@ -76,7 +76,7 @@ static bool add_larger(const struct places *places, uint64_t set, uint64_t ways,
     return true;
 }
 
-// From the sets of so many commands to those of one more. False: too many, or no memory.
+// From the sets of n commands to those of n + 1. False: too many, or no memory.
 static bool advance(const struct places *places, struct states *states) {
     struct states to = {.left = states->left};
     bool good = !states->ways.has_zero || add_larger(places, 0, states->ways.zero, &to);

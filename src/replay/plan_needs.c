@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What the plan says of the commands of a trace: they are found by the call that launched both.
+// The plan's commands for the commands of a trace: they are matched by the call that launched both.
 #include <stdlib.h>
 #include <string.h>
 

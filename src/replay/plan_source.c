@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel uses its arguments, from its source: what is only read, or only written. A reader of C that knows words and
-// signs, not meanings: where a pointer is used in any way but `p[...]` and `*p`, or a macro may hide what happens, both is
-// said. What is not understood at all (an #include, assembler, C++) makes both of everything.
+// How a kernel uses its arguments, from its source: what is only read, or only written. A reader of C that knows
+// words and signs, not meanings: if a pointer is used in any way but `p[...]` and `*p`, or a macro may hide its use,
+// the answer is both. Source that is not understood (an #include, assembler, C++) gives both for all arguments.
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,7 +244,7 @@ static uint8_t use_by(const struct token *next) {
     return next->kind == TOKEN_WORD || is(next, "->") || is(next, "(") ? BOTH : PLAN_READS;
 }
 
-// An image is used by functions that say what they do.
+// An image is used by functions whose names tell reading from writing.
 static uint8_t image_use(const struct source *source, size_t at, size_t begin) {
     const struct token *tokens = source->tokens;
     if (at < begin + 3 || !is(&tokens[at - 1], "(") || is_macro(source, &tokens[at - 2]))

@@ -217,7 +217,7 @@ int tsmith_recording_refusal_get(const tsmith_recording *recording, size_t index
     return 1;
 }
 
-// ---- what records say
+// ---- the content of records
 
 bool recording_has_payload(const struct recording_record *record) {
     const uint8_t *bytes;

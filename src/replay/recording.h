@@ -25,7 +25,7 @@ struct recorded_process {
     size_t count, capacity;
     struct recorded_time *times; // by record; NULL: not taken
     bool used;                   // a context was made: there can be something to replay
-    bool ended;                  // a process that was not killed says so at its end, if it made a context
+    bool ended;                  // a process that was not killed records its end, if it made a context
 };
 
 struct tsmith_recording {
@@ -45,11 +45,11 @@ struct tsmith_recording {
 
 // Whether something of it may be missing at its end.
 bool recording_unfinished(const struct recorded_process *process);
-// The bytes that CHUNKS of a record stand for, in memory that the caller frees; NULL when a chunk is missing, memory is
+// The bytes of the CHUNKS of a record, in memory that the caller frees; NULL when a chunk is missing, memory is
 // exhausted, or SIZE is not that of the chunks.
 uint8_t *recording_payload(const struct tsmith_recording *recording, const struct recording_record *record,
                            size_t *size);
-// Whether these bytes are what the hashes of CHUNKS say, where the data itself is not there.
+// Whether these bytes match the hashes of CHUNKS, if the data itself is missing.
 bool recording_hashes_equal(const struct recording_record *record, const uint8_t *bytes, size_t size,
                             size_t *first_different);
 // Why recording_payload gives none.
@@ -62,7 +62,8 @@ const char *recording_text(struct tsmith_recording *recording, const struct reco
 // Whether the program makes a kernel of this name, from that record on. source.c
 bool recording_makes_kernel(const struct recorded_process *process, size_t from, uint64_t program,
                             const char *name);
-// INVALID_ARGUMENT, naming those there are, when no program makes a kernel of this name; NULL is one that none has to make.
+// INVALID_ARGUMENT, with the available names, if no program makes a kernel of this name; NULL is allowed and means
+// none.
 tsmith_status recording_has_source_of(struct tsmith_recording *recording, const char *kernel,
                                       tsmith_error *error);
 

@@ -44,7 +44,7 @@ static tsmith_status make_execute_options(struct tsmith_replay *replay, const ts
     return status;
 }
 
-// Of the first process in which something diverged.
+// For the first process in which something diverged.
 static tsmith_status find_culprit(struct tsmith_replay *replay, struct execution *execution,
                                   const tsmith_replay_options *options, tsmith_error *error) {
     size_t process = 0, count = 0;

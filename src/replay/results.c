@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results and their verdicts. Every result is compared as it arrives; of those that differ in any replay the least and the
-// most of each element are kept, so that after the last replay it can be said whether that is noise.
+// Results and their verdicts. Every result is compared as it arrives; for those that differ in any replay the minimum
+// and the maximum of each element are kept, so that noise can be recognized after the last replay.
 #include "replay/results.h"
 
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static bool has_only_hashes(const struct tsmith_recording *recording,
             (recording_value(content, RECORDING_KEY_FLAGS) & RECORDING_STATE_HASHES) != 0);
 }
 
-// Of what data was not kept: the same or not, to the piece that has one hash.
+// For data that was not kept: equal or different, per piece with one hash.
 static void compare_hashes(const struct recording_record *content, const struct execute_result *from,
                            tsmith_replay_result *result, struct gathered *gathered) {
     size_t offset;

@@ -7,7 +7,7 @@
 #include "replay/execute.h"
 #include "replay/timing.h"
 
-// What is kept of a result besides what is told of it.
+// Data of a result besides its public part.
 struct gathered {
     size_t process, record;
     bool wide; // differed beyond tolerance in some replay
@@ -45,14 +45,14 @@ struct tsmith_replay {
 // Before and after the replays of a process, which `process` names. False: no memory.
 bool results_begin(struct tsmith_replay *replay);
 void results_end(struct tsmith_replay *replay);
-// Of an execute_client: compared with what was recorded; said once.
+// For an execute_client: a result compared with the recording; called once.
 void results_take(void *replay, const struct execute_result *from);
 void results_note(void *replay, const char *text);
-// The same result of two devices: the first stands for what was recorded.
+// The same result of two devices: the first takes the place of the recording.
 void results_compare(struct tsmith_replay *replay, const struct execute_result *first,
                      const struct execute_result *second);
-// Whether a result varies from replay to replay, and what was recorded lies outside all the same: a few replays do not
-// show all that can come, so more are needed before it is called wrong.
+// Whether a result varies from replay to replay, and the recorded value is outside all the same: a few replays do not
+// show all possible values, so more are needed before it counts as diverged.
 bool results_undecided(const struct tsmith_replay *replay);
 void results_judge(struct tsmith_replay *replay); // after the last replay
 

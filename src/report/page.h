@@ -38,7 +38,7 @@ tsmith_status page_write_reports_html(const void *page, FILE *out, tsmith_error 
 tsmith_status page_write_markdown(const void *page, FILE *out, tsmith_error *error);
 tsmith_status page_write_reports_markdown(const void *page, FILE *out, tsmith_error *error);
 
-// ---- parts.c: what the trace says of itself
+// ---- parts.c: the trace's facts about itself
 
 // The answer of that name; NULL: none.
 const tsmith_report *page_report(const struct page *page, const char *name);
@@ -48,7 +48,7 @@ const tsmith_cell *page_cell(const tsmith_report_table *table, size_t row, const
 // Its text; "" when it is not known.
 const char *page_cell_text(const tsmith_report_table *table, size_t row, const char *column);
 
-// One fact of the head: what it is and what it says.
+// One fact of the head: its name and its value.
 typedef void page_fact(const struct page *page, const char *what, tsmith_string text);
 void page_each_fact(const struct page *page, page_fact *take);
 // One line about what is missing, of each reason and of damage. Whether there was any.
@@ -63,7 +63,7 @@ void markup_text(FILE *out, tsmith_string text, size_t most);
 void markup_cstr(FILE *out, const char *text);
 // A name in an element of its own that keeps its direction of writing inside; a long one is cut, and whole in its title.
 void markup_name(FILE *out, tsmith_string name);
-// A known cell as people read it: "1.23 ms". Of a number with so many decimals.
+// A known cell for display: "1.23 ms". A number has this many decimals.
 void markup_cell(FILE *out, const tsmith_cell *cell, tsmith_cell_type type, int decimals);
 void markup_table(const struct page *page, const tsmith_report_table *table);
 
@@ -78,7 +78,7 @@ void flame_of_callsites(const struct page *page);
 // ---- style.c
 
 extern const char style_sheet[], style_script[];
-// Of the script: 'sha256-...' of the page's policy. tests/report compares.
+// Of the script: the 'sha256-...' of the page's policy. tests/report compares it.
 extern const char style_script_hash[];
 
 #endif

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What a trace says of itself and of what is missing from it, for both formats of a report.
+// The trace's facts about itself and its losses, for both formats of a report.
 #include <inttypes.h>
 #include <string.h>
 

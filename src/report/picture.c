@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline of a report: a row for each queue and each host thread. page.c calls it.
 //
-// A picture of a row is WIDE units wide, whatever the screen is. Of a row with few stretches each is drawn where it is, of one
-// with many the share of each of BUCKETS equal parts of the window. The heights of the parts add up to the busy time of the
-// row; the script only changes which part of the picture is seen.
+// A picture of a row is WIDE units wide on any screen. A row with few stretches shows each of them, one with many the
+// share of each of BUCKETS equal parts of the window. The heights of the parts add up to the busy time of the row;
+// the script only changes which part of the picture is seen.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum {
     WIDE = 1000000,
     BUCKETS = 1000,
     STRETCHES_MOST = 2000, // drawn one by one
-    NAMED_MOST = 400,      // commands of a row that tell their name
+    NAMED_MOST = 400,      // commands of a row that are shown with their names
     ROWS_MOST = 64,
     THREADS_MOST = 32,
     TICKS = 4

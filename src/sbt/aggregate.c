@@ -83,7 +83,7 @@ static bool add_sum(struct aggregates *aggregates, const struct recent *sum) {
     return true;
 }
 
-// What the columns of a batch say; NULL: there is none, of bitmaps: of all rows.
+// The columns of a batch; NULL: missing; a bitmap that is NULL: all rows.
 struct rows {
     const uint8_t *kinds;
     const uint32_t *names;

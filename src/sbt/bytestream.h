@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing and reading the small pieces of the format: bytes, varints, zigzag numbers. A writer grows and
-// remembers that memory ran out; a reader never goes past its end and says so at once.
+// remembers that memory ran out; a reader never goes past its end and reports that at once.
 #ifndef SBT_BYTESTREAM_H
 #define SBT_BYTESTREAM_H
 

@@ -27,8 +27,8 @@ tsmith_status columns_check(const tsmith_batch *batch, tsmith_error *error);
 enum { COLUMNS_FEW_ROWS = 1 << 14, COLUMNS_MANY_ROWS = TSMITH_BATCH_MAX };
 uint32_t columns_frame_rows(const tsmith_batch *batch, uint32_t from, uint32_t most);
 
-// Appends the payload of `rows` events of a batch that was checked, from row `from` (a multiple of 64) on, and says
-// what its frame is. False when memory is exhausted.
+// Appends the payload of `rows` events of a batch that was checked, from row `from` (a multiple of 64) on, and fills
+// in its frame. False when memory is exhausted.
 bool columns_encode(struct column_encoder *encoder, const tsmith_batch *batch, uint32_t from, uint32_t rows,
                     struct output *out, struct frame_header *header);
 

@@ -274,7 +274,7 @@ static void spread(const struct stored_column *column, uint32_t rows) {
     }
 }
 
-// What stands for a double: nothing, an integer, or an integer and the power of ten it is divided by.
+// The form of a double: none, an integer, or an integer and the power of ten it is divided by.
 static void to_doubles(const struct stored_column *column, uint64_t *values, uint32_t count) {
     if (!(column->transform & (TRANSFORM_INTEGRAL | TRANSFORM_DECIMAL)))
         return;
@@ -745,7 +745,7 @@ static enum unpack_result decode_column(struct decoding *decoding, struct stored
 
 // ---- the frame as a whole
 
-// What every consumer relies on: ascending starts from where the header says, no end beyond what it says.
+// Conditions that every consumer relies on: ascending starts from the header's start, no end beyond the header's end.
 static bool check_times(const struct decoding *decoding) {
     const struct stored_column *start = find_column(decoding, TSMITH_FIELD_START);
     const struct stored_column *duration = find_column(decoding, TSMITH_FIELD_DURATION);

@@ -18,7 +18,7 @@ struct encoding {
     const int64_t *end;      // likewise
     struct mask *masks;      // bitmaps already written
     uint32_t mask_count;
-    struct nest nest; // set when START is told as NEST, and so DURATION has to be
+    struct nest nest; // set when START is stored as NEST, and so DURATION has to be
     bool nested;
 };
 
@@ -56,7 +56,7 @@ static inline void *encoding_take(struct encoding *encoding, size_t size) {
 tsmith_column encoding_part(const struct encoding *encoding, tsmith_column column);
 // Durations of all rows, 0 where there is none; NULL when memory is exhausted.
 const int64_t *encoding_durations(struct encoding *encoding);
-// Ways to tell a TIME column.
+// Transforms for a TIME column.
 uint32_t encoding_time_candidates(struct encoding *encoding, const tsmith_column *column,
                                   struct candidate out[MAX_CANDIDATES]);
 struct candidate encoding_choose(const struct encoding *encoding, const struct column_work *work,

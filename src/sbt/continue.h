@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// A new file that begins with the sound frames of one that was cut off, and goes on with batches from elsewhere.
+// A new file that begins with the sound frames of one that was cut off, and continues with batches from elsewhere.
 #ifndef SBT_CONTINUE_H
 #define SBT_CONTINUE_H
 
@@ -15,14 +14,14 @@ struct sbt_tail {
     uint64_t events;  // of all its frames, by their headers
     bool uncertain;   // there are parts that have none
     uint32_t track;   // of its last event frames,
-    uint64_t rows;    // which have so many events,
+    uint64_t rows;    // number of events in these frames,
     int64_t last_end; // the last of which ends here
 };
 
 tsmith_status sbt_continue_open(const char *path, struct sbt_continued **out, struct sbt_tail *tail,
                                 tsmith_error *error);
 void sbt_continue_close(struct sbt_continued *continued);
-// Of the file, and then of the new one. Its attributes may be added to before the sink is finished.
+// For the file, and then for the new one. Its attributes may be added to before the sink is finished.
 tsmith_dictionary *sbt_continue_dictionary(struct sbt_continued *continued);
 bool sbt_continue_damaged(const struct sbt_continued *continued);
 uint64_t sbt_continue_events(const struct sbt_continued *continued); // carried over

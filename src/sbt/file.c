@@ -77,7 +77,7 @@ static struct old_file lock_old(const char *path) {
     return old;
 }
 
-// Puts the new file into its place. Where there was none, only if there is none still: *again says that there is.
+// Puts the new file into its place. If there was none, only if there still is none: otherwise *again is set.
 static bool put_in_place(const char *name, const char *path, bool had_old, bool *again) {
     *again = false;
     if (!had_old && renameat2(AT_FDCWD, name, AT_FDCWD, path, RENAME_NOREPLACE) == 0)

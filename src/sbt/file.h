@@ -21,7 +21,7 @@ tsmith_status file_create(const char *path, bool exclusive, const void *head, si
 // there and `accept` takes them. Directories and other things are refused.
 tsmith_status file_open(const char *path, size_t probe, bool (*accept)(const uint8_t *bytes, size_t size),
                         int *out, uint64_t *size, tsmith_error *error);
-// A descriptor of a regular file that somebody else has open: a duplicate, and the size of the file.
+// A descriptor of a regular file that another process has open: a duplicate, and the size of the file.
 tsmith_status file_share(int fd, const char *name, int *out, uint64_t *size, tsmith_error *error);
 // Reads up to `size` bytes at `offset`: how many there were, or -1 with errno set.
 int64_t file_read(int fd, uint64_t offset, void *out, size_t size);

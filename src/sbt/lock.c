@@ -37,8 +37,8 @@ static bool read_lock(const char *line, struct taken_lock *lock) {
     return *end == ' ';
 }
 
-// Who took the lock, as the kernel lists it. Some file systems list another device than they tell, so that the number of the
-// file has to do where no line has both.
+// The process that holds the lock, as the kernel lists it. Some file systems list another device than stat reports,
+// so the inode number alone is used if no line has both.
 static pid_t find_holder(int fd) {
     struct stat file;
     FILE *locks = fopen("/proc/locks", "re");

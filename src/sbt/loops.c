@@ -24,7 +24,7 @@
 #pragma GCC target("avx2,bmi,bmi2")
 #endif
 
-// Four values of up to 30 bits lie within 16 bytes: each is moved to a lane of its own, then shifted down.
+// Four values of up to 30 bits fit in 16 bytes: each is moved to a lane of its own, then shifted down.
 static inline __m256i unpack_quad(const uint8_t *in, __m256i places, __m256i shifts, __m256i mask,
                                   __m256i base) {
     __m256i bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)in));
@@ -32,7 +32,7 @@ static inline __m256i unpack_quad(const uint8_t *in, __m256i places, __m256i shi
     return _mm256_add_epi64(base, _mm256_and_si256(_mm256_srlv_epi64(lanes, shifts), mask));
 }
 
-// Where four values lie that begin `first` bits (below 8) into the bytes; a lane takes five bytes.
+// The position of four values that begin `first` bits (below 8) into the bytes; a lane takes five bytes.
 static void place_quad(unsigned first, unsigned width, __m256i *places, __m256i *shifts) {
     uint8_t place[32];
     uint64_t shift[4];

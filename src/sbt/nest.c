@@ -8,7 +8,7 @@ static bool has_duration(const uint64_t *valid, uint32_t row) {
     return !valid || (valid[row / 64] >> row % 64 & 1);
 }
 
-// The end of a range that may be nested; false for one that is loose whatever stands around it.
+// The end of a range that may be nested; false for a range that is always loose.
 static bool end_of(const int64_t *start, const int64_t *duration, const uint64_t *valid, uint32_t row,
                    int64_t *end) {
     return has_duration(valid, row) && duration[row] >= 0 &&

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NEST transform (section 6 of docs/sbt-format.md): ranges that lie within each other, as calls do, told by the time
-// from each begin or end to the one before it, of whichever range that was. A caller's duration is then only what is left
-// of it after its last callee.
+// The NEST transform (section 6 of docs/sbt-format.md): nested ranges, such as calls, stored by the time from each
+// begin or end to the preceding one, of any range. A caller's duration is then only the part after its last callee.
 #ifndef SBT_NEST_H
 #define SBT_NEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// By row. A range that reaches beyond the one it began in, or has no duration, is loose: it is told as it is.
+// By row. A range that reaches beyond the one it began in, or has no duration, is loose: it is stored unchanged.
 struct nest {
     uint64_t *opens; // time from the begin or end before to this begin
     uint64_t *steps; // ranges that ended since the row before, times 2; + 1 when this one is loose

@@ -290,7 +290,7 @@ static void pack_planes(struct packer *packer, struct output *out, const uint64_
 }
 
 // Bits that planes would take for the sample, without what a zstd frame costs by itself. With few distinct values
-// there may be repeats, which only zstd itself can tell.
+// there may be repeats, which only zstd itself can detect.
 static uint64_t estimate_planes(struct packer *packer, const uint64_t *sample, uint32_t count, bool few) {
     struct planes_plan plan = plan_planes(sample, count);
     uint8_t plane[PACK_SAMPLE];

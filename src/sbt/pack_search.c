@@ -24,7 +24,7 @@ static struct choice *add(struct candidates *list, enum sbt_packing packing) {
 }
 
 // Ticks of clocks as they are seen in traces: times kept in ms, us or tenths of one, GPUs (32 ns NVIDIA, 40 ns AMD),
-// counters of 100 MHz. One suits when most values lie within 1 of a multiple.
+// counters of 100 MHz. A tick fits if most values are within 1 of a multiple.
 static void add_ticks(struct candidates *list, const uint64_t *values, uint32_t count) {
     static const int64_t ticks[] = {1000000, 1000, 100, 40, 32, 10};
     uint32_t step = count > PACK_SAMPLE ? count / PACK_SAMPLE : 1;
@@ -40,7 +40,7 @@ static void add_ticks(struct candidates *list, const uint64_t *values, uint32_t 
         if (near * 5 > seen * 3)
             add(list, PACKING_TICK)->tick = (uint64_t)tick;
         if (exact == seen)
-            break; // a smaller one would say less
+            break; // a smaller one would save less
     }
 }
 

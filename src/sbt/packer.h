@@ -44,7 +44,7 @@ void pack_nested(struct packer *packer, struct output *out, const uint64_t *valu
 bool pack_body(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
                struct choice choice, unsigned depth);
 
-// The smallest of what suits, found by packing with each: leaves its body in `out`, and says which it is.
+// The smallest fitting encoding, found by packing with each: leaves its body in `out`, and returns which it is.
 enum sbt_packing pack_smallest(struct packer *packer, struct output *out, const uint64_t *values,
                                uint32_t count, unsigned hints, unsigned depth);
 
@@ -52,7 +52,7 @@ enum sbt_packing pack_smallest(struct packer *packer, struct output *out, const 
 uint64_t
 pack_log2(uint64_t value); // log2(value) * 65536 in whole numbers, so that every machine decides alike
 
-// The cheapest buckets for these values, as far as PACK_SAMPLE of them tell.
+// The cheapest buckets for these values, judged by PACK_SAMPLE of them.
 struct log_plan pack_plan_log(const uint64_t *values, uint32_t count);
 bool pack_log(struct packer *packer, struct output *out, const uint64_t *values, uint32_t count,
               struct log_plan plan, unsigned depth);

@@ -51,12 +51,12 @@ size_t pack_zstd_text(struct packer *packer, struct output *out, const void *byt
 
 // ---- unpacking
 
-// What is unpacked must be followed by this many readable bytes, whatever is in them: values are read in wide steps.
+// The input must be followed by this many readable bytes of any content: values are read in wide steps.
 enum { UNPACK_SLACK = 16 };
 
 enum unpack_result { UNPACK_OK, UNPACK_DAMAGED, UNPACK_UNKNOWN };
 
-// What a symbol of LOG says: the value without the bits below, and how many these are.
+// The meaning of a symbol of LOG: the value without its low bits, and the number of these.
 struct log_bucket {
     uint64_t value, extra;
 };

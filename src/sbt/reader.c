@@ -4,7 +4,7 @@
 //     trailer -> END -> chain of INDEX frames      a few reads, whatever the size of the file
 //     walk from header to header                   when any of these is missing or damaged
 //
-// Invariant afterwards: `frames` are in order of offset, do not overlap, lie within the file as it was when
+// Invariant afterwards: `frames` are in order of offset, do not overlap, are inside the file as it was when
 // it was opened, and none is critical and unknown. Nothing is known of their payloads before they are read
 // and checked.
 #include "sbt/reader.h"

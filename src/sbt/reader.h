@@ -20,7 +20,7 @@ struct tsmith_sbt {
     uint64_t damaged_regions;  // stretches without a sound header
     uint64_t damaged_bytes;    // in them and in the torn end
     uint64_t torn_offset;      // of a frame that the file ends within, or UINT64_MAX
-    uint64_t torn_events;      // what its header says
+    uint64_t torn_events;      // from its header
     uint64_t damaged_entries;  // of `frames`, found by reading them
     uint64_t damaged_events;   // in those
     uint64_t unknown_frames, unknown_columns;

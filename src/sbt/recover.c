@@ -103,8 +103,8 @@ static bool set_loss(const struct recovery *recovery, tsmith_dictionary *diction
            tsmith_batch_set(batch, TSMITH_FIELD_REASON, TSMITH_REASON_CORRUPT) == TSMITH_OK;
 }
 
-// One event. Nobody can say when the events of damaged parts were: it spans all that is known. What a recording that
-// was cut off would have had came after that: it is an instant at the end.
+// One event. The times of events in damaged parts are unknown: it spans the whole trace. The missing end of a
+// recording that was cut off came after that: it is an instant at the end.
 static tsmith_status write_loss(struct recovery *recovery, bool continued, tsmith_error *error) {
     const tsmith_sbt *trace = recovery->trace;
     tsmith_dictionary *dictionary = trace->dictionary;
@@ -129,7 +129,7 @@ static tsmith_status carry_all(struct recovery *recovery, tsmith_error *error) {
     return status == TSMITH_OK ? sbt_writer_finish(recovery->writer, dictionary, error) : status;
 }
 
-// The frames that are carried over may use all that the version of the damaged file has: the new one says so too.
+// The copied frames may use everything that the version of the damaged file has: the new one has the same version.
 static tsmith_status create_like(struct recovery *recovery, const char *path, tsmith_error *error) {
     const tsmith_sbt_write_options options = {
         .size = sizeof options, .compression_level = recovery->trace->minor ? SBT_SMALL_LEVEL : 0};
@@ -173,7 +173,7 @@ tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmi
     return status;
 }
 
-// ---- going on where a file ends
+// ---- continuing where a file ends
 
 struct sbt_continued {
     struct recovery recovery;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said of a trace as a whole. A complete one says it itself (END, AGGREGATE); of any other one
-// the frames are counted: those with one kind of event by their header alone, the rest by reading them.
+// Facts about a trace as a whole. A complete one stores them (END, AGGREGATE); in any other one the frames
+// are counted: those with one kind of event by their header alone, the rest by reading them.
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,7 +125,7 @@ static tsmith_status add_uncovered(tsmith_sbt *trace, size_t from, size_t before
 }
 
 // The first frame whose sequence is at least `sequence`, from `from` on and before `before`. Sequences are
-// not in the list: they are the place in it, but where frames were lost before; then the header says.
+// not in the list: they equal the place in it, unless frames were lost before; then the header has them.
 static size_t find_sequence(tsmith_sbt *trace, uint64_t sequence, size_t from, size_t before) {
     if (trace->damaged_regions == 0)
         return sequence < from ? from : sequence < before ? (size_t)sequence : before;

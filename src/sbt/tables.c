@@ -47,7 +47,7 @@ bool blob_read(struct input *in, uint64_t limit, struct scratch *scratch, struct
 
 enum { MAX_COLUMNS = 11 };
 
-// How an integer is told.
+// How an integer is stored.
 enum told {
     PLAIN,
     SIGNED, // zigzag

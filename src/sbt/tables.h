@@ -36,7 +36,7 @@ bool blob_read(struct input *in, uint64_t limit, struct scratch *scratch, struct
 
 // What a file already holds of a dictionary. A zeroed one is valid: nothing yet.
 struct table_state {
-    uint32_t written[TABLE_LIMIT]; // ids below it are in the file; 0 stands for 1
+    uint32_t written[TABLE_LIMIT]; // ids below it are in the file; 0 means 1
     uint32_t *track_names;         // by track, as written
     size_t track_name_capacity;
     tsmith_device *devices; // by device, as written

@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What a file says about its events as a whole: totals (in the END frame) and totals per name (AGGREGATE
-// frames).
+// A file's facts about its events as a whole: totals (in the END frame) and totals per name (AGGREGATE frames).
 #ifndef SBT_TOTALS_H
 #define SBT_TOTALS_H
 
@@ -54,7 +52,7 @@ void aggregates_add(struct aggregates *aggregates, const tsmith_batch *batch);
 // The payload of an AGGREGATE frame that covers the frames from `first_sequence` on. Sorts the entries.
 void aggregates_write(struct aggregates *aggregates, uint64_t first_sequence, struct packer *packer,
                       struct output *out);
-// Adds what a payload says; nothing of it when it is damaged (false).
+// Adds the values of a payload; nothing if it is damaged (false).
 bool aggregates_read(struct aggregates *aggregates, struct input payload, struct scratch *scratch,
                      uint64_t *first_sequence);
 #endif

@@ -62,7 +62,7 @@ static size_t begin_frame(struct sbt_writer *writer) {
     return at;
 }
 
-// Pads, checks and lists the frame that was begun at `at`. `header` says what the frame is; the rest is
+// Pads, checks and lists the frame that was begun at `at`. `header` describes the frame; the rest is
 // filled in.
 static bool end_frame(struct sbt_writer *writer, size_t at, struct frame_header *header) {
     if (writer->pending.failed)
@@ -93,7 +93,7 @@ static tsmith_status break_off(struct sbt_writer *writer, tsmith_error *error) {
     return writer->broken.status;
 }
 
-// Of what was pending, frames before `whole` stay in the file; the one being made is dropped.
+// Of the pending frames, those before `whole` stay in the file; the one being made is dropped.
 static tsmith_status no_memory(struct sbt_writer *writer, size_t whole, tsmith_error *error) {
     writer->pending.length = whole < writer->pending.length ? whole : writer->pending.length;
     status_set(&writer->broken, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while writing the trace",
@@ -143,7 +143,7 @@ static tsmith_status check_open(struct sbt_writer *writer, tsmith_error *error) 
 
 // ---- opening
 
-// Of what is used, or (NULL) all that there is.
+// The used entries, or (NULL) all.
 static bool write_schema(struct sbt_writer *writer, const struct vocabulary *used) {
     size_t at = begin_frame(writer);
     scratch_reset(&writer->encoder.packer.scratch, SIZE_MAX);
@@ -151,8 +151,8 @@ static bool write_schema(struct sbt_writer *writer, const struct vocabulary *use
     return end_frame(writer, at, &(struct frame_header){.type = FRAME_SCHEMA});
 }
 
-// The vocabulary comes first, so that a file says what it means however early it ends; a file that is to be small has at its
-// end what it used of it.
+// The vocabulary comes first, so that a file that ends early is self-describing; a file optimized for size has the
+// used part of it at its end.
 static bool write_head(struct sbt_writer *writer) {
     uint8_t *head = output_room(&writer->pending, SBT_FILE_HEADER_SIZE);
     if (!head)
@@ -287,8 +287,8 @@ static tsmith_status write_events(struct sbt_writer *writer, const tsmith_batch 
     return note_events(writer, batch) ? TSMITH_OK : no_memory(writer, SIZE_MAX, error);
 }
 
-// In a small trace what the events say is as quickly counted, and its frames as quickly walked, as read from anywhere: a
-// file that is to be small leaves both out.
+// In a small trace, counting the events and walking the frames is as fast as reading totals and index: a file
+// optimized for size leaves both out.
 static bool is_small_trace(const struct sbt_writer *writer) {
     return writer->encoder.packer.small && writer->index_offset == 0 && writer->index.count < FEW_FRAMES &&
            writer->totals.events < FEW_EVENTS;
@@ -343,7 +343,7 @@ tsmith_status sbt_writer_write(struct sbt_writer *writer, const tsmith_dictionar
     status = write_tables(writer, dictionary, error);
     if (status == TSMITH_OK)
         status = write_events(writer, batch, error);
-    // Whatever frames were made are written, also when this batch could not be: their rows count as written.
+    // All complete frames are written, also when this batch could not be: their rows count as written.
     tsmith_status flushed = flush(writer, status == TSMITH_OK ? error : NULL);
     if (status == TSMITH_OK)
         status = flushed;
@@ -393,8 +393,8 @@ static bool write_end(struct sbt_writer *writer) {
     return end_frame(writer, at, &(struct frame_header){.type = FRAME_END});
 }
 
-// Whether the file is no more: removed, or another put in its place. Some file systems tell no number of links, so the
-// name must lead elsewhere, too.
+// Whether the file was removed or replaced by another. Some file systems report no link count, so the name must also
+// lead to another file.
 static bool is_gone(const struct sbt_writer *writer) {
     struct stat file, there;
     if (fstat(writer->to.fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_nlink)
@@ -426,7 +426,7 @@ tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictiona
                            writer->path);
         writer->to.fd = -1;
         if (close(fd) != 0 &&
-            status == TSMITH_OK) // where a network file system says at last that it has no room
+            status == TSMITH_OK) // where a network file system finally reports that it has no room
             status = status_set_errno(error, "%s: the end of the trace could not be written", writer->path);
     }
     return status;

@@ -8,7 +8,7 @@
 
 struct sbt_writer;
 
-// The compression level from which on what makes a file smaller is tried, whatever time it takes, and SBT 1.1 is used.
+// The compression level from which on every size reduction is tried, at any cost in time, and SBT 1.1 is used.
 enum { SBT_SMALL_LEVEL = 4 };
 
 tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options *options,
@@ -21,7 +21,7 @@ tsmith_status sbt_writer_carry(struct sbt_writer *writer, const struct frame_hea
                                const void *payload, const tsmith_batch *batch, tsmith_error *error);
 // States that all rows of the dictionary are in the file (in frames that were carried over).
 tsmith_status sbt_writer_set_dictionary(struct sbt_writer *writer, const tsmith_dictionary *dictionary);
-// Of all events so far.
+// For all events so far.
 struct totals sbt_writer_totals(const struct sbt_writer *writer);
 tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictionary *dictionary,
                                 tsmith_error *error);

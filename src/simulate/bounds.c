@@ -71,7 +71,7 @@ bool sim_doubt_scaled(tsmith_simulation *simulation, const uint8_t *scaled, doub
 
 // ---- launches
 
-// Of the calls of one name: what they took themselves in each regime.
+// For the calls of one name: the time that they took themselves in each regime.
 struct regimes {
     double synchronous, streaming;
     uint64_t synchronous_count, streaming_count;

@@ -146,7 +146,7 @@ static void drop_sync(struct change *change) {
         if (!is_sync(call) || !is_asked(change, call->name))
             continue;
         link->dead = 1;
-        change->affected += link->to != last; // the links of a call lie together
+        change->affected += link->to != last; // the links of a call are adjacent
         last = link->to;
     }
 }
@@ -237,13 +237,14 @@ static int64_t shortest_gap(const tsmith_simulation *simulation) {
     return shortest;
 }
 
-// By call: whether it is captured, and whether it, or what the host does up to it, is gone because the graph goes on.
+// By call: whether it is captured, and whether it, or the host's work before it, is removed because the graph
+// replaces it.
 struct captured {
     bool *in, *follows;
     bool *waits; // for something, still
 };
 
-// The calls from one captured launch to the next of its thread: what lies between is gone too.
+// The calls from one captured launch to the next of its thread: the calls between are removed too.
 static void find_captured(struct change *change, const struct captured *captured) {
     const tsmith_simulation *simulation = change->simulation;
     const tsmith_timeline *timeline = simulation->timeline;

@@ -2,10 +2,10 @@
 // From a graph to points, links and lags.
 //
 // What decides when a command starts is the last of what it waits for (its binding link). How long after that it does
-// start is a property of the kind of link and the device, calibrated as the mean over all commands bound by such links;
-// what lies beyond eight times their median is no property but an accident, kept with the command it happened to.
-// Links that do not bind get the same lag, or less where the trace shows less. A kind that never decided anything is taken
-// as 0: what is simulated is then a bound, and says so.
+// start is a property of the kind of link and the device, calibrated as the mean over all commands bound by such
+// links; a lag beyond eight times their median counts as an accident and is kept with its command. Links that do not
+// bind get the same lag, or less if the trace shows less. A kind that never decided anything is taken as 0: the
+// answer is then a bound, and is marked as one.
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +169,7 @@ static void calibrate(const tsmith_simulation *simulation, const struct classes 
         class_finish(&classes->items[i]);
 }
 
-// Below what `share` of a class's lags lie.
+// The value below which `share` of a class's lags are.
 static int64_t class_quantile(const struct lag_class *class, double share) {
     uint64_t seen = 0;
     uint32_t bucket = 0;

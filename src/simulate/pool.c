@@ -23,7 +23,7 @@ static uint32_t engine_of(const tsmith_command *command) {
                                                                    : WHOLE;
 }
 
-// An edge between two copies of one direction speaks of that engine, any other of the whole device.
+// An edge between two copies of one direction concerns that engine, any other the whole device.
 static void find_exclusive(tsmith_simulation *simulation) {
     struct sim_resource *resources = simulation->model.resources;
     for (uint32_t node = 0; node < simulation->command_count; node++) {

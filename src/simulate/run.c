@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time goes by.
 //
-// A point is ready when all that its links come from has come; its time is then known, but for the start of a command
-// that needs a resource, which the resource decides. Such commands, and what comes of them, are handled in the order of
-// time (ends before starts, then by number); who gets an exclusive resource is chosen after all starts of that time, so
-// that it is never given away before somebody earlier could have asked. When no command of the trace needs one, nothing
+// A point is ready when the sources of all its links have their times; its time is then known, except for the start
+// of a command that needs a resource, which the resource decides. Such commands and their successors are handled in
+// the order of time (ends before starts, then by number); an exclusive resource is assigned after all starts of that
+// time, so that it is never assigned before an earlier request. When no command of the trace needs one, nothing
 // depends on who goes first, and there is no heap.
 //
 // States of a point: waiting (pending > 0) -> ready (in the heap or on the stack) -> settled (its time is final).
@@ -39,7 +39,7 @@ struct resource_state {
     uint32_t turn;
 };
 
-// Of a row, when queues take turns.
+// For a row, when queues take turns.
 struct row_state {
     uint32_t first, last; // commands that wait
     uint32_t next;        // row in the resource's list
@@ -52,7 +52,7 @@ struct run {
     uint32_t *first;   // by point: of its links in `out`
     uint32_t *out;     // numbers of links, by source
     uint32_t *pending; // by point: links not come yet, and the start before its end
-    bool in_order;     // of time: somebody needs a resource
+    bool in_order;     // of time: a command needs a resource
     uint32_t *stack;   // otherwise
     size_t stack_count;
     struct heap moments;
@@ -96,7 +96,7 @@ static void arrive(struct run *run, uint32_t point, int64_t time, uint32_t why) 
         become_ready(run, point);
 }
 
-// The point has come: tells those that wait for it.
+// The point has its time: notifies the points that wait for it.
 static void settle(struct run *run, uint32_t point) {
     const tsmith_simulation *simulation = run->simulation;
     const int64_t time = simulation->time[point];

@@ -96,7 +96,7 @@ static bool add_part(tsmith_simulation *simulation, const char *what, uint32_t n
     return true;
 }
 
-// What lies between a point and the one it came of.
+// The distance between a point and the one that determined it.
 static bool attribute(tsmith_simulation *simulation, uint32_t point, uint32_t from, uint32_t kind) {
     const int64_t *time = simulation->time;
     const int64_t length = sim_between(time[from], time[point]);

@@ -47,7 +47,7 @@ struct sim_resource {
 struct sim_model {
     struct sim_link *links;
     size_t link_count, link_capacity;
-    int64_t *own;          // by node: ns from start to end where no link says more; of pooled commands: work
+    int64_t *own;          // by node: ns from start to end if no link determines it; of pooled commands: work
     uint32_t *resource_of; // by command: SIM_NONE when it needs none
     int64_t *gap; // by command: how long after the one before it has left an exclusive resource it starts
     int64_t *unexplained; // by point: the part of its lag that no figure explains
@@ -128,7 +128,7 @@ static inline bool sim_is_command(const tsmith_simulation *simulation, uint32_t 
     return node < simulation->command_count;
 }
 
-// Fills simulation->model and the figures but for what only a run tells. NO_MEMORY or OK.
+// Fills simulation->model and the figures, except for those that only a run gives. NO_MEMORY or OK.
 tsmith_status sim_model_make(tsmith_simulation *simulation);
 void sim_model_finish(struct sim_model *model);
 // Finds the resources of all commands and the work of those that share one.

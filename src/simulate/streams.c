@@ -63,7 +63,7 @@ static int by_value(const void *left, const void *right) {
     return *a < *b ? -1 : *a > *b;
 }
 
-// The median of what lies between two commands of a queue.
+// The median time between two commands of a queue.
 static bool find_lag(struct spread *spread) {
     const tsmith_simulation *simulation = spread->simulation;
     size_t count = 0;
@@ -133,7 +133,7 @@ static bool is_placed(const struct spread *spread, uint32_t node, size_t index) 
     return node < spread->simulation->command_count && spread->place[node] < index;
 }
 
-// Of all needs the time they are over, and the queue of the last of them that ends a queue; SIM_NONE: none does.
+// For all needs: the time they are over, and the queue of the last of them that ends a queue; SIM_NONE: none does.
 static int64_t ready_at(const struct spread *spread, size_t index, const tsmith_need *needs, size_t count,
                         uint32_t *behind) {
     int64_t ready = INT64_MIN;

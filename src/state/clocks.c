@@ -50,7 +50,7 @@ static void detrend(struct values *values, const struct clock_bound *lower, cons
         qsort(values->upper, values->upper_count, sizeof(double), ascending);
 }
 
-// With bounds of one kind only, a few that lie far beyond the next are outliers: a clock that is off moves all of them.
+// With bounds of one kind only, a few that are far beyond the next are outliers: a clock offset moves all of them.
 static size_t alone(const double *values, size_t count) {
     for (size_t i = 0; i + 1 < count && i <= count / 50; i++)
         if (fabs(values[i]) <= 2 * fabs(values[i + 1]) && (values[i] > 0) == (values[i + 1] > 0))
@@ -89,7 +89,7 @@ static bool leave_out(const struct values *values, size_t *lower_out, size_t *up
     return least < INFINITY;
 }
 
-// Of the admissible offsets the nearest to 0, and some way inside.
+// The admissible offset nearest to 0, and some way inside.
 static double choose(double low, double high, bool from_zero) {
     const double half = (high - low) / 2, margin = half < MARGIN ? half : MARGIN;
     if (from_zero && low <= 0 && high >= 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each device's clock lies against the hosts', from what cannot be otherwise: a command starts after the call
+// The offset of each device's clock from the hosts', from necessary conditions: a command starts after the call
 // that launched it began (a lower bound of the offset), and a wait returns after what it waited for has ended (an
 // upper bound). Where all bounds admit an offset of 0, and always when there are none, times are used as recorded.
 // Else the device's times are placed by the admissible offset nearest to 0; if no offset satisfies the bounds, by a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounds of device clocks: what launches and waits of a trace say. Only what the trace records counts; what is
-// inferred elsewhere (the queue of a wait that names none, the device of one that could mean several) does not.
+// The bounds of device clocks: from the launches and waits of a trace. Only recorded facts count; facts inferred
+// elsewhere (the queue of a wait that names none, the device of one that could mean several) does not.
 #include <stdlib.h>
 
 #include "base/array.h"

@@ -80,7 +80,7 @@ static bool held_up(const struct walk *walk, uint32_t call, int64_t called, int6
            graph_waited_until(graph, call - graph->command_count) != TSMITH_TIME_UNKNOWN;
 }
 
-// What lies between a point and the last that it waited for.
+// The time between a point and the last point that it waited for.
 static void attribute(struct walk *walk, size_t point, const struct reason *reason) {
     const tsmith_graph *graph = walk->graph;
     uint32_t node = (uint32_t)(point / 2), from = (uint32_t)(reason->point / 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of a graph (tracesmith/graph.h).
 //
-// While it is built, edges are a list in the order the rules find them; in the end they lie by target
+// While it is built, edges are a list in the order the rules find them; in the end they are sorted by target
 // (compressed rows). A rule adds an edge with graph_add, which alone decides whether the times allow it.
 #ifndef STATE_GRAPH_H
 #define STATE_GRAPH_H
@@ -74,9 +74,11 @@ static inline bool graph_is_wait(uint32_t kind) {
     return kind == TSMITH_EDGE_SYNC_RETURN || kind == TSMITH_EDGE_SYNC_INFERRED;
 }
 
-// When what a call waited for had ended, on the hosts' clock; TSMITH_TIME_UNKNOWN when nothing says that it waited.
+// The time when the commands that a call waited for had ended, on the hosts' clock; TSMITH_TIME_UNKNOWN if it is not
+// known to have waited.
 int64_t graph_waited_until(const tsmith_graph *graph, uint32_t call);
-// Whether a command it waited for has no times: then graph_waited_until is when that was enqueued, and says nothing of its end.
+// Whether a command it waited for has no times: then graph_waited_until is the time when that was enqueued, not its
+// end.
 bool graph_waited_for_untimed(const tsmith_graph *graph, uint32_t call);
 
 // The command that ends last of those enqueued in a row before `time`, or TSMITH_INDEX_NONE.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules between queues: the default stream, what a device cannot do at once, collectives.
 //
-// The first two are inferred, because a trace rarely says them. The rule is the same for both: nothing that
+// The first two are inferred, because a trace rarely records them. The rule is the same for both: nothing that
 // the rule forbids ever happens in the trace (two commands at once), and at least EVIDENCE times a command
 // that was enqueued before another ended began only after that end. Without such evidence no edge is added;
 // with it, edges are added exactly where a command was enqueued before the other ended.
@@ -115,7 +115,7 @@ static bool is_default_stream(const tsmith_dictionary *dictionary, const tsmith_
 
 struct streams {
     const bool *is_default; // by row
-    bool *beside;           // by row: ran beside the default stream
+    bool *beside;           // by row: ran concurrently with the default stream
     uint32_t *evidence;     // by row
     int64_t *row_end;       // by row: the latest end so far
     uint32_t *running;      // rows that ran something since the default stream last began to
@@ -128,7 +128,7 @@ static void note_latest(const tsmith_timeline *timeline, uint32_t *latest, uint3
         *latest = command;
 }
 
-// Marks the rows that run beside a command. Each command of another stream is looked at once.
+// Marks the rows that run concurrently with a command. Each command of another stream is checked once.
 static void mark_beside(const tsmith_timeline *timeline, struct streams *streams,
                         const tsmith_command *command) {
     if (!streams->is_default[command->row]) {

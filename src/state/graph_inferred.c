@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that waited, by their times: they returned only after a device had finished, whatever they are called.
+// Calls that waited, by their times: they returned only after a device had finished, independent of their names.
 //
-// A call that launched commands, is no wait by its name, and returned after the last of them had ended is one if
+// A call that launched commands, is not a wait by its name, and returned after the last of them had ended is one if
 //   - the last is a copy from or to pageable memory, or
-//   - its like did so every time it could be told: of the commands that calls of this name launched of this work and
+//   - similar calls did so every time it could be determined: of the commands that calls of this name launched of this work and
 //     direction, LONG_LEAST or more ran for twice as long as an ordinary launching call takes, and 19 of 20 of these had
 //     ended when the call returned, or
 //   - it took WAIT_LEAST and four times as long as an ordinary launching call, for at least half of the time up to the
@@ -73,7 +73,7 @@ static bool is_launched(const tsmith_timeline *timeline, const tsmith_command *c
            may_wait(&timeline->calls[command->call]);
 }
 
-// Whether a command had ended when its call returned, wherever its device's clock may lie.
+// Whether a command had ended when its call returned, for every admissible offset of its device's clock.
 static bool had_ended(const struct inferring *inferring, uint32_t index) {
     const tsmith_command *command = &inferring->timeline->commands[index];
     const tsmith_graph *graph = inferring->builder->graph;
@@ -108,7 +108,7 @@ static int by_call(const void *left, const void *right) {
     return a->command < b->command ? -1 : a->command > b->command;
 }
 
-// Of each call whose commands had all ended, the one that ended last.
+// For each call whose commands had all ended, the one that ended last.
 static void keep_last(struct inferring *inferring) {
     const tsmith_command *commands = inferring->timeline->commands;
     size_t kept = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues that wait for each other without a record of it: gaps of one that end with a command of another, again and
-// again.
+// Queues that wait for each other without a record of it: gaps of one that repeatedly end with a command of another.
 //
-// A gap is a stretch of more than SOON before a command of an in-order queue in which the command before it had ended,
-// its own call had returned, and no edge says what it waited for. It is explained by another queue of the device where a
-// command of that ended within the gap and at most SOON before its end. By chance that happens with the probability
-// that a moment of the gap lies so shortly behind an end of the other queue; added up over all gaps this is what chance
-// would give. Edges are added where it happened TIMES_LEAST times or more, and more often than by chance.
+// A gap is a stretch of more than SOON before a command of an in-order queue in which the command before it had
+// ended, its own call had returned, and no edge explains the wait. It is explained by another queue of the device
+// where a command of that ended within the gap and at most SOON before its end. By chance that happens with the
+// probability that a moment of the gap comes so shortly after an end of the other queue; the sum over all gaps is the
+// number expected by chance. Edges are added where it happened TIMES_LEAST times or more, and more often than by
+// chance.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -142,7 +142,7 @@ static uint32_t explains(const struct ends *ends, const struct gap *gap) {
     return ends->commands[ends->order[until - 1]];
 }
 
-// What part of the gap lies shortly behind an end.
+// The part of the gap that comes shortly after an end.
 static double chance(const struct ends *ends, const struct gap *gap) {
     int64_t covered = 0, at = gap->from;
     for (uint32_t i = ended_until(ends, gap->from); i < ends->count && end_at(ends, i) <= gap->to; i++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host threads that wait for each other without a record of it: a thread that is silent (makes no call of the GPU API)
-// and goes on right after another one has fallen silent.
+// Host threads that wait for each other without a record of it: a thread that is silent (makes no call of the GPU
+// API) and continues right after another one has become silent.
 //
 // Two rules, both against what chance would give (as in graph_inferred_queues.c):
-//   - again and again, TIMES_LEAST times or more, with the same other thread (a hand-over);
+//   - TIMES_LEAST times or more, with the same other thread (a hand-over);
 //   - with the last call of any other thread of the process (a join). A thread ends once, so there are few of these. By
 //     chance it ends anywhere in the silence, so that the time from there to the silence's end, as a part of the silence,
-//     is the probability that chance brings them this near. As many are believed as keep the expected share of false ones
+//     is the probability that chance brings them this near. As many are accepted as keep the expected share of false ones
 //     below 1 in JOIN_CHANCE (Benjamini and Hochberg 1995).
 #include <stdlib.h>
 

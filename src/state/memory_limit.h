@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory answers about commands and calls may take. A file of a few KB can hold millions of equal commands, so its
-// size says nothing: commands are counted, and more of them than fit are refused with what they would need.
+// The memory limit of answers about commands and calls. A file of a few KB can hold millions of equal commands, so
+// its size is no measure: commands are counted, and if they do not fit, the error states the memory they would need.
 #ifndef STATE_MEMORY_LIMIT_H
 #define STATE_MEMORY_LIMIT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the name of a call or kernel says about it. The names are facts of the APIs (CUDA, HIP, OpenCL) and of
-// the communication libraries; a trace that says it itself (kinds, operations) is believed first.
+// The meaning of the names of calls and kernels. The names are facts of the APIs (CUDA, HIP, OpenCL) and of
+// the communication libraries; the trace's own kinds and operations have precedence.
 #ifndef STATE_NAMES_H
 #define STATE_NAMES_H
 

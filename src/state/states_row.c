@@ -138,7 +138,7 @@ static tsmith_state blocked_state(const tsmith_life *life) {
     }
 }
 
-// The part of a command's life before its start that lies in [from, to).
+// The part of a command's life before its start that is in [from, to).
 static void fill_waiting(struct filling *filling, uint32_t command, int64_t from, int64_t to) {
     const tsmith_life *life = &filling->states->lives[command];
     int64_t start = filling->timeline->commands[command].start;

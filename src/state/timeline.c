@@ -415,7 +415,7 @@ static enum what what_is(const struct columns *columns, uint32_t at, const tsmit
     }
 }
 
-// The numbers of the dynamic fields that say something a timeline needs.
+// The numbers of the dynamic fields that a timeline needs.
 static void learn_fields(tsmith_timeline *timeline, const tsmith_dictionary *dictionary) {
     static const char *const NAMES[] = {
 #define FIELD_NAME(NAME, name) name,

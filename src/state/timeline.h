@@ -3,7 +3,7 @@
 //
 // States: FILLING (timeline_add) -> FINISHED (timeline_finish, once). While filling, commands and calls are in
 // order of arrival, rows and threads in the order they were first seen, wait lists hold correlation numbers.
-// Finishing sorts everything, so that equal traces give equal timelines whatever the order of their batches:
+// Finishing sorts everything, so that equal traces give equal timelines for any order of their batches:
 //   rows      by device, then track          devices   by dictionary id, then process
 //   commands  by row, start, end             threads   by track
 //   calls     by thread, start, longest first (a caller comes before what it calls)
@@ -15,7 +15,7 @@
 
 #include "tracesmith/timeline.h"
 
-// What a record of a wait says that is not on the track of the thread that waited (CUPTI's synchronization records, as
+// Data of a record of a wait that is not on the track of the thread that waited (CUPTI's synchronization records, as
 // Kineto and nsys show them). The call itself is another event with the same correlation number.
 struct sync_note {
     uint64_t correlation; // of the API call
@@ -133,7 +133,7 @@ void timeline_merge_waits(tsmith_timeline *timeline);
 // The role of a wait by its operation; TSMITH_CALL_OTHER if it is no operation of a host's wait.
 uint8_t timeline_wait_role(uint8_t operation);
 
-// ns of the holes that lie in the window and concern `process` (0: any), each ns counted once.
+// ns of the holes that are in the window and concern `process` (0: any), each ns counted once.
 int64_t timeline_hole_time(const tsmith_timeline *timeline, uint32_t process, tsmith_interval window);
 
 #endif

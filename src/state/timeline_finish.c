@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of filling: everything gets its final place (the orders are in timeline.h), and what a call and its
-// wait say of the same moment becomes one.
+// The end of filling: everything gets its final place (the orders are in timeline.h), and a call and its wait
+// of the same moment are merged.
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static bool is_placed(const void *elements, size_t count, size_t size, size_t gr
     return true;
 }
 
-// Orders `count` elements by group (below `groups`) and start. The offsets say where both are in an element.
+// Orders `count` elements by group (below `groups`) and start. The offsets are the positions of both in an element.
 static bool placing_make(struct placing *placing, const void *elements, size_t count, size_t size,
                          size_t group_offset, size_t groups) {
     const char *base = elements;

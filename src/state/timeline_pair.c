@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which call launched which command, and which commands a wait list means.
+// Which call launched which command, and to which commands a wait list refers.
 //
-// Correlation numbers are unique within a process. A queue's process is what its track says, or that of the
-// thread its commands name; an importer may know neither (Kineto's streams are processes of their own), then
-// a number counts if exactly one process has it. A number that nobody or more than one has stays unpaired.
+// Correlation numbers are unique within a process. A queue's process is that of its track, or that of the thread
+// in its commands; an importer may know neither (Kineto's streams are processes of their own), then
+// a number counts if exactly one process has it. A number that no process or more than one has stays unpaired.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -16,7 +16,7 @@ struct table {
 };
 
 // Numbers are given in order and looked up nearly in order: 64 neighbours stay neighbours in the table, so that a
-// look-up finds its slot in the cache; where they lie is scattered, so that no stride of numbers piles up.
+// look-up finds its slot in the cache; groups are scattered, so that no stride of numbers causes collisions.
 static uint64_t hash_key(uint64_t correlation, uint32_t process) {
     uint64_t hash = ((correlation >> 6) + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
     return (hash ^ hash >> 29) << 6 | (correlation & 63);
@@ -43,7 +43,7 @@ static uint32_t *call_slot(const tsmith_timeline *timeline, const struct table *
     return &table->slots[at];
 }
 
-// Of two calls with one number the API call is meant, and the earlier one: it called the other.
+// If two calls have one number, the API call is used, and the earlier one: it called the other.
 static bool better_call(const tsmith_call *call, const tsmith_call *than) {
     bool api = call->kind == TSMITH_KIND_API, api_than = than->kind == TSMITH_KIND_API;
     return api != api_than ? api : call->start < than->start;
@@ -84,7 +84,7 @@ static bool list_processes(const tsmith_timeline *timeline, struct processes *pr
     return processes->items && processes->launches;
 }
 
-// A process that stands for a device may have calls of its own (MTIA's), but none that launched what the device ran.
+// A process that represents a device may have calls of its own (MTIA's), but none that launched the device's work.
 static void find_launching(const tsmith_timeline *timeline, const struct table *table,
                            struct processes *processes) {
     size_t k = 0; // neighbours are of one process, mostly
@@ -166,7 +166,7 @@ static void pair_commands(tsmith_timeline *timeline, const struct table *table, 
         timeline->devices[i].process = timeline->rows[timeline->devices[i].first_row].process;
 }
 
-// ---- what queue-side records say of waits
+// ---- waits in queue-side records
 
 static uint32_t find_stream(const tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                             uint32_t like, int64_t stream) {
@@ -230,7 +230,7 @@ static uint32_t *command_slot(const tsmith_timeline *timeline, const struct tabl
     return &table->slots[at];
 }
 
-// Of several commands with one number the one that ends last: only then the number is complete.
+// Among several commands with one number, the one that ends last: only then all are complete.
 static bool index_commands(const tsmith_timeline *timeline, struct table *table) {
     if (!table_make(table, timeline->command_count))
         return false;

@@ -38,9 +38,9 @@ static void merge(tsmith_call *call, const tsmith_call *sync) {
     call->correlation = call->correlation ? call->correlation : sync->correlation;
 }
 
-// The call in which a wait was, among the calls before it: on its thread, around it, and either of the same moment (OpenCL:
-// one event for the call, one for the wait) or with the same number (CUDA: CUPTI's record lies within the call). Only the
-// calls that this call makes can lie between.
+// The call in which a wait was, among the calls before it: on its thread, around it, and either of the same moment
+// (OpenCL: one event for the call, one for the wait) or with the same number (CUDA: CUPTI's record is inside the
+// call). Only calls made by this call can come between.
 static tsmith_call *find_around(tsmith_call *calls, size_t kept, const tsmith_call *sync) {
     enum { NESTED = 16 };
     if (sync->kind != TSMITH_KIND_SYNC)

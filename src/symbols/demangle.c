@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work is libiberty's. A hostile name of a hundred bytes can stand for gigabytes (its parts refer to one another), so
-// output is counted as it comes, and given up, together with the time it takes, when there is too much. That is a jump
-// out of libiberty, which these entry points allow: all their memory is on the stack. D's has no such entry point, and
-// allocates: names of D that refer to their own parts more than a few times are not taken apart.
+// The work is libiberty's. A hostile name of a hundred bytes can expand to gigabytes (its parts refer to one
+// another), so the output is counted as it comes, and demangling is aborted when there is too much. That is a jump
+// out of libiberty, which these entry points allow: all their memory is on the stack. D's has no such entry point,
+// and allocates: names of D that refer to their own parts more than a few times are not taken apart.
 #include "symbols/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -32,7 +32,7 @@ static int digit_of(char byte) {
     return byte >= '0' && byte <= '9' ? byte - '0' : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-// A character of a name, `$uf6$` say; returns what is behind it. NULL: it is none.
+// A character of a name, for example `$uf6$`; returns the position behind it. NULL: it is none.
 static const char *put_character(const char *at, const char *end, struct output *output) {
     uint32_t code = 0;
     for (at += 2; at < end && digit_of(*at) >= 0 && code <= 0x10ffff; at++)

@@ -57,9 +57,9 @@ struct bases {
 struct dwarf_lines {
     struct opened own, shared;
     struct symbols_split *split;
-    struct opened *splits; // units that were read from elsewhere: their names lie there
+    struct opened *splits; // units that were read from another file: their names are there
     size_t split_count, split_capacity;
-    struct bases address_bases, range_bases; // of GNU's split units, which do not say where they end
+    struct bases address_bases, range_bases; // of GNU's split units, which do not store their end
     bool bases_known;
     uint64_t code_start, code_end;
     struct unit *units;
@@ -67,7 +67,7 @@ struct dwarf_lines {
     struct symbols_segments by_address; // value: unit + 1
     struct node *nodes;
     size_t node_count, node_capacity;
-    Dwarf_Die *bare; // functions whose whole name is found out when somebody asks for it
+    Dwarf_Die *bare; // functions whose whole name is computed on request
     size_t bare_count, bare_capacity;
     struct arena texts;
     uint64_t budget;
@@ -162,7 +162,7 @@ static bool find_units(struct dwarf_lines *lines) {
     return ok;
 }
 
-// ---- what the file says of the ranges of its units
+// ---- the file's ranges of its units
 
 struct listed {
     struct dwarf_lines *lines;
@@ -291,7 +291,7 @@ static bool add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, uin
     return true;
 }
 
-// Whether entries with code may lie within it.
+// Whether entries with code may be inside it.
 static bool may_hold_code(Dwarf_Die *die, int tag) {
     switch (tag) {
     case DW_TAG_compile_unit:
@@ -405,7 +405,7 @@ static const struct line *find_line(const struct unit *unit, uint64_t address) {
     return unit->lines[first].file ? &unit->lines[first] : NULL;
 }
 
-// ---- units that lie elsewhere
+// ---- units in other files
 
 static int compare_bases(const void *left, const void *right) {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -437,7 +437,7 @@ static void learn_bases(struct dwarf_lines *lines) {
         qsort(lines->range_bases.items, lines->range_bases.count, sizeof(uint64_t), compare_bases);
 }
 
-// Of a section what begins at `base`, up to where the next unit's part begins.
+// The part of a section from `base` up to where the next unit's part begins.
 static struct symbols_bytes part_from(const struct dwarf_lines *lines, enum symbols_section section,
                                       const struct bases *bases, uint64_t base) {
     struct symbols_bytes whole = symbols_image_part(&lines->own.image, section);
@@ -455,7 +455,7 @@ static struct symbols_bytes part_from(const struct dwarf_lines *lines, enum symb
     return (struct symbols_bytes){whole.bytes + base, (size_t)(end - base)};
 }
 
-// DWARF 5 says how long the part is: 8 bytes before it, the length of what follows.
+// DWARF 5 stores the length of the part: 8 bytes before it.
 static struct symbols_bytes addresses_from(const struct dwarf_lines *lines, uint64_t base) {
     struct symbols_bytes whole = symbols_image_part(&lines->own.image, SYMBOLS_ADDR);
     if (base < 8 || base > whole.size)
@@ -496,7 +496,7 @@ static struct symbols_skeleton skeleton_of(struct dwarf_lines *lines, Dwarf_Die 
     return skeleton;
 }
 
-// The entry of the unit that the skeleton stands for. False: it is not to be had; the skeleton has lines, but no functions.
+// The unit's entry for the skeleton. False: not available; the skeleton has lines, but no functions.
 static bool find_split(struct dwarf_lines *lines, Dwarf_Die *skeleton_die, Dwarf_Die *die) {
     if (!lines->split || !ARRAY_RESERVE(lines->splits, lines->split_capacity, lines->split_count + 1))
         return false;

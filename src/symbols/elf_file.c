@@ -247,7 +247,7 @@ bool elf_symbols_add_named(struct elf_symbols *symbols, uint64_t start, uint64_t
     if (size > UINT64_MAX - start)
         return true;
     struct elf_symbol *symbol = ARRAY_PUSH(symbols->items, symbols->count, symbols->capacity);
-    // Below whatever a table says of the same place.
+    // Below the entry that a table has for the same place.
     if (symbol)
         *symbol = (struct elf_symbol){start, start + size, name, SIZED};
     return symbol != NULL;

@@ -45,7 +45,7 @@ void elf_file_build_id(const struct elf_file *file, char text[2 * ELF_BUILD_ID_M
 struct elf_symbols {
     struct elf_symbol *items;
     size_t count, capacity;
-    char **strings; // the tables the names lie in
+    char **strings; // the tables that contain the names
     size_t string_count, string_capacity;
     struct symbols_segments segments; // value: index + 1
 };
@@ -53,7 +53,7 @@ struct elf_symbols {
 // Adds the functions of .symtab, or where there is none those of .dynsym and of .gnu_debugdata. False when memory is
 // exhausted.
 bool elf_symbols_add(struct elf_symbols *symbols, const struct elf_file *file);
-// One that no table has: its name lies in memory that is handed over to be freed with the symbols, also when that fails.
+// A symbol that no table has: its name is in memory whose ownership passes to the symbols, also on failure.
 bool elf_symbols_add_named(struct elf_symbols *symbols, uint64_t start, uint64_t size, const char *name);
 bool elf_symbols_keep(struct elf_symbols *symbols, char *strings);
 // Once all are added.

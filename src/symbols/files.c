@@ -118,7 +118,7 @@ static int by_server(const char *build_id) {
         (int (*)(void *, const unsigned char *, int, char **))dlsym(library, "debuginfod_find_debuginfo");
     void *client = begin && end && find ? begin() : NULL;
     int fd = -1;
-    if (client) { // a length of 0 says that the build id is text
+    if (client) { // a length of 0 means that the build id is text
         fd = find(client, (const unsigned char *)build_id, 0, NULL);
         end(client);
     }

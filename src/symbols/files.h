@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Where the symbols of a module lie when they are not in it. Only regular files are opened, and only those with the right
-// build id (where there is none: the right checksum) are taken.
+// Finds the symbols of a module if they are in another file. Only regular files are opened, and only those with the
+// right build id (or, without one, the right checksum) are used.
 #ifndef SYMBOLS_FILES_H
 #define SYMBOLS_FILES_H
 
@@ -8,7 +7,7 @@
 
 #include "symbols/elf_file.h"
 
-// -1 when it is not there or no regular file. Never waits, whatever the name is of.
+// -1 if it does not exist or is not a regular file. Never waits, for any kind of file.
 int symbols_files_open(const char *path);
 // The separate debug file of a module: by its build id, by the name the module gives (`module` may be NULL: it is gone), and
 // last from the servers in DEBUGINFOD_URLS, when the user has set that. -1: there is none. `found` is where it is, "" when

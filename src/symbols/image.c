@@ -25,7 +25,7 @@ enum packing { PLAIN, ZLIB, ZSTANDARD };
 
 // A section as it is, and what becomes of it.
 struct piece {
-    const struct elf_file *file; // where a plain one lies; NULL: at `from`
+    const struct elf_file *file; // where a plain one is; NULL: at `from`
     const Elf64_Shdr *section;
     uint8_t *bytes;      // of a packed one, to be freed
     const uint8_t *from; // within bytes, behind a header

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The debug sections of a file, unpacked, as an ELF file in memory that is made for libdw: whatever the sections hold, there
-// are zeros behind each of them, so that a string that does not end ends there. (libdw does not look everywhere: a
-// damaged table of lines has it read on to the next zero, wherever that is.)
+// The debug sections of a file, unpacked, as an ELF file in memory that is made for libdw: each section is followed
+// by zeros, which end an unterminated string. (libdw does not check every bound: a damaged line table makes it read
+// on to the next zero.)
 #ifndef SYMBOLS_IMAGE_H
 #define SYMBOLS_IMAGE_H
 
 #include "symbols/elf_file.h"
 
-// Everything lines and functions are told by. X(NAME, name without its point)
+// The sections from which lines and functions are read. X(NAME, name without its point)
 #define SYMBOLS_SECTION_TABLE(X)                                                                             \
     X(INFO, debug_info)                                                                                      \
     X(TYPES, debug_types)                                                                                    \

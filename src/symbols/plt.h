@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for the stubs through which a module calls what is elsewhere: `malloc@plt`. No table of symbols has them; they
-// are where the code of a stub loads an address from, and what the dynamic linker was told to put there.
+// Names for the stubs through which a module calls other modules: `malloc@plt`. No symbol table has them; they follow
+// from the address that the code of a stub loads, and the relocation of that address.
 #ifndef SYMBOLS_PLT_H
 #define SYMBOLS_PLT_H
 

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// DWARF's entries do not say what they lie in: the way to one is found from its unit's, past its siblings.
+// DWARF's entries have no parent links: the path to an entry is found from its unit's, past its siblings.
 #include "symbols/scope.h"
 
 #include <dwarf.h>
@@ -66,7 +65,7 @@ static Dwarf_Die declaration_of(Dwarf_Die die) {
     return die;
 }
 
-// Pays for a step to the next entry: libdw goes through all that lies in one which does not say where it ends.
+// Charges a step to the next entry: libdw walks through all children of an entry that does not store its end.
 static bool spend(struct symbols_scopes *scopes, Dwarf_Die *die, Dwarf_Off next) {
     const bool is_one_step = dwarf_haschildren(die) <= 0 || dwarf_hasattr(die, DW_AT_sibling);
     const uint64_t cost = is_one_step ? 1 : 1 + (next - dwarf_dieoffset(die)) / 2;
@@ -111,7 +110,8 @@ static bool find_in_list(const struct symbols_scope_list *list, Dwarf_Die *die, 
     return low && dwarf_offdie(dwarf_cu_getdwarf(die->cu), list->offsets[low - 1], die) != NULL;
 }
 
-// Of the entries in `parent`, of which `die` is the first, the last that begins at `target` or before it. False: too many.
+// Among the entries in `parent`, of which `die` is the first, the last one that begins at `target` or before it.
+// False: too many.
 static bool step_to(struct symbols_scopes *scopes, const void *parent, Dwarf_Die *die, Dwarf_Off target) {
     const Dwarf_Die first = *die;
     Dwarf_Die next;
@@ -166,7 +166,7 @@ static void add_scope(struct text *text, const char *name) {
 
 static void add_scopes(struct text *text, Dwarf_Die *function, int functions, struct symbols_scopes *scopes);
 
-// A function that others lie in, with what it lies in itself: its whole name if it has one, with its parameters.
+// A function that contains others, with its own context: its whole name if it has one, with its parameters.
 static void add_function(struct text *text, Dwarf_Die *function, int functions,
                          struct symbols_scopes *scopes) {
     char whole[NAME_MAX_BYTES];
@@ -190,7 +190,7 @@ static const char *name_of_class(Dwarf_Die *type, Dwarf_Die *within) {
 static void add_scopes(struct text *text, Dwarf_Die *function, int functions, struct symbols_scopes *scopes) {
     Dwarf_Die around[SCOPES_MAX], declared = declaration_of(*function);
     const size_t count = find_scopes(scopes, &declared, around);
-    size_t first = count; // after the innermost function: that says itself where it lies
+    size_t first = count; // after the innermost function: the entry has its own position
     while (first && dwarf_tag(&around[first - 1]) != DW_TAG_subprogram)
         first--;
     if (first)

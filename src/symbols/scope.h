@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole name of a function that DWARF gives a bare one only. Functions that nobody outside their file sees (of an
-// anonymous namespace, of a class within a function, closures) have no linkage name, and where they were inlined the linker
-// knows nothing of them either; what they lie in says the rest.
+// The whole name of a function that DWARF gives a bare one only. Functions that are local to their file (of an
+// anonymous namespace, of a class within a function, closures) have no linkage name, and if they were inlined the
+// linker has no symbol for them either; their enclosing entries complete the name.
 #ifndef SYMBOLS_SCOPE_H
 #define SYMBOLS_SCOPE_H
 
@@ -27,8 +27,9 @@ void symbols_scopes_finish(struct symbols_scopes *scopes);
 const char *symbols_scope_given(Dwarf_Die *function);
 // Whether the entry is a function whose name C++ would write with more around it.
 bool symbols_scope_lacks(Dwarf_Die *function);
-// `name` with its namespaces, classes and functions before it, as in "ns::(anonymous namespace)::run" and "ns::all(int)::{lambda}::
-// operator()". It lies in `texts`; `name` itself where there are none, or when memory or the budget is at its end.
+// `name` with its namespaces, classes and functions before it, as in "ns::(anonymous namespace)::run" and
+// "ns::all(int)::{lambda}:: operator()". It is in `texts`; `name` itself if there are none, or when memory or the
+// budget is at its end.
 const char *symbols_scope_name(Dwarf_Die *function, const char *name, struct arena *texts,
                                struct symbols_scopes *scopes);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of many ranges of addresses, that may lie within one another, an address belongs to: flattened once into pieces
-// that do not overlap, then found by halving.
+// Finds the range of an address among many ranges that may be nested: they are flattened once into pieces that do not
+// overlap, then found by binary search.
 #ifndef SYMBOLS_SEGMENTS_H
 #define SYMBOLS_SEGMENTS_H
 
@@ -11,7 +11,7 @@
 struct symbols_range {
     uint64_t start, end; // end: the first address behind it
     uint32_t value;      // not 0
-    uint32_t depth;      // of two that start together, the deeper lies within
+    uint32_t depth;      // of two that start together, the deeper is inside
 };
 
 struct symbols_ranges {

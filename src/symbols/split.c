@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where split units lie. A package is opened when the first unit is asked for; of its plain sections only what a unit has is
-// read, except for strings. `room` only falls: a damaged package can name the same bytes for every unit.
+// Finds split units. A package is opened when the first unit is asked for; of its plain sections only what a unit has
+// is read, except for strings. `room` only falls: a damaged package can name the same bytes for every unit.
 #include "symbols/split.h"
 
 #include <limits.h>

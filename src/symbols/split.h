@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Split DWARF: a program's file has skeletons of its units, the units lie in files of their own (.dwo) or all in a package
-// (PROGRAM.dwp). GNU's form of DWARF 4 and that of DWARF 5.
+// Split DWARF: a program's file has skeletons of its units, the units lie in files of their own (.dwo) or all in a
+// package (PROGRAM.dwp). GNU's form of DWARF 4 and that of DWARF 5.
 //
 //     skeleton (id, name of its .dwo) --- package, by the id ---.
 //                     |                                          >--- sections of one unit ---> an image for libdw
 //                     `----------------- .dwo, by its name -----'
 //
-// libdw reads no packages, and .dwo files by itself only, from disk as they are. So each unit is made a plain one in memory of
+// libdw reads no packages, and .dwo files only from disk. So each unit is made a plain one in memory of
 // its own (split_unit.c): what it took from its skeleton is put in.
 #ifndef SYMBOLS_SPLIT_H
 #define SYMBOLS_SPLIT_H
@@ -15,17 +15,17 @@
 
 struct symbols_skeleton {
     uint64_t id;
-    const char *name, *folder;              // of the .dwo, as the compiler was told; NULL: not said
+    const char *name, *folder;              // of the .dwo, as the compiler was given it; NULL: unknown
     uint64_t base;                          // address that its ranges are relative to
     struct symbols_bytes addresses, ranges; // its parts of .debug_addr, and (DWARF 4) of .debug_ranges
 };
 
 struct symbols_split;
 
-// Of the files at these paths (the file with skeletons, and the module it belongs to; "": none): a package is next to one of
-// them, a .dwo too when it is not where it was made. NULL: no memory.
+// For the files at these paths (the file with skeletons, and its module; "": none): a package is next to one of them,
+// and so is a .dwo that is no longer where it was made. NULL: no memory.
 struct symbols_split *symbols_split_create(const char *path, const char *module);
-// Of an open package, which stays the caller's; no other file is looked for.
+// For an open package, which stays the caller's; no other file is searched.
 struct symbols_split *symbols_split_create_fd(int fd);
 void symbols_split_destroy(struct symbols_split *split);
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A split unit becomes a plain one without a byte being moved within it, since its entries refer to one another by their
-// distance from its header. What a plain unit has besides is the address its ranges are relative to, 8 bytes, and there is room
-// for exactly those:
+// A split unit becomes a plain one without a byte being moved within it, since its entries refer to one another by
+// their distance from its header. A plain unit additionally has the address to which its ranges are relative, 8
+// bytes, and there is room for exactly those:
 //
 //     DWARF 5   header 12 | id 8 | code | values       -->   header 12 | code | low_pc 8 | values
 //     DWARF 4   header 11 | code | .. | GNU_dwo_id 8 | ..   -->   the id becomes low_pc
 //
-// The declaration of the unit's entry in .debug_abbrev is written anew to say so. Everything the unit refers to by an index is in
-// a section of its own that begins where the unit's part does, so that the bases it lacks are what libdw takes for granted.
+// The declaration of the unit's entry in .debug_abbrev is rewritten accordingly. Everything the unit refers to by an
+// index is in a section of its own that begins where the unit's part does, so that its missing bases equal libdw's
+// defaults.
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,8 +240,8 @@ static uint8_t *change(const struct symbols_split_parts *parts, uint64_t base, s
 
 // ---- strings
 
-// Of a package's strings only those of the unit, the offsets made to fit. No more comes out than there are strings, however
-// often one is named.
+// Copies only the unit's strings of a package, with adjusted offsets. The output is never larger than all strings,
+// however often one is referred to.
 static bool gather(const struct symbols_split_parts *parts, bool five, uint8_t *offsets, struct writer *str) {
     size_t at = five ? 8 : 0, most = parts->str.size + 1;
     str->bytes = malloc(most);

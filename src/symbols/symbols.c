@@ -156,8 +156,8 @@ static bool is_mangled(const char *name) {
     return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
 }
 
-// Functions that only their own file sees have a bare name in DWARF ("operator()", "run"); the linker's says in which
-// namespace, class and function they are.
+// Functions local to their file have a bare name in DWARF ("operator()", "run"); the linker's name includes
+// namespace, class and function.
 static bool says_more(const char *linker, const char *dwarf) {
     return linker && (!dwarf || (is_mangled(linker) && !is_mangled(dwarf)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is at an address of a module: functions (those inlined there too), files and lines. For a trace's frames after the
-// run; never inside somebody else's process.
+// What is at an address of a module: functions (those inlined there too), files and lines. For a trace's frames after
+// the run; never inside the profiled process.
 //
 //     module's file, or its build id --- ELF symbols ------------------.
 //                 |                                                     >--- address --> frames, innermost first
@@ -14,14 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SYMBOLS_DEPTH_MAX = 64 }; // functions inlined into one another that are told
+enum { SYMBOLS_DEPTH_MAX = 64 }; // inlined functions that are reported
 
 // Strings live as long as the table, and the same string is the same pointer most of the time. NULL and 0: not known.
 struct symbols_frame {
     const char *function; // as the linker has it: mangled
     const char *file;
     uint32_t line;
-    uint64_t start; // of the function, when the ELF symbols told; 0 otherwise
+    uint64_t start; // of the function, if the ELF symbols have it; 0 otherwise
 };
 
 enum symbols_state {
@@ -33,9 +33,9 @@ enum symbols_state {
 
 struct symbols;
 
-// The tables of the module that was loaded from `path`. `build_id` (lower-case hex, NULL when not known) decides whether
-// a file is the right one; by it debug files are found, too, even when the module is gone. NULL only when memory is
-// exhausted; `state` tells why a table is empty.
+// The tables of the module that was loaded from `path`. `build_id` (lower-case hex, NULL when not known) decides
+// whether a file is the right one; debug files are found by it as well, even when the module no longer exists. NULL
+// only when memory is exhausted; `state` is the reason why a table is empty.
 struct symbols *symbols_open(const char *path, const char *build_id, enum symbols_state *state);
 // The same of an open file, and of a package of split DWARF (-1: none), which stay the caller's, the package open as long as the
 // tables; no other file is looked for.

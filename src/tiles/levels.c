@@ -57,7 +57,7 @@ bool tiles_make_levels(struct tile_track *track) {
     while (track->level_count < TILES_KEPT && track->levels[track->level_count - 1].count > TILES_LEAST / 4) {
         const struct tile_level *below = &track->levels[track->level_count - 1];
         const unsigned step = TILES_STEP * track->level_count;
-        // Buckets begin at multiples of their length since the origin, whatever the first one kept is.
+        // Buckets begin at multiples of their length since the origin, independent of the first kept one.
         const size_t begin = track->skipped >> (step - TILES_STEP), first = track->skipped >> step;
         const size_t end = begin + below->count, each = (size_t)1 << TILES_STEP;
         const size_t count = ((end - 1) >> TILES_STEP) - first + 1;

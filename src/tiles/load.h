@@ -22,11 +22,11 @@ struct tile_event {
 
 enum {
     LOAD_OPEN =
-        128, // events that run at once, or lie within one another; of more, those that began first are left out of names
+        128, // events that run at once, or are nested; of more, those that began first are left out of names
     LOAD_NAMES = 128 // names of a bucket; a power of two. What does not fit cannot become its name
 };
 
-// Of the events that run at a moment, the one that began last counts for the name of a bucket: of nested calls the innermost.
+// The event that began last of those that run at a time gives a bucket its name: for nested calls the innermost.
 struct load {
     int64_t from;   // where the first bucket begins
     unsigned shift; // a bucket is 2^shift ns
@@ -40,7 +40,7 @@ struct load {
     uint8_t flags;
     struct load_name {
         uint64_t time;
-        uint32_t name, bucket; // bucket + 1: whatever another bucket left here does not count
+        uint32_t name, bucket; // bucket + 1: data that another bucket left here does not count
         uint8_t kind;
     } names[LOAD_NAMES];
     uint8_t used[LOAD_NAMES / 2]; // the entries of this bucket, in order of appearance
@@ -54,7 +54,7 @@ struct load {
 };
 
 void load_begin(struct load *load, int64_t from, unsigned shift, tsmith_bucket *buckets, size_t count);
-// Events come in order of start. What lies outside of the buckets is left out.
+// Events come in order of start. Events outside the buckets are left out.
 void load_add(struct load *load, const struct tile_event *event);
 void load_end(struct load *load);
 

@@ -117,7 +117,7 @@ static uint64_t take_encoded(struct cursor *cursor, const struct cfi_section *se
     }
 }
 
-// What the common information entry says of all the functions that share it.
+// The data that a common information entry has for all functions that share it.
 struct common {
     uint64_t code_align;
     int64_t data_align;

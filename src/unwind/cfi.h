@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call frame information (.eh_frame, .debug_frame): how to get from the registers of a frame to those of its caller, for one
-// program counter. What is read is untrusted: every read is checked against the section, the work is bounded, and
-// whatever is not understood is "unknown". No allocation, no lock, no system call: fit for signal handlers.
+// Call frame information (.eh_frame, .debug_frame): how to get from the registers of a frame to those of its caller,
+// for one program counter. What is read is untrusted: every read is checked against the section, the work is bounded,
+// and everything that is not understood is "unknown". No allocation, no lock, no system call: fit for signal
+// handlers.
 #ifndef UNWIND_CFI_H
 #define UNWIND_CFI_H
 
@@ -25,7 +26,7 @@ struct cfi_entry {
 // Bytes that hold .eh_frame_hdr and .eh_frame: a loaded segment, or a copy of one. Or those of .debug_frame.
 struct cfi_section {
     const uint8_t *start, *end;
-    uint64_t address; // where `start` lies in the process
+    uint64_t address; // where `start` is in the process
     size_t header;    // of .eh_frame_hdr, from start
     // Of .debug_frame, sorted; NULL: it is .eh_frame.
     const struct cfi_entry *entries;
@@ -34,7 +35,7 @@ struct cfi_section {
 };
 
 enum cfi_how {
-    CFI_SAME, // as in the frame itself; what CFI says nothing of
+    CFI_SAME, // unchanged from the frame itself; CFI has no rule for it
     CFI_UNDEFINED,
     CFI_AT_OFFSET, // saved at CFA + value
     CFI_IS_OFFSET, // is CFA + value
@@ -52,7 +53,7 @@ struct cfi_rule {
 // The row of the table that DWARF describes, for one program counter.
 struct cfi_row {
     struct cfi_rule cfa;   // CFI_IS_OFFSET from the register below, or CFI_IS_EXPRESSION
-    uint16_t cfa_register; // UINT16_MAX: not said
+    uint16_t cfa_register; // UINT16_MAX: none
     uint16_t return_register;
     bool is_signal_frame; // the caller was interrupted: its program counter is not behind a call
     bool go_calls_c;      // Go has left its own stack here to call C (go_table.h); then nothing else holds
@@ -70,7 +71,7 @@ struct cfi_frame {
     uint64_t registers[CFI_REGISTERS];
     uint64_t known; // bit per register
     uint64_t low, high;
-    const uint8_t *bytes; // a copy of [low, high); NULL: they are where they say
+    const uint8_t *bytes; // a copy of [low, high); NULL: they are at their own addresses
 };
 
 bool cfi_read(const struct cfi_frame *frame, uint64_t address, uint64_t *value);

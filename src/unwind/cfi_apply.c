@@ -295,7 +295,7 @@ void cfi_apply(const struct cfi_section *section, const struct cfi_row *row, con
     for (uint32_t reg = 0; reg < CFI_REGISTERS; reg++) {
         uint64_t value = 0;
         bool known = recover(section, &row->registers[reg], reg, frame, cfa, &value);
-        // The caller's stack pointer is the CFA unless something else is said of it.
+        // The caller's stack pointer is the CFA unless a rule defines it.
         if (reg == CFI_STACK_POINTER && row->registers[reg].how == CFI_SAME) {
             value = cfa;
             known = true;

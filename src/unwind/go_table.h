@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Go's own table of functions (.gopclntab), which every Go program has in memory, stripped or not: how large the frame of a
-// function is at each of its instructions. Go writes no .eh_frame, and compresses .debug_frame. Formats of Go 1.18 and
-// later, where the table says where the code begins. Read as untrusted: every offset is checked.
+// Go's own table of functions (.gopclntab), which every Go program has in memory, stripped or not: the size of a
+// function's frame at each of its instructions. Go writes no .eh_frame, and compresses .debug_frame. Formats of Go
+// 1.18 and later, where the table has the begin of the code. Read as untrusted: every offset is checked.
 #ifndef UNWIND_GO_TABLE_H
 #define UNWIND_GO_TABLE_H
 

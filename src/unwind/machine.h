@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What walking a stack has to know of the processor; everything else in this room is the same for all.
+// The processor-specific part of walking a stack; everything else in this room is the same for all.
 //
 //     x86-64   A call pushes the return address: it lies right below the CFA, and behind the saved frame pointer the
 //              caller's stack begins.
@@ -8,7 +8,7 @@
 //              (pointer authentication): the processor takes that off. The kernel does not describe how it interrupted
 //              a function: its frame is known by the code that returns from it.
 //
-// Of other processors a stack is its innermost frame.
+// On other processors a stack is its innermost frame.
 #ifndef UNWIND_MACHINE_H
 #define UNWIND_MACHINE_H
 

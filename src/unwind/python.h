@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python functions in the call stack of the thread that asks: function, file and line of CPython 3.8 to 3.13, in the
+// Python functions in the call stack of the calling thread: function, file and line of CPython 3.8 to 3.13, in the
 // places of the interpreter's own frames.
 //
-// Nothing is built against Python and nothing of it is called on the event path but PyGILState_GetThisThreadState, which
-// reads a thread-local. What a thread's frames look like in memory is known per version; a thread's chain of frames
-// is changed by that thread alone, so it can be read whether or not the thread holds the interpreter lock just now
-// (extensions let go of it around calls that block). Before any of it is believed, the first stack of the process is
-// read through the kernel, which answers with an error where a wrong layout would be a fault, and every object on it
-// must be of the type that it should be. Other interpreters (PyPy, debug builds with other objects) fail that, and their
-// stacks stay native.
+// Nothing is built against Python and the only function of it that is called on the event path is
+// PyGILState_GetThisThreadState, which reads a thread-local. The layout of a thread's frames in memory is known per
+// version; a thread's chain of frames is changed by that thread alone, so it can be read whether or not the thread
+// holds the interpreter lock just now (extensions release it around calls that block). Before any of it is used, the
+// first stack of the process is read through the kernel, which answers with an error where a wrong layout would be a
+// fault, and every object on it must be of the type that it should be. Other interpreters (PyPy, debug builds with
+// other objects) fail that, and their stacks stay native.
 //
-// A thread that runs code of several interpreters (PEP 554, PEP 684) has a chain of frames in each. The innermost chain is
-// that of the thread state that is current, the one before that of the state that PyGILState_GetThisThreadState gives; of
-// further ones nothing is known. Each native frame of the interpreter's loop has run a group of Python frames, so that
-// more loops than groups tell that a chain is missing: then what is not certain stays native, and is counted.
+// A thread that runs code of several interpreters (PEP 554, PEP 684) has a chain of frames in each. The innermost
+// chain is that of the thread state that is current, the one before that of the state that
+// PyGILState_GetThisThreadState gives; further ones are unknown. Each native frame of the interpreter's loop has run
+// a group of Python frames, so more loops than groups mean that a chain is missing: uncertain frames then stay
+// native, and are counted.
 #ifndef UNWIND_PYTHON_H
 #define UNWIND_PYTHON_H
 

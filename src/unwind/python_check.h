@@ -20,7 +20,7 @@ struct python_interpreter {
 enum python_verdict { PYTHON_AS_EXPECTED, PYTHON_OTHERWISE, PYTHON_NO_FRAMES };
 
 // Follows the calling thread's frames, asking the kernel for every word, so that nothing in it can fault.
-// PYTHON_NO_FRAMES: there are none to tell by.
+// PYTHON_NO_FRAMES: there are none to check.
 // Whether `thread`, which may be gone by now, is a state of the calling thread.
 bool python_check_is_own(const struct python_interpreter *interpreter, uint64_t thread);
 enum python_verdict python_check(const struct python_interpreter *interpreter, uint64_t thread);

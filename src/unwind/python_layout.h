@@ -26,7 +26,7 @@ enum python_lines {
 enum python_group {
     PYTHON_ONE_EACH,
     PYTHON_TO_ENTRY, // up to one that is marked as entered from C
-    PYTHON_TO_SHIM   // up to a frame that is nobody's, on the C stack
+    PYTHON_TO_SHIM   // up to a frame without an owner, on the C stack
 };
 
 struct python_layout {
@@ -42,7 +42,7 @@ struct python_layout {
         text; // PyASCIIObject and PyCompactUnicodeObject: their sizes, where the characters are
 };
 
-// Of every version alike.
+// The same in every version.
 enum {
     PYTHON_TYPE = 8,        // PyObject.ob_type
     PYTHON_SIZE = 16,       // PyVarObject.ob_size, PyASCIIObject.length

@@ -66,7 +66,8 @@ static void mark_guess(struct walk *walk) {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// DW_OP_breg of the frame pointer, DW_OP_deref: how gcc says that the CFA is in the frame, below its frame pointer.
+// DW_OP_breg of the frame pointer, DW_OP_deref: gcc's expression for a CFA that is stored in the frame, below its
+// frame pointer.
 static bool is_deref(const struct cfi_section *section, const struct cfi_rule *cfa, int32_t *offset) {
     const uint8_t *code = section->start + cfa->value;
     if (cfa->length != 3 || code[0] != 0x70 + CFI_FRAME_POINTER || code[1] & 0x80 || code[2] != 0x06)
@@ -84,7 +85,7 @@ static uint8_t compress_cfa(const struct cfi_section *section, const struct cfi_
     return row->cfa_register == CFI_FRAME_POINTER ? CFA_FROM_FRAME_POINTER : NEEDS_FULL;
 }
 
-// Where the return address is, if a rule can say that.
+// Where the return address is, if a rule can give that.
 static bool compress_return(const struct cfi_rule *back, struct unwind_rule *rule) {
     if (back->how != CFI_AT_OFFSET || back->value % WORD || back->value >= 0)
         return false;
@@ -201,7 +202,7 @@ static bool guess(struct walk *walk, const struct span *span, struct position *a
     struct cfi_row row;
     if (!pc)
         return end(walk, UNWIND_LOST);
-    // Code the loader knows, or a chain that goes on: else it was some number.
+    // Code that the loader knows, or a chain that continues: otherwise it was just a number.
     if (!is_chain(span, next, pointer) && unwind_table_find(pc - 1, &section, &row) == UNWIND_NO_MODULE)
         return end(walk, UNWIND_LOST);
     mark_guess(walk);
@@ -293,7 +294,7 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
         }
         uint64_t next = machine_address(load(back));
         if (next <= 1)
-            break; // the end, or not code: as step() says
+            break; // the end, or not code: as step() returns
         frames[count++] = pc;
         stack_pointer = cfa;
         pc = next;
@@ -304,7 +305,7 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
     return count;
 }
 
-// False: a frame needs the full walk. With `stale` set the walk is not worth going on.
+// False: a frame needs the full walk. With `stale` set the walk is not worth continuing.
 static bool walk_fast(struct unwind_thread *thread, const struct span *span,
                       const struct unwind_registers *registers, struct walk *walk) {
     struct position at = {.pc = registers->values[CFI_PC],
@@ -332,7 +333,7 @@ static bool walk_fast(struct unwind_thread *thread, const struct span *span,
 
 // --- walks that come again -----------------------------------------------------------------------
 
-// What is looked at may be anything by now, also what the address sanitizer wants nobody to look at.
+// The memory read here may be anything by now, also memory that the address sanitizer poisons.
 __attribute__((no_sanitize("address"))) static bool memo_holds(struct unwind_thread *thread,
                                                                const struct unwind_memo *memo,
                                                                const struct unwind_registers *registers) {
@@ -521,8 +522,8 @@ static bool enter_stack(struct full *full, uint64_t old, uint64_t stack_pointer,
     return true;
 }
 
-// Whether the kernel's frame of an interrupted function begins here. The kernel is asked whether there is anything to read:
-// a call that cannot do what it is told to looks at its argument first.
+// Whether the kernel's frame of an interrupted function begins here. The kernel is asked whether the memory is
+// readable: a system call with an invalid request reads its argument first.
 static bool is_signal_return(uint64_t pc) {
     enum { PAGE = 4096, NO_SUCH_CHANGE = 99 };
     uint64_t code;

@@ -80,7 +80,7 @@ bool unwind_thread_init(struct unwind_thread *thread);
 enum unwind_end {
     UNWIND_OUTERMOST, // the stack is whole
     UNWIND_FULL,      // there are more frames than room
-    UNWIND_LOST,      // no rule for the last frame, or what it says is not possible
+    UNWIND_LOST,      // no rule for the last frame, or its result is not possible
     UNWIND_ELSEWHERE, // the stack pointer points to nothing that can be read
 };
 
@@ -88,7 +88,7 @@ enum { UNWIND_STRUCK_MAX = 4 };
 
 struct unwind_result {
     uint32_t count;
-    uint32_t exact; // so many are by CFI; those from there on rest on a frame pointer, or on one that does
+    uint32_t exact; // this many are found by CFI; those from there on depend on a frame pointer, or on such a frame
     enum unwind_end end;
     uint32_t
         same; // not 0: the same frames, from outermost to innermost, as every walk of this thread with this number

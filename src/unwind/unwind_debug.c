@@ -71,7 +71,7 @@ bool unwind_debug_is_wanted(void) {
 
 // --- what is in memory ---------------------------------------------------------------------------
 
-// Of the module that has the code, as the linker tells of it; copied, as it may be closed afterwards.
+// For the module that has the code, from the linker's data; copied, because it may be closed afterwards.
 struct loaded {
     uint64_t code, bias;
     bool found;
@@ -83,7 +83,7 @@ struct loaded {
     size_t note_bytes;
 };
 
-// `size` bytes at a place of the file, as they lie in memory. NULL: they are not loaded.
+// `size` bytes at a place of the file, from memory. NULL: they are not loaded.
 static const void *in_memory(const struct dl_phdr_info *info, uint64_t offset, uint64_t size) {
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -179,7 +179,7 @@ static bool is_file_of(int fd, const struct loaded *loaded) {
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shentsize != sizeof(ElfW(Shdr)) ||
         !read_all(fd, header.e_phoff, headers, bytes))
         return false;
-    // The linker may have moved what is in memory of these, not what they say.
+    // The linker may have relocated these in memory, but not changed their meaning.
     if (memcmp(headers, loaded->headers, bytes) != 0)
         return false;
     for (uint32_t i = 0; i < loaded->header_count; i++) {

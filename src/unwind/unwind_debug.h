@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What describes code that .eh_frame does not describe: .debug_frame, which a compiler writes instead where it makes debug
+// Unwind data for code without .eh_frame: .debug_frame, which a compiler writes instead where it makes debug
 // information and no unwind tables. It is not loaded with the module, so it is read from the module's file.
 //
-// A walk that meets such code asks for it (unwind_debug_find), and is told to come again (UNWIND_DEBUG_WANTED) where the file
-// was not looked at yet. The next refresh of the table of modules looks at it, once per module (unwind_debug_load).
-// What was read stays: readers take no lock.
+// A walk that meets such code calls unwind_debug_find, which returns UNWIND_DEBUG_WANTED if the file was not read
+// yet. The next refresh of the table of modules reads it, once per module (unwind_debug_load). What was read stays:
+// readers take no lock.
 #ifndef UNWIND_UNWIND_DEBUG_H
 #define UNWIND_UNWIND_DEBUG_H
 

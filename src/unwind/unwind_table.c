@@ -40,7 +40,7 @@ struct gathering {
     const struct unwind_visitor *visitor;
     uint64_t count;
     bool is_first, unchanged, failed;
-    bool stays; // what the program was started with is told first, the linker itself at its end or before
+    bool stays; // modules that the program was started with come first, the linker itself at their end or before
 };
 
 static bool grow(struct copy *copy, uint64_t count) {
@@ -64,7 +64,7 @@ static uint64_t word_of(const struct copy *copy, uint64_t module, uint64_t word)
         memory_order_relaxed);
 }
 
-// Inserts where it belongs: the loader tells modules in the order they came, which is nearly sorted, downwards.
+// Inserts in order: the loader lists modules in the order they came, which is nearly sorted, downwards.
 static bool insert(struct gathering *gathering, const struct unwind_module *module) {
     struct copy *copy = gathering->copy;
     if (gathering->count == copy->capacity && !grow(copy, gathering->count))
@@ -268,7 +268,7 @@ static bool find_module(uint64_t pc, struct unwind_module *module) {
 }
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-// glibc 2.35 and later can say without a lock what is loaded now; with an older one this stays NULL.
+// glibc 2.35 and later can report the loaded modules without a lock; with an older one this stays NULL.
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 #endif
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code is loaded where, and what says how to unwind it: one table per process.
+// Which code is loaded where, and its unwind data: one table per process.
 //
-// The linker has sorted every module's functions already (.eh_frame_hdr) and the loader has mapped what describes
-// them: being ready means to know where they are, some microseconds and 80 bytes per module, whatever its size.
-// What is learned of a program counter is kept by the thread that asked (unwind.h).
+// The linker has sorted every module's functions already (.eh_frame_hdr) and the loader has mapped their unwind data:
+// only their positions must be known, some microseconds and 80 bytes per module, whatever its size.
+// The rule of a program counter is cached by the thread that looked it up (unwind.h).
 //
 // Two copies of the table, and a version whose lowest bit says which is current. The one writer at a time
 // (unwind_table_refresh) fills the other copy, then publishes it. A reader copies the one entry it needs and then
@@ -11,11 +11,12 @@
 // anew and the old one stays mapped, so that a late reader still finds memory there (sizes double: the sum is
 // less than twice the last).
 //
-// The table is as old as the last refresh, which a helper thread makes now and then. A walk finds out when it is too old for
-// the code that it meets (unwind_table_enter): it asks the linker, once per walk and module, whether the module is still the
-// one that the table knows; by what glibc 2.35 and later tell without a lock. What was loaded with the program itself stays,
-// and is not asked for. With an older libc code loaded since is unknown until the next refresh, and where another
-// module took the place of one that was closed, frames of that can come out wrong until then (never outside the stack).
+// The table is as old as the last refresh, which a helper thread makes now and then. A walk detects that it is too
+// old for the code that it meets (unwind_table_enter): it asks the linker, once per walk and module, whether the
+// module is still the one in the table, through a function of glibc 2.35 and later that takes no lock. Modules loaded
+// with the program itself stay loaded, and are not checked. With an older libc code loaded since is unknown until the
+// next refresh, and where another module took the place of one that was closed, frames of that can come out wrong
+// until then (never outside the stack).
 #ifndef UNWIND_UNWIND_TABLE_H
 #define UNWIND_UNWIND_TABLE_H
 
@@ -30,12 +31,12 @@ struct unwind_module {
     uint64_t frame_begin,
         frame_end;         // the mapped segment that has .eh_frame_hdr and .eh_frame; 0: there is none
     uint64_t frame_header; // the header, from frame_begin
-    // Where 16 bytes lie that tell this module from others (its build id), and what they were; 0: it stays until the
+    // The position of 16 bytes that identify this module (its build id), and their value; 0: it stays until the
     // process ends.
     uint64_t identity, content[2];
 };
 
-// A module as the dynamic linker tells of it; for the time of the visit.
+// A module as the dynamic linker reports it; valid during the visit.
 struct unwind_object {
     const char *name;    // as the linker knows it: "" for the program itself
     uint64_t bias;       // what it was moved by

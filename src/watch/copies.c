@@ -15,7 +15,7 @@
 
 static const int64_t FRESH = 100000000; // ns
 
-// Code of a process that was told already.
+// Code of a process that was already reported.
 struct told {
     const struct code_file *file; // NULL: what was generated
     uint32_t module;
@@ -102,7 +102,7 @@ static uint32_t add_module(const struct putting *to, const struct code_file *fil
     struct watch_process *process = to->process;
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%u.map", process->pid);
-    // Compilers that make code at run time say in a file of this name what they made.
+    // Compilers that generate code at run time write its symbols to a file of this name.
     if (!file && access(path, F_OK))
         return 0;
     if (!ARRAY_RESERVE(process->told, process->told_capacity, process->told_count + 1))

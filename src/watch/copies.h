@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's own stacks at its waits: copies that the kernel made become frames as soon as they are read, while the process
-// is still there to say where its code lies.
+// The program's own stacks at its waits: copies that the kernel made become frames as soon as they are read, while
+// the process still exists and its mappings can be read.
 #ifndef WATCH_COPIES_H
 #define WATCH_COPIES_H
 

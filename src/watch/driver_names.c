@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers are parts of the drivers' interfaces to programs, and stay. Those of one DRM driver (0x40 to 0x9f) mean something
-// else in another, and are told by number.
+// Numbers are parts of the drivers' interfaces to programs, and stay. Those of one DRM driver (0x40 to 0x9f) have
+// another meaning in another driver, and are shown as numbers.
 #include "watch/driver_names.h"
 
 #include <stdbool.h>
@@ -111,7 +111,7 @@ static const struct request nvidia[] = {
     {218, "NV_ESC_WAIT_OPEN_COMPLETE"},
 };
 
-// Bare numbers, which say nothing of a size.
+// Bare numbers, without a size.
 static const struct request uvm[] = {
     {0x30000001, "UVM_INITIALIZE"},
     {0x30000002, "UVM_DEINITIALIZE"},

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The request as its driver calls it ("DRM_IOCTL_GEM_CLOSE"), or what its number says ("ioctl 'd' 0x45"). `node` is its name in
-// its folder.
+// The request as its driver calls it ("DRM_IOCTL_GEM_CLOSE"), or the parts of its number ("ioctl 'd' 0x45"). `node`
+// is its name in its folder.
 void driver_ioctl_name(const char *node, uint32_t request, char *text, size_t size);
-// Bytes that it hands over; 0: its number does not say.
+// The bytes that it passes; 0: not in its number.
 uint32_t driver_ioctl_bytes(const char *node, uint32_t request);
 
 #endif

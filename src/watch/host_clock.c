@@ -31,8 +31,8 @@ static bool is_of(const tsmith_dictionary *dictionary, const tsmith_clock_pair *
            strcmp(tsmith_dictionary_string(dictionary, of->name).bytes, name) == 0;
 }
 
-// Comparisons taken while this machine was busy are loose: those that are several times as loose as the best would only pull
-// what lies between them away.
+// Comparisons taken while this machine was busy are loose: those that are several times as loose as the best would
+// only distort the times between them.
 bool host_clock_read(struct host_clock *clock, const tsmith_dictionary *dictionary, const char *name) {
     enum { LOOSEST = 4 };
     const uint32_t count = tsmith_dictionary_clock_pair_count(dictionary);

@@ -17,7 +17,7 @@ struct host_clock {
 
 // A zeroed struct is a valid one that knows nothing.
 void host_clock_finish(struct host_clock *clock);
-// What the dictionary says of the clock of this name. False: no memory.
+// The dictionary's data about the clock of this name. False: no memory.
 bool host_clock_read(struct host_clock *clock, const tsmith_dictionary *dictionary, const char *name);
 bool host_clock_add(struct host_clock *clock, int64_t clock_time, int64_t trace_time);
 // Compares it with the trace clock now: the tightest of several readings, since this process may be kept from running in any

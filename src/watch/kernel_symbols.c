@@ -28,7 +28,7 @@ static bool add(struct kernel_symbols *symbols, uint64_t address, const char *na
     return true;
 }
 
-// Of several names at one address, the file's last.
+// If several names have one address, the file's last.
 static int by_address(const void *a, const void *b) {
     const struct kernel_symbol *left = a, *right = b;
     if (left->address != right->address)

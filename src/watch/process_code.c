@@ -83,7 +83,7 @@ static void take_frames(struct code_files *files, struct code_file *file, const 
     free(rest);
 }
 
-// By the mapping itself, which is the file that runs, whatever has become of its path; that takes more rights.
+// By the mapping itself, which is the running file even if its path has changed; that needs more rights.
 static int open_mapped(unsigned pid, uint64_t begin, uint64_t end, const char *path) {
     char link[96];
     snprintf(link, sizeof link, "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, begin, end);
@@ -178,7 +178,7 @@ static bool take_line(struct process_code *into, struct code_files *files, unsig
         return true;
     if (!ARRAY_RESERVE(into->mappings, into->capacity, into->count + 1))
         return false;
-    into->mappings[into->count++] = mapping; // the kernel tells them sorted
+    into->mappings[into->count++] = mapping; // the kernel lists them sorted
     return true;
 }
 

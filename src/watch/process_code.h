@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of another process, from outside: what is mapped where (/proc/PID/maps), and each file's .eh_frame, read once
-// for all processes that have it. For the recording process; never inside somebody else's.
+// The code of another process, from outside: what is mapped where (/proc/PID/maps), and each file's .eh_frame, read
+// once for all processes that have it. For the recording process; never inside the profiled process.
 //
 // A process that has ended keeps what was last read of it. Files are not trusted: they are read, never mapped.
 #ifndef WATCH_PROCESS_CODE_H

@@ -604,7 +604,7 @@ static bool take(struct rows *rows, const void *record, size_t size) {
     }
 }
 
-// Bytes of the spool from where we are, at least so many if there are; NULL at its end.
+// Bytes of the spool from the current position, at least this many if available; NULL at its end.
 static const uint8_t *look(struct rows *rows, size_t size) {
     if (rows->filled - rows->at < size) {
         const ssize_t got = pread(rows->spool, rows->window, WINDOW, (off_t)rows->offset);
@@ -650,7 +650,7 @@ static bool take_next(struct rows *rows) {
     return there;
 }
 
-// A thread's name comes with its exit, behind all else that is told of it, and a track is named when it is made: so the spool
+// A thread's name comes with its exit, after all its events, and a track is named when it is made: so the spool
 // is read for names first, from its beginning, and then again.
 static void take_names(struct rows *rows) {
     struct watch_record record;

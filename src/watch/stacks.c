@@ -121,7 +121,7 @@ uint32_t watch_stacks_kernel(struct watch_stacks *stacks, int number, uint32_t u
         read_symbols(stacks);
     while (inner < stack->count && is_ours(stacks, stack->addresses[inner]))
         inner++;
-    // A return address lies behind the call: the call is before it.
+    // A return address is after the call: the address before it is in the call.
     for (uint32_t i = stack->count; i > inner; i--) {
         const uint64_t address = stack->addresses[i - 1] - 1;
         const bool is_cut = !parent && (is_programs || !is_base(stacks, address));

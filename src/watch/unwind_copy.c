@@ -28,7 +28,7 @@ static enum unwind_copy_end why_missing(const struct copy_walk *walk, uint64_t a
                                                                                    : UNWIND_COPY_LOST;
 }
 
-// By the frame pointer, where nothing describes the code; into code that is described, or a chain that goes on.
+// By the frame pointer, if the code has no unwind data; into code that has it, or a chain that continues.
 static bool guess(struct copy_walk *walk, const struct process_code *code) {
     const uint64_t at = walk->frame.registers[CFI_FRAME_POINTER],
                    stack = walk->frame.registers[CFI_STACK_POINTER];

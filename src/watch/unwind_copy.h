@@ -25,8 +25,8 @@ struct unwind_copy_frame {
 enum unwind_copy_end {
     UNWIND_COPY_OUTERMOST, // the stack is whole
     UNWIND_COPY_FULL,      // there are more frames than room
-    UNWIND_COPY_SHORT,     // it goes on beyond what was copied
-    UNWIND_COPY_LOST,      // nothing says how to leave the last frame
+    UNWIND_COPY_SHORT,     // it continues beyond the copied part
+    UNWIND_COPY_LOST,      // no rule for leaving the last frame
 };
 
 // Innermost first; how many.

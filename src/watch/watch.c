@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs in the kernel during a capture. A thread of this process carries their records into a file of the session while
-// the program runs (spool.h); when it has ended they become events, because by then it is known which processes and threads there
-// were, and where the clock lies.
+// Programs in the kernel during a capture. A thread of this process carries their records into a file of the session
+// while the program runs (spool.h); when it has ended they become events, because by then the processes, the threads
+// and the clock's offset are known.
 //
 //     created --join--> watching (reader runs) --the program ended--> stopped, source added
 #include "watch/watch.h"

@@ -12,7 +12,7 @@ struct agent_fact {
     const char *text;
 };
 
-// A device of the agent's API. Strings live until `each` returns; "" when the API does not tell.
+// A device of the agent's API. Strings live until `each` returns; "" when the API does not report it.
 struct agent_device {
     const char *api; // "opencl"
     const char *platform;
@@ -35,8 +35,8 @@ struct agent_device {
 typedef int agent_devices_function(void (*each)(void *context, const struct agent_device *device),
                                    void *context);
 
-// Recording was just switched on or off (layout_control.armed) by the process itself: an agent whose API tells of events
-// later needs to know when, and sees to it that what has ended is recorded when this returns. An agent need not have it.
+// Recording was just switched on or off (layout_control.armed) by the process itself: an agent whose API reports
+// events later needs the time, and ensures that everything that has ended is recorded when this returns. Optional.
 #define AGENT_SWITCHED_SYMBOL "tracesmith_agent_switched"
 typedef void agent_switched_function(int on);
 

@@ -8,8 +8,8 @@
 
 enum { AGENT_BPF_INTERFACE = 4, AGENT_BPF_PROBES_MOST = 32, AGENT_BPF_COMM = 16, AGENT_BPF_DEPTH = 64 };
 
-// Of the program's own stacks. A wait has one when it was this long; a thread's stack is copied so often, on average, and so
-// often at once.
+// For the program's own stacks. A wait of this length has one; a thread's stack is copied at most this often per
+// second on average, and in a burst.
 enum {
     AGENT_BPF_WAIT_LEAST = 50000,    // ns
     AGENT_BPF_COPY_PERIOD = 1000000, // ns
@@ -44,7 +44,8 @@ enum agent_bpf_type {
     AGENT_BPF_NAME
 };
 
-// flags. The kernel does not tell of every switch: END_INFERRED has `end` from how long the thread ran afterwards.
+// flags. The kernel does not report every switch: END_INFERRED has `end` computed from how long the thread ran
+// afterwards.
 enum { AGENT_BPF_WOKEN = 1, AGENT_BPF_WOKEN_BY_INTERRUPT = 2, AGENT_BPF_END_INFERRED = 4 };
 
 enum agent_bpf_copy_what { AGENT_BPF_OF_WAIT = 1, AGENT_BPF_OF_WAKER };
@@ -114,7 +115,7 @@ struct agent_bpf_driver {
     unsigned long long start, end;
     unsigned long long number;          // ioctl: the request
     unsigned long long address, length; // mmap, fault: what it is about
-    long long result;                   // of a fault: why, as the processor says it
+    long long result;                   // of a fault: the reason as the processor reports it
     unsigned major, minor;
     char node[AGENT_BPF_NODE_NAME]; // its name in its folder
 };
@@ -149,7 +150,7 @@ struct agent_bpf_value {
     unsigned char is_signed, is_pointer, unused;
 };
 
-// Of a function of the kernel: its first arguments, and what it returns.
+// For a function of the kernel: its first arguments, and its return value.
 struct agent_bpf_signature {
     unsigned count;
     struct agent_bpf_value arguments[AGENT_BPF_ARGUMENTS], result;
@@ -178,7 +179,7 @@ struct agent_bpf_options {
     int stacks; // of the kernel and the program, where a thread waits, and of who wakes it
     const struct agent_bpf_probe *probes;
     unsigned probe_count;
-    // What a linker's name stands for ("shop::Cart::total(int)"): how long it is, 0 when it is none that was made by a compiler.
+    // Demangles a linker's name ("shop::Cart::total(int)"): returns its length, 0 if it is not a compiler's name.
     agent_bpf_demangle *demangle;
     unsigned long ring_bytes; // a power of two; 0: 8 MiB
 };
@@ -199,7 +200,7 @@ struct agent_bpf_table {
     const struct agent_bpf_signature *(*signature)(const struct agent_bpf *agent, unsigned probe);
     // From here on processes that this one starts are seen. 0, or -1 with a message.
     int (*start)(struct agent_bpf *agent, char *message, unsigned long size);
-    // Until something is recorded that is better read soon, or so many milliseconds have passed.
+    // Until a record needs to be read soon, or this many milliseconds have passed.
     void (*wait)(struct agent_bpf *agent, int milliseconds);
     // Hands over what was recorded; from one thread. Below 0: it cannot be read.
     int (*read)(struct agent_bpf *agent, int (*each)(void *context, void *record, unsigned long size),

@@ -11,11 +11,12 @@
 // Locks: the room's open_lock, registry_lock, then a process's lock. The event path takes none. Neither struct is ever freed:
 // a thread may be about to look at a gate.
 //
-// A fork takes none of them. A thread in a driver may want one while it has the driver's own locks, and the thread that
-// forks waits for those in the fork handlers of the driver: if it had ours by then, both would wait for ever. So a forked
-// child finds what other threads left in the middle of a change. Of each thread it has the first part of what that stored, in
-// order. What it relies on therefore becomes visible by one store after all that belongs to it: a process in the registry, a
-// channel in its list, an entry of the table. Everything else it makes anew, without the program's allocator.
+// A fork takes none of them. A thread in a driver may need one while it holds the driver's own locks, and the forking
+// thread waits for those in the fork handlers of the driver: if it held ours by then, both would wait forever. A
+// forked child may therefore find changes of other threads half done: for each thread, a prefix of its stores, in
+// order. Data that the child relies on is therefore published by one store after everything that belongs to it: a
+// process in the registry, a channel in its list, an entry of the table. Everything else it makes anew, without the
+// program's allocator.
 #include "wire/channel_private.h"
 
 #include <errno.h>
@@ -213,7 +214,7 @@ static bool name_file(const struct channel_process *process, unsigned long long 
     return length > 0 && length < PATH_BYTES;
 }
 
-// One attempt at names and files; EEXIST when somebody has the name.
+// One attempt at names and files; EEXIST if another process has the name.
 static int make_named_files(struct channel_process *process, unsigned long long start, unsigned attempt) {
     if (!name_file(process, start, attempt, LAYOUT_CHANNEL_SUFFIX, process->path) ||
         !name_file(process, start, attempt, LAYOUT_RINGS_SUFFIX, process->rings_path))
@@ -298,7 +299,7 @@ static void describe_process(struct channel *channel) {
         channel->process->head->host = channel_table_string(channel, text, strnlen(text, sizeof text));
 }
 
-// A process that may open no more files can still make a folder, whose name says who is missing from the trace.
+// A process that may open no more files can still make a folder, whose name records who is missing from the trace.
 static void leave_word(const char *session_directory) {
     char path[PATH_BYTES];
     int length =
@@ -556,7 +557,7 @@ static void detach_process(struct channel_process *process) {
         ring_pool_unmap(&process->pool);
     else
         ring_pool_detach(&process->pool);
-    // Read by late emitters: a page of zeros says closed, disarmed.
+    // Read by late emitters: a page of zeros means closed, disarmed.
     ring_pool_make_private(process->control, LAYOUT_PAGE);
     free(process->directory);
     process->directory = NULL;

@@ -38,8 +38,8 @@ struct channel;
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
 // The API does not work in forked children, so it never uses the channel there. Other APIs in it do.
 void channel_not_in_children(struct channel *channel);
-// The process is ending or the API is over: says that nothing more of it comes; the last one hands over what the rings hold.
-// Threads that emit all the same do no harm. The struct stays, its memory in the session goes with the
+// The process is ending or the API is over: marks the end of its records; the last one hands over the content of the
+// rings. Threads that emit all the same do no harm. The struct stays, its memory in the session goes with the
 // process.
 void channel_close(struct channel *channel);
 // After channel_close and the last drain, in a process that lives on: the last API gives back all memory but the structs.
@@ -60,7 +60,7 @@ uint64_t channel_tick_scale(const struct channel *channel);
 // reads as "unknown". Strings are interned. Entries take local ids of strings, devices and tracks.
 uint32_t channel_string(struct channel *channel, const char *bytes, size_t length);
 uint32_t channel_string_cstr(struct channel *channel, const char *text);
-// Of a text that never changes: its id is kept in `id`, 0 before the first call. Cheap enough for each event.
+// For a text that never changes: its id is kept in `id`, 0 before the first call. Cheap enough for each event.
 static inline uint32_t channel_string_once(struct channel *channel, _Atomic uint32_t *id, const char *text) {
     uint32_t known = atomic_load_explicit(id, memory_order_relaxed);
     if (!known) {
@@ -74,7 +74,7 @@ uint32_t channel_function(struct channel *channel, const char *name);
 uint32_t channel_device(struct channel *channel, const tsmith_device *device);
 struct channel_device { // in the table
     tsmith_device device;
-    uint32_t more_of; // id of a device of this channel that this says more of, 0: none
+    uint32_t more_of; // id of the device of this channel that this entry extends, 0: none
     uint32_t reserved;
 };
 // The same for a device with a device identity, "GPU-8a1f...": in every process the identity means the same device. The
@@ -160,8 +160,8 @@ static inline uint32_t channel_thread_track(struct channel *channel) {
     return ring ? ring->owner->thread_track : 0;
 }
 
-// The calling thread, one of an agent's own, is about to wait, or goes on. A thread that waits is writing nothing: a process
-// that is killed meanwhile loses nothing of it.
+// The calling thread, one of an agent's own, is about to wait, or continues. A thread that waits is writing nothing:
+// a process that is killed meanwhile loses nothing of it.
 void channel_rest(struct channel *channel, bool resting);
 
 // What was begun and what of it has been recorded, kept where it outlives the process: of a process that dies, the

@@ -20,7 +20,7 @@ enum channel_state {
     CHANNEL_OPEN,
     CHANNEL_FORKED,
     CHANNEL_REVIVING,
-    CHANNEL_TORN, // FORKED while it was REVIVING: DEAD, as soon as somebody is to be told
+    CHANNEL_TORN, // FORKED while it was REVIVING: DEAD, as soon as that can be published
     CHANNEL_CLOSED
 };
 
@@ -106,7 +106,7 @@ void channel_unlock(struct channel *channel);
 // The table, under the lock. Creating it copies the entries of the table there was (a parent's).
 bool channel_table_create(struct channel_process *process);
 void channel_table_detach(struct channel_process *process);
-// In a forked child: what the entries say is all that is known of the table.
+// In a forked child: the entries are the only valid data of the table.
 void channel_table_rebuild(struct channel_process *process);
 // Backs the page of one more ledger by space.
 bool channel_table_reserve_ledger(struct channel_process *process, uint32_t ledger);

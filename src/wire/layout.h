@@ -80,13 +80,13 @@ struct layout_control {
     char boot_id[40];
     int64_t
         block_timeout; // policy block: ns of silence of the collector; INT64_MAX: as long as its process lives
-    // Every call that puts something into a queue gets its call stack, of at most so many frames; 0: none does.
+    // Every call that enqueues something gets its call stack, of at most this many frames; 0: none.
     uint32_t stacks;
     _Alignas(64) _Atomic uint32_t state;
     _Atomic uint32_t armed;
     _Atomic uint32_t generation;           // grows when a process has added a file
     _Atomic uint32_t collector_pid;        // who drains
-    _Atomic int64_t heartbeat;             // trace time of its last sign of life
+    _Atomic int64_t heartbeat;             // trace time of its last heartbeat
     _Alignas(64) _Atomic uint32_t waiters; // threads that wait for a free sub-buffer (overflow policy block)
     _Atomic uint32_t wake;    // futex: grows when sub-buffers were freed while there were waiters
     _Atomic uint32_t trigger; // odd: recorders for a replay that wait for a trigger record
@@ -131,7 +131,7 @@ struct layout_journal_entry {
     uint32_t type;
     uint32_t channel;
     uint32_t track;  // of the channel, or LAYOUT_JOURNAL_PROCESS, LAYOUT_JOURNAL_LOSS
-    uint64_t events; // handed out in all, this batch included: it is in the file when that has so many
+    uint64_t events; // events delivered in all, this batch included: it is in the file when the file has this many
     uint32_t rows;   // of the batch; 0: there was none, but ranges were begun
     uint32_t dictionary_track; // its id in the file
     int64_t first_start, last_end;
@@ -140,7 +140,7 @@ struct layout_journal_entry {
     uint32_t too_deep;     // ranges open beyond those
     uint32_t flags;        // LAYOUT_JOURNAL_HAS_CLOCK, LAYOUT_JOURNAL_SHARES
     int64_t process_start; // of a CHANNEL
-    // Of the track's device: what its times are moved by, and how far that can be off.
+    // For the track's device: the offset of its times, and its possible error.
     uint32_t clock_model, clock_host;
     int64_t clock_low, clock_high, clock_widened, clock_offset, clock_last, clock_described;
 };
@@ -167,7 +167,7 @@ enum {
     LAYOUT_JOURNAL_STATE_ENDED,             // its end is
     LAYOUT_JOURNAL_STATE_FINAL_LOSSES,      // what was missing at its end is
     LAYOUT_JOURNAL_STATE_TABLE_BAD,         // that its table is damaged is
-    LAYOUT_JOURNAL_STATE_LOST, // + reason + ledger * LAYOUT_REASONS: so many that the API itself counted are
+    LAYOUT_JOURNAL_STATE_LOST, // + reason + ledger * LAYOUT_REASONS: losses that the API itself counted are
 };
 
 // ---- channel
@@ -205,7 +205,7 @@ struct layout_channel {
     uint32_t bytes; // of this structure
     uint64_t pid;
     uint64_t parent_pid;
-    uint64_t start_time; // of the process, in clock ticks since boot (/proc/PID/stat): tells a reused pid
+    uint64_t start_time; // of the process, in clock ticks since boot (/proc/PID/stat): distinguishes a reused pid
     int64_t attached;    // trace time
     uint32_t name;       // string ids of this channel
     uint32_t command_line;
@@ -250,8 +250,8 @@ struct layout_entry {
 
 // ---- stacks
 
-// The first page. A stack is a word that says how many follow (wire/stack_table.h), and those; its number is where it
-// lies in the file, in words.
+// The first page. A stack is a word with the number of words that follow (wire/stack_table.h), and those; its number
+// is its position in the file, in words.
 struct layout_stacks {
     uint64_t magic;
     uint32_t version;

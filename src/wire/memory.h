@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory in somebody else's process: from the system, not from the program's allocator, and zeroed. In a forked child the
-// allocator may be locked by a thread that the child does not have.
+// Memory in the profiled process: from the system, not from the program's allocator, and zeroed. In a forked child
+// the allocator may be locked by a thread that the child does not have.
 #ifndef WIRE_MEMORY_H
 #define WIRE_MEMORY_H
 

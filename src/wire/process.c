@@ -41,7 +41,8 @@ static const char *stat_field(const char *at, int number) {
     return at;
 }
 
-// Field 22 of a stat; 0 of a process that has ended. One whose first thread has left goes on with its others (field 20).
+// Field 22 of a stat; 0 for a process that has ended. A process whose first thread has exited continues with its
+// others (field 20).
 static uint64_t start_time_of(const char *who) {
     char text[1024];
     if (!read_about(who, "stat", text, sizeof text))

@@ -57,8 +57,8 @@ static inline uint64_t record_double(double value) {
     return word;
 }
 
-// Room for a record of so many words, head included, with its head: the place of the first word behind that. NULL: no
-// room, or no ring; the ring has counted the event.
+// Room for a record of this many words, head included, with its head: the place of the first word behind that. NULL:
+// no room, or no ring; the ring has counted the event.
 static inline uint64_t *record_begin(struct ring *ring, uint16_t shape, uint32_t words, uint32_t subject) {
     uint64_t *at = ring ? ring_reserve(ring, words) : NULL;
     if (!at)

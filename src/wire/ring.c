@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The owner's slow path. Invariants:
 //
-// - Only the owner writes its slot and the sub-buffers it has open; `writing` tells whether one is.
+// - Only the owner writes its slot and the sub-buffers it has open; `writing` is true if one is.
 // - `owned` is filled round and round, so that the next position is the oldest; a new sub-buffer is put in
 //   between.
 // - slot.ordinal grows before the sub-buffer that follows a drop is opened, and a sub-buffer is FULL before

@@ -12,12 +12,12 @@
 //
 // Within WRITING the owner advances `committed` by a release store after each record: a reader of the file
 // after a crash stops there. The collector may read the committed part of a WRITING
-// sub-buffer too (PEEK). It frees a sub-buffer only when all it holds was delivered: what a dying collector
-// had not delivered is still here.
+// sub-buffer too (PEEK). It frees a sub-buffer only when all its records were delivered: records that a killed
+// collector had not delivered are still here.
 //
-// Accounting: every record asked for has an ordinal in its ring, kept or dropped. A sub-buffer states the
-// ordinal of its first record, the slot of the ring the last one given; a jump between what was read and what
-// comes next is exactly what was lost, whatever the policy.
+// Accounting: every attempted record has an ordinal in its ring, kept or dropped. A sub-buffer states the
+// ordinal of its first record, the slot of the ring the last one given; a jump between the last record read and
+// the next one is exactly the number of lost records, under every policy.
 #ifndef WIRE_RING_H
 #define WIRE_RING_H
 
@@ -88,7 +88,7 @@ struct ring_pool;
 struct ring *ring_open(struct ring_pool *pool, uint32_t thread_track);
 // The thread has ended: its ring waits for the next one. Under the channel's lock.
 void ring_leave(struct ring *ring);
-// The thread is about to wait, or goes on: what waits is not about to write.
+// The thread is about to wait, or continues: a waiting thread is not about to write.
 void ring_rest(struct ring *ring, bool resting);
 // The process is about to end: hands over what it holds. Its thread must not emit any more.
 void ring_finish(struct ring *ring);

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-// Then come `slots` slots, then the words that stacks are made of: a head, then the frames. A slot is small, as most stacks
-// that are looked for come to one that is in no cache: where a stack lies, and above that a byte of its hash.
+// Then come `slots` slots, then the words that stacks are made of: a head, then the frames. A slot is small, because
+// most lookups reach one that is in no cache: the position of a stack, and above that a byte of its hash.
 struct stack_table {
     uint64_t slots; // a power of two
     uint64_t words; // in all, from the beginning of the table

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned stacks: the same frames get the same number, a u32 that an event can carry.
 //
-// The table is one block of memory without pointers, which may be shared with another process; it only grows. Any number
-// of threads add at once, and signal handlers too: a stack is written, then its slot is taken by one compare-and-swap;
-// who loses a race finds the winner's number. The number is where the stack lies (in units of 8 bytes), so it can be
-// looked up without any index, and once handed out it is whole whatever happens to its process.
+// The table is one block of memory without pointers, which may be shared with another process; it only grows. Any
+// number of threads add at once, and signal handlers too: a stack is written, then its slot is taken by one
+// compare-and-swap; the loser of a race finds the winner's number. The number is the position of the stack (in units
+// of 8 bytes), so it can be looked up without an index, and once returned the stack is complete even if its process
+// is killed.
 //
 // When there is no more room, stacks get the number 0 ("none").
 #ifndef WIRE_STACK_TABLE_H
@@ -56,7 +57,7 @@ uint32_t stack_table_find(struct stack_table *table, uint64_t hash, const uint64
 // Whether more than half of the room for stacks is taken.
 bool stack_table_is_half_full(const struct stack_table *table);
 
-// What the word where a stack lies says: its frames follow. False: no stack begins so.
+// Checks the word at the position of a stack: the number of its frames. False: no stack begins so.
 bool stack_table_head(uint64_t word, uint32_t *count, uint32_t *flags);
 
 // A stack of a table that may be another process's: `bytes` is how much memory there is. False: no stack has that number.

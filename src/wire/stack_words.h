@@ -7,7 +7,7 @@
 
 // Words of a stack, innermost first. A word is a return address, or the program counter of a frame that a signal
 // struck (STACKS_STRUCK); GUESSED: it was found by a frame pointer. An outermost word EPOCH
-// says how often code had taken the place of other code; without it 0.
+// is the number of times that code had taken the place of other code; without it 0.
 #define STACKS_STRUCK (UINT64_C(1) << 63)
 #define STACKS_GUESSED (UINT64_C(1) << 62)
 #define STACKS_EPOCH (UINT64_C(0xfc) << 56)

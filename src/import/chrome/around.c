@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kineto writes what ran on the host before what the host called and what the device did. So when the first call comes, the
-// Python functions and operators of its thread are there, and are sorted once; a trace in the order of time needs no sorting.
-// What comes later than a call that lies in it is counted: that call's stack lacks it.
+// Kineto writes the ranges of the host before the host's calls and the device's work. When the first call comes, the
+// Python functions and operators of its thread are therefore known, and are sorted once; a trace in the order of time
+// needs no sorting. A range that comes later than a call inside it is counted as missing from that call's stack.
 //
-// The stack of a call is that of the innermost range around its start. A range lies in those that began before it and have not
-// ended by then; where they cross, one may end before the call does that lies in the inner one, and is no part of its stack.
+// The stack of a call is that of the innermost range around its start. A range is inside those that began before it
+// and have not ended by then; if ranges cross, one that ends before the call is not part of its stack.
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,7 +132,8 @@ static uint32_t add_frame(struct chrome *chrome, uint32_t parent, uint32_t name)
     return id ? tsmith_dictionary_intern_stack(dictionary, &(tsmith_stack){parent, id}) : 0;
 }
 
-// The stack at `time` within that range (index + 1). What lies around ranges that have all not ended is kept with each.
+// The stack at `time` within that range (index + 1). The enclosing ranges that have not ended are kept with each
+// range.
 static uint32_t make_stack(struct chrome *chrome, struct around_track *around, uint32_t at, int64_t time) {
     uint32_t path[DEPTH_MAX];
     size_t depth = 0;

@@ -34,7 +34,7 @@ struct unpacked {
 
 void block_reset(struct block *block);
 void block_finish(struct block *block);
-// False when it is full: nothing more should come. An event's text is kept if somebody will need it.
+// False when it is full: nothing more should come. An event's text is kept if it is needed later.
 bool block_add_event(struct chrome *chrome, struct block *block, const struct event *event, const char *text,
                      size_t length);
 // A key of the file next to its events.

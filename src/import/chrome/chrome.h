@@ -125,7 +125,7 @@ struct event {
     uint32_t name, category; // string ids
     bool has_name, has_category, empty_args, too_large;
     char ph;           // 0: none
-    uint8_t direction; // of a copy, where an argument says it; 0: it does not
+    uint8_t direction; // of a copy, if an argument has it; 0: unknown
     uint32_t name_key;
     struct value *values;
     size_t count, capacity;

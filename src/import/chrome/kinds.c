@@ -10,7 +10,7 @@
 #include "event/wait_name.h"
 #include "import/chrome/rows.h"
 
-static const double EXACT_MOST = 0x1p53; // every integer below it is a double of its own
+static const double EXACT_MOST = 0x1p53; // every integer below it is exact as a double
 
 // What the hardware of an Ascend NPU did, by the name of the task; what is none of these is an operator.
 static tsmith_kind kind_of_task(tsmith_string name) {
@@ -53,8 +53,8 @@ bool kinds_is_mtia(const struct chrome *chrome, const struct event *event) {
     return rows->mtia_category && event->category == rows->mtia_category;
 }
 
-// mcTracer (MetaX) writes neither categories nor names of processes that say it: what was launched has a grid, copies of
-// the device begin with a small letter, and what has a number besides was a call ("mcMemcpyAsync").
+// mcTracer (MetaX) writes neither categories nor names of processes: kernels have a grid, copies of the device begin
+// with a small letter, and other events with a number are calls ("mcMemcpyAsync").
 static tsmith_kind kind_of_mctracer(const struct chrome *chrome, const struct event *event) {
     tsmith_string name = tsmith_dictionary_string(chrome->dictionary, event->name);
     if (reader_value(chrome->reader, event, ROLE_GRID))
@@ -121,7 +121,7 @@ static void learn_mctracer(struct chrome *chrome, struct row_track *track, const
     track->unnumbered = !tracks_number(chrome, track->tid, &track->queue);
 }
 
-// Whether mcTracer wrote the file is told by its first slice: nanoseconds, and the number that it gives each call.
+// The first slice shows whether mcTracer wrote the file: nanoseconds, and the number that it gives each call.
 static void find_writer(struct chrome *chrome, const struct event *event) {
     if (chrome->has_writer || event->ph != 'X')
         return;
@@ -134,7 +134,7 @@ static void find_writer(struct chrome *chrome, const struct event *event) {
     chrome->by_mctracer = true;
 }
 
-// A process says what it is called before its first event, as msprof has it; later is too late.
+// The name of a process must come before its first event, as in msprof's files; later is too late.
 void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event) {
     tsmith_dictionary *dictionary = chrome->dictionary;
     struct row_process *process = &chrome->rows->processes[track->process];
@@ -205,8 +205,8 @@ static void set_python_place(struct chrome *chrome, tsmith_batch *batch, const s
     set(rows, batch, TSMITH_FIELD_LINE, rows->python_line);
 }
 
-// The value of a counter with one series: its only number. Of several series each is an argument; which one would be the
-// value, nobody tells.
+// The value of a counter with one series: its only number. With several series each is an argument, because none of
+// them is the value.
 static void set_counter_value(struct chrome *chrome, tsmith_batch *batch, const struct event *event) {
     const struct value *only = NULL;
     double number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chrome JSON that TraceSmith wrote itself, which the file says before its events: what they were is told by their category
-// or by "kind", the device and queue of work by "device" and "stream", and arguments that are called as fields of the
-// vocabulary are these. What does not fit stays an argument.
+// Chrome JSON that TraceSmith wrote itself, which the file states before its events: the kind is in the category or
+// in "kind", the device and queue in "device" and "stream", and arguments with the name of a field of the schema are
+// that field. Values that do not fit stay arguments.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { LIST_MAX = 1 << 16 };
 
-// Every time below it is told to the nanosecond by a double of microseconds.
+// A double of microseconds expresses every time below it to the nanosecond.
 #define MOST_US 9.0e12
 
 void own_recognize(struct chrome *chrome, const char *key, size_t key_length, const char *text,

@@ -30,7 +30,7 @@ struct pipeline {
     struct block *taken; // that is being taken apart; NULL: none
     unsigned alone;      // blocks that were filled without a thread
 
-    // Of the thread. `filled` and `emptied` count blocks; both, and `stop`, are guarded by the mutex.
+    // Per thread. `filled` and `emptied` count blocks; both, and `stop`, are guarded by the mutex.
     bool threaded;
     pid_t process; // that started it
     pthread_t thread;
@@ -82,7 +82,7 @@ static bool is_regular(int fd) {
     return fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
 }
 
-// Without success the caller goes on alone.
+// On failure the caller continues alone.
 static void start_thread(struct pipeline *pipeline) {
     sigset_t all, had;
     if (!is_regular(pipeline->lexer.fd) || !may_use_two())

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the text of a Chrome trace to events, which it packs into blocks. pipeline.c runs it.
 //
-// The same keys come in the same order with the same spaces between them, event after event. So what stands
-// between two values (`,\n  "dur": `, or the end of one event and the beginning of the next) is remembered as a
-// transition from the first value's key to the second's, and compared as a whole; only what was not seen before
-// is walked through character by character. Values are read where they stand.
+// The same keys come in the same order with the same spaces between them, event after event. The text between
+// two values (`,\n  "dur": `, or the end of one event and the beginning of the next) is remembered as a
+// transition from the first value's key to the second's, and compared as a whole; only text that was not seen before
+// is read character by character. Values are read in place.
 //
-// Invariants: input.begin is the commit: everything before it has been handed on. It is at `{` of an event
+// Invariants: input.begin is the commit: everything before it has been passed on. It is at `{` of an event
 // (AT_EVENT), behind an event (AFTER_EVENT), or among the keys of the file. When the window ends within an
 // event, the event is read again from its beginning once there is more. An event that cannot be read is read
-// once more tolerantly (quotes that were not escaped), then given up: the reader goes on where the next event
+// once more tolerantly (quotes that were not escaped), then skipped: the reader continues where the next event
 // seems to begin.
 #include <math.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static bool is_space(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-// Whether a quote at `at` really ends a string: what comes next says so.
+// Whether a quote at `at` really ends a string: the following characters decide.
 static bool ends_string(const char *at, const char *end, bool key) {
     const char *next = json_skip_space(at + 1, end);
     if (next >= end)
@@ -566,8 +566,8 @@ static enum result read_between(struct chrome *chrome) {
 
 // ---- after damage
 
-// Gives up the event at the commit. Where it seems to go on is the new commit; when that is not in the window,
-// all but its end is given up.
+// Skips the event at the commit. The place where the text seems to continue is the new commit; if that is not in the
+// window, all but the window's end is skipped.
 static void give_up(struct chrome *chrome) {
     struct reader *reader = chrome->reader;
     struct input *input = &chrome->input;
@@ -686,7 +686,7 @@ static tsmith_status stop_early(struct chrome *chrome, tsmith_error *error) {
         return status_set_at(error, TSMITH_ERROR_FORMAT, offset, UINT64_MAX,
                              "%s: no trace: the file ends at byte %llu and has no \"traceEvents\"",
                              chrome->name, (unsigned long long)offset);
-    // An array of events may lack its end: the format says so.
+    // The format allows an array of events without its end.
     if (reader->array_form && (state == AFTER_EVENT || state == BEFORE_EVENTS) && !input->cut) {
         chrome->problems.counts[PROBLEM_NO_END]--;
         return TSMITH_END;

@@ -13,7 +13,7 @@ enum {
     TRANSITION_TEXT = 112,
     TRANSITIONS_MAX = 4096,
     KEY_SLOTS = 16384,       // of a hash table of KEYS_MAX keys
-    KEY_OVERFLOW = KEYS_MAX, // stands for every key too many
+    KEY_OVERFLOW = KEYS_MAX, // represents all further keys
     VALUES_MAX = 4096,       // of an event
     NESTED_LIMIT = 16 << 20, // bytes of a nested value
     NESTED_LIMIT_MIN = 64 << 10,
@@ -83,7 +83,7 @@ static inline void reader_notice(struct reader *reader, unsigned problem) {
 
 // The index of a key; 0 when there are too many.
 uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, bool plain, uint8_t place);
-// From the key `from` on, text[0 .. length) leads to what `seen` says.
+// From the key `from` on, text[0 .. length) leads to the key in `seen`.
 void reader_remember(struct reader *reader, uint32_t from, const struct transition *seen, const char *text,
                      size_t length);
 
@@ -124,7 +124,7 @@ static inline bool reader_same_bytes(const char *a, const char *b, size_t length
     return true;
 }
 
-// The same of any text that is followed by 8 bytes which may be read, whatever they are.
+// The same for any text that is followed by 8 readable bytes.
 static inline bool reader_same_text(const char *a, const char *b, size_t length) {
     if (length >= 8)
         return reader_same_bytes(a, b, length);

@@ -353,7 +353,7 @@ static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct 
         set_value(chrome, batch, known.block, false);
 }
 
-// What of a time int64 ns cannot say.
+// The part of a time that int64 ns cannot express.
 static void set_moment_rest(struct chrome *chrome, tsmith_batch *batch, const char *name, uint32_t fields[2],
                             const struct moment *moment) {
     if (moment->odd)
@@ -582,7 +582,7 @@ static struct open_range *pop_range(struct rows *rows, struct row_track *track) 
     return open;
 }
 
-// Whether the end says nothing that does not fit into the row of its range.
+// Whether all data of the end fits into the row of its range.
 static bool pairs(struct chrome *chrome, const struct open_range *open, const struct event *event) {
     for (size_t i = 0; i < event->count; i++)
         if (reader_key(chrome->reader, event->values[i].key)->place != PLACE_ARGUMENT)
@@ -597,7 +597,7 @@ static bool pairs(struct chrome *chrome, const struct open_range *open, const st
            !__builtin_sub_overflow(event->start.ns, open->event.start.ns, &duration) && duration >= 0;
 }
 
-// B and E become one row. Its ph says what the E had: "BE", "BEn" with the name, "BEc" with the category,
+// B and E become one row. Its ph records the parts of the E: "BE", "BEn" with the name, "BEc" with the category,
 // "BEnc" with both.
 static void end_range(struct chrome *chrome, const struct event *event) {
     struct row_track *track = tracks_find(chrome, event->pid, event->tid, false);
@@ -701,7 +701,7 @@ tsmith_status rows_take(struct chrome *chrome, const tsmith_batch **out) {
         return TSMITH_ERROR_NO_MEMORY;
     if (rows->ready_taken == rows->ready_count || (!rows->ended && rows->ready_bytes <= rows->hold_bytes))
         return TSMITH_OK;
-    rows->hold_bytes = 0; // what is known of tracks and devices is told now: nothing more to wait for
+    rows->hold_bytes = 0; // tracks and devices are registered now with the known data: nothing more to wait for
     tracks_write(chrome);
     tsmith_batch *batch = rows->ready[rows->ready_taken++];
     size_t bytes = batch_bytes(batch);

@@ -25,7 +25,7 @@ struct group {
     uint32_t category;
     char ph;
     bool has_category;
-    bool by_name; // its events are told apart by their names
+    bool by_name; // its events are distinguished by their names
     tsmith_kind kind;
     enum around_role around;
     tsmith_batch *batch; // NULL: none yet
@@ -37,9 +37,9 @@ struct row_track {
     uint32_t process;   // index in processes
     uint32_t name;      // string
     bool device;        // shows what a GPU did
-    bool by_name;       // its events are told apart by their names (kinds.c)
+    bool by_name;       // its events are distinguished by their names (kinds.c)
     bool is_runtime;    // its events are calls of a GPU API
-    uint32_t device_id; // which, when the format says so (0: its pid does)
+    uint32_t device_id; // its thread, if the format has one (0: its pid is used)
     uint64_t queue;
     bool unnumbered; // with device_id: the source has no number for the queue
     struct group *groups;
@@ -50,7 +50,7 @@ struct row_track {
 struct row_process {
     struct ident pid;
     uint32_t name, written_name;
-    uint32_t device; // that it stands for, 0: none
+    uint32_t device; // the device that it represents, 0: none
 };
 
 // An event that flows may be attached to.
@@ -103,7 +103,7 @@ struct rows {
     int64_t first_start, last_end;
     bool any;
     tsmith_status device_status;
-    uint32_t copy_name;       // string id that was asked last what direction it says
+    uint32_t copy_name;       // string id whose direction was looked up last
     uint8_t copy_direction;   // which
     uint32_t python_category; // string id of "python_function", 0: not seen yet
     uint32_t python_name, python_file,
@@ -119,18 +119,18 @@ struct rows {
 // ---- kinds.c
 
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event);
-// Whether it is of MTIA's hardware, whose kinds of work share a category and are told apart by their names.
+// Whether it is MTIA hardware, whose kinds of work share a category and are distinguished by their names.
 bool kinds_is_mtia(const struct chrome *chrome, const struct event *event);
-// What a name or an argument says: the direction of a copy, the priority of a stream, file and line of a
+// Facts in a name or an argument: the direction of a copy, the priority of a stream, file and line of a
 // Python function. An exporter leaves these
 // columns out again (export/chrome/chrome.c).
 void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, const struct event *event);
-// Before the first event of a track: what that and the name of its process say about all of them.
+// Before the first event of a track: the facts that it and the name of its process determine for all events.
 void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
 
 // ---- own.c
 
-// A top-level key other than the events: whether it says that TraceSmith wrote it.
+// A top-level key other than the events: whether it names TraceSmith as the writer.
 void own_recognize(struct chrome *chrome, const char *key, size_t key_length, const char *text,
                    size_t length);
 tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsmith_kind otherwise);

@@ -12,7 +12,7 @@ struct json_source {
     void *state; // of the reader
     char *name;
     bool over;           // the reader has nothing more
-    tsmith_status ended; // END or TRUNCATED: told when the last batch is gone
+    tsmith_status ended; // END or TRUNCATED: returned after the last batch
     tsmith_error stop;   // why TRUNCATED
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks of a Chrome trace, which has them in two ways: frames next to the events ("stackFrames"), which an event names
-// ("sf": frames.c); and Kineto's, with_stack=True, as ranges of Python functions and operators in which the calls lie
-// (around.c). Both become stacks of the dictionary.
+// Call stacks of a Chrome trace, which has them in two ways: frames next to the events ("stackFrames"), which an
+// event names ("sf": frames.c); and Kineto's, with_stack=True, as ranges of Python functions and operators that
+// enclose the calls (around.c). Both become stacks of the dictionary.
 #ifndef IMPORT_CHROME_STACKS_H
 #define IMPORT_CHROME_STACKS_H
 
@@ -16,7 +16,7 @@ enum around_role { AROUND_NOTHING, AROUND_RANGE, AROUND_CALL };
 // A function or operator that ran from start to end.
 struct around {
     int64_t start, end;
-    int64_t least_end; // its own and that of all it lies in
+    int64_t least_end; // its own and those of all enclosing ranges
     uint32_t name;     // string
     uint32_t parent;   // index + 1
     uint32_t stack;    // 0: not made yet

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of a Chrome trace: microseconds, as the format has it, or nanoseconds, as mcTracer (MetaX) writes them: whole
-// numbers of nanoseconds since 1970. The first time of the file says which: read as microseconds, 10^18 and more would
-// lie 30,000 years ahead.
+// numbers of nanoseconds since 1970. The first time of the file decides: as microseconds, 10^18 and more would be
+// 30,000 years in the future.
 #include <math.h>
 #include <stdio.h>
 

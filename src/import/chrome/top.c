@@ -7,7 +7,7 @@
 #include "import/json_scan.h"
 
 // The value of a member of the object text[0 .. length), which has no spaces; NULL when there is none. Members of
-// nested objects are not told apart: deviceProperties has none.
+// nested objects are not distinguished: deviceProperties has none.
 static const char *member(const char *text, size_t length, const char *key) {
     const char *found = memmem(text, length, key, strlen(key));
     return found ? found + strlen(key) : NULL;

@@ -2,7 +2,7 @@
 // Processes, threads and devices of a Chrome trace.
 //
 // Tracks and processes get their ids when they are first seen, but enter the dictionary only before the first
-// batch is given away: a file tells names and devices late, often at its end.
+// batch is delivered: a file has names and devices late, often at its end.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +223,7 @@ uint32_t *tracks_device(struct rows *rows, uint64_t number) {
     return &rows->devices[number];
 }
 
-// The device that a process of Kineto stands for: its pid is the number of the GPU.
+// The device that a process of Kineto represents: its pid is the number of the GPU.
 static uint32_t device_of(struct chrome *chrome, const struct row_track *track) {
     struct rows *rows = chrome->rows;
     uint64_t pid = ident_number(track->pid);

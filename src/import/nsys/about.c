@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What the file says of itself, and the ledger of what it lacks.
+// Facts of the file about itself, and the ledger of its losses.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

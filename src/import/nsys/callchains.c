@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks of calls: CUDA_CALLCHAINS and OSRT_CALLCHAINS hold frames by the number of a stack, which rows of other
-// tables name. All are read before the first event and become stacks of the dictionary. nsys has named the functions
-// on the machine that recorded; where it does not say an address, a function is one place.
+// Call stacks of calls: CUDA_CALLCHAINS and OSRT_CALLCHAINS hold frames by the number of a stack, to which rows of
+// other tables refer. All are read before the first event and become stacks of the dictionary. nsys has named the
+// functions on the machine that recorded; without an address, a function is one place.
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void add_chain(struct nsys *nsys, struct nsys_callchains *chains, int64_t
 }
 
 static void read_table(struct nsys *nsys, const char *table, struct nsys_callchains *chains) {
-    // Older versions do not say the address.
+    // Older versions have no address.
     sqlite3_stmt *select = nsys_select(
         nsys, "SELECT id, symbol, module, originalIP FROM %w ORDER BY id, stackDepth DESC", table);
     if (!select)

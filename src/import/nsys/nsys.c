@@ -323,7 +323,7 @@ static void note_leftovers(struct nsys *nsys, const char *path) {
                         path, ENDINGS[i]);
 }
 
-// A file cut short has fewer pages than its header says.
+// A file cut short has fewer pages than its header states.
 static void note_short(struct nsys *nsys) {
     uint64_t stated = sqlite_file_stated(nsys->in.file.fd);
     if (stated <= nsys->in.file.size)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // SQLite databases that `nsys export` writes.
 //
-// nsys.c opens the file and goes from table to table; schema.c is the one table that says what tables and
-// columns mean; row.c turns a row into an event by it; places.c finds its process, thread, queue or
+// nsys.c opens the file and goes from table to table; schema.c is the one table of the meaning of tables and
+// columns; row.c turns a row into an event by it; places.c finds its process, thread, queue or
 // counter; texts.c resolves string and enumeration ids; nvtx.c takes names apart; samples.c
-// reads stacks of samples and callchains.c those of calls; about.c reads what describes the file as a whole
+// reads stacks of samples and callchains.c those of calls; about.c reads facts about the file as a whole
 // and writes the ledger. sqlite_in.c opens the database.
 #ifndef IMPORT_NSYS_NSYS_H
 #define IMPORT_NSYS_NSYS_H
@@ -22,7 +22,7 @@
 
 // ---- what tables and columns mean (schema.c)
 
-// Columns that say when or where, or are looked at together: a row has each at most once.
+// Columns of time or place, or that are used together: a row has each at most once.
 enum nsys_role {
     NSYS_NO_ROLE,
     NSYS_START,
@@ -57,7 +57,7 @@ enum nsys_role {
 // How the value of a column is kept.
 enum nsys_form {
     NSYS_AS_IS,   // dynamic field of the column's name
-    NSYS_PLACE,   // time or place: not a value of its own, unless it says something the track does not
+    NSYS_PLACE,   // time or place: not a value of its own, unless it differs from the track's
     NSYS_FIELD,   // field of the vocabulary
     NSYS_NUMBER,  // the same; 0 means none
     NSYS_TEXT_ID, // id of StringIds: dynamic field with the text
@@ -81,7 +81,7 @@ struct nsys_column_rule {
 enum {
     NSYS_ON_QUEUE = 1 << 0,     // happened on a stream
     NSYS_ZERO_IS_NONE = 1 << 1, // a time of 0 is none
-    NSYS_CORE = 1 << 2,         // without it there is little to tell: said when it is not there
+    NSYS_CORE = 1 << 2,         // without it an event has little meaning: its absence is reported
     NSYS_ON_COUNTER = 1 << 3
 };
 
@@ -89,7 +89,7 @@ struct nsys_table_rule {
     const char *name;
     tsmith_kind kind;
     unsigned flags;
-    const char *category; // of its events, NULL: none or told by a column
+    const char *category; // of its events, NULL: none or in a column
     const char *needs;    // columns that every version has, one space between them
 };
 
@@ -155,7 +155,7 @@ struct nsys_places {
     uint32_t other;                  // track of what has no place
 };
 
-// Where a row says it happened. `has` has a bit per role.
+// Where an event happened, by its row. `has` has a bit per role.
 struct nsys_where {
     uint64_t has;
     int64_t tid, pid, device, context, stream, metric_source, metric;
@@ -165,8 +165,8 @@ struct nsys_where {
 void nsys_places_open(struct nsys *nsys);
 void nsys_places_finish(struct nsys_places *places);
 const struct nsys_pair *nsys_find_pair(const struct nsys_pairs *pairs, int64_t a, int64_t b, int64_t c);
-// The track of a row, 0 when there are too many (or memory is exhausted: the dictionary tells). *told has a bit per
-// role that the track says, so that the row need not.
+// The track of a row, 0 when there are too many (or memory is exhausted, which the dictionary records). *told has a
+// bit per role that the track covers, so that the row need not.
 uint32_t nsys_track(struct nsys *nsys, const struct nsys_table_rule *rule, const char *table,
                     const struct nsys_where *where, uint64_t *told);
 
@@ -270,7 +270,7 @@ uint32_t nsys_add_frame(struct nsys *nsys, uint32_t parent, uint32_t symbol, uin
 // ---- about the file (about.c)
 
 void nsys_note_problems(struct nsys *nsys, struct nsys_table *table);
-// What nsys says of system, session and itself, and tables without times: attributes.
+// nsys's facts about system, session and itself, and tables without times: attributes.
 void nsys_describe(struct nsys *nsys);
 
 // ---- the file (nsys.c)

@@ -159,7 +159,8 @@ static void read_gpus(struct nsys *nsys) {
     sort_pairs(&nsys->places.cuda_devices);
 }
 
-// Which record of an event a synchronization is about. Of the first million: what is beyond has the numbers only.
+// Which record of an event a synchronization is about. For the first million events; later ones have the numbers
+// only.
 static void read_event_records(struct nsys *nsys) {
     struct nsys_pairs *pairs = &nsys->places.event_records;
     sqlite3_stmt *select = nsys_select(nsys, "SELECT globalPid, eventSyncId, correlationId, streamId "
@@ -184,7 +185,7 @@ static bool has_column(const struct nsys_table *table, const char *name) {
     return false;
 }
 
-// The events that tell the names of domains and categories stand among all others.
+// The events that name domains and categories are among all others.
 static void read_nvtx_names(struct nsys *nsys) {
     enum { CATEGORY = 33, DOMAIN = 75 };
     const struct nsys_table *table = nsys->tables, *end = nsys->tables + nsys->table_count;
@@ -346,8 +347,8 @@ static uint32_t thread_track(struct nsys *nsys, int64_t global) {
     return settle(nsys, place, tsmith_dictionary_add_track(nsys->dictionary, &track));
 }
 
-// The device of a context, remembered from its work; what a record of synchronization says is believed only where
-// there is none.
+// The device of a context, remembered from its work; the device in a record of synchronization is used only if there
+// is none.
 static int64_t context_device(struct nsys *nsys, int64_t global, int64_t context, int64_t device, bool work) {
     int64_t key[5] = {CONTEXT, global, context, 0, 0};
     struct nsys_place *place = context < 0 ? NULL : find_place(nsys, key);

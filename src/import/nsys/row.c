@@ -40,7 +40,7 @@ static void set_dynamic(struct row *row, uint32_t *field, const struct nsys_colu
     row->nsys->failed |= !*field || tsmith_batch_set_dynamic(row->batch, *field, type, bits) != TSMITH_OK;
 }
 
-// A field of its own: bytes and text of one column are told apart by its unit.
+// A field of its own: bytes and text of one column are distinguished by its unit.
 static uint32_t blob_field(struct row *row, const struct nsys_column *column) {
     tsmith_dictionary *dictionary = row->nsys->dictionary;
     tsmith_dynamic_field field = {.name = tsmith_dictionary_intern_cstr(dictionary, column->name),
@@ -213,7 +213,7 @@ static void add_column(struct row *row, int index) {
     keep(row, column, index);
 }
 
-// ---- what several columns say together
+// ---- facts from several columns
 
 // The number of a role's column.
 static bool number_of(const struct row *row, enum nsys_role role, int64_t *out) {
@@ -409,7 +409,7 @@ static bool is_time(int64_t time) {
     return time > -((int64_t)1 << 61) && time < (int64_t)1 << 61;
 }
 
-// When it began and how long it lasted; false when the row says no time.
+// When it began and how long it lasted; false if the row has no time.
 static bool find_time(struct row *row, int64_t *start, int64_t *duration, bool *has_end) {
     uint64_t *problems = row->table->problems;
     int64_t end;

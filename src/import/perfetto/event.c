@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Track events: slices from their begins and ends, instants, counters; also as the older form of event says them.
+// Track events: slices from their begins and ends, instants, counters; also in the older form of event.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -90,8 +89,8 @@ static tsmith_direction direction_of(struct pf *pf, const struct pf_event *event
     return direction;
 }
 
-// What the name or an argument says: the direction of a copy, file and line of a Python function. A file of ours has these
-// columns itself.
+// Facts in the name or an argument: the direction of a copy, file and line of a Python function. A file of ours has
+// these columns itself.
 static void derive(struct pf *pf, tsmith_batch *batch, tsmith_kind kind, const struct pf_event *event) {
     tsmith_string name = tsmith_dictionary_string(pf->dictionary, event->has_name ? event->name : 0),
                   category = tsmith_dictionary_string(pf->dictionary, event->category);
@@ -120,7 +119,7 @@ void pf_put_event(struct pf *pf, uint32_t track, const struct pf_event *event) {
             pf->ours ? category_own_kind(category, event->natural) : category_kind(category, event->natural);
     else if (!kind)
         kind = event->natural;
-    if (kind == TSMITH_KIND_LIMIT) // it says that it has none
+    if (kind == TSMITH_KIND_LIMIT) // it states that it has none
         kind = TSMITH_KIND_NONE;
     uint32_t id = pf_track_id(pf, pf_main_track(pf, track));
     if (!id) {
@@ -194,7 +193,7 @@ static bool has_stack(const struct pf_event *event) {
     return false;
 }
 
-// What the end says goes to the slice, whose stack remains that of its begin.
+// Data of the end goes to the slice, whose stack remains that of its begin.
 static void add_values(struct pf *pf, struct pf_event *to, const struct pf_event *from) {
     bool stack = has_stack(to);
     for (size_t i = 0; i < from->count; i++) {
@@ -648,7 +647,7 @@ static void read_field(struct pf *pf, struct reading *reading, const struct prot
     }
 }
 
-// Arrows of other programs; ours come again from what the events say.
+// Arrows of other programs; TraceSmith's own are derived again from the events.
 static void put_flows(struct pf *pf, const struct reading *reading) {
     static const struct { const char *name; } names[2] = {{"flow_ids"}, {"terminating_flow_ids"}};
     const uint64_t *flows[2] = {reading->flows, reading->ending};
@@ -668,7 +667,7 @@ static void put_flows(struct pf *pf, const struct reading *reading) {
     }
 }
 
-// Where the event happened: as it says, as its sequence says, or on the thread of the sequence.
+// Where the event happened: given in the event, in its sequence, or the thread of the sequence.
 static uint32_t track_of(struct pf *pf, const struct reading *reading) {
     struct pf_sequence *sequence = reading->sequence;
     uint32_t thread = sequence->thread;

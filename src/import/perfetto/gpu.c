@@ -23,7 +23,7 @@ struct stage {
     bool has_launch;
 };
 
-// ---- the older form: names of queues and stages by position, told once
+// ---- the older form: names of queues and stages by position, given once
 
 static void read_descriptions(struct pf *pf, struct proto_in in, uint32_t which, uint32_t space) {
     struct proto_field field, part;

@@ -303,7 +303,7 @@ static tsmith_status cut(struct pf *pf, const char *what) {
                          "%s: %s; everything before was read", pf->name, what);
 }
 
-// Gives up `length` bytes, which need not be in the window yet. False when the file ends before.
+// Skips `length` bytes, which need not be in the window yet. False when the file ends before.
 static bool skip(struct input *input, uint64_t length) {
     for (;;) {
         uint64_t have = input->end - input->begin;
@@ -419,8 +419,8 @@ static void destroy(void *self) {
     free(pf);
 }
 
-// Reads the first packets. If the file is ours, it says so in the first one, and where the trace had come from
-// before it describes any track.
+// Reads the first packets. A file of TraceSmith states that in the first one, and the trace's origin before any
+// track.
 static tsmith_status begin(struct pf *pf, tsmith_error *error) {
     tsmith_status status = read_one(pf);
     while (status == TSMITH_OK && pf->ours && pf->track_count == 0)
@@ -432,7 +432,7 @@ static tsmith_status begin(struct pf *pf, tsmith_error *error) {
     }
     if (!pf->ours)
         pf->verbatim = true;
-    // Ours says where the trace had come from before: that stays its origin.
+    // A file of TraceSmith states the trace's earlier origin: that stays its origin.
     const char *format = pf->ours ? "perfetto-tracesmith" : "perfetto";
     tsmith_dictionary_set_attribute(pf->dictionary, "import.file", format);
     if (!tsmith_dictionary_find_attribute(pf->dictionary, "import.format").bytes)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Perfetto's protobuf trace.
 //
-// perfetto.c takes the file apart into packets and is the source; state.c keeps what a sequence of packets
-// says once (texts, defaults, clocks); tracks.c knows processes, threads and tracks; event.c turns
+// perfetto.c takes the file apart into packets and is the source; state.c keeps data that a sequence of packets
+// has once (texts, defaults, clocks); tracks.c knows processes, threads and tracks; event.c turns
 // track events into rows and pairs begins with ends; values.c reads their annotations; gpu.c reads GPU
 // render stages and counters; stacks.c makes call stacks, samples.c reads samples of them;
 // ledger.c counts what was not read.
 //
-// A file that our exporter wrote says so ("tracesmith.export"), and what it says about processes, tracks and fields
-// in addition to the format is then used to restore the same events.
+// A file that TraceSmith's exporter wrote has the mark "tracesmith.export", and its additional data about processes,
+// tracks and fields is then used to restore the same events.
 #ifndef IMPORT_PERFETTO_PERFETTO_H
 #define IMPORT_PERFETTO_PERFETTO_H
 
@@ -112,7 +112,7 @@ struct pf_sequence {
     struct pf_clock *clocks; // PF_MACHINE_CLOCKS of the sequence; NULL: none yet
     int64_t delta_us;        // of the older form of times
     uint32_t thread;         // index of the track of its thread, 0: none
-    bool weights_are_ns;     // of stack samples that do not say
+    bool weights_are_ns;     // of stack samples without a thread
 };
 
 enum pf_form { PF_BOOL, PF_UINT, PF_INT, PF_DOUBLE, PF_STRING, PF_JSON, PF_POINTER, PF_LIST, PF_FORMS };
@@ -120,7 +120,7 @@ enum pf_form { PF_BOOL, PF_UINT, PF_INT, PF_DOUBLE, PF_STRING, PF_JSON, PF_POINT
 // The name of an annotation, and the fields that its values go into.
 struct pf_name {
     uint32_t string;
-    uint32_t field; // the one field that it stands for; 0: one per form
+    uint32_t field; // the one field that it represents; 0: one per form
     uint32_t type;
     uint32_t fields[PF_FORMS];
 };
@@ -135,9 +135,9 @@ struct pf_value {
 struct pf_event {
     int64_t start, duration;
     bool has_duration, has_name, has_category, has_start;
-    bool own_name, own_category; // said to be just those of its kind, and its own all the same
+    bool own_name, own_category; // marked as an ordinary field of its kind, but separate all the same
     uint32_t name, category;     // strings
-    tsmith_kind kind;            // NONE: seen from the category; LIMIT: it says that it has none
+    tsmith_kind kind;            // NONE: follows from the category; LIMIT: stated to have none
     tsmith_kind natural;         // for want of another
     struct pf_value *values;
     size_t count, capacity;
@@ -261,7 +261,7 @@ void pf_state_finish(struct pf *pf);
 uint32_t pf_intern(struct pf *pf, const struct proto_field *field);
 // Index of a track, described or not; 0 when there are too many.
 uint32_t pf_track_of_uuid(struct pf *pf, uint64_t uuid);
-// Of what has no descriptor: `space` tells keys of different kinds apart and is above 0.
+// For tracks without a descriptor: `space` distinguishes keys of different kinds and is above 0.
 uint32_t pf_track_of_key(struct pf *pf, uint64_t space, uint64_t key);
 uint32_t pf_thread_track(struct pf *pf, uint64_t pid, uint64_t tid);
 uint32_t pf_process(struct pf *pf, uint64_t pid);
@@ -322,13 +322,13 @@ uint32_t pf_build_id(struct pf *pf, const struct proto_field *field);
 void pf_read_interned_stacks(struct pf *pf, struct pf_sequence *sequence, struct proto_in in);
 // A row of the dictionary; 0 (and counted) when the sequence has none of this number.
 uint32_t pf_stack(struct pf *pf, const struct pf_sequence *sequence, uint64_t iid);
-// The same of a stack that is told where it is needed: by names, or by the numbers of its frames.
+// The same for a stack that is defined where it is used: by names, or by the numbers of its frames.
 uint32_t pf_read_inline_stack(struct pf *pf, const struct pf_sequence *sequence, struct proto_in in);
 // A row of the dictionary, called `symbol` (whose frame does not matter).
 uint32_t pf_add_frame(struct pf *pf, tsmith_frame frame, const tsmith_symbol *symbol);
 // The name of the innermost function; 0: not known.
 uint32_t pf_innermost(const struct pf *pf, uint32_t stack);
-// What all frames of a file are called, told after them.
+// The names of all frames of a file, given after them.
 void pf_read_module_symbols(struct pf *pf, struct proto_in in);
 void pf_stacks_finish(struct pf *pf);
 

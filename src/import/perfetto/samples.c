@@ -4,8 +4,8 @@
 #include "import/perfetto/perfetto.h"
 
 enum {
-    SPACE_NO_THREAD = 1 << 25,  // of keys of tracks: samples that do not say a thread, by process
-    SPACE_TASK = (1 << 25) + 1, // threads whose process is not said
+    SPACE_NO_THREAD = 1 << 25,  // of keys of tracks: samples without a thread, by process
+    SPACE_TASK = (1 << 25) + 1, // threads without a process
     NANOSECONDS = 1             // unit of weights
 };
 
@@ -24,7 +24,7 @@ static void put(struct pf *pf, uint32_t track, int64_t time, uint32_t stack) {
     pf_put_event(pf, track, event);
 }
 
-// What is 0 was not said.
+// 0 means not given.
 static uint32_t track_of(struct pf *pf, uint64_t pid, uint64_t tid) {
     if (pid && tid)
         return pf_thread_track(pf, pid, tid);
@@ -259,7 +259,7 @@ void pf_read_stack_sample(struct pf *pf, struct pf_sequence *sequence, struct pr
         pf_problem(pf, PF_PROBLEM_MALFORMED);
         return;
     }
-    // The time that the sample stands for.
+    // The time that the sample represents.
     if (sample.has_weight && sample.weight_is_ns)
         pf_add_value(pf, &pf->event, TSMITH_FIELD_SAMPLER_PERIOD, TSMITH_TYPE_U64, sample.weight);
     else if (sample.has_weight)

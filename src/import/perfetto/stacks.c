@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks. A sequence tells the names of functions, files and modules, then frames that are made of these, then stacks that
-// are made of frames, each by number until its state is cleared; within one packet in any order. They become rows of the
-// dictionary at once, where the same frame of another sequence is the same row. Symbols of a whole file may come at its end.
+// Call stacks. A sequence defines the names of functions, files and modules, then frames that are made of these, then
+// stacks that are made of frames, each by number until its state is cleared; within one packet in any order. They
+// become rows of the dictionary at once, where the same frame of another sequence is the same row. Symbols of a whole
+// file may come at its end.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -17,10 +18,11 @@ enum {
     KIND_KERNEL = 2,
     KIND_INTERPRETED = 3,
     STACKS_MAX = 1 << 24,
-    DEPTH_MAX = 4096, // frames of a stack that are kept: the innermost, and one that says so
+    DEPTH_MAX = 4096, // frames of a stack that are kept: the innermost, and one that marks the cut
     PATH_BYTES_MAX = 4096,
     ID_BYTES_MAX = 64,
-    TEXT_LEAST = 16 // digits of a build id that is told as text: so many bytes are not all digits by chance
+    TEXT_LEAST = 16 // digits of a build id in text form: a binary id of this length does not consist of digits by
+                    // chance
 };
 
 // ---- texts
@@ -162,7 +164,7 @@ uint32_t pf_add_frame(struct pf *pf, tsmith_frame frame, const tsmith_symbol *sy
     if (nowhere)
         frame.address = place_of(symbol);
     if (!intern(pf, &frame, symbol, &id)) {
-        // Functions that were inlined there, told as frames of the same place: each has one of its own.
+        // Functions inlined there, given as frames of the same place: each has a frame of its own.
         frame.address = ~place_of(symbol);
         (void)intern(pf, &frame, symbol, &id);
     } else if (id && frame.module && !symbol->function) {
@@ -173,7 +175,7 @@ uint32_t pf_add_frame(struct pf *pf, tsmith_frame frame, const tsmith_symbol *sy
     return id;
 }
 
-// A function of Python, as a sampler of Python tells it: by its source.
+// A function of Python, as a sampler of Python reports it: by its source.
 static void become_python(struct pf *pf, tsmith_frame *frame, const tsmith_symbol *symbol) {
     tsmith_string file = tsmith_dictionary_string(pf->dictionary, symbol->file);
     const bool named_so = file.length >= 3 && memcmp(file.bytes + file.length - 3, ".py", 3) == 0;
@@ -346,7 +348,7 @@ static void read_lines(struct pf *pf, uint32_t module, struct proto_in in) {
     const uint32_t *frame = pf_map_at(pf, &pf->frame_map, address, module, false);
     tsmith_symbol *known = frame ? symbol_of(pf, *frame) : NULL;
     if (!known || known->frame)
-        return; // no stack is there, or it was told already
+        return; // no stack is present, or it was already defined
     while (proto_next(&in, &field)) {
         if (field.number != 2 || field.wire != PROTO_BYTES)
             continue;

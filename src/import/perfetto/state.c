@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What a sequence of packets says once: texts by number, defaults, and clocks.
+// Data that a sequence of packets has once: texts by number, defaults, and clocks.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -243,7 +242,7 @@ bool pf_find(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, 
 }
 
 bool pf_text(struct pf *pf, const struct pf_sequence *sequence, uint32_t field, uint64_t iid, uint32_t *out) {
-    // A number without its text says nothing; in a file of ours an empty text is one.
+    // A number without its text has no meaning; in a file of TraceSmith an empty text has one.
     bool found = pf_find(pf, sequence, field, iid, out) && (*out || pf->ours);
     if (!found)
         pf_problem(pf, PF_PROBLEM_NO_TEXT);
@@ -301,7 +300,7 @@ static bool convert(const struct pf_clock *clock, int64_t own, int64_t *out) {
 
 static void note_realtime(struct pf *pf, int64_t own, int64_t trace) {
     if (pf->ours)
-        return; // it says which clocks it knew
+        return; // it lists the clocks it knew
     if (!pf->realtime) {
         tsmith_clock clock = {.name = tsmith_dictionary_intern_cstr(pf->dictionary, "CLOCK_REALTIME")};
         pf->realtime = tsmith_dictionary_add_clock(pf->dictionary, &clock);
@@ -347,7 +346,7 @@ void pf_read_clocks(struct pf *pf, struct pf_sequence *sequence, struct proto_in
         if (field.number == 1 && field.wire == PROTO_BYTES && count < CLOCKS)
             readings[count++] = read_clock(pf, sequence, proto_within(&field));
     }
-    // What the trace's clock showed: said, or told by a clock that is known.
+    // The value of the trace's clock: given, or derived from a known clock.
     int64_t trace = 0;
     bool known = false;
     for (size_t i = 0; i < count && !known; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes, threads and tracks. They get their numbers when an event first needs them, but enter the dictionary only
-// before a batch is given away: a file may tell names late.
+// before a batch is delivered: a file may have names late.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -340,7 +340,7 @@ static uint32_t name_of(struct pf *pf, const char *text) {
     return pf_name(pf, tsmith_dictionary_intern_cstr(pf->dictionary, text));
 }
 
-// "TYPE LENGTH UNIT NAME", with one space between them and the unit as long as it says; unit and name have none.
+// "TYPE LENGTH UNIT NAME", separated by one space; LENGTH is the length of the unit; unit and name have no spaces.
 static void set_field(struct pf *pf, const char *annotation, const char *value) {
     size_t type_length = strcspn(value, " ");
     uint32_t number = 0;

@@ -57,7 +57,7 @@ uint32_t pf_name(struct pf *pf, uint32_t string) {
         return 0;
     }
     struct pf_name name = {.string = string};
-    // In a file of ours a name of the vocabulary is just that; others are told before they are used.
+    // In a file of TraceSmith a name of the schema is that field; others are defined before they are used.
     tsmith_string text = tsmith_dictionary_string(pf->dictionary, string);
     uint32_t field = tsmith_field_find(text.bytes);
     bool taken = field == TSMITH_FIELD_CORRELATION || field == TSMITH_FIELD_BYTES;
@@ -371,7 +371,7 @@ static bool set_exception(struct pf *pf, struct pf_event *event, const struct pf
         event->kind = (tsmith_kind)tsmith_value_find(
             TSMITH_TYPE_KIND, tsmith_dictionary_string(pf->dictionary, (uint32_t)bits).bytes);
         if (!event->kind)
-            event->kind = TSMITH_KIND_LIMIT; // it has none, whatever its category says
+            event->kind = TSMITH_KIND_LIMIT; // it has none, independent of its category
         return true;
     case TSMITH_FIELD_NAME:
         event->name = (uint32_t)bits;

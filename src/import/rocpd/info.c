@@ -40,7 +40,7 @@ static void add_info(struct rocpd *rocpd, struct rocpd_infos *infos, struct rocp
     infos->items[infos->count++] = info;
 }
 
-// Of each row: its number, a name, two numbers.
+// For each row: its number, a name, two numbers.
 static void read_list(struct rocpd *rocpd, struct rocpd_infos *infos, const char *columns,
                       const char *table) {
     sqlite3_stmt *select =

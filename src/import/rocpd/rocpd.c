@@ -88,7 +88,7 @@ static void end_table(struct rocpd *rocpd) {
     rocpd->part_at++;
 }
 
-// The row and what its event says; versions differ in the columns of events.
+// The row and its event; versions differ in the columns of events.
 static sqlite3_stmt *select_rows(struct rocpd *rocpd, const char *table) {
     static const char *const columns[][2] = {{"category_id", "event category"},
                                              {"stack_id", "stack_id"},

@@ -74,7 +74,7 @@ enum rocpd_table {
 
 enum rocpd_role {
     ROCPD_AS_IS,
-    ROCPD_NEEDLESS, // numbers of the row itself, and what a track says
+    ROCPD_NEEDLESS, // numbers of the row itself, and facts of its track
     ROCPD_START,
     ROCPD_END,
     ROCPD_PID,

@@ -140,7 +140,7 @@ static void keep(struct row *row, int index) {
     set_dynamic(row, *field, types[form], bits);
 }
 
-// A text that a number stands for, in a field of this name.
+// A text by its number, in a field of this name.
 static void keep_text(struct row *row, const char *name, uint32_t text) {
     uint32_t id = tsmith_dictionary_intern_cstr(row->rocpd->dictionary, name);
     set_dynamic(row, new_field(row->rocpd, id, TSMITH_TYPE_STRING, 0), TSMITH_TYPE_STRING, text);
@@ -282,7 +282,7 @@ static tsmith_kind kind_of(const struct row *row) {
     }
 }
 
-// ---- what several columns say together
+// ---- facts from several columns
 
 static void set_sizes(struct row *row) {
     for (int i = 0; i < 6; i++) {

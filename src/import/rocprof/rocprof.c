@@ -3,10 +3,10 @@
 // "kernel_symbols":[..],..,"buffer_records":{"kernel_dispatch":[{..},..],"hip_api":[..],..}}]}.
 //
 // Every buffer record becomes an event like those of a Chrome trace, its members arguments named by their path
-// ("dispatch_info.private_segment_size"), so that rows, tracks and export are the same. Of the other parts,
-// metadata and agents become attributes, symbols the names of the kernels that ran; code objects are left out.
+// ("dispatch_info.private_segment_size"), so that rows, tracks and export are the same. Of the other parts of the
+// file, metadata and agents become attributes, symbols the names of the kernels that ran; code objects are left out.
 //
-// Invariant: input.begin is behind the last thing that was read whole, and `state` says inside of what.
+// Invariant: input.begin is behind the last complete item, and `state` is the position in the structure.
 #include "import/rocprof/rocprof.h"
 
 #include <stdio.h>
@@ -205,7 +205,7 @@ static uint32_t device_of(const struct rocprof *rocprof, int64_t agent) {
     return 0;
 }
 
-// Grid and work-group size as Kineto says them: blocks and threads of a block.
+// Grid and work-group size as in Kineto: blocks and threads of a block.
 static void add_sizes(struct chrome *chrome, struct rocprof *rocprof, const int64_t *sizes) {
     static const char *const paths[] = {"grid_size.x",      "grid_size.y",      "grid_size.z",
                                         "workgroup_size.x", "workgroup_size.y", "workgroup_size.z"};
@@ -248,7 +248,7 @@ static void place_event(struct chrome *chrome, struct rocprof *rocprof, const st
     }
 }
 
-// Of a kernel that the file does not name: what it is.
+// For a kernel without a name in the file: a description.
 static uint32_t kernel_name(struct chrome *chrome, struct rocprof *rocprof, uint64_t id) {
     struct kernel *kernel = id < rocprof->kernel_capacity ? &rocprof->kernels[id] : NULL;
     if (!kernel || !kernel->raw)
@@ -259,7 +259,7 @@ static uint32_t kernel_name(struct chrome *chrome, struct rocprof *rocprof, uint
     return kernel->name;
 }
 
-// Of a copy, by the number that rocprofiler has for it; 0 of anything else.
+// For a copy, by rocprofiler's number; 0 for anything else.
 static uint8_t direction_of(const struct chrome *chrome, const struct rocprof *rocprof, int64_t operation) {
     static const uint8_t DIRECTIONS[] = {0, TSMITH_DIRECTION_HOST_TO_HOST, TSMITH_DIRECTION_HOST_TO_DEVICE,
                                          TSMITH_DIRECTION_DEVICE_TO_HOST, TSMITH_DIRECTION_DEVICE_TO_DEVICE};

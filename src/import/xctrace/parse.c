@@ -4,9 +4,9 @@
 //   trace-query-result > node > schema > col > mnemonic          what the columns are called
 //                             > row > CELL [> element ...]       in the order of the columns
 //
-// A node without a schema has the columns of the one before. An element with an id is said once; the same again, also
-// within another cell or row, is an element with that number as its ref. Times are elements as well, so ids are as many
-// as rows: of plain numbers only the latest can be referred to, of everything else a bounded number.
+// A node without a schema has the columns of the one before. An element with an id is written once; repetitions, also
+// within another cell or row, are an element with that number as its ref. Times are elements as well, so ids are as
+// many as rows: of plain numbers only the latest can be referred to, of everything else a bounded number.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

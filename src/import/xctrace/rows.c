@@ -173,7 +173,7 @@ static uint32_t process_of(struct xctrace *xctrace, const struct xctrace_part *p
     uint32_t id = find_place(xctrace, key);
     if (id)
         return id;
-    // "name (123)" without what the number says again
+    // "name (123)" without the repeated number
     tsmith_string text =
         tsmith_dictionary_string(xctrace->dictionary, part->process ? part->process : part->text);
     const char *open = text.length ? memrchr(text.bytes, '(', text.length) : NULL;
@@ -199,7 +199,7 @@ static uint32_t device_of(struct xctrace *xctrace, const struct found *found) {
     return tsmith_dictionary_add_device(xctrace->dictionary, &device);
 }
 
-// Where the row happened, with the cells that say no more than that marked in `told`.
+// Where the row happened; cells without further data are marked in `told`.
 static uint32_t track_of(struct xctrace *xctrace, const struct schema *schema, const struct found *found,
                          bool told[XCTRACE_CELLS]) {
     const struct xctrace_part *thread = part_of(xctrace, found->thread),

@@ -15,7 +15,7 @@ bool xctrace_is(struct input *input) {
     there = there < HEAD ? there : HEAD;
     if (!memmem(at, there, root, sizeof root - 1))
         return false;
-    // What comes first is markup. A line feed alone says nothing: every Perfetto trace begins with its number.
+    // What comes first is markup. A line feed alone proves nothing: every Perfetto trace begins with this byte.
     const char *end = at + there;
     if (there >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
         at += 3;

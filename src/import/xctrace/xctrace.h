@@ -27,15 +27,15 @@ enum {
 
 enum xctrace_form { XCTRACE_NONE, XCTRACE_NUMBER, XCTRACE_TEXT_VALUE, XCTRACE_NESTED };
 
-// What an element says. A nested one (a thread with its process, a label with what it is made of) has a text of its own,
-// and what is known of the elements in it.
+// The data of an element. A nested one (a thread with its process, a label with its parts) has a text of its own, and
+// the data of the elements in it.
 struct xctrace_value {
     enum xctrace_form form;
     int64_t number; // of a nested one: index of its part
     uint32_t text;  // string
 };
 
-// Of a nested element.
+// For a nested element.
 struct xctrace_part {
     int64_t pid, tid;
     uint32_t text;    // string: how it is shown; the frames of a stack, the outermost first

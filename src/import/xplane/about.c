@@ -189,7 +189,7 @@ void xp_describe(struct xplane *xplane) {
     add_lines(&text, xplane);
     add_cstr(&text, ",\"event_metadata\":[");
     for (size_t i = 0; i < plane->event_count && !text.full; i++) {
-        // The stats of what happens on no line are told nowhere else.
+        // The stats of events without a line are nowhere else.
         if (!plane->events[i].details && (plane->line_count || !plane->events[i].stats))
             continue;
         add_name(&text, xplane, &plane->events[i], any ? "," : "");

@@ -141,7 +141,7 @@ static void set_sizes(struct row *row, const char *text) {
     }
 }
 
-// 'h': memory of the host, 'd': of a device, 0: not said.
+// 'h': memory of the host, 'd': of a device, 0: unknown.
 static char side(const char *text, const char *key) {
     static const struct {
         const char *word;
@@ -215,7 +215,7 @@ static void put_stats(struct row *row) {
     }
 }
 
-// Which stats it has that say what it is.
+// Which of its stats determine its kind.
 static void look_at_stat(struct row *row, struct proto_in in) {
     struct proto_field field;
     while (proto_next(&in, &field)) {

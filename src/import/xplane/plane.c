@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What a plane says of itself: its names, its stats, and where its lines are.
+// A plane's own data: its names, its stats, and the positions of its lines.
 #include <stdlib.h>
 #include <string.h>
 

@@ -172,7 +172,7 @@ static uint32_t text_of(struct xplane *xplane, struct xp_range range) {
     return bytes ? tsmith_dictionary_intern(xplane->dictionary, bytes, (size_t)(range.end - range.at)) : 0;
 }
 
-// What the profiler says went wrong while it recorded.
+// The errors that the profiler reported while it recorded.
 static void note_message(struct xplane *xplane, struct xp_range range, const char *what) {
     tsmith_string text = tsmith_dictionary_string(xplane->dictionary, text_of(xplane, range));
     ledger_note(&xplane->ledger, xplane->dictionary, TSMITH_REASON_UNTRACED, 0, false,

@@ -144,7 +144,7 @@ void xp_event_read(struct xplane *xplane, const struct xp_line *line, struct pro
 
 // ---- descriptions (about.c)
 
-// The plane as a JSON attribute: its own stats, its lines, and what its names have beside names.
+// The plane as a JSON attribute: its own stats, its lines, and the data of its names besides the names.
 void xp_describe(struct xplane *xplane);
 
 // ---- the source

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flight data recorder: every thread claims buffers and fills them; at the end they are written one after the other,
-// in the order of the queue, which is not that of time. So the buffers are found first and then read thread by thread
-// in the order of their first time stamp.
+// The flight data recorder: every thread claims buffers and fills them; at the end they are written one after the
+// other, in the order of the queue, which is not that of time. So the buffers are found first and then read thread by
+// thread in the order of their first time stamp.
 //
 //   version 1   buffers of one size, their end marked, the rest of them garbage
-//   version 2+  a record BufferExtents says how many bytes follow
+//   version 2+  a record BufferExtents has the number of bytes that follow
 //
 // Records begin with a byte: bit 0 set is metadata of 16 bytes (kind in the other bits), else a function record of 8.
 #include <stdlib.h>
@@ -148,7 +148,7 @@ struct reader {
     struct xray *xray;
     const struct xray_buffer *buffer;
     struct xray_thread *thread;
-    uint64_t tsc, done; // done: bytes of the buffer that lie behind the window
+    uint64_t tsc, done; // done: bytes of the buffer beyond the window
     uint32_t cpu;
     const uint8_t *at, *end;
 };
@@ -259,7 +259,7 @@ bool xray_fdr_run(struct xray *xray) {
         else
             outcome = metadata ? read_metadata(&reader) : read_function(&reader);
     }
-    // What follows in this buffer cannot be told apart any more.
+    // The records that follow in this buffer can no longer be distinguished.
     xray->bad_records += outcome == BAD;
     return true;
 }

@@ -89,7 +89,7 @@ static bool add_function(struct elf *elf, uint64_t address) {
     return true;
 }
 
-// In logs of old compilers the map holds addresses that the loader fills in: the relocation says them.
+// In logs of old compilers the map holds addresses that the loader fills in: the relocation has them.
 static void relocate(const struct elf *elf, const Elf64_Shdr *map, uint8_t *entries, uint64_t size) {
     Elf64_Rela relocations[128];
     for (size_t i = 0; i < elf->section_count; i++) {

@@ -24,8 +24,8 @@ static struct xray_header read_header(const uint8_t *bytes) {
                                 .buffer_size = bytes_get_u64(bytes + 16)};
 }
 
-// There is no magic number: two small numbers, a frequency that a processor can have (the flags beside it have garbage
-// in their unused bits), and the record that every such log begins with.
+// There is no magic number: two small numbers, a frequency that a processor can have (the flags next to it have
+// garbage in their unused bits), and the record that every such log begins with.
 bool xray_is(const struct import_place *place) {
     uint8_t bytes[XRAY_HEADER + RECORD];
     size_t there = seekable_peek(place, bytes, sizeof bytes);

@@ -47,7 +47,7 @@ void xray_add_argument(struct xray *xray, struct xray_thread *thread, uint64_t a
 // A custom event, or one of a type (`type` >= 0).
 void xray_add_event(struct xray *xray, struct xray_thread *thread, uint64_t tsc, uint32_t cpu, int32_t type,
                     const void *bytes, size_t size);
-// Calls still open are told without a duration.
+// Calls still open are reported without a duration.
 void xray_end_calls(struct xray *xray);
 
 // ---- the log (xray.c)

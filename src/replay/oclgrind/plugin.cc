@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugin for Oclgrind: the one file of C++, since that is the interface Oclgrind has. It counts what the interpreter
-// does, by instruction, and hands it to the library through replay/oclgrind/oclgrind.h.
+// The plugin for Oclgrind: the one file of C++, since that is the interface Oclgrind has. It counts the interpreter's
+// operations by instruction, and passes them to the library through replay/oclgrind/oclgrind.h.
 //
-// Oclgrind says of a memory access which work-item made it, and of an instruction, after it has run, which one it was: an
-// access belongs to the instruction that the work-item is at.
+// Oclgrind reports the work-item of a memory access, and an instruction only after it has run: an access belongs to
+// the current instruction of its work-item.
 #include "replay/oclgrind/oclgrind.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class Collector : public Plugin {
         if (counting)
             access(OCLGRIND_STORE, memory, item, address, size);
     }
-    // An atomic operation is told of as a load, and again as a store when it wrote.
+    // An atomic operation is reported as a load, and again as a store if it wrote.
     void memoryAtomicLoad(const Memory *memory, const WorkItem *item, AtomicOp, size_t address,
                           size_t size) override {
         if (counting)
@@ -87,7 +87,7 @@ class Collector : public Plugin {
 
     bool counting = false;
     const Program *program = nullptr;
-    // By program first: where an instruction of one that is gone lay, another may lie.
+    // By program first: an instruction may have the address of one of a freed program.
     using Indexes = std::unordered_map<const llvm::Instruction *, uint32_t>;
     std::unordered_map<unsigned long, Indexes> programs;
     Indexes *known = nullptr; // of the program that runs

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of shared memory inside shared memory: lists and trees that a program built there. The blocks lie elsewhere in
-// every process, so a word that is an address of a recorded block is made one of its block here, and back in results. A
-// number that happens to look like one is changed too: it would have to be the address of a live block, all 8 bytes of it,
-// at a multiple of 8.
+// Addresses of shared memory inside shared memory: lists and trees that a program built there. The blocks have other
+// addresses in every process, so a word that is an address of a recorded block is translated to the block's address
+// here, and back in results. A number that happens to look like one is changed too: it would have to be the address
+// of a live block, all 8 bytes of it, at a multiple of 8.
 #if __has_include(<CL/cl.h>)
 
 #include <string.h>

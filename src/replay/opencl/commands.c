@@ -57,8 +57,8 @@ static bool fits_declaration(const struct live_argument *argument, enum recordin
     }
 }
 
-// Of a program that was made from its binary the recorder may not know what its arguments are: a handle of no memory is
-// recorded as a value then.
+// For a program that was created from its binary, the types of the arguments may be unknown to the recorder: a handle
+// that is not memory is then recorded as a value.
 static enum recording_argument_form form_of(const struct live_argument *argument) {
     static const void *const none;
     const bool no_memory = argument->form == RECORDING_ARGUMENT_VALUE &&
@@ -298,7 +298,7 @@ static tsmith_status dispatch(struct run *run, struct command *command) {
                                                                 command->waits, command->event);
         return TSMITH_OK;
     case RECORDING_COMMAND_MARKER:
-    case RECORDING_COMMAND_MIGRATE: // where memory lies is the replay's own affair
+    case RECORDING_COMMAND_MIGRATE: // the replay chooses the addresses of memory itself
         command->status = run->cl->clEnqueueMarkerWithWaitList(command->queue, command->wait_count,
                                                                command->waits, command->event);
         return TSMITH_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices there are, and which of them stands for which recorded one.
+// The available devices, and which of them replaces which recorded one.
 //
 //   asked for by name or number   the recorded ones on those, in this order; when there are fewer, they take turns
 //   else                          the platform with a device of the name of the first recorded one (or the first platform);
@@ -22,7 +22,7 @@
 
 enum { PLATFORMS_MOST = 64 };
 
-// ---- those there are
+// ---- available devices
 
 static tsmith_status load(struct execution *execution, bool oclgrind, tsmith_error *error) {
     void *library = oclgrind ? execute_oclgrind_library() : dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);

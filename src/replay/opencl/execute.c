@@ -49,7 +49,7 @@ cl_event live_event(struct run *run, uint64_t id) {
                : NULL;
 }
 
-// What it lies in, or itself.
+// The object that contains it, or itself.
 struct live *live_root(struct run *run, struct live *memory) {
     while ((memory->type == RECORDING_SUB_BUFFER || memory->type == RECORDING_IMAGE) && memory->within)
         memory = &run->lives[memory->within];
@@ -139,7 +139,7 @@ static tsmith_status execute_wait(struct run *run, const struct recording_record
         live_find_type(run, recording_value(record, RECORDING_KEY_QUEUE), RECORDING_QUEUE);
     if (queue && queue->handle.queue && !run_finish(run, queue->handle.queue))
         return run->error ? run->error->status : TSMITH_ERROR_LIMIT;
-    // Whatever is waited for must have been handed to the device.
+    // Everything that is waited for must have been submitted to the device.
     if (count)
         run_flush(run);
     for (size_t i = 0; i < count; i++) {

@@ -89,7 +89,7 @@ struct execute_calls {
 #undef CALL_POINTER
 };
 
-// One of those there are, in the order of their numbers.
+// One of the available devices, in the order of their numbers.
 struct execute_device {
     cl_platform_id platform;
     cl_device_id id;
@@ -165,7 +165,7 @@ struct live {
     size_t users[4];          // queues with commands that use it. Indices into lives
     cl_event hold;            // a copy into it or out of it, which who uses it next waits for
     void *mapped;             // of a mapping
-    struct execute_rows rows; // of a mapping: as it lies there
+    struct execute_rows rows; // of a mapping: its layout there
     size_t memory;            // of a mapping. Index into lives
     bool writes;              // a mapping: the host may write through it
     bool released;
@@ -210,7 +210,7 @@ struct run {
     struct chunk_table by_id;
     struct live *lives; // [0] is unused
     size_t live_count, live_capacity;
-    struct chunk_table awaited; // ids of events that somebody waits for
+    struct chunk_table awaited; // ids of events that a thread waits for
     struct chunk_table states;  // of VERIFY ids: record + 1 of the STATE
     struct chunk_table changed; // ids of transfers whose memory the host changed while they were on their way
     struct mapped {             // recorded devices
@@ -227,7 +227,7 @@ struct run {
     bool serial, in_place;
     cl_event last;
     size_t last_context;
-    char *included_root; // where files lie that sources include; NULL: there are none
+    char *included_root; // where files that sources include are; NULL: none
     // execute_options.c
     int64_t pace_from, pace_start;
     struct timed {
@@ -258,7 +258,7 @@ tsmith_status run_no_memory(struct run *run);
 // ---- devices.c: which recorded device is which
 
 bool devices_map(struct run *run); // false: no memory
-// Of a recorded one; the first that is asked for where it is not in the recording.
+// For a recorded device; the first requested one if it is not in the recording.
 size_t devices_find(const struct run *run, uint64_t id);
 // The context's first device, the devices of all, and the largest memory that any of them can have.
 cl_device_id context_device(const struct run *run, const struct live *context);
@@ -277,7 +277,7 @@ tsmith_status execute_option_end(struct run *run, tsmith_status status);
 // ---- objects.c
 
 tsmith_status execute_object(struct run *run, const struct recording_record *record);
-// Of this kernel, whatever kernel the record names.
+// Of this kernel, independent of the kernel in the record.
 tsmith_status execute_argument(struct run *run, uint64_t id, const struct recording_record *record);
 struct live *object_context(struct run *run,
                             const struct recording_record *record); // NULL: none that could be made
@@ -303,7 +303,7 @@ void memory_written(struct run *run, struct live *memory, tsmith_element element
 // only a difference is doubtful. NULL: there is no such reason.
 const char *memory_doubt(struct run *run, struct live *memory);
 void memory_doubted(struct run *run, struct live *memory, const char *doubt); // NULL is fine
-// So much of it got a content that is known: all of it ends whatever it depended on before.
+// This part got known content: a complete overwrite ends all earlier dependencies.
 void memory_overwritten(struct run *run, struct live *memory, uint64_t offset, uint64_t size, cl_int status);
 // A command of this queue is about to use it: the command waits for a copy that is on its way. False: no memory.
 bool memory_used(struct run *run, struct command *command, size_t queue, struct live *memory);
@@ -329,7 +329,7 @@ void included_execute(struct run *run, const struct recording_record *record);
 char *included_options(struct run *run, const struct recording_record *build, const char *options);
 void included_drop(struct run *run);
 
-// ---- address.c: shared memory lies elsewhere in every process
+// ---- address.c: shared memory has other addresses in every process
 
 void addresses_to_live(struct run *run, uint8_t *bytes, size_t size, uint64_t offset);
 void addresses_to_recorded(struct run *run, uint8_t *bytes, size_t size, uint64_t offset);

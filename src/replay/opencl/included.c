@@ -67,7 +67,7 @@ static bool lay_out(struct run *run, const char *name, const uint8_t *bytes, siz
            write_file(path, bytes, size);
 }
 
-// Nobody is trusted with a path: it has to be absolute, and free of "..", or it would lead out of our folder.
+// Paths are untrusted: a path has to be absolute, and free of "..", or it would lead out of our folder.
 static bool is_safe(const char *name) {
     char path[BUILD_PATH_MOST];
     return name && name[0] == '/' && build_path(NULL, name, strlen(name), path) && strcmp(path, name) == 0 &&

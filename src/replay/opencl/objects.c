@@ -211,7 +211,7 @@ static enum live_declared declared_as(struct run *run, const struct live *kernel
                : DECLARED_UNKNOWN;
 }
 
-// What the kernel's declaration says of its arguments.
+// The kernel's declaration of its arguments.
 static bool ask_arguments(struct run *run, struct live *kernel) {
     cl_uint count = 0;
     run->cl->clGetKernelInfo(kernel->handle.kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, NULL);

@@ -70,7 +70,7 @@ void execute_program(struct run *run, struct live *live, const struct recording_
 
 static void note_log(struct run *run, const struct live *live, const char *what) {
     char log[400] = "";
-    // Of the first device that has one; those the program is not for say so.
+    // From the first device that has one; devices that the program was not built for report that.
     for (size_t i = 0; i < run->execution->device_count && !log[0]; i++) {
         const cl_device_id device = run->execution->devices[i].id;
         size_t bytes = 0;

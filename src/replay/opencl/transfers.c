@@ -21,7 +21,7 @@ static bool is_buffer(const struct live *memory) {
     return memory->type == RECORDING_BUFFER || memory->type == RECORDING_SUB_BUFFER;
 }
 
-// Where in a buffer, an image or shared memory, as far as the record says.
+// The place in a buffer, an image or shared memory, as far as the record has it.
 struct place {
     struct live *memory;
     size_t offset, origin[RECORDING_DIMENSIONS], region[RECORDING_DIMENSIONS], pitch[RECORDING_DIMENSIONS];
@@ -42,7 +42,7 @@ static struct place get_place(struct run *run, const struct command *command, bo
     return place;
 }
 
-// Whether a region of elements has so many bytes.
+// Whether a region of elements has this many bytes.
 static bool is_region_of(const size_t region[RECORDING_DIMENSIONS], uint64_t element, uint64_t bytes) {
     size_t product = element;
     for (size_t i = 0; i < RECORDING_DIMENSIONS; i++)
