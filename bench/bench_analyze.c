@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All answers over 10 million events: a third each kernels (500 names, 8 queues of 2 devices), API calls (4 threads)
-// and ranges. The batches are made while the clock runs, because 10 million events do not fit beside the peak memory
-// that is to be measured; what making them costs is measured alone first. One run each, in a process of its own.
+// and ranges. The batches are made while the clock runs, because 10 million events in memory would disturb the
+// measured peak memory; the cost of making them is measured alone first. One run each, in a process of its own.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long somebody waits at the terminal for the answers of `view` and `info`, and how much memory they take.
+// How long a user waits at the terminal for the answers of `view` and `info`, and how much memory they take.
 //
 //     bench_cli [EVENTS]     10 million launch-loop events on eight tracks, in a temporary file
 //
-// "first line" is until the first line can be read from the command's output, "first event" until a line that shows an
-// event can; medians of nine. "all" is wall and CPU time and the peak resident size of a run to the end, its output
-// thrown away. The command is the one of this build, build/bin/tracesmith.
+// "first line" is until the first line can be read from the command's output, "first event" until a line that shows
+// an event can; medians of nine. "all" is wall and CPU time and the peak resident size of a run to the end, its
+// output thrown away. The command is the one of this build, build/bin/tracesmith.
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>

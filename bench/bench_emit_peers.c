@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_emit's loop through other tracers, on one thread: LTTng-UST (a session in overwrite mode, so that nobody
-// consumes meanwhile; and its disabled site), OTF2 (enter and leave, with the same clock read per event). Median of
+// bench_emit's loop through other tracers, on one thread: LTTng-UST (a session in overwrite mode, so that no consumer
+// runs meanwhile; and its disabled site), OTF2 (enter and leave, with the same clock read per event). Median of
 // RUNS runs, time of the emitting thread.
 // usage: bench_emit_peers [EVENTS per run]
 #include <inttypes.h>

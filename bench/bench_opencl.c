@@ -131,7 +131,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// The value below which `part` of them lie.
+// The value below which `part` of them are.
 static double quantile(double *values, int count, double part) {
     qsort(values, (size_t)count, sizeof *values, ascending);
     const double at = (count - 1) * part;

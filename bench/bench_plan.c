@@ -68,8 +68,8 @@ static void set_buffer(struct made *made, uint64_t index, uint64_t buffer, bool 
     put(made);
 }
 
-// Kernels with two buffers each over so many queues, each behind the event of the one before it in the other queue; in queues
-// out of order each behind the last that wrote a buffer of it. The host waits now and then.
+// Kernels with two buffers each over `queues` queues, each behind the event of the one before it in the other queue;
+// in queues out of order each behind the last that wrote a buffer of it. The host waits now and then.
 static void make(struct made *made, size_t commands, uint64_t queues, bool loose, size_t wait_every) {
     const bool wide = wait_every > WAIT_EVERY; // nothing waits but the host, and all only read
     uint64_t user[BUFFERS] = {0};

@@ -29,7 +29,7 @@
 
 enum { SHAPES = 8, REPEATS = 5 };
 
-// Seconds of wall time, for what somebody waits for.
+// Seconds of wall time, for measuring what a user waits for.
 static double now(void) {
     return (double)clock_now(CLOCK_MONOTONIC) / 1e9;
 }

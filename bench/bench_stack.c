@@ -155,7 +155,7 @@ static void arrived_for_all(void) {
 
 // ---- as an agent has it
 
-// Another path for each number: its digits say through which functions.
+// Another path for each number: its digits select the functions.
 typedef uint64_t digits_function(uint64_t number, uint32_t digits);
 static digits_function *const digits_functions[8];
 

@@ -33,7 +33,7 @@ static uint64_t choose_one(struct symbols *symbols) {
     return found;
 }
 
-// With what lies elsewhere, too, or of the file alone; and up to the first answer, by the processor's time and the clock.
+// With symbols from other files, or from the file alone; and up to the first answer, by processor time and wall time.
 static void measure_tables(const char *path, bool whole) {
     double least = 1e9, answer = 1e9, answer_wall = 1e9;
     size_t count = 0;

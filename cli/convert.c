@@ -73,7 +73,7 @@ static tsmith_status carried_finish(void *self, const tsmith_dictionary *diction
     struct carried *carried = self;
     tsmith_error mine;
     tsmith_status status = tsmith_sink_finish(carried->sink, dictionary, &mine);
-    // Of a source that ends early the pump keeps the reason; a file that could not be finished is worse.
+    // If the source ends early, the pump keeps the reason; a file that could not be finished is worse.
     if (status < 0) {
         carried->convert->writing_failed = true;
         carried->unfinished = mine;

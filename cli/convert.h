@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What `import` and `export` have in common: batches carried from a source to a file, and what is said of it.
+// The common part of `import` and `export`: carries batches from a source to a file, and prints the result.
 #ifndef CLI_CONVERT_H
 #define CLI_CONVERT_H
 

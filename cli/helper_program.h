@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// The path of a helper, found from where the command is. False after a complaint, which says that ./dev build builds it where
-// `needs` is.
+// The path of a helper, found from where the command is. False after a complaint, which names ./dev build and its
+// requirement `needs`.
 bool helper_find(const char *name, char *out, size_t size, const char *needs);
 // The path of the command itself; false when it cannot be found out.
 bool helper_own_path(char *out, size_t size);

@@ -504,7 +504,7 @@ size_t trace_add_track_label(struct text *text, const tsmith_dictionary *diction
     text_finish(&measured);
     if (!width)
         return text_add_safe(text, name, columns);
-    // The name is cut rather than what tells it apart, as long as some of it is left.
+    // The name is cut, and not its distinguishing suffix, as long as some of the name is left.
     enum { NAME_LEAST = 4 };
     if (columns && columns < width + NAME_LEAST)
         return text_add_safe(text, name, columns);

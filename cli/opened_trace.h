@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// A trace of any format opened for a command that answers from it: one place that says what is wrong with it.
+// A trace of any format opened for a command that answers from it: the one place that reports its problems.
 #ifndef CLI_OPENED_TRACE_H
 #define CLI_OPENED_TRACE_H
 
@@ -22,7 +21,7 @@ struct trace {
 // Complains where it may not.
 bool trace_may_replace(const char *path);
 
-// The program that wrote the traces opened from here on (--binary); NULL: none is said.
+// The program that wrote the traces opened from here on (--binary); NULL: none given.
 void trace_set_binary(const char *path);
 const char *trace_binary(void);
 
@@ -32,7 +31,7 @@ void trace_no_cache(void);
 // Where imported traces are kept; NULL: nowhere. `path` is room for the name.
 const char *trace_cache_folder(struct text *path);
 
-// Whether it is a directory, which is no trace; complains, and says what to do with a recording.
+// Whether it is a directory, which is not a trace; prints an error, with the remedy for a recording.
 bool trace_is_directory(const char *path);
 
 // Opens ("-": standard input) and summarizes; the exit code (EXIT_DONE, or a failure that was complained about).
@@ -44,20 +43,20 @@ void trace_close(struct trace *trace);
 bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_string *out);
 // Takes up what reading the events has shown of damage.
 void trace_refresh(struct trace *trace);
-// After the answer: says on stderr what the trace has lost and where the file is damaged, and gives the exit
+// After the answer: reports on stderr the trace's losses and the damage of the file, and gives the exit
 // code that follows from it.
 int trace_report(struct trace *trace);
 
 // What is missing, by the ledger.
 struct losses {
     uint64_t by_reason[TSMITH_REASON_LIMIT]; // 0: of a reason that is not known
-    uint64_t uncounted;                      // entries that do not say how many
-    uint64_t absent;                         // entries that say what kind of data the source does not have
+    uint64_t uncounted;                      // entries without a number
+    uint64_t absent;                         // entries that name kinds of data that the source does not have
 };
 
-// Adds what a batch says was lost.
+// Adds the losses of a batch.
 void losses_add(struct losses *losses, const tsmith_batch *batch);
-// Says it on stderr, of the trace at `path`.
+// Reports it on stderr, for the trace at `path`.
 void losses_complain(const struct losses *losses, const char *path);
 
 uint64_t trace_lost(const struct trace *trace);
@@ -65,9 +64,9 @@ uint64_t trace_lost(const struct trace *trace);
 uint64_t trace_stacks_incomplete(const struct trace *trace);
 // Entries of the ledger without a number: of what was lost, and of what its source does not have, which is no loss.
 struct losses trace_uncounted_losses(const struct trace *trace);
-// "an unknown number of events was lost", or what else these entries say; "" when there are none.
+// "an unknown number of events was lost", or the text of these entries; "" if there are none.
 const char *losses_uncounted_text(const struct losses *losses);
-// How many kernels and transfers there are, and how many of them have times. False when the file does not tell.
+// The number of kernels and transfers, and of those with times. False if the file does not have it.
 bool trace_timed(const struct trace *trace, uint64_t *timed, uint64_t *all);
 // "sbt", "chrome-json"...: what was opened.
 const char *trace_format(const struct trace *trace);
@@ -86,8 +85,9 @@ void trace_add_json_tables(struct text *text, const struct trace *trace);
 // {"id":NUMBER,"name":...}
 void trace_add_json_device(struct text *text, const struct trace *trace, uint32_t id, uint32_t number);
 
-// What a track is called (tsmith_track_name) and what tells it apart, but for what the table says elsewhere (`without`, of
-// TSMITH_LABEL_...). Where it is wider than `columns` (0: no limit) the name is cut. Safe for a terminal.
+// The name of a track (tsmith_track_name) and its distinguishing suffix, without the parts in other columns
+// (`without`, of TSMITH_LABEL_...). Where it is wider than `columns` (0: no limit) the name is cut. Safe for a
+// terminal.
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
                              unsigned without, size_t columns);
 // "device 1  NAME": by the API's own number, where it is known. In `columns`, 0: no limit.

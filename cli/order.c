@@ -4,10 +4,10 @@
 // and merged (each batch is a sorted run), and the next window follows.
 //
 // The width of a window is found on the way: it grows while windows have few events and shrinks when one has
-// more than fit; a window that overflows is given up and tried again narrower. One nanosecond cannot be
-// narrowed: its events are handed on in pieces, in the order of the file, which is as good as any.
+// more than fit; a window that overflows is dropped and tried again narrower. One nanosecond cannot be narrowed:
+// its events are passed on in pieces, in the order of the file, which is as good as any.
 //
-//   invariant: every event is emitted in exactly one window, the one its start lies in. The first window also
+//   invariant: every event is emitted in exactly one window, the one that contains its start. The first window also
 //   takes what begins before it, the last what begins after it, so nothing depends on the bounds the file
 //   claims to have.
 #include "order.h"
@@ -87,7 +87,7 @@ static bool begin_run(struct order *order) {
 static bool collect_row(struct order *order, uint32_t row, int64_t start) {
     if (order->count == order->capacity && !grow(order))
         return false;
-    // A batch that is not sorted after all (a file can say anything) is several runs.
+    // A batch that is not sorted after all (a file may be wrong) is several runs.
     if (order->count > order->runs[order->run_count - 1] && order->entries[order->count - 1].start > start &&
         !begin_run(order))
         return false;

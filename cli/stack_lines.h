@@ -18,7 +18,7 @@ struct stacks {
     size_t capacity;
 };
 
-// Looks for the names of frames that the trace has none of, and says what could not be found. False when memory is
+// Looks up the names of frames that have none in the trace, and reports what could not be found. False when memory is
 // exhausted (complained about). Before events are read.
 bool stacks_open(struct stacks *stacks, struct trace *trace, bool hide_interpreter);
 void stacks_close(struct stacks *stacks);

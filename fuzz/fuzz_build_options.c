@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of a build, up to the first NUL, and a source: as a recording has them. Words and names lie in the text they come
-// from, and no folder leads out of the root it is moved beneath.
+// Options of a build, up to the first NUL, and a source: as a recording has them. Words and names are inside their
+// text, and no folder leads out of the root it is moved beneath.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

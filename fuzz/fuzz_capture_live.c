@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live collector while a hostile program runs. The files of a sound recording are put into a new session; then the input
-// says, step by step, what the program does to its own files and to the collector's, and when the collector goes on:
+// A live collector while a hostile program runs. The files of a sound recording are put into a new session; then the
+// input is a list of steps: changes of the program to its own files and to the collector's, and continuations of the
+// collector:
 //
 //     u8 what: 0 collect a batch | 1 write | 2 truncate | 3 put the sound bytes back | 4 hand a sub-buffer over |
 //              5 collect everything
@@ -275,7 +276,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     collector_set_closing(collector, true);
     tsmith_status status = collect(collector, CALLS_MOST);
     if (status == TSMITH_OK || status == TSMITH_AGAIN)
-        abort(); // it goes on for ever
+        abort(); // it never ends
     collector_destroy(collector);
     recover(&session);
     session_directory_remove(&session);

@@ -105,7 +105,7 @@ static void write_channel(struct input *input) {
         atomic_store(&head.committed, bytes & ~7u);
     int fd = open_new(channel_path, LAYOUT_ENTRIES_AT + bytes);
     put(fd, &head, sizeof head, 0);
-    // A second ledger, where the head says that there is one.
+    // A second ledger, if the head has one.
     put(fd, entries, bytes < sizeof(struct layout_ledger) ? bytes : sizeof(struct layout_ledger),
         LAYOUT_PAGE);
     put(fd, entries, bytes, LAYOUT_ENTRIES_AT);

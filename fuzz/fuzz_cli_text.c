@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Whatever bytes a name is made of: a terminal gets no control character and no more columns than it has, JSON
-// and CSV stay well formed. And whatever is typed for a quantity: it is one, or it is refused.
+// Names of any bytes: a terminal gets no control character and no more columns than it has, JSON and CSV stay well
+// formed. Quantities of any bytes: a value, or refused.
 #include "../cli/options/quantity.c"
 #include "../cli/present/text.c"
 

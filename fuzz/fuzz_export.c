@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an SBT file, into every format there is: exporters end, whatever the file holds, and the Perfetto trace
+// Any bytes as an SBT file, into every format: exporters end for any file, and the Perfetto trace
 // they make has as many events.
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a compressed file: what comes out of it, and whether it is damaged, is the same from a file and from a pipe
-// of which the first bytes were read already; and whatever format it then is, the importer ends.
+// Any bytes as a compressed file: what comes out of it, and whether it is damaged, is the same from a file and from a
+// pipe of which the first bytes were read already; and the importer of any detected format ends.
 #include "import.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The agent's own files, with what they say of other files kept here.
+// The agent's own files, with their references to other files replaced here.
 #include "../agents/nvtx/payload.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

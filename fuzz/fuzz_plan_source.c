@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of a build, up to the first NUL, and the source of a kernel k: what is found of its arguments is within what there
-// can be, and what stands for every argument that is not found is both.
+// Options of a build, up to the first NUL, and the source of a kernel k: the result for each argument is a valid one,
+// and the result for unknown arguments is both.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a recording, replayed on a driver that executes nothing real (opencl_double.h): whatever the recording says of
-// sizes, numbers, counts and names, the driver gets only handles that live, and pointers to as many bytes as it will touch.
-// The last byte says whether the records are put right, and how they are replayed.
+// Any bytes as a recording, replayed on a driver that executes nothing real (opencl_double.h): for any sizes,
+// numbers, counts and names in the recording, the driver gets only live handles, and pointers to as many bytes as it
+// will touch. The last byte says whether the records are put right, and how they are replayed.
 #include <dlfcn.h>
 
 #include "replay/opencl/execute.h"
@@ -33,7 +33,7 @@ const char *__asan_default_options(void) {
 }
 
 enum {
-    DEFERRED = 2, // the driver runs a command only when somebody looks
+    DEFERRED = 2, // the driver runs a command only when its state is queried
     TIMED = 4,    // with the times of commands; and each result after its command, of two devices
     ORDERS = 8,   // in other orders, and each finding confirmed
     FAILS = 0xf0  // the driver fails once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as an SBT file: opened, summed up, read whole, in part and as Arrow, its names looked up, and recovered into another
-// file that must then be complete. Checksums would keep everything interesting out, so those of whatever looks like a
-// frame are put right first, unless the last byte of the input is odd.
+// Any bytes as an SBT file: opened, summed up, read whole, in part and as Arrow, its names looked up, and recovered
+// into another file that must then be complete. Checksums would reject nearly every input, so those of everything
+// that looks like a frame are corrected first, unless the last byte of the input is odd.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -133,7 +133,8 @@ static void compare(const tsmith_batch *a, const tsmith_batch *b) {
     }
 }
 
-// Whatever is left of the tape: modules, frames, stacks and symbols, of any numbers but a parent that is not there.
+// From the rest of the tape: modules, frames, stacks and symbols, with any numbers except a parent that does not
+// exist.
 static void add_stacks(struct tape *tape, tsmith_dictionary *dictionary) {
     while (tape->at < tape->end) {
         uint32_t step = (uint32_t)take(tape, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call frame information of any bytes: no read outside them, no hang, and whatever rules come out can be applied to a frame
-// without a read outside its stack. Input: the program counter and the header's place, 4 bytes each, then the segment; the
-// same bytes are read as .debug_frame, too.
+// Call frame information of any bytes: no read outside them, no hang, and the resulting rules can be applied to a
+// frame without a read outside its stack. Input: the program counter and the header's place, 4 bytes each, then the
+// segment; the same bytes are read as .debug_frame, too.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     // As if it had been linked at 0: addresses in the bytes are then the same in every run.
     struct cfi_section section = {
         .start = copy, .end = copy + (size - HEAD), .address = 0, .header = bytes_get_u32(data + 4)};
-    uint64_t pc = (uint64_t)(int64_t)(int32_t)bytes_get_u32(data); // code may lie before the segment
+    uint64_t pc = (uint64_t)(int64_t)(int32_t)bytes_get_u32(data); // code may be before the segment
     find_all(&section, pc);
     read_as_debug_frame(section, pc);
     free(copy);

@@ -73,7 +73,7 @@ struct double_object {
 static struct {
     struct double_object *objects;
     size_t bytes;
-    bool deferred;    // commands run only while somebody looks, one at a time
+    bool deferred;    // commands run only when their state is queried, one at a time
     unsigned fail_at; // the call that fails; 0: none
     unsigned calls;
 } opencl_double;

@@ -134,7 +134,7 @@ static cl_mem d_clCreateSubBuffer(cl_mem handle, cl_mem_flags flags, cl_buffer_c
     return double_answer(status, double_part(parent, region->origin, region->size), 0);
 }
 
-// Of the formats there are: a byte a channel, or four.
+// For the supported formats: a byte per channel, or four.
 static size_t double_element(const cl_image_format *format) {
     const size_t bytes =
         format->image_channel_data_type == CL_FLOAT || format->image_channel_data_type == CL_UNSIGNED_INT32

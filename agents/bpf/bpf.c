@@ -94,7 +94,7 @@ static void lack(struct agent_bpf *agent, const char *what) {
         snprintf(agent->lacks + length, sizeof agent->lacks - length, "%s%s", length ? ", " : "", what);
 }
 
-// Of what a program may be attached to, the first that there is, also in a module. libbpf says when there is none.
+// Attaches to the first available target, also in a module. libbpf reports an error if there is none.
 static bool aim(struct bpf_program *program, bool wanted, const char *const *names) {
     for (; wanted && *names; names++)
         if (bpf_program__set_attach_target(program, 0, *names) == 0)
@@ -183,7 +183,7 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
         bpf_map__set_max_entries(agent->skeleton->maps.ring, (uint32_t)options->ring_bytes);
     const int failed = trace_bpf__load(agent->skeleton);
     *why = failed == -EPERM ? AGENT_BPF_NO_RIGHT
-                            : AGENT_BPF_REFUSED; // EACCES is what the verifier says of a program
+                            : AGENT_BPF_REFUSED; // EACCES is the verifier's answer for a program
     if (failed)
         return say(message, size, "the kernel rejects the programs: %s", strerror(-failed));
     for (unsigned i = 0; i < options->node_count; i++) {

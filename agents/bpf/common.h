@@ -49,7 +49,7 @@ static void count_lost(unsigned what) {
         __sync_fetch_and_add(count, 1);
 }
 
-// Nobody is woken for a record: who reads comes by. A ring that fills is worth a wake-up.
+// A record wakes no reader: the reader polls. A ring that fills up wakes it.
 static void submit(void *record) {
     const unsigned long long filled = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
     bpf_ringbuf_submit(record, filled > 2 << 20 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);

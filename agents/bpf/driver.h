@@ -121,7 +121,7 @@ static const struct file *file_of(const struct task_struct *task, unsigned numbe
     return file;
 }
 
-// Of the system call that these registers came with.
+// The number of the system call of these registers.
 static unsigned long long argument(const void *registers, int number) {
 #if defined(__TARGET_ARCH_x86)
     const struct pt_regs___x86 *from = registers;
@@ -204,7 +204,7 @@ int BPF_PROG(on_fault, unsigned long address, struct pt_regs *registers, unsigne
     if (!is_recorded(task))
         return 0;
     struct agent_bpf_driver call = {.address = address, .result = (long long)why};
-    enum { NOT_THERE = -2 }; // ENOENT; other failures: somebody changes the process's memory at this moment
+    enum { NOT_THERE = -2 }; // ENOENT; other failures: another thread is changing the process's memory at this moment
     const long failed = bpf_find_vma(task, address, look_at_area, &call, 0);
     if (failed && failed != NOT_THERE)
         count_lost(LOST_FAULTS);

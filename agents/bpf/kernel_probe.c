@@ -23,7 +23,7 @@
 enum { HITS = 200, ROUNDS = 5 };
 enum { NOT_SUPPORTED = 524 }; // the kernel's own word for it, which programs should not see
 
-// ---- what the kernel says of a function
+// ---- the kernel's description of a function
 
 static void describe_value(const struct btf *btf, unsigned type, struct agent_bpf_value *value) {
     const int id = btf__resolve_type(btf, type);

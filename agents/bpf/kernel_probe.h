@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A probe of a function of the kernel: what the kernel says of the function (BTF), and a pair of programs (kernel_call.bpf.c) at
-// its entry and return. They are gone with the process that has them open.
+// A probe of a function of the kernel: the kernel's description of the function (BTF), and a pair of programs
+// (kernel_call.bpf.c) at its entry and return. They are removed with the process that has them open.
 #ifndef AGENTS_BPF_KERNEL_PROBE_H
 #define AGENTS_BPF_KERNEL_PROBE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a function lies in a file, and what it begins with: the kernel emulates some instructions when a probe is hit, and
-// steps through others, which costs many times as much.
+// The position of a function in a file, and its first instruction: the kernel emulates some instructions when a probe
+// is hit, and steps through others, which costs many times as much.
 #ifndef AGENTS_BPF_PROBE_SITE_H
 #define AGENTS_BPF_PROBE_SITE_H
 
@@ -20,9 +20,9 @@ struct probe_site {
     enum probe_kind kind; // of the first
 };
 
-// 0, or -1 with a message. `path` is a file, or the name of a library as the loader finds it. A function that begins with '@'
-// is the name of static probes (USDT). Another one is the linker's, or what `demangle` makes of that, with its parameters or
-// without. Of several the first.
+// 0, or -1 with a message. `path` is a file, or the name of a library as the loader finds it. A function that begins
+// with '@' is the name of static probes (USDT). Otherwise it is the linker's name, or the demangled name, with or
+// without its parameters. If several match, the first is used.
 int probe_site_find(struct probe_site *site, const struct agent_bpf_probe *probe,
                     agent_bpf_demangle *demangle, char *message, unsigned long size);
 // A function of ours that begins in this way.

@@ -129,7 +129,7 @@ static unsigned state_of(struct task_struct *task) {
     return (unsigned)BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
 }
 
-// Of the current thread; -1: it is in none.
+// For the current thread; -1: it is in none.
 static int system_call_of(struct task_struct *task) {
     void *registers = (void *)bpf_task_pt_regs(task);
     if (!registers)
@@ -143,7 +143,7 @@ static int system_call_of(struct task_struct *task) {
 
 // ---- stacks of the program: their top is copied, and unwound by who reads it
 
-// Of the current thread, which is in the kernel.
+// For the current thread, which is in the kernel.
 static bool copy_registers(struct agent_bpf_copy *copy, struct task_struct *task) {
     void *at = (void *)bpf_task_pt_regs(task);
     if (!at)
@@ -241,7 +241,7 @@ static bool may_copy(unsigned thread, unsigned long long now) {
     return true;
 }
 
-// Of a thread that begins to wait. How long it will is not known yet: the copy is thrown away when it was short.
+// For a thread that begins to wait. The length of the wait is not known yet: the copy is discarded if it was short.
 static void copy_wait(struct off *off, struct task_struct *task) {
     unsigned which;
     if (!task->mm)
@@ -318,8 +318,8 @@ static void put_wait(struct off *off, struct task_struct *task, unsigned long lo
     off->start = 0;
 }
 
-// A thread that runs and was not seen to begin: there are kernels that do not tell of a switch when it is away from certain threads of
-// the system. It began as long ago as it has run since, which is up to date when it stops only.
+// A thread that runs and was not seen to begin: some kernels do not report a switch away from certain system threads.
+// It began as long ago as it has run since, which is up to date when it stops only.
 static void end_unseen(struct task_struct *task, bool stops) {
     const unsigned thread = (unsigned)task->pid;
     const unsigned long long now = bpf_ktime_get_ns();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA agent: CUDA's driver itself loads it into every process that uses CUDA (CUDA_INJECTION64_PATH), and CUPTI
-// tells it what happens.
+// reports to it.
 //
-// The rules of agentkit/agent.h hold for every file of this folder. Besides:
-//   1. A tool that already uses CUPTI keeps it: the agent steps aside and says so. A later tool is served by us (sharing.h).
+// The rules of agentkit/agent.h apply to every file of this folder. In addition:
+//   1. A tool that already uses CUPTI keeps it: the agent then records without it and reports that. A later tool is served by us (sharing.h).
 //   2. The callbacks on the program's threads (launches.c) take no lock, allocate nothing, make no system call.
 //   3. No lock of ours is held while CUPTI is called, and none is waited for that another thread holds while it is in
 //      CUPTI: buffers come from a pool by one atomic operation.

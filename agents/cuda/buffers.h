@@ -4,8 +4,8 @@
 //     buffer: FREE --given--> CUPTI's --handed back, read--> FREE
 //                                 \--handed back, no device is described yet--> WAITING --flushed, read--> FREE
 //
-// They are small: at a flush CUPTI keeps each buffer in which one record is not complete, so of a program that is killed all of
-// that buffer is lost.
+// They are small: at a flush CUPTI keeps each buffer in which one record is not complete, so for a program that is
+// killed all of that buffer is lost.
 //
 // CUPTI describes the devices in a record, which may lie in a buffer that comes later than those of kernels. Readers of these
 // first would make up a device, and a GPU that another source (NVML) has named already would be two.
@@ -16,7 +16,7 @@
 #include "agent.h"
 
 bool buffers_init(void);
-// CUPTI was told that buffers come zeroed: they are zeroed after they were read, where CUPTI would do it on the program's
+// CUPTI is configured for zeroed buffers: they are zeroed after they were read, instead of by CUPTI on the program's
 // thread before it uses them.
 void buffers_are_zeroed(void);
 // CUPTI's two callbacks, in the forms of both interfaces.
@@ -24,7 +24,7 @@ void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records);
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 void buffers_wanted_v2(uint8_t **buffer, size_t *size, size_t *records, void *info);
 void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info);
-// From now on buffers may wait: there is somebody who calls buffers_flushed().
+// From now on buffers may wait: the control thread calls buffers_flushed().
 void buffers_may_wait(void);
 // Then the control thread is woken, to flush at once.
 bool buffers_any_wait(void);

@@ -11,7 +11,7 @@ enum { CANDIDATES_MAX = 48, CANDIDATE_BYTES = 512 };
 struct candidate {
     char path[CANDIDATE_BYTES]; // or a name for the dynamic linker
     const char *where;          // in words, static
-    uint32_t major;             // version of CUDA that its name says; 0: none
+    uint32_t major;             // version of CUDA in its name; 0: none
     bool mapped;                // by the program
 };
 

@@ -4,7 +4,7 @@
 //
 // Records are packed and 8-byte aligned. Within a major form each version of CUDA only appended fields, so the newest
 // form is declared here and what came later is read behind CUPTI_HAS (the version of the library that wrote the
-// record): tests/cuda/layouts.tsv says since when each field is there, and tests/cuda/test_layouts.sh compares every
+// record): tests/cuda/layouts.tsv has the first version of each field, and tests/cuda/test_layouts.sh compares every
 // offset with the headers of an installed toolkit.
 #ifndef CUDA_CUPTI_H
 #define CUDA_CUPTI_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What cuptiGetVersion says, first of a version of CUDA. 12.0 and 12.1 say 18 too: what begins with 12.0 is asked for by the
-// functions that are there, or from 12.2 on.
+// The result of cuptiGetVersion for the first release of a version of CUDA. 12.0 and 12.1 return 18 too: features of
+// 12.0 are detected by their functions, or used from 12.2 on.
 enum {
     CUPTI_11_0 = 13,
     CUPTI_11_1 = 14,
@@ -80,7 +80,7 @@ enum cupti_kind {
 };
 
 #define CUPTI_RECORD __attribute__((packed, aligned(8)))
-#define CUPTI_NONE 0xffffffffu // a context or stream that is not said
+#define CUPTI_NONE 0xffffffffu // an unknown context or stream
 
 struct cupti_api {
     uint32_t kind;

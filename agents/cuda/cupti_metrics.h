@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of CUPTI's PM Sampling API that is used (cupti_pmsampling.h, cupti_profiler_host.h, cupti_profiler_target.h,
-// cupti_target.h), declared by ourselves as cupti.h is. Every struct begins with its own size, which tells CUPTI what is in it:
-// all are in the form of CUDA 12.6, the first that has them, which later versions read as well. So the buffer's append mode
-// (12.8) stays 0, "keep the oldest", and no set of metrics (13.2) is named. tests/cuda/test_sampling_layouts.sh compares them
-// with the headers of all versions.
+// The part of CUPTI's PM Sampling API that is used (cupti_pmsampling.h, cupti_profiler_host.h,
+// cupti_profiler_target.h, cupti_target.h), declared by ourselves as cupti.h is. Every struct begins with its own
+// size, from which CUPTI knows its members: all are in the form of CUDA 12.6, the first that has them, which later
+// versions read as well. So the buffer's append mode (12.8) stays 0, "keep the oldest", and no set of metrics (13.2)
+// is named. tests/cuda/test_sampling_layouts.sh compares them with the headers of all versions.
 #ifndef CUDA_CUPTI_METRICS_H
 #define CUDA_CUPTI_METRICS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. A map by the node's id, which CUPTI gives once in a process: it only grows. Instantiating a graph copies
-// its nodes, and CUPTI tells of each copy: it has the stack of its original.
+// Rules: agent.h. A map by the node's id, which CUPTI gives once in a process: it only grows. Instantiating a graph
+// copies its nodes, and CUPTI reports each copy: it gets the stack of its original.
 #include "graph_nodes.h"
 
 #include "agent.h"

@@ -124,7 +124,7 @@ bool launches_matter(int domain, uint32_t id) {
 
 // ---- at the call
 
-// Closes an open launch; false when somebody else did.
+// Closes an open launch; false if another thread did.
 static bool close_launch(size_t at) {
     if (!(atomic_fetch_and_explicit(&words[at], ~OPEN, memory_order_relaxed) & OPEN))
         return false;

@@ -19,7 +19,7 @@ struct launch {
 bool launches_init(void);
 // Has CUPTI call us at launches and waits. False: CUPTI's error in `result`.
 bool launches_subscribe(int *result);
-// Of a call of the driver or the runtime.
+// For a call of the driver or the runtime.
 void launches_call(int domain, uint32_t id, const struct cupti_callback_data *data);
 
 // Whether a call launches, waits, copies, sets or allocates.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding libcupti. Rules: agent.h. All of this happens once, inside the program's first call of cuInit.
 //
-// A libcupti that does not go with the driver says so when it is asked for its version, or at subscribing. Then the next
-// one is tried. One that was refused stays loaded: it may have begun something in the driver that unloading would pull
-// the floor from.
+// A libcupti that is not compatible with the driver fails when its version is queried, or at subscribing. Then the
+// next one is tried. One that was refused stays loaded: it may have started something in the driver that still uses
+// its code.
 #include "library.h"
 
 #include <dlfcn.h>
@@ -108,7 +108,7 @@ static void driver_in_words(char *out, size_t size) {
         snprintf(out, size, "this driver");
 }
 
-// Nothing can be used: what is said then, with what was tried.
+// Nothing can be used: the message, with the libraries that were tried.
 static void explain(const char *asked, int result, char *why, size_t size) {
     char driver[64];
     driver_in_words(driver, sizeof driver);

@@ -61,7 +61,8 @@ struct cupti {
     bool was_loaded;   // before the agent looked for one
     bool simulated;    // it is a mock of the tests
     bool
-        system_threads; // records name threads as the system does; without it by pthread_self(), which tells nothing here
+        system_threads; // records identify threads by the system's ids; without it by pthread_self(), which is
+                        // useless here
 };
 extern struct cupti cupti;
 // CUPTI met an error that it does not recover from, and finalised itself: it is not called any more.
@@ -72,9 +73,9 @@ static inline bool cupti_has(uint32_t version) {
     return cupti.version >= version;
 }
 
-// Finds a libcupti that goes with the driver: the first of the candidates (candidates.h) that `take` subscribes to, or that it
-// cannot for a reason that every other would give too. `result` is what that said. False: there is none, and `why` says what
-// was tried and what to do, in one line.
+// Finds a libcupti that is compatible with the driver: the first of the candidates (candidates.h) that `take`
+// subscribes to, or that fails for a reason that applies to every other too. `result` is its status. False: none, and
+// `why` has the libraries tried and the remedy, in one line.
 bool library_load(int (*take)(void), int *result, char *why, size_t size);
 
 // Which one it is, in words; those that were refused, with their errors, or "". Static storage.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. One thread does all that is done with the PM Sampling API, since its calls may take long: it sets devices
+// Rules: agent.h. One thread makes all calls of the PM Sampling API, because they may take long: it sets devices
 // up, and reads what the hardware wrote into its buffer every LOOK_MS. metrics_device() only leaves a bit for it.
 //
-// The hardware keeps the oldest samples when its buffer is full, and stops. A sample is an interval, and each begins where the
-// one before it ended: so what is missing between two is counted from their times, whatever the cause.
+// The hardware keeps the oldest samples when its buffer is full, and stops. A sample is an interval, and each begins
+// where the one before it ended: so the samples missing between two are counted from their times, for every cause.
 //
-// The header does not say on which clock the times of samples are. They are taken for CUPTI's clock only where they fit:
-// no sample may begin before sampling was started, or end after it was read, by more than SLACK_NS. Others are left out,
+// The header does not state the clock of the samples' times. They are taken for CUPTI's clock only where they fit: no
+// sample may begin before sampling was started, or end after it was read, by more than SLACK_NS. Others are left out,
 // and counted as no_timing.
 #include "metrics.h"
 

@@ -6,8 +6,8 @@
 
 #include "agent.h"
 
-// Whether it was asked for, and what for it is there; starts the thread. Once, after the agent subscribed; a line says what is
-// missing.
+// Whether it was requested and its prerequisites are available; starts the thread. Once, after the agent subscribed;
+// a line names a missing prerequisite.
 void metrics_start(void);
 // A context was made on a device, by CUPTI's number. Any thread; takes no lock, makes no system call.
 void metrics_device(uint32_t device);

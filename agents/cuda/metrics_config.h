@@ -23,8 +23,8 @@ struct metrics_config {
     size_t count;
 };
 
-// `names`: `count` strings one after the other; none: a choice of ours. CUPTI's error, or CUPTI_OK with one metric or more; `step` is
-// where it failed. What was left out is said in the attribute "cuda.metrics.left_out".
+// `names`: `count` strings one after the other; none: a choice of ours. CUPTI's error, or CUPTI_OK with one metric or
+// more; `step` is where it failed. Metrics that were left out are in the attribute "cuda.metrics.left_out".
 int metrics_config_make(const struct metrics_functions *functions, uint32_t device, const char *names,
                         size_t count, struct metrics_config *out, const char **step);
 void metrics_config_free(const struct metrics_functions *functions, struct metrics_config *config);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules: agent.h. A context that is sampled:
 //
-//     FREE --made--> BUSY --configured--> OPEN <--> BUSY (somebody reads) --goes, or the end--> FREE
+//     FREE --made--> BUSY --configured--> OPEN <--> BUSY (being read) --goes, or the end--> FREE
 //                      \--CUPTI refused--> FREE
 //
-// Who moves it to BUSY has it alone: the thread in CUPTI's callback of the context, a thread that unloads a module, or the
-// control thread. Nobody waits for another but who destroys the context, and that one WAIT_MS at most: then the context is
-// `gone`, which is counted, and the thread that has it gives it up without asking CUPTI for anything more.
+// The thread that moves it to BUSY owns it: the thread in CUPTI's callback of the context, a thread that unloads a
+// module, or the control thread. Only the thread that destroys the context waits, for WAIT_MS at most: then the
+// context is `gone`, which is counted, and its owner releases it without further calls of CUPTI.
 //
-// CUPTI keeps the buffer it is configured with, and fills another one of ours when it is asked; what was left when sampling
-// is switched off is in its own. A count belongs to a function and not to a launch.
+// CUPTI keeps the buffer it is configured with, and fills another one of the agent's on request; samples left when
+// sampling is switched off are in its own. A count belongs to a function and not to a launch.
 //
-// What was dropped, and what was not the program's, CUPTI says with each reading, and NVIDIA's header does not say whether of
-// this reading or of all so far. Both are counted right (struct tally): a number that falls is of its reading, and so is one
-// that makes up the reading's number of samples together with what the reading has; any other is a running total.
+// CUPTI reports dropped samples and samples of other programs with each reading, and NVIDIA's header does not state
+// whether per reading or in total. Both are counted correctly (struct tally): a number that falls is of its reading,
+// and so is one that makes up the reading's number of samples together with what the reading has; any other is a
+// running total.
 #include "pc_sampling.h"
 
 #include <dlfcn.h>
@@ -36,14 +37,14 @@ enum state { FREE, BUSY, OPEN };
 
 // What was lost according to one of CUPTI's numbers.
 struct tally {
-    uint64_t last, sum; // of what was said: the newest, and all together
+    uint64_t last, sum; // of the reported numbers: the newest, and the total
     uint64_t told;      // in the ledger
     bool by_reading;    // known to be of each reading alone
 };
 
 struct sampled {
     _Atomic uint32_t state;
-    atomic_bool gone; // the context, while somebody read
+    atomic_bool gone; // the context, while another thread read it
     struct tally dropped, others;
     void *_Atomic context; // CUDA's
     uint32_t device;
@@ -276,7 +277,7 @@ static uint64_t samples_in(const struct cupti_pc_data *data) {
     return samples;
 }
 
-// `whole`: the reading's samples are those that it has and those that it says it has not.
+// `whole`: the reading's number of samples is the sum of those it has and those it reports as missing.
 static void count_lost(struct tally *tally, tsmith_reason reason, uint64_t said, bool whole) {
     tally->by_reading = tally->by_reading || said < tally->last || (whole && tally->last);
     tally->last = said;
@@ -288,13 +289,13 @@ static void count_lost(struct tally *tally, tsmith_reason reason, uint64_t said,
     }
 }
 
-// What CUPTI filled a buffer with, and what it says that is not in it.
+// The content of a filled buffer, and the samples that CUPTI reports as missing from it.
 static void record(struct sampled *sampled, struct cupti_pc_data *data, int64_t now) {
     if (data->count && !sampled->track)
         sampled->track = tracks_stream(sampled->device, CUPTI_NONE, CUPTI_NONE, "PC samples");
     for (size_t i = 0; i < data->count && i < PCS && sampled->track; i++)
         write_pc(sampled, pc_at(data, i), now);
-    // Where there is nothing at all, nothing was said.
+    // Without any data, there is nothing to report.
     if (data->count || data->samples || data->dropped || data->not_users) {
         const bool whole = data->samples == samples_in(data) + data->dropped + data->not_users;
         count_lost(&sampled->dropped, TSMITH_REASON_VENDOR_DROPPED, data->dropped, whole);
@@ -340,7 +341,7 @@ static void give_up(struct sampled *sampled) {
     release(sampled);
 }
 
-// Who waits for the context either finds it OPEN now, or has said before that it is gone.
+// A thread that waits for the context either finds it OPEN now, or has already marked it as gone.
 static void end_reading(struct sampled *sampled) {
     atomic_store(&sampled->state, OPEN);
     if (atomic_load(&sampled->gone) && claim(sampled, OPEN))

@@ -9,7 +9,8 @@
 
 struct cupti_module_data;
 
-// Whether it was asked for, and what for it is there. Once, after libcupti was found; a line says what is missing.
+// Whether it was requested and its prerequisites are available. Once, after libcupti was found; a line names a
+// missing prerequisite.
 void pc_sampling_init(void);
 // From CUPTI's callbacks on the program's threads: a context was made, or goes; a module was loaded, or goes. They do
 // nothing unless samples were asked for.

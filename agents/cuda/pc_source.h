@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which source line an instruction of the device was made of, as far as CUPTI can say: the code objects that were loaded
+// The source line of a device instruction, as far as CUPTI knows it: the code objects that were loaded
 // are kept, since a program may unload them. Rules: agent.h.
 #ifndef CUDA_PC_SOURCE_H
 #define CUDA_PC_SOURCE_H

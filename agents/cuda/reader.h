@@ -41,7 +41,7 @@ static inline bool reader_span(struct reader *reader, uint64_t start, uint64_t e
     out->duration = end - start;
     return out->start >= reader->earliest && out->start <= reader->latest;
 }
-// Of one time. 0 is unknown to CUPTI.
+// For one time. 0 means unknown in CUPTI.
 static inline bool reader_time(struct reader *reader, uint64_t time, uint64_t *out) {
     const int64_t at = time ? timebase_convert(&reader->base, time) : TIMEBASE_UNKNOWN;
     *out = (uint64_t)at;

@@ -46,7 +46,7 @@ struct cuda_fields {
     WORD(start, TSMITH_FIELD_START, RECORD_VALUE)                                                            \
     WORD(duration, TSMITH_FIELD_DURATION, RECORD_VALUE)
 #define INSTANT_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_VALUE)
-// Of the call that caused it.
+// For the call that caused it.
 #define LAUNCHED_WORDS(WORD)                                                                                 \
     WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
     WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
@@ -60,7 +60,7 @@ struct cuda_fields {
     WORD(source_graph, fields.source_graph, OPTIONAL(RECORD_DYNAMIC))                                        \
     WORD(source_node, fields.source_node, OPTIONAL(RECORD_DYNAMIC))
 
-// ---- kernels: there are more of them than of anything else, so a record has only the parts that say something
+// ---- kernels: the most frequent records, so a record has only the parts with a value
 
 #define KERNEL_WORDS(WORD)                                                                                   \
     SPAN_WORDS(WORD)                                                                                         \

@@ -13,7 +13,7 @@
 #include "windows.h"
 
 enum { READERS = 16, OUTSIDE = -1 };
-// ns: how far outside of the recording a record's time may lie. It is there to tell clocks from each other.
+// ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
 static const int64_t MARGIN = 60000000000;
 
 static struct reader *readers; // READERS of them; a page that is not used is not there
@@ -119,7 +119,7 @@ uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by
 
 // CUPTI gives all records of a kernel the same pointer, as long as its module is loaded.
 uint32_t reader_kernel_name(struct reader *reader, const char *name) {
-    // Names lie close together, and far apart.
+    // Names are close together in memory, in groups far apart.
     const size_t at = (uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (READER_NAMES - 1);
     if (!name)
         return 0;
@@ -147,7 +147,7 @@ static void translate_rare(struct reader *reader, const void *record) {
         break;
     case CUPTI_KIND_STREAM:
     case CUPTI_KIND_NAME:
-        break; // nothing that the callbacks have not said, and with times
+        break; // nothing beyond the data of the callbacks, and with times
     case CUPTI_KIND_MEMORY_POOL:
         record_pool(reader, record);
         break;
@@ -217,7 +217,7 @@ static void translate(struct reader *reader, const void *record) {
     }
 }
 
-// The next record of a buffer. What lies outside of it is no record, whatever CUPTI says.
+// The next record of a buffer. Data outside the buffer is not a record, even if CUPTI claims so.
 static int next(uint8_t *buffer, size_t valid, void **record) {
     const int result = cupti.shared ? cupti.ActivityGetNextRecord_v2(cupti.subscriber, buffer, valid, record)
                                     : cupti.ActivityGetNextRecord(buffer, valid, record);

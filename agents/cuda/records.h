@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// CUPTI's records -> records of the ring. On whatever thread CUPTI hands a buffer back.
+// CUPTI's records -> records of the ring. On the thread on which CUPTI returns a buffer.
 #ifndef CUDA_RECORDS_H
 #define CUDA_RECORDS_H
 

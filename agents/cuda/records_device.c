@@ -15,7 +15,7 @@ static bool plausible(struct reader *reader, const struct launch *launch, uint64
            (!launch->time || span->start + TOLERANCE >= launch->time);
 }
 
-// It ran, and nothing says when: an event at its launch, as far as that is known.
+// It ran at an unknown time: an event at its launch, as far as that is known.
 static void untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
                     const struct launch *launch) {
     reader->untimed++;
@@ -237,7 +237,7 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
 }
 
 static void direction_of(uint8_t copy_kind, struct transfer *transfer) {
-    // By CUpti_ActivityMemcpyKind; arrays lie on the device.
+    // By CUpti_ActivityMemcpyKind; arrays are on the device.
     static const uint8_t directions[] = {TSMITH_DIRECTION_NONE,
                                          TSMITH_DIRECTION_HOST_TO_DEVICE,
                                          TSMITH_DIRECTION_DEVICE_TO_HOST,

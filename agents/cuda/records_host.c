@@ -12,7 +12,7 @@
 
 enum { CALLS = 2048 };
 
-// "cudaLaunchKernel_v7000" is cudaLaunchKernel to its caller; "_v2" and "_ptsz" tell entry points apart and stay.
+// "cudaLaunchKernel_v7000" is cudaLaunchKernel to its caller; "_v2" and "_ptsz" distinguish entry points and stay.
 static uint32_t intern_call(const char *name) {
     const char *version = strstr(name, "_v");
     while (version && strspn(version + 2, "0123456789") < 4)

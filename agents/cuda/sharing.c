@@ -118,7 +118,7 @@ static int on_ActivityGetNumDroppedRecords(void *context, uint32_t stream, size_
     return result;
 }
 
-// Buffers are ours, so whether they come zeroed is ours to say.
+// The buffers belong to the agent, so the agent decides whether they are zeroed.
 static int on_ActivitySetAttribute(int attribute, size_t *size, void *value) {
     return attribute == CUPTI_ATTRIBUTE_ZEROED_BUFFERS ? CUPTI_OK
                                                        : real_ActivitySetAttribute(attribute, size, value);
@@ -164,7 +164,7 @@ static int on_ActivityDisable(int kind) {
     return result;
 }
 
-// What we have is on for every context, so of theirs no context is told from another.
+// The agent's kinds are on for every context, so contexts of the tool are not distinguished.
 static int on_ActivityEnableContext(void *context, int kind) {
     const int result = is_ours(kind) ? CUPTI_OK : real_ActivityEnableContext(context, kind);
     atomic_store(&sharing_on, true);

@@ -39,12 +39,12 @@ bool sharing_kept(uint32_t kind);
 // The agent gave up its subscription: calls go straight to CUPTI from now on.
 void sharing_released(void);
 
-// What CUPTI told us, for them too.
+// Passes data that CUPTI reported on to the tool.
 void sharing_call(int domain, uint32_t id, const void *data);
 // The records of a buffer that we have read. It is overwritten.
 void sharing_buffer(uint8_t *buffer, size_t valid);
 void sharing_dropped(uint64_t records);
-// Of the calling thread: how CUPTI names it by default.
+// For the calling thread: CUPTI's default id of it.
 void sharing_thread(uint32_t tid);
 
 #endif

@@ -116,7 +116,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         break;
     case CUPTI_RESOURCE_MODULE_UNLOAD:
         pc_sampling_module_ends();
-        buffers_flushed(); // what waits speaks of its kernels
+        buffers_flushed(); // the waiting records refer to its kernels
         object(TSMITH_OPERATION_DESTROY_PROGRAM, module ? module->id : 0, context,
                module ? module->bytes : 0);
         records_names_changed();
@@ -172,7 +172,7 @@ static bool may_share(void) {
            cupti.ActivityGetNextRecord_v2;
 }
 
-static char holder[64];   // who has CUPTI, where it says so
+static char holder[64];   // the holder of CUPTI, if known
 static bool unsubscribed; // only the activity interface is used
 
 int subscribe_take(void) {
@@ -181,9 +181,9 @@ int subscribe_take(void) {
                                              .old_name = holder,
                                              .old_size = sizeof holder,
                                              .allow_multiple = 1};
-    // A driver that is too old for sharing says so in its own way: at subscribing, by the error of another holder too, or with
-    // the first thing that is asked for. A holder that there is holds the first interface as well.
-    // CUPTI serves several subscribers of the second interface; a program's own profiler that uses the first one is served by us,
+    // A driver that is too old for sharing fails in different ways: at subscribing, also with the error for another
+    // holder, or with the first request. A holder that there is holds the first interface as well. CUPTI serves
+    // several subscribers of the second interface; a program's own profiler that uses the first one is served by us,
     // which takes the first one.
     if (may_share() && sharing_needed() && cupti.Subscribe(&cupti.subscriber, callback, NULL) == CUPTI_OK)
         return CUPTI_OK;
@@ -303,8 +303,8 @@ static void enable_events(void) {
         subscribe_kind(CUPTI_KIND_CUDA_EVENT);
 }
 
-// When kernels were queued and submitted. CUPTI wants it said before CUDA is initialised; where hardware events give the
-// times of kernels it refuses.
+// When kernels were queued and submitted. CUPTI requires the setting before CUDA is initialised; it refuses if
+// hardware events give the times of kernels.
 static void enable_latency(void) {
     char text[300];
     if (!cuda_option(CUDA_OPTION_LATENCY))
@@ -318,7 +318,7 @@ static void enable_latency(void) {
     channel_attribute(agent.channel, "notice.cuda-latency", text);
 }
 
-// What must be said before anything is switched on.
+// Settings that must precede switching anything on.
 static void prepare(void) {
     const int result = cupti.shared ? set_shared(CUPTI_ATTRIBUTE_THREAD_IDS, CUPTI_SYSTEM_THREAD_IDS, 4)
                        : cupti.SetThreadIdType ? cupti.SetThreadIdType(CUPTI_SYSTEM_THREAD_IDS)
@@ -399,8 +399,8 @@ static const char *advice(int result) {
     }
 }
 
-// CUPTI refuses a second subscriber. Records need none, but they go to one pair of callbacks per process. So that pair is
-// taken only if nobody is found who could have registered one. `who` holds CUPTI, in words.
+// CUPTI refuses a second subscriber. Records need none, but they go to one pair of callbacks per process. So that
+// pair is taken only if no library is found that could have registered one. `who` holds CUPTI, in words.
 static bool may_do_without(int taken, char *who, size_t size) {
     if (taken != CUPTI_MULTIPLE_SUBSCRIBERS)
         return false;
@@ -469,7 +469,7 @@ void subscribe_end(void) {
     for (size_t i = 0; i < KINDS && !hangs && !cupti.shared; i++)
         if (cupti_has(kinds[i].since) && !sharing_kept(kinds[i].kind))
             cupti.ActivityDisable((int)kinds[i].kind);
-    // Another tool of the program has CUPTI through us, and goes on.
+    // Another tool of the program has CUPTI through the agent, and continues.
     if (atomic_load(&sharing_on))
         return;
     sharing_released();

@@ -5,16 +5,16 @@
 
 #include "agent.h"
 
-// Subscribes with the libcupti that is there; what CUPTI says.
+// Subscribes with the loaded libcupti; returns CUPTI's status.
 int subscribe_take(void);
-// Switches on what is to be recorded; `taken` is what subscribing said. False: nothing is recorded and nothing is left switched
-// on; `why` says what is in the way and what to do, in one line.
+// Switches on the selected kinds; `taken` is the status of subscribing. False: nothing is recorded and nothing is
+// left switched on; `why` has the obstacle and the remedy, in one line.
 bool subscribe(int taken, char *why, size_t size);
-// CUPTI has no callbacks for the agent: somebody else is subscribed, and only records are to be had.
+// CUPTI has no callbacks for the agent: another tool is subscribed, and only records are available.
 bool subscribe_alone(void);
 // On the control thread: requests again what CUPTI refused within cuInit, where no callback does.
 void subscribe_look(void);
-// Switches everything off again: the session is over, the program goes on.
+// Switches everything off again: the session is over, the program continues.
 void subscribe_end(void);
 
 // Enables a kind of record. CUPTI's error.

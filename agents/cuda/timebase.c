@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Comparisons lie in two rings: all of the last minute and a half, and one per ten seconds of the last hours,
-// for calls that last long. One thread writes at a time (a thread that finds another one writing drops its comparison);
-// readers take those that are not about to be overwritten. Where two neighbouring comparisons show a jump (somebody set the
-// clock), a time between them belongs to the nearer one.
+// Rules: agent.h. Comparisons are kept in two rings: all of the last minute and a half, and one per ten seconds of
+// the last hours, for calls that last long. One thread writes at a time (a thread that finds another one writing
+// drops its comparison); readers take those that are not about to be overwritten. Where two neighbouring comparisons
+// show a jump (the clock was set), a time between them belongs to the nearer one.
 #include "timebase.h"
 
 #include <stdatomic.h>
@@ -191,12 +191,12 @@ static void between(struct timebase *base, const struct sides *sides, uint64_t t
         base->low = base->from = middle, base->offset = sides->above.offset;
 }
 
-// What a clock may have drifted over a distance, where nothing says how fast it does.
+// The possible drift of a clock over a distance, if its rate is unknown.
 static void note_distance(uint64_t length) {
     raise_to(&worst_drift, (int64_t)(length / (2 * (uint64_t)SLEW)));
 }
 
-// After all that was compared, as far as this clock goes on: as the clocks drifted before.
+// After the last comparison of this clock: the previous drift continues.
 static void after(struct timebase *base, const struct sides *sides, uint64_t time) {
     const uint64_t low = sides->below.time;
     *base = (struct timebase){.low = low, .from = low, .offset = sides->below.offset};

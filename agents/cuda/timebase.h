@@ -19,7 +19,7 @@
 
 #define TIMEBASE_UNKNOWN INT64_MIN
 
-// Compares the clocks. Any thread; takes no lock. False: CUPTI cannot say the time.
+// Compares the clocks. Any thread; takes no lock. False: CUPTI cannot read the time.
 bool timebase_compare(void);
 
 // What a reader of records keeps to itself: within [low, high) the offset is known.

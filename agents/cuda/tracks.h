@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// The tracks that records lie on: a stream of a context of a device, a thread, and the device as a whole.
+// The tracks of records: a stream of a context of a device, a thread, and the device as a whole.
 #ifndef CUDA_TRACKS_H
 #define CUDA_TRACKS_H
 
@@ -8,7 +7,7 @@
 struct cupti_context;
 struct cupti_device;
 
-// A device as CUPTI describes it; what comes later of the same one changes nothing. Devices that nothing was said of
+// A device as CUPTI describes it; later descriptions of the same one change nothing. Devices without a description
 // when a track needed them are made without a name, and get it when CUPTI describes them.
 void tracks_device(const struct cupti_device *record);
 // Whether CUPTI has described any: it describes all at once. Any thread, cheap.
@@ -17,10 +16,10 @@ bool tracks_described(void);
 // keep their names.
 void tracks_context(const struct cupti_context *record);
 
-// The track of a stream. CUPTI_NONE as the stream: of the device as a whole ("unified memory", ...), told apart by
-// `what`, which is NULL otherwise. 0 when the table is full.
+// The track of a stream. CUPTI_NONE as the stream: of the device as a whole ("unified memory", ...), distinguished
+// by `what`, which is NULL otherwise. 0 when the table is full.
 uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const char *what);
-// A stream of a context, for a record that does not say the device; 0 where the context's device is not known either.
+// A stream of a context, for a record without the device; 0 if the context's device is unknown as well.
 uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream);
 uint32_t tracks_thread(uint32_t tid);
 

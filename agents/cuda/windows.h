@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When recording was on: a program that profiles itself (tracesmith/profiler.h) switches it. CUPTI stays switched on all
-// the time, since switching kinds off and on loses records and can hang; what lies outside is left out here.
+// When recording was on: a program that profiles itself (tracesmith/profiler.h) switches it. CUPTI stays switched on
+// all the time, since switching kinds off and on loses records and can hang; records outside are left out here.
 #ifndef CUDA_WINDOWS_H
 #define CUDA_WINDOWS_H
 

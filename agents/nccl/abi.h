@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL's interface to profiler plugins, versions 1 to 6, declared by ourselves: a plugin exports a structure of functions
-// for each version that it knows, and NCCL takes the newest that both know. Descriptors grew by version; what they have
-// in common lies in the same places.
+// NCCL's interface to profiler plugins, versions 1 to 6, declared by ourselves: a plugin exports a structure of
+// functions for each version that it knows, and NCCL takes the newest that both know. Descriptors grew by version;
+// their common members have the same offsets.
 #ifndef NCCL_ABI_H
 #define NCCL_ABI_H
 
@@ -213,7 +213,7 @@ struct nccl_ce_batch {
     bool within;
 };
 
-// What a network plugin says, by its own type and version: `id` is NCCL_NET_IB or NCCL_NET_SOCKET and NCCL_NET_VERSION.
+// A network plugin's event, by its own type and version: `id` is NCCL_NET_IB or NCCL_NET_SOCKET and NCCL_NET_VERSION.
 struct nccl_net_plugin {
     int64_t id;
     void *data;
@@ -232,7 +232,7 @@ struct nccl_net_socket {
     size_t bytes;
 };
 
-// What every version says of, in the places that it has; each kind of event reads one of them.
+// The data of every version, at its offsets; each kind of event reads one of them.
 #define NCCL_SAID_OF_ALL                                                                                     \
     struct nccl_proxy_op proxy_op;                                                                           \
     int step; /* of a proxy operation */                                                                     \
@@ -249,7 +249,7 @@ struct nccl_net_socket {
     struct nccl_ce_sync ce_sync;                                                                             \
     struct nccl_ce_batch ce_batch;
 
-// How a plugin is told of a communicator.
+// How a plugin learns of a communicator.
 #define NCCL_INIT_1 (void **context, int *mask)
 #define NCCL_INIT_4                                                                                          \
     (void **context, int *mask, const char *name, uint64_t comm, int nodes, int ranks, int rank,             \
@@ -267,7 +267,7 @@ struct nccl_net_socket {
     X(5, uint64_t, nccl_coll_v5, nccl_p2p_v5, NCCL_SAID_FROM_5, NCCL_INIT_5)                                 \
     X(6, uint64_t, nccl_coll_v5, nccl_p2p_v5, NCCL_SAID_FROM_6, NCCL_INIT_5)
 
-// Of a state of a proxy operation (versions 1 to 3), of a step (4 and later), of a kernel's channel.
+// For a state of a proxy operation (versions 1 to 3), of a step (4 and later), of a kernel's channel.
 union nccl_state_arguments {
     struct {
         size_t bytes;

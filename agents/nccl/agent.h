@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NCCL agent: a profiler plugin, as NCCL loads by NCCL_PROFILER_PLUGIN, that records what NCCL tells it.
+// The NCCL agent: a profiler plugin, as NCCL loads by NCCL_PROFILER_PLUGIN, that records NCCL's events.
 //
-// Rules inside somebody else's process, for every file of this folder
+// Rules inside the profiled process, for every file of this folder
 //   1. NCCL always gets "success", and its own answers otherwise. Nothing here ends the process or prints, but for one
 //      line through NCCL's own log where another plugin cannot be served.
 //   2. An event takes no lock, allocates nothing, makes no system call, but for the first of a thread, of a communicator,
@@ -9,8 +9,8 @@
 //   3. The plugin that was named before us is loaded and gets every event that it asked for, with its own contexts and
 //      handles, where it knows the version that NCCL speaks with us (versions.c).
 //
-// How an operation goes (files): versions.c makes of each version's descriptor one form (struct said); operation.c keeps
-// operations between their beginning and their end in a pool of fixed size; record.c writes them.
+// How an operation goes (files): versions.c makes of each version's descriptor one form (struct said); operation.c
+// keeps operations between their beginning and their end in a pool of fixed size; record.c writes them.
 //
 // A collective is over for NCCL's host code as soon as it is enqueued. It is written when the channels of its kernel have
 // ended, which NCCL tells later and on another thread: from the first channel's beginning to the last one's end, as a
@@ -35,8 +35,8 @@ extern struct nccl_wanted nccl_wanted;
 
 // Attaches, at the first communicator. Where there is no session the plugin does nothing.
 void nccl_attach(void);
-// The plugin that comes after us, its structure of this version; NULL when there is none. `lacks` then tells whether it
-// is there and knows other versions only.
+// The plugin that comes after us, its structure of this version; NULL when there is none. `lacks` is then set if it
+// exists and knows other versions only.
 const void *nccl_next(int version, bool *lacks);
 
 // ---- communicators (operation.c)
@@ -53,12 +53,12 @@ struct communicator {
 enum { TRACK_OPERATIONS, TRACK_PROXY, TRACK_CHANNELS };
 
 struct communicator *communicator_new(uint64_t id, const char *name, int nodes, int ranks, int rank);
-// Versions 1 to 3 say with each operation which communicator it is of, not at the beginning.
+// Versions 1 to 3 name the communicator with each operation, not at the beginning.
 void communicator_learn(struct communicator *communicator, uint64_t id, const char *name, int rank);
 
 // ---- operations (operation.c)
 
-// What a descriptor says, of whatever version. Texts may be NULL.
+// The data of a descriptor of any version. Texts may be NULL.
 struct said {
     uint64_t type;
     void *parent;
@@ -66,7 +66,7 @@ struct said {
     uint64_t sequence, count, bytes, object, timer;
     int32_t peer; // or root
     uint32_t channels, channel;
-    uint32_t awaits;            // channels that NCCL will tell of
+    uint32_t awaits;            // channels that NCCL will report
     int32_t steps, chunk_bytes; // of a step: which one
     int32_t device, opcode;     // of the network
     bool has_peer, has_sequence, is_send, has_device;
@@ -83,7 +83,7 @@ struct operation {
     _Atomic uint64_t life;        // generation << 32 | references; no reference: free
     _Atomic uint32_t expected;    // channels of the kernel that have not begun: each holds a reference
     _Atomic uint64_t first, last; // ticks of the first channel's beginning and the last one's end; 0: none
-    _Atomic uint64_t moved;       // bytes that a proxy says it has moved
+    _Atomic uint64_t moved;       // bytes that a proxy reports as moved
     atomic_bool stopped;
     bool foreign; // only the next tool wants it
     struct communicator *communicator;
@@ -104,7 +104,7 @@ struct operation *operation_begin(struct communicator *communicator, const struc
 struct operation *operation_of(void *handle);
 // The handle that the next tool has given for it; also when it is over, as long as its place is not used again.
 void *operation_after(void *handle);
-// `old`: a version in which it is the proxy's operations, not their steps, that say how many bytes they have moved.
+// `old`: a version in which the proxy's operations, not their steps, report the bytes they have moved.
 void operation_state(struct operation *operation, int state, const union nccl_state_arguments *arguments,
                      bool old);
 void operation_end(struct operation *operation);

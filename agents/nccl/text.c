@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts as string ids, without a lock for those that were said before: NCCL says the same few again and again. A place is
+// Texts as string ids, without a lock for known texts: NCCL repeats the same few texts. A place is
 // taken once and never changes after it is READY. Rules: agent.h.
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The six structures that NCCL looks for, and what each version's descriptors say. Rules: agent.h.
+// The six structures that NCCL looks for, and the descriptors of each version. Rules: agent.h.
 //
-// NCCL takes the newest version that we know, so a plugin that comes after us and knows older ones only cannot be served:
-// it is said once, through NCCL's log.
+// NCCL takes the newest version that we know, so a plugin that comes after us and knows older ones only cannot be
+// served: it is reported once, through NCCL's log.
 #include <string.h>
 
 #include "agent.h"
@@ -55,7 +55,7 @@ static void finish_said(struct said *said) {
         said->bytes = bytes_of(said->datatype, said->count);
 }
 
-// ---- what descriptors say. Members that have the same name in several versions are read by one text.
+// ---- descriptors. Members that have the same name in several versions are read by one macro.
 
 #define SAY_COLL(said, coll)                                                                                 \
     do {                                                                                                     \
@@ -92,7 +92,7 @@ static void say_net(struct said *said, const struct nccl_net_plugin *net) {
     }
 }
 
-// What all versions say alike.
+// The members common to all versions.
 static void say_shared(struct said *said, const struct nccl_proxy_op *proxy, int step,
                        const struct nccl_kernel_channel *kernel, const struct nccl_net_plugin *net,
                        bool has_timer) {
@@ -170,7 +170,7 @@ static struct said say_v1(struct communicator *communicator, const struct nccl_d
         return said;                                                                                         \
     }
 SAY_OLD(2, 0)
-SAY_OLD(3, said.channels) // from then on NCCL tells of the channels of its kernels
+SAY_OLD(3, said.channels) // from then on NCCL reports the channels of its kernels
 
 #define SAY_V4(said, from)                                                                                   \
     do {                                                                                                     \

@@ -30,7 +30,7 @@ struct machine {
     unsigned board_count;
 };
 
-// What is said of one device beyond its line.
+// The facts about one device beyond its line.
 struct description {
     struct agent_fact facts[FACTS_MAX + 1];
     char texts[FACTS_MAX][TEXT_MAX];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sampler of a recording: reads NVML at a rate and writes counters into the session, in a process of the collector's
-// own (launch/sampler.h), so that nothing of it is in the program and a driver that hangs or crashes harms neither.
+// The sampler of a recording: reads NVML at a rate and writes counters into the session, in a process of the
+// collector's own (launch/sampler.h), so that nothing of it is in the program and a driver that hangs or crashes
+// harms neither.
 //
-// Each counter of each device is a track. What a device cannot tell is asked once and not again. Rates of NVLink come from
-// counters of bytes so far; PCIe throughput is measured by the driver over 20 ms that it waits, so it is asked once a
-// second. A sample that comes a whole period late is skipped: samples are when their time stamps say.
+// Each counter of each device is a track. A query that a device does not support is made once. Rates of NVLink come
+// from counters of bytes so far; PCIe throughput is measured by the driver over 20 ms that it waits, so it is queried
+// once a second. A sample that would be a whole period late is skipped: samples are at their time stamps.
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static void put(struct sampler *sampler, struct sampled *device, enum counter co
     ring_commit(ring, WORDS);
 }
 
-// A number that the device tells or not: `result` is what NVML said.
+// A number that the device may not report: `result` is NVML's status.
 static void sample(struct sampler *sampler, struct sampled *device, enum counter counter, int result,
                    double value) {
     if (result != NVML_SUCCESS)
@@ -149,7 +150,7 @@ static void sample_device(struct sampler *sampler, struct sampled *device, bool 
             continue;
         result = nvml->nvmlDeviceGetPcieThroughput(device->handle, i ? NVML_PCIE_RECEIVED : NVML_PCIE_SENT,
                                                    &value);
-        sample(sampler, device, counter, result, value * 1000.0); // it tells KB/s
+        sample(sampler, device, counter, result, value * 1000.0); // its unit is KB/s
     }
 }
 
@@ -168,7 +169,7 @@ static void add_device(struct sampler *sampler, nvml_device handle, unsigned num
     (void)ANSWERS(&sampler->nvml, nvmlDeviceGetMemoryInfo, handle, &memory);
     (void)ANSWERS(&sampler->nvml, nvmlDeviceGetUUID, handle, uuid, sizeof uuid);
     (void)ANSWERS(&sampler->nvml, nvmlDeviceGetMaxClockInfo, handle, NVML_CLOCK_SM, &clock);
-    // CUDA's: whatever of it a program uses lies on the same device.
+    // CUDA's device: every part of it that a program uses is on the same device.
     const tsmith_device said = {.name = channel_string_cstr(channel, name),
                                 .vendor = channel_string_cstr(channel, "NVIDIA"),
                                 .driver = channel_string_cstr(channel, driver),
@@ -228,7 +229,7 @@ static bool set_up(struct sampler *sampler, const char *directory, char *why, si
     return true;
 }
 
-// True when it is over: the other end of `stop` was closed, or says so.
+// True when it is over: the other end of `stop` was closed, or sent the end.
 static bool wait_until(int stop, int64_t when) {
     for (;;) {
         const int64_t left = when - clock_trace_now();

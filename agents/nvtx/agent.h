@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVTX agent: receives the ranges, marks and names of a program that says them to NVTX.
+// The NVTX agent: receives the ranges, marks and names that a program passes to NVTX.
 //
-// Rules inside somebody else's process, for every file of this folder
+// Rules inside the profiled process, for every file of this folder
 //   1. A range or mark takes no lock, allocates nothing, makes no system call, prints nothing, but for the first of a
 //      thread and the first time that a text is seen.
 //   2. Nothing here ends the process, raises or handles a signal. What cannot be recorded is counted (channel_lose).
@@ -9,10 +9,11 @@
 //      handles, and the program sees what it answers.
 //   4. After fork the ranges that were open are the parent's: the child passes over their ends.
 //
-// How a range goes (files): range.c keeps it on its thread's own stack (thread.c), of all domains together, and writes
-// one record when it ends. text.c makes names into string ids; names.c keeps domains, categories, registered strings and
-// the names of threads and resources. Ranges that are open when their thread or the process ends are written without a
-// duration and counted as unmatched; of a process that is killed they are counted as never completed.
+// How a range goes (files): range.c keeps it on its thread's own stack (thread.c), of all domains together, and
+// writes one record when it ends. text.c makes names into string ids; names.c keeps domains, categories, registered
+// strings and the names of threads and resources. Ranges that are open when their thread or the process ends are
+// written without a duration and counted as unmatched; in a process that is killed they are counted as never
+// completed.
 #ifndef NVTX_AGENT_H
 #define NVTX_AGENT_H
 
@@ -24,7 +25,7 @@
 #include "abi.h"
 #include "agentkit/agent.h"
 
-// Somebody comes after us. Written before any call can come.
+// Another tool follows. Written before any call can come.
 extern bool nvtx_chained;
 
 // Whether this call is to be recorded.
@@ -124,7 +125,7 @@ struct thread {
     struct {
         const char *text;
         struct text_kept *kept;
-    } places[PLACES]; // what was said last from an address
+    } places[PLACES]; // the last text at an address
 };
 extern __thread struct thread *thread_own __attribute__((tls_model("initial-exec")));
 

@@ -189,8 +189,8 @@ static void initialise_next_extension(const struct nvtx_module_info *given) {
         memcpy(&payload_next, slots, sizeof payload_next);
 }
 
-// Structured payloads are ours; other extensions (counters) are nobody's while we are here: they would be told handles of
-// ours.
+// Structured payloads are decoded here; other extensions (counters) are refused while the agent is loaded: they would
+// get the agent's handles.
 AGENT_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module_info *module);
 AGENT_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module_info *module) {
     extension_initialise *next = agent.channel ? NULL : find_next_extension();

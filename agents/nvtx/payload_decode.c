@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of a payload as JSON. Every read is within the bytes that were given, but for strings that are pointers, of
-// which STRING_MAX bytes are read at most; arrays, nesting and the whole text are bounded too, and what was left out is
-// said in the text. Rules: agent.h.
+// The data of a payload as JSON. Every read is within the bytes that were given, but for strings that are pointers,
+// of which STRING_MAX bytes are read at most; arrays, nesting and the whole text are bounded too, and omissions are
+// marked in the text. Rules: agent.h.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -186,7 +186,7 @@ static void put_value(struct reading *reading, uint64_t type, size_t at, size_t 
     } else if (type == NVTX_TYPE_ADDRESS) {
         put(reading->text, number,
             (size_t)snprintf(number, sizeof number, "\"0x%" PRIx64 "\"", integer(data, 8, false)));
-    } else if (bytes > 8 && type != 21) { // 16 bytes, as they lie
+    } else if (bytes > 8 && type != 21) { // 16 bytes, unchanged
         put(reading->text, number,
             (size_t)snprintf(number, sizeof number, "\"0x%" PRIx64 "", integer(data + 8, 8, false)));
         put(reading->text, number,
@@ -236,7 +236,7 @@ static void put_array(struct reading *reading, uint64_t type, size_t at, size_t 
     put(reading->text, "]", 1);
 }
 
-// How an entry lies: from where, how many elements of how many bytes, and where the next one is.
+// The layout of an entry: its offset, the number and size of its elements, and the offset of the next one.
 struct place {
     size_t at, count, bytes, end;
     bool is_array;
@@ -261,7 +261,7 @@ static bool find_place(const struct reading *reading, const struct payload_schem
         return false;
     out->end = out->at;
     if (entry->flags & (NVTX_ENTRY_POINTER | NVTX_ENTRY_FROM_BASE | NVTX_ENTRY_FROM_HERE)) {
-        // The value says where the data lies: within this payload, or it is not followed.
+        // The value is the offset of the data: inside this payload, or it is not followed.
         if (limit - out->at < 8)
             return false;
         const uint64_t value = integer(reading->base + out->at, 8, false);
@@ -309,7 +309,7 @@ static void put_entry(struct reading *reading, const struct payload_entry *entry
     }
 }
 
-// What the bytes from `from` to `limit` of the payload are by a schema. What is not within them is left out, and said.
+// Decodes the bytes from `from` to `limit` of the payload by a schema. Values outside are left out, and marked.
 static bool put_schema(struct reading *reading, const struct payload_schema *schema, size_t from,
                        size_t limit, int depth) {
     uint64_t values[PAYLOAD_ENTRIES_MAX];

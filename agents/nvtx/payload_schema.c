@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schemas and enums that the program registers, copied: they may lie on its stack. The table only grows, and is read without
-// a lock. With somebody after us a schema has the number that they gave it, so that data can be handed on as it is. Rules:
-// agent.h.
+// Schemas and enums that the program registers, copied: they may be on its stack. The table only grows, and is read
+// without a lock. If another tool follows, a schema has that tool's number, so that data can be passed on unchanged.
+// Rules: agent.h.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

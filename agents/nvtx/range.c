@@ -2,9 +2,10 @@
 // Ranges and marks. Rules: agent.h.
 //
 // A pushed range nests within its thread and domain: a pop ends the innermost one of its domain, also where ranges of
-// other domains were pushed after it. A started range is ended by its number, on whatever thread: it is kept in a table
-// of fixed size whose free places are a list without a lock (the list's head counts its changes, so that a place that
-// was taken and given back meanwhile is noticed). A place belongs to who moves its number from a range's to 0.
+// other domains were pushed after it. A started range is ended by its number, on whatever thread: it is kept in a
+// table of fixed size whose free places are a list without a lock (the list's head counts its changes, so that a
+// place that was taken and returned meanwhile is noticed). A place belongs to the thread that changes its number from
+// a range's to 0.
 #include <string.h>
 
 #include "agent.h"
@@ -54,7 +55,7 @@ static void label_payload(struct label *label, struct thread *thread, const stru
     label->payload_type = (uint8_t)attributes->payload_type;
 }
 
-// `size` says how much of the structure the caller has: what it has not is as if it were 0.
+// `size` is the size of the caller's structure: missing members count as 0.
 static struct label label_of(struct thread *thread, const struct domain *domain,
                              const struct nvtx_attributes *given) {
     struct label label = {.domain = domain_name(domain)};
@@ -121,7 +122,7 @@ static int push(struct thread *thread, const struct domain *domain, const struct
     return (int)pushed->level;
 }
 
-// `data`: what the program says at the end, if it does. What was said at the beginning stays, and this is a mark then.
+// `data`: the program's data at the end, if any. Data given at the beginning stays, and this then becomes a mark.
 static void label_end(struct pushed *pushed, struct thread *thread, const struct domain *domain,
                       const struct nvtx_data *data, size_t count) {
     struct label label = {.name = pushed->label.name, .domain = pushed->label.domain};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records and their shapes. An event that says nothing but its name takes the short shape of its form.
+// The records and their shapes. An event with only a name uses the short shape of its form.
 //
 //     START [END] [NAME, where the subject is a track] | LABEL [PAYLOAD] [COLOR]
 //

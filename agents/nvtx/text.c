@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts as string ids. A thread remembers the short ones it has said, so that saying one again takes no lock: found by
-// their address or by hash, then compared, since programs make their texts in buffers that they use again. Rules: agent.h.
+// Texts as string ids. A thread remembers its short texts, so that a repetition takes no lock: they are found by
+// their address or by hash, then compared, since programs make their texts in buffers that they use again. Rules:
+// agent.h.
 #include <string.h>
 
 #include "agent.h"

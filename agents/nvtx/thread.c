@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread has of its own: the ranges it has open, and the texts it has said. Rules: agent.h.
+// The data of a thread: its open ranges, and its texts. Rules: agent.h.
 //
-// The lock is of the list of threads, taken when one begins to record and when it ends. The key that tells of a thread's
-// end is made before the channel's own, so that its ring is still there then (keys are gone through in the order in
-// which they were made).
+// The lock is of the list of threads, taken when one begins to record and when it ends. The key that notices a
+// thread's end is made before the channel's own, so that its ring still exists then (keys are gone through in the
+// order in which they were made).
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The OpenCL agent: a layer between a program that knows nothing of us and its OpenCL driver.
 //
-// Rules inside somebody else's process, for every file of this folder
+// Rules inside the profiled process, for every file of this folder
 //   1. Nothing the program can see changes: no result, error code, output parameter, object, property,
 //      reference count, event state or order of callbacks. What we add (profiling on queues, events on
 //      commands, references on events) is hidden again where the program can ask for it (query.c).

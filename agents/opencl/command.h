@@ -82,10 +82,10 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
 // Returns `result`.
 cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits);
 
-// The whole body of an enqueue's wrapper, whose own parameters are named queue, count, waits and event: `what` says of
-// `command` what it was (a call of one of the functions above); then come the arguments for the driver without the event,
-// which is its last. What has not this form does the same by hand: the launch with its probe, the maps, which return a
-// pointer, and the calls of OpenCL 1.0, which lack a wait list or an event.
+// The whole body of an enqueue's wrapper, whose own parameters are named queue, count, waits and event: `what`
+// describes `command` (a call of one of the functions above); then come the arguments for the driver without the
+// event, which is its last. Functions of another form do the same by hand: the launch with its probe, the maps, which
+// return a pointer, and the calls of OpenCL 1.0, which have no wait list or no event.
 #define ENQUEUE(name, blocking, what, ...)                                                                   \
     struct command command;                                                                                  \
     if (!command_begin(&command, CALL_##name, queue, blocking, event))                                       \
@@ -95,7 +95,7 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
     what;                                                                                                    \
     return command_end(&command, result, count, waits)
 
-// Somebody waited, for all of a queue or for these commands; `call` has its ends.
+// The program waited, for all of a queue or for these commands; `call` has its start and end.
 void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,
                  const cl_event *waits);
 

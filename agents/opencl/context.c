@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts and queues. Rules: agent.h.
 //
-// A queue is made with profiling switched on, whatever the program asked for; that it is, and that its
+// A queue is always created with profiling enabled; that it is, and that its
 // properties are not the program's, is hidden by query.c. A driver that refuses gets the program's own
 // properties: the commands of that queue then have no times. That goes for queues made while recording is off, too
-// (tsmith_profiler_start may come): a queue cannot be switched later, and without times there is little to see.
-// Once the session is over, new queues are as the program wants them.
+// (tsmith_profiler_start may come): a queue cannot be switched later, and commands without times are of little use.
+// Once the session is over, new queues are created as the program requests.
 #include <string.h>
 
 #include "command.h"
@@ -189,7 +189,7 @@ cl_int layer_clSetCommandQueueProperty(cl_command_queue queue, cl_command_queue_
     struct object *object = object_find(OBJECT_QUEUE, queue);
     if (!object)
         return opencl_next.clSetCommandQueueProperty(queue, properties, enable, old);
-    // Our profiling stays on whatever the program sets.
+    // Our profiling stays on for every setting of the program.
     const bool was_hidden = object->queue.hidden;
     const cl_command_queue_properties forwarded =
         enable ? properties : properties & ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;

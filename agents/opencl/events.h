@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's events: which command each one stands for, and whether the agent holds a reference of its
+// The program's events: which command each one belongs to, and whether the agent holds a reference of its
 // own. Rules: agent.h.
 //
 // An entry is made when a call hands an event to the program (command.c, sync.c) and goes when the program
@@ -15,7 +15,7 @@ bool events_init(void);
 
 // The program got this event with one reference. False: no room, the event must not be held.
 bool events_add(cl_event event, uint64_t correlation, bool held);
-// The command it stands for, 0 when it is not known.
+// Its command, 0 if unknown.
 uint64_t events_correlation(cl_event event);
 bool events_held(cl_event event);
 // The agent is about to give back its reference.

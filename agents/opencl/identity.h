@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What tells an OpenCL device apart from every other of the machine, in every process that uses it.
+// The device identity: distinguishes an OpenCL device from every other of the machine, in every process that uses it.
 #ifndef OPENCL_IDENTITY_H
 #define OPENCL_IDENTITY_H
 

@@ -4,7 +4,7 @@
 #include "command.h"
 
 // Whether this is the first launch of the kernel for this work-group size on this device. Remembers one
-// launch per kernel object and a set of all there were; a full set says "no".
+// launch per kernel object and a set of all there were; a full set returns false.
 static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t device, cl_uint dimensions,
                             const size_t *size) {
     enum { SET = 1 << 14, PROBES = 32 };

@@ -60,7 +60,7 @@ void memory_freed(struct call *call, struct object *object) {
     }
 }
 
-// What the driver says of an object it has just made.
+// The driver's facts about an object that was just created.
 static uint64_t size_of(cl_mem memory) {
     size_t bytes = 0;
     opencl_next.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);

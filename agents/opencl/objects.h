@@ -29,7 +29,7 @@ struct clock_bounds {
 };
 
 struct device {
-    struct clock_bounds clock, other_clock; // as believed, and as commands said that were not
+    struct clock_bounds clock, other_clock; // as accepted, and as derived from commands that were rejected
     uint32_t id;                            // in the channel's table
     bool enqueues;                          // its kernels may enqueue others
     bool compiles_at_launch; // PoCL: a kernel is compiled for a work-group size when it is first launched

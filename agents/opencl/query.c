@@ -32,7 +32,7 @@ static cl_int queue_list(cl_command_queue queue, const struct queue *known, size
                          size_t *size_ret) {
     const size_t needed = known->property_count * sizeof known->properties[0];
     size_t unused = 0;
-    // Whatever else the driver has against the question, it says it here.
+    // The driver reports any other error of the query here.
     const cl_int result =
         opencl_next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES_ARRAY, 0, NULL, &unused);
     if (result != CL_SUCCESS)

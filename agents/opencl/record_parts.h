@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the agent's records, each described once (src/wire/record_part.h). shapes.h says which parts make which
+// The words of the agent's records, each described once (src/wire/record_part.h). shapes.h lists the parts of each
 // record.
 #ifndef OPENCL_RECORD_PARTS_H
 #define OPENCL_RECORD_PARTS_H

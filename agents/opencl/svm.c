@@ -30,7 +30,7 @@ void layer_clSVMFree(cl_context context, void *pointer) {
     memory_freed(&call, object);
 }
 
-// The memory goes when the command runs; it is counted as given back when the program said so.
+// The memory is freed when the command runs; it is counted as freed at the program's call.
 static void svm_free_queued(struct command *command, cl_int result, cl_uint count, void **pointers) {
     command_plain(command, CLASS_FREE, TSMITH_OPERATION_SVM_FREE);
     for (cl_uint i = 0; result == CL_SUCCESS && pointers && i < count; i++) {

@@ -31,7 +31,7 @@ static bool any_unfinished(cl_uint count, const cl_event *events) {
         cl_int status = CL_COMPLETE;
         if (opencl_next.clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                                        NULL) != CL_SUCCESS)
-            return false; // not an event: the driver will say so
+            return false; // not an event: the driver will return the error
         if (status > CL_COMPLETE)
             return true;
     }

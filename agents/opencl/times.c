@@ -3,7 +3,7 @@
 #include "times.h"
 
 static const int64_t TOLERANCE = 1000000; // ns: what a driver that converts clocks may be off by
-static const int64_t DRIFT = 1000;        // of so many ns one
+static const int64_t DRIFT = 1000;        // ns per tick
 static const int64_t APART = 20000000;    // ns between two commands that together place a clock anew
 
 static uint64_t scale; // ns of a tick, << 32
@@ -75,7 +75,7 @@ static bool agree(const struct bounds *a, const struct bounds *b) {
     return a->low <= b->high + tolerance && b->low <= a->high + tolerance;
 }
 
-// Of the first command `at` is 0: our clock has been running since before.
+// For the first command `at` is 0: our clock has been running since before.
 static bool is_placed(struct device *device, const struct bounds *seen) {
     const struct bounds known = load(&device->clock);
     if (known.at == 0 || agree_without_drift(&known, seen) || agree(&known, seen)) {

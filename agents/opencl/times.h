@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times that a driver gives for a command, and whether they can be. Rules: agent.h.
+// The times that a driver gives for a command, and whether they are possible. Rules: agent.h.
 //
-// Believed are times of a command that
+// Times of a command are accepted if they
 //   - are all there (not 0) and in order: queued, submitted, start, end;
 //   - span no more than there was between the call that enqueued it and now;
 //   - are not those of the command before it in the same queue, where that runs in order;
 //   - place QUEUED, by the device's clock, within the call. Where that clock stands against the host's, the commands before
 //     tell: each call bounds it from both sides. Any clock will do that runs at the speed of time; one that is stepped is
 //     believed again once two commands, far enough apart and with none between that contradicts them, agree on where it is.
-// The first command of a device has nothing to be compared with but itself. What is not believed is a command without times.
+// The first command of a device has nothing to be compared with but itself. A command whose times are rejected has no
+// times.
 #ifndef OPENCL_TIMES_H
 #define OPENCL_TIMES_H
 

@@ -37,7 +37,8 @@ static void aim(struct argument *argument, struct object *target) {
     argument->target = target;
 }
 
-// With the lock held. A value of the size of a handle may be one: the driver says so, or it is one that is known.
+// With the lock held. A value of the size of a handle may be one: the driver's declaration decides, or whether the
+// handle is known.
 static struct object *target_of(const struct argument *argument, size_t size, const void *value) {
     const void *handle = NULL;
     if (value && size == sizeof handle)

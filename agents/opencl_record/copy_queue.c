@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queues of ours through which memory is copied. Rules: recorder.h.
 //
-// A context gets one when it is made, before the program has its handle, and not one for each copy: Intel's CPU runtime
-// creates none in a context that the program has released, and queues are not cheap. The queue keeps no order of its own: a
-// copy that waits for the program must not hold up one that somebody waits for. Where the driver has only queues that keep
-// an order, each copy on its way has a queue to itself, and one that has arrived leaves its queue to the next: such a driver
-// is asked for another queue when all of a context are taken.
+// A context gets one when it is made, before the program has its handle, and not one for each copy: Intel's CPU
+// runtime creates none in a context that the program has released, and queues are not cheap. The queue keeps no order
+// of its own: a copy that waits for the program must not delay one that a thread waits for. Where the driver has only
+// queues that keep an order, each copy on its way has a queue to itself, and one that has arrived leaves its queue to
+// the next: such a driver is asked for another queue when all of a context are taken.
 //
-// A queue holds its context. The context must end when it would end without us, so ours are released before the driver gets
-// the call by which the program lets go of the last of these: its references to the context, its memory objects and its
-// queues in that context. Each of them holds the context itself, so until the last is gone ours make no difference.
-// Programs, kernels, samplers and events hold it as well, but then nothing is left to copy. Shared virtual memory holds no
-// context: what of it has not been freed by then is not copied any more. A copy on its way keeps its queue until it has
-// arrived.
+// A queue holds its context. The context must end when it would end without us, so ours are released before the
+// driver gets the call by which the program lets go of the last of these: its references to the context, its memory
+// objects and its queues in that context. Each of them holds the context itself, so until the last is gone ours make
+// no difference. Programs, kernels, samplers and events hold it as well, but then nothing is left to copy. Shared
+// virtual memory holds no context: what of it has not been freed by then is not copied any more. A copy on its way
+// keeps its queue until it has arrived.
 //
-// When recording is over, the program's next release gives all of them back. Not the exit handler: on Mesa 22.3 a kernel may still be
-// compiled then, and the end of a queue in another thread would crash it.
+// When recording is over, the program's next release gives all of them back. Not the exit handler: on Mesa 22.3 a
+// kernel may still be compiled then, and the end of a queue in another thread would crash it.
 //
 // A forked child leaves the queues of its parent alone: their threads do not exist there.
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions the program fetches by name: they go past the layer's table. A list of commands is passed on like a native
-// kernel: any memory may be another after it. Of others that enqueue it is said, when the program fetches them, that what
-// they do is not recorded. Rules: recorder.h.
+// Functions the program fetches by name: they go past the layer's table. A command buffer is passed on like a native
+// kernel: it may change any memory. For other functions that enqueue, a note that they are not recorded is written
+// when the program fetches them. Rules: recorder.h.
 #include <string.h>
 
 #include "recorder.h"

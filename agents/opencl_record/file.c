@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file per process, of whole records, which are put where the file is mapped: what a process left behind that was killed ends
-// with zeros after its last whole record. Rules: recorder.h.
+// One file per process, of whole records, written to a mapping of the file: the file of a killed process ends with
+// zeros after its last complete record. Rules: recorder.h.
 //
-// The descriptor is one of the program's: it counts on the lowest free number, closes ranges of what it does not know (before
-// it becomes a daemon, say), and what it opens next may get the number that was ours. So the file lies high, is known by its
-// identity before it is mapped any further, and is opened again where it was closed.
+// The descriptor is one of the program's: it counts on the lowest free number, closes ranges of unknown descriptors
+// (for example before it becomes a daemon), and may reuse the number. So the file has a high descriptor, its identity
+// is checked before it is mapped further, and it is opened again if it was closed.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static uint8_t *map_file(uint64_t at, uint64_t least, uint64_t *bytes) {
     return file_reserve(recorder.fd, at, *bytes) ? file_map(recorder.fd, at, *bytes) : NULL;
 }
 
-// With the lock held: a window that so many more bytes fit into.
+// With the lock held: a window with room for this many more bytes.
 static bool move_window(size_t length) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), at = recorder.written & ~(page - 1);
     const uint64_t least = (recorder.written + length - at + page - 1) & ~(page - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images. What the host gives and gets is kept as rows one after the other, whatever its pitches were. One that lies in a
-// buffer has no memory of its own. Rules: recorder.h.
+// Images. Data of the host is kept as adjacent rows, without its pitches. An image in a buffer has no memory of its
+// own. Rules: recorder.h.
 #include <stdlib.h>
 
 #include "recorder.h"
@@ -39,7 +39,7 @@ size_t image_bytes(const struct image *image) {
     return region[0] * region[1] * region[2] * image->element;
 }
 
-// The host's rows of a region. Of an array of rows the slices are the rows.
+// The host's rows of a region. In an array of rows the slices are the rows.
 struct rows image_rows(const struct image *image, const size_t *region, size_t row, size_t slice) {
     struct rows rows = {region[0] * image->element, region[1], region[2], row, slice};
     if (image->desc.image_type == CL_MEM_OBJECT_IMAGE1D_ARRAY && slice)

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The layer's table. Rules: recorder.h. Without a session, or without its wish for a recording, it is empty and the loader
-// calls the driver directly.
+// The layer's table. Rules: recorder.h. Without a session, or if no recording was requested, it is empty and the
+// loader calls the driver directly.
 #include "recorder.h"
 
 #include <dlfcn.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Markers in the program's queues: a copy of memory waits for them, so that it comes after the commands that wrote it.
-// Rules: recorder.h.
+// Markers in the program's queues: a copy of memory waits for them, so that it comes after the commands that wrote
+// it. Rules: recorder.h.
 //
-// A queue whose commands the program has waited for gets none. A marker is not flushed: the program flushes its queue, or
-// waits, as it would alone. Two cases need our clFlush, or somebody would wait for what was never submitted: a command in
-// another queue waits for the copy, or we wait for it ourselves (clSVMFree, the end of the process). There are drivers whose
-// clFinish, once a flush has gone before, does not wait any more (Mesa 22.3): after such a flush of ours the program's next
-// clFinish of that queue waits for the marker too.
+// A queue whose commands the program has waited for gets none. A marker is not flushed: the program flushes its
+// queue, or waits, as it would alone. Two cases need our clFlush, because otherwise a thread would wait for a command
+// that was never submitted: a command in another queue waits for the copy, or we wait for it ourselves (clSVMFree,
+// the end of the process). In some drivers clFinish does not wait after a flush (Mesa 22.3): after such a flush of
+// ours the program's next clFinish of that queue waits for the marker too.
 #include "recorder.h"
 
 struct placed {
@@ -16,8 +16,8 @@ struct placed {
     bool flushed, gone;
 };
 
-// Under recorder.lock: the newest marker of each queue, which stands for those before it, and those of queues that are gone;
-// as far as they were not complete when last looked at.
+// Under recorder.lock: the newest marker of each queue, which implies the earlier ones, and those of released queues,
+// unless they were complete at the last check.
 static struct placed all[MARKERS_MOST];
 static size_t count;
 

@@ -109,8 +109,8 @@ cl_int record_clRetainMemObject(cl_mem memory) {
     return status;
 }
 
-// With the lock held: nothing holds the memory any more, nor what it alone lay in. Their handles may be given out again once the
-// driver has been told.
+// With the lock held: nothing references the memory any more, nor its parent. Their handles may be reused once the
+// driver has released them.
 static void end_parts(struct object *object) {
     for (struct object *parent; object && object->references == 0; object = parent) {
         parent = object->parent;
@@ -122,8 +122,8 @@ static void end_parts(struct object *object) {
     }
 }
 
-// What lies in another object goes with that. What the device wrote is copied, if it was to be; the caller releases the event
-// that commands had to wait for.
+// A sub-object is released with its parent. Data that the device wrote is copied, if required; the caller releases
+// the event that commands had to wait for.
 static cl_event release(cl_mem memory) {
     cl_event hold = NULL;
     pthread_mutex_lock(&recorder.lock);

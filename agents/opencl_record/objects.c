@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles and what they are. Rules: recorder.h.
+// Handles and their objects. Rules: recorder.h.
 //
-// An object has an end: the program's last reference to memory goes, or the driver gives its handle to another. It cannot be
-// found any more from then on; what others still name (an argument, a part of it, what lies in a context) stays until they let go.
-// Then it is kept to be another object of its kind, and never given back: a program that uses what it has released makes us read a
-// wrong object, not memory that is none.
+// An object has an end: the program's last reference to memory goes, or the driver gives its handle to another. From
+// then on it cannot be found; it stays while others refer to it (an argument, a part of it, an object in a context).
+// Then it is reused for another object of its kind, and never freed: a program that uses a released handle makes us
+// read a wrong object, not freed memory.
 #include <stdlib.h>
 
 #include "recorder.h"

@@ -103,7 +103,7 @@ static void put_programs(struct recording_writer *writer, cl_uint count, const c
     free(ids);
 }
 
-// Written down before, as a build is: with a callback it goes on after the call has returned.
+// Recorded before the call, like a build: with a callback it continues after the call has returned.
 cl_int record_clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices,
                                const char *options, cl_uint headers, const cl_program *header_programs,
                                const char **names, void(CL_CALLBACK *notify)(cl_program, void *),
@@ -161,7 +161,7 @@ cl_int record_clSetProgramSpecializationConstant(cl_program program, cl_uint id,
 
 // ---- kernels
 
-// What each argument is, as far as the driver says. Without the lock.
+// The type of each argument, as far as the driver reports it. Without the lock.
 static struct argument *ask_arguments(cl_kernel kernel, cl_uint *count) {
     *count = 0;
     recorder.next.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof *count, count, NULL);

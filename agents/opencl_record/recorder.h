@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The OpenCL recorder: a second layer, put into a program only by `profile --capture`. It keeps what is needed to run
-// the program's commands again: objects, commands, what the host wrote, and how buffers looked when the program let go of them.
+// the program's commands again: objects, commands, what the host wrote, and how buffers looked when the program let
+// go of them.
 //
-// Rules inside somebody else's process, for every file of this folder
+// Rules inside the profiled process, for every file of this folder
 //   1. Recording costs time: hashing what is written, copying what was computed. It changes no result, no error code, no
 //      output parameter and no order of the program's commands.
 //   2. It may allocate, lock and write its file; never while the driver is called with `recorder.lock` held (a driver
@@ -21,14 +22,15 @@
 //   6. After fork the child begins anew, with a file of its own, when it makes a context. Two threads that enqueue into one queue without agreeing on an order are
 //      recorded in the order in which their calls returned.
 //
-// What memory holds is kept when it is first touched: an object is `known` when what the recording says brought it to what
-// it holds. Before a recorded command reads (or writes a part of) one that is not, it is copied (CONTENT); a command that is
-// not recorded makes what it writes unknown again. Before it does, and when the program lets go of it, what recorded
-// commands wrote is copied as well (VERIFY): that is what a replay is compared with.
+// What memory holds is kept when it is first touched: an object is `known` when what the recording says brought it to
+// what it holds. Before a recorded command reads (or writes a part of) one that is not, it is copied (CONTENT); a
+// command that is not recorded makes what it writes unknown again. Before it does, and when the program lets go of
+// it, what recorded commands wrote is copied as well (VERIFY): that is what a replay is compared with.
 //
-// Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c what a
-// command does to memory; snapshot.c copies it, through the queues of copy_queue.c; markers.c says when that may be done. headers.c finds what sources
-// include. The wrappers are in context.c, memory.c, program.c, argument.c, launch.c, transfer.c, image.c, shared.c, mapping.c, inflight.c, sync.c, extension.c and refused.c.
+// Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c
+// what a command does to memory; snapshot.c copies it, through the queues of copy_queue.c; markers.c says when that
+// may be done. headers.c finds what sources include. The wrappers are in context.c, memory.c, program.c, argument.c,
+// launch.c, transfer.c, image.c, shared.c, mapping.c, inflight.c, sync.c, extension.c and refused.c.
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
 
@@ -68,7 +70,7 @@ enum object_kind {
 
 struct argument {
     struct object *target; // memory, which it names
-    cl_uint space;         // CL_KERNEL_ARG_ADDRESS_*, 0 when the driver does not say
+    cl_uint space;         // CL_KERNEL_ARG_ADDRESS_*, 0 if the driver does not report it
     bool constant;
     bool changed; // since it was written down last
     bool is_set;
@@ -99,23 +101,23 @@ struct object {
     enum object_kind kind;
     bool ended;     // its handle is not its own any more
     bool told;      // of a buffer: it is in the recording
-    uint32_t named; // by so many others, that it outlives its end for
+    uint32_t named; // number of objects that still need it after its end
     uint64_t id;
     struct object *next; // of the same bucket
     struct object *context;
-    struct object *parent; // of what lies in another object's memory
+    struct object *parent; // of an object inside another object's memory
     size_t origin;         // in the parent
     uint64_t flags;
     size_t size;
-    long references;   // the program's own, and those of what lies in it
+    long references;   // the program's own, and those of objects inside it
     bool inside;       // of memory and a queue: it is counted in its context
     uint32_t insiders; // of a context: memory and queues in it that the program has not released
     uint32_t number;   // of a queue: from 1, as they were made
     bool waiting;      // of a queue: it has recorded commands that no wait has covered
     uint64_t enqueued,
         finished; // of a queue: commands, and how many of them the program has waited for
-    // Of memory that lies in no other:
-    bool known;   // what it holds is what the recording says
+    // For memory that is not inside another object:
+    bool known;   // its content equals the recorded one
     bool written; // by a recorded command, and not copied since
     bool many_writers;
     uint32_t copier; // the thread that is asking the driver for a copy of it; 0: none is
@@ -199,24 +201,24 @@ void payload_hash(struct payload *payload, const void *bytes, size_t size); // n
 void payload_put(struct recording_writer *writer, struct payload *payload);
 void payload_drop(struct payload *payload);
 
-// ---- objects.c (with the lock held, where not said otherwise)
+// ---- objects.c (with the lock held, unless noted)
 
 struct object *object_find(const void *handle, enum object_kind kind);
 struct object *object_find_memory(const void *handle); // what a cl_mem is
-struct object *object_find_shared(const void *at);     // the block that an address lies in
+struct object *object_find_shared(const void *at);     // the block that contains an address
 struct object *object_add(const void *handle, enum object_kind kind);
-// Of an object that a pointer is kept to: may be NULL, and is returned. And when the pointer is kept no longer.
+// Adds a reference for a kept pointer to an object, which may be NULL; returns it. And releases it.
 struct object *object_name(struct object *object);
 void object_drop(struct object *object);
 void object_end(struct object *object); // it cannot be found any more
-// Memory or a queue lies in this context, which may be NULL, until the program's last reference to it goes.
+// Memory or a queue belongs to this context, which may be NULL, until the program's last reference to it is released.
 void object_enter(struct object *object, struct object *context);
 uint64_t object_id(const void *handle, enum object_kind kind); // 0 when it is not known
 void object_each(enum object_kind kind, void (*each)(struct object *object, void *context), void *context);
 // One of the program's references is gone; true when it was the last. Takes the lock itself.
 bool object_release(const void *handle, enum object_kind kind);
 void object_retain(const void *handle, enum object_kind kind);
-struct object *object_root(struct object *memory); // what it lies in, or itself
+struct object *object_root(struct object *memory); // the containing object, or itself
 void object_forget_event(const cl_event *event);   // that no recorded command has; takes the lock itself
 
 // A command: COMMAND, QUEUE and WAITS; takes the lock as record_open does.
@@ -237,7 +239,7 @@ bool range_takes(const struct object *queue, const struct object *kernel);
 bool range_whole(void); // everything is
 // Without the lock: this command is not the first of it. `kernel` is what is launched, NULL for other commands.
 bool range_waits(const void *kernel);
-void range_kernel_made(void); // a handle may stand for another kernel than before
+void range_kernel_made(void); // a handle may now refer to another kernel
 uint32_t range_thread(void);  // the number of the calling thread
 
 // ---- touch.c
@@ -267,7 +269,7 @@ void touch_object(struct touch *touch, struct object *memory, unsigned how); // 
 void touch_memory(struct touch *touch, cl_mem memory, unsigned how);
 // Whether the call returns when the command is complete; before the driver.
 void touch_blocks(struct touch *touch, bool blocking);
-// TOUCH_WHOLE when so many bytes are all of a buffer's own memory.
+// TOUCH_WHOLE if this many bytes are all of a buffer's own memory.
 unsigned touch_writes(const struct touch *touch, cl_mem buffer, size_t offset, size_t size);
 // One more event for the driver to wait for, whose reference is taken over. False when memory ran out.
 bool touch_wait(struct touch *touch, cl_event event);
@@ -289,7 +291,7 @@ void touch_everything_unknown(void);
 
 // ---- refused.c
 
-// Says that something cannot be replayed; `written`, of so many, is what it may have written; `event` may be NULL.
+// Records that a call cannot be replayed; `written`, `count` objects, may have been written; `event` may be NULL.
 void refuse(const char *function, const char *why, const cl_mem *written, cl_uint count,
             const cl_event *event);
 
@@ -300,7 +302,7 @@ void snapshot_take(struct object *memory, enum recording_type type, uint64_t fla
 // Writes down those that have arrived.
 void snapshot_reap(void);
 void snapshot_at_exit(void);
-void snapshot_too_late(void); // a command comes that is not recorded, since recording is over: says so, once
+void snapshot_too_late(void); // a command comes that is not recorded, because recording is over: reports it, once
 // Before the last reference to a queue goes: what is in it is still waited for.
 void snapshot_queue_goes(cl_command_queue queue);
 
@@ -335,7 +337,8 @@ struct markers {
 // Puts one into each queue that may still be writing `memory`, and adds those of queues that are gone.
 void markers_make(struct markers *markers);
 void markers_drop(struct markers *markers);
-// Somebody waits for them: a command in `except` (or we, NULL) waits for the copy of `memory` (NULL: of any).
+// A thread waits for them: a command in `except` (or the recorder, NULL) waits for the copy of `memory` (NULL: of
+// any).
 void markers_flush(cl_command_queue except, const struct object *memory);
 // The program's clFinish of this queue has returned: after a flush of ours it must have waited for our marker too.
 void markers_finished(cl_command_queue queue);
@@ -362,7 +365,7 @@ struct place {
     const size_t *origin; // RECORDING_DIMENSIONS; of bytes in a row, one
     size_t row, slice;    // pitches as given: 0 is no gap
 };
-// A read, a write, a copy or a fill, as its wrapper tells it; what does not apply is left out.
+// A read, a write, a copy or a fill, as its wrapper describes it; unused members are left out.
 struct transfer {
     enum recording_command command;
     cl_bool blocking;
@@ -379,9 +382,9 @@ struct transfer {
 void transfer_touch(const struct transfer *transfer, struct touch *touch);
 void transfer_record(const struct transfer *transfer, struct touch *touch, const cl_event *event);
 
-// The whole body of such a wrapper, whose own parameters are named queue, count, waits and event: the driver's arguments
-// before the wait list, in parentheses, and then what struct transfer is to say. That is put together before the driver and
-// after it, each time only when it is needed: an idle recorder does not pay for it.
+// The whole body of such a wrapper, whose own parameters are named queue, count, waits and event: the driver's
+// arguments before the wait list, in parentheses, and then the members of struct transfer. They are evaluated before
+// the driver and after it, each time only if needed: an idle recorder does not pay for it.
 #define TRANSFER(name, arguments, ...)                                                                       \
     struct touch touch;                                                                                      \
     touch_begin(&touch, queue, NULL, count, waits);                                                          \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is passed on and cannot be replayed: written down with its reason. What it may have written is copied when a recorded
-// command reads it next, so that a replay goes on from there. Rules: recorder.h.
+// Calls that are passed on and cannot be replayed: recorded with their reason. Memory that they may have written is
+// copied when a recorded command reads it next, so that a replay continues from there. Rules: recorder.h.
 #include <stdlib.h>
 
 #include "recorder.h"

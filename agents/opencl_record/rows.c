@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Boxes as they lie in the host's memory. Rules: recorder.h.
+// The layout of boxes in the host's memory. Rules: recorder.h.
 #include <stdlib.h>
 #include <string.h>
 

@@ -253,7 +253,7 @@ static void find_waited(struct object *object, void *context) {
         waited->block = object;
 }
 
-// Blocks that only this queue wrote hold what its kernels computed, until the program goes on.
+// Blocks that only this queue wrote hold the results of its kernels until the program continues.
 void shared_waited(cl_command_queue queue) {
     for (;;) {
         struct payload payload;

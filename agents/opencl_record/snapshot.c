@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory holds after all that was enqueued: read through a queue of ours (copy_queue.c) that waits for a marker in each of the
-// program's queues that may still be writing it (markers.c). Nobody is blocked by it: commands that write the memory wait for the copy on
-// the device (touch.c), and it is written down by a later call, or at exit.
-// Rules: recorder.h.
+// Copies the content of memory after all enqueued commands: read through a queue of ours (copy_queue.c) that waits
+// for a marker in each of the program's queues that may still be writing it (markers.c). No thread is blocked by it:
+// commands that write the memory wait for the copy on the device (touch.c), and the copy is recorded by a later call,
+// or at exit. Rules: recorder.h.
 #include <stdlib.h>
 #include <time.h>
 
@@ -52,7 +52,7 @@ static void write_missing(uint64_t verify, const char *why) {
     record_close();
 }
 
-// What the read said: 1 when it is still on its way.
+// The result of the read: 1 while it is in progress.
 static int look(const struct snapshot *snapshot) {
     cl_int status = CL_COMPLETE;
     recorder.next.clGetEventInfo(snapshot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,

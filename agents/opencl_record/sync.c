@@ -100,7 +100,7 @@ cl_int record_clGetEventInfo(cl_event event, cl_event_info what, size_t size, vo
         put_waits(writer, 1, &event);
         record_close();
     } else {
-        record_cancel(); // nothing to say
+        record_cancel(); // nothing to report
     }
     return status;
 }

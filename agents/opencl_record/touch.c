@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command does to memory: copies of what it is about to read and nobody has recorded, and of what recorded commands
-// computed and it is about to overwrite. The first touch of memory by a recorded command costs a copy; everything else a
-// look at the object. Rules: recorder.h.
+// Copies memory before a command uses it: memory that it reads and that is not recorded yet, and memory that recorded
+// commands computed and that it overwrites. The first use of memory by a recorded command costs a copy; any other use
+// costs a lookup of the object. Rules: recorder.h.
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads, writes, copies and fills: a wrapper tells what its command is, and what is the same for all of them is done here,
-// for those of images too. What a write takes is hashed after the driver has found the call good (a wrong one may name memory
-// that is not there) and before the program can know that it is complete: until then its memory is as it was. What a blocking
+// Reads, writes, copies and fills: a wrapper describes its command, and the common part is done here, also for
+// images. What a write takes is hashed after the driver has found the call good (a wrong one may refer to unmapped
+// memory) and before the program can know that it is complete: until then its memory is as it was. What a blocking
 // read gave is hashed afterwards: replay compares it there and then. Rules: recorder.h.
 #include "recorder.h"
 
@@ -52,7 +52,7 @@ static struct rows box_rows(const size_t *region, const struct place *place) {
     return (struct rows){region[0], region[1], region[2], row, place->slice ? place->slice : row * region[1]};
 }
 
-// Of the host's side only what is transferred is kept, one row after the other. False when it cannot be.
+// On the host's side only the transferred part is kept, one row after the other. False if that is impossible.
 static bool take_host(const struct transfer *transfer, struct payload *payload, struct rows *taken,
                       const uint8_t **begin) {
     const struct place *in = &transfer->in_host;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// XRay's flight data recorder begins only when somebody in the program says so (__xray_log_init_mode), and writes its log only
-// when it is told to. This library, which is loaded before the program, does both: right before main, and at exit. In a
-// program without XRay, or whose symbols were stripped, it does nothing.
+// XRay's flight data recorder starts only when the program calls __xray_log_init_mode, and writes its log only on
+// request. This library, which is loaded before the program, does both: right before main, and at exit. In a program
+// without XRay, or whose symbols were stripped, it does nothing.
 //
-// XRay's runtime is a part of the program itself, which exports none of it: its functions are found in the program's own
-// symbol table.
+// XRay's runtime is a part of the program itself, which exports none of it: its functions are found in the program's
+// own symbol table.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>

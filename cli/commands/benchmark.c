@@ -31,7 +31,7 @@ static const uint64_t LAUNCHES_MOST = 100000000;
 
 extern char **environ;
 
-// What the loop says of one run.
+// The loop's report of one run.
 struct loop_report {
     uint64_t launches; // one more than asked for: the first one, outside of the figures
     double wall_ns;    // of the loop
@@ -140,7 +140,7 @@ static int run_bare(struct benchmark *benchmark, char *const *argv, int run) {
 
 // ---- recorded runs
 
-// Where the loop says that it launched from: behind its report.
+// The call sites that the loop reports for its launches: after its report.
 static struct loop_paths map_paths(const struct benchmark *benchmark) {
     struct stat status;
     struct loop_paths paths = {0};
@@ -237,7 +237,7 @@ static bool all_recorded(const struct benchmark *benchmark, const struct trace_r
     return report->launches == benchmark->loop.launches && report->completions == benchmark->loop.launches;
 }
 
-// How many launches the loop has told the call path of.
+// The number of launches for which the loop reported the call path.
 static uint64_t told(const struct benchmark *benchmark) {
     return benchmark->launches < LOOP_REPORT_PATHS ? benchmark->launches : LOOP_REPORT_PATHS;
 }

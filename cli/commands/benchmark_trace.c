@@ -13,7 +13,7 @@
 
 static const char program[] = "tracesmith-launch-loop";
 
-// A call stack: its path as the loop tells it, and how many frames it has. `frames` 0: not looked at yet.
+// A call stack: its path as the loop reports it, and its number of frames. `frames` 0: not checked yet.
 struct known_stack {
     uint64_t path;
     uint32_t frames;

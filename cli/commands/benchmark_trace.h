@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Where the loop says that its launches were called from; `count` of them.
+// The reported call sites of the loop's launches; `count` of them.
 struct loop_paths {
     const uint64_t *paths;
     size_t count;
@@ -16,7 +16,7 @@ struct trace_report {
     uint64_t launches, completions; // of the loop's kernel
     uint64_t events, bytes, lost;
     uint64_t stacks, frames; // launches with a call stack, and how many frames these have in all
-    uint64_t right;          // of those that the loop tells of, the ones with that stack
+    uint64_t right;          // of the reported launches, those with that stack
     uint64_t different;      // call stacks among them
 };
 

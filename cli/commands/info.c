@@ -93,7 +93,7 @@ static void add_json_attributes(struct text *text, const struct trace *trace) {
     text_add_char(text, ']');
 }
 
-// A fact about the trace under a name of its own; null when the trace does not say.
+// A fact about the trace under a name of its own; null if the trace does not have it.
 static void add_json_fact(struct text *text, const struct trace *trace, const char *member, const char *key) {
     tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, key);
     text_add_format(text, "\"%s\":", member);
@@ -104,7 +104,7 @@ static void add_json_fact(struct text *text, const struct trace *trace, const ch
     text_add_cstr(text, ",");
 }
 
-// Checks every frame, so that "complete" can be said.
+// Checks every frame, so that "complete" is reliable.
 static int verify(struct trace *trace, bool quick) {
     tsmith_error error;
     tsmith_status status =
@@ -238,7 +238,7 @@ static void write_overheads(const struct trace *trace) {
             continue;
         tsmith_string last = tsmith_dictionary_find_attribute(trace->dictionary, key.bytes);
         if (last.bytes != trace_string(trace, attribute->value).bytes)
-            continue; // said again later
+            continue; // repeated later
         label(&line, "cost");
         text_add_cstr(&line, "process ");
         text_add_safe(&line, (tsmith_string){key.bytes + sizeof prefix - 1, key.length - (sizeof prefix - 1)},
@@ -498,7 +498,7 @@ static void add_track(struct text *line, const struct trace *trace, uint32_t id)
     text_add_cstr(line, track->flags & TSMITH_TRACK_SIMULATED ? ", simulated" : "");
 }
 
-// Kineto names a process for every GPU there could be: one without a track says nothing. NULL when there is no memory.
+// Kineto names a process for every possible GPU: one without a track has no data. NULL when there is no memory.
 static bool *mark_processes(const tsmith_dictionary *dictionary) {
     uint32_t count = tsmith_dictionary_process_count(dictionary);
     bool *marks = calloc((size_t)count + 1, sizeof *marks);
@@ -570,7 +570,7 @@ static void write_device_clock(const struct trace *trace, const tsmith_row *row,
     text_finish(&line);
 }
 
-// Clocks of devices that disagree with the host's, in traces of other profilers: nothing else says how they lie.
+// Clocks of devices that disagree with the host's, in traces of other profilers: their offset is in no other line.
 static void write_device_clocks(const struct trace *trace) {
     tsmith_source *source = NULL;
     tsmith_timeline *timeline = NULL;

@@ -25,7 +25,7 @@ extern char **environ;
 
 enum { WORDS_MAX = 256 };
 
-// Its own options that say where the report goes: those are ours.
+// Its own options for the place of the report: TraceSmith sets those.
 static const char *const reserved[] = {"-o", "--output", "--export", "-f", "--force-overwrite"};
 // Options of `profile` that are for it; it knows nothing of the others.
 static const char *const shared[] = {"output", "nsys", "nsys-args"};
@@ -240,7 +240,7 @@ static bool export_report(const char *nsys, const char *report, const char *to) 
     struct words words = {.count = 0};
     struct text output = {0};
     text_add_format(&output, "--output=%s", to);
-    // What it says of its progress is no output of the program's.
+    // Its progress messages are not output of the program.
     const bool right = add_word(&words, nsys) && add_word(&words, "export") &&
                        add_word(&words, "--type=sqlite") && add_word(&words, "--force-overwrite=true") &&
                        add_word(&words, text_cstr(&output)) && add_word(&words, report);

@@ -11,8 +11,8 @@ bool nsys_wanted(const struct invocation *invocation);
 // Runs the program under nsys and imports its report into `path`. The exit code of `profile`.
 int nsys_profile(const struct invocation *invocation, const char *path);
 
-// Exports a report of Nsight Systems into a database in a private folder, both of which nsys_forget removes. False, said
-// why, when that cannot be done. What is run is said.
+// Exports a report of Nsight Systems into a database in a private folder, both of which nsys_forget removes. False,
+// after a message, if that fails. Prints the command that is run.
 struct text;
 bool nsys_export(const char *report, struct text *folder, struct text *database);
 void nsys_forget(struct text *folder, struct text *database);

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// `tracesmith profile`: run a program, record it, say what came of it.
+// `tracesmith profile`: runs a program, records it, and prints the result.
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -305,7 +304,7 @@ static void write_json(const struct summary *summary) {
     text_finish(&line);
 }
 
-// What is said of time rests on the commands that have times.
+// Statements about time are based on the commands that have times.
 static void complain_of_times(const struct trace *trace) {
     uint64_t timed, all;
     if (trace->summary.lost[TSMITH_REASON_NO_TIMING] && trace_timed(trace, &timed, &all) && timed < all)
@@ -472,7 +471,7 @@ static int conclude(const struct invocation *invocation, const char *path, const
     if (!is_gone(result) && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
         tsmith_sbt_open(path, &summary.trace.file, &error) >= 0)
         summary.readable = tsmith_sbt_summarize(summary.trace.file, &summary.trace.summary, &error) >= 0;
-    // Of the batch that could not be written, some frames may be in the file.
+    // Some frames of the batch that could not be written may be in the file.
     if (!found.written && summary.readable && summary.trace.summary.events <= found.delivered)
         found.unwritten = found.delivered - summary.trace.summary.events;
     if (summary.exit_code == EXIT_DONE && (!result->written || result->session_removed))
@@ -489,8 +488,8 @@ static int conclude(const struct invocation *invocation, const char *path, const
     return summary.exit_code;
 }
 
-// The file that was begun for nothing, wherever a link leads to it. What is no file was not begun by us: a device (or pipe)
-// stays, also for somebody who may remove it.
+// Removes the file that was created for nothing, also through a link. A device or pipe was not created here: it
+// stays, even if this user may remove it.
 static void remove_begun(const char *path) {
     struct stat there;
     char *file = stat(path, &there) == 0 && S_ISREG(there.st_mode) ? realpath(path, NULL) : NULL;

@@ -99,7 +99,7 @@ static bool write_columns(struct asking *asking, const tsmith_query_table *table
     return true;
 }
 
-// Of one table, or of all; `name` is not there: false, and `*known` as well.
+// One table, or all; if `name` does not exist: false, and `*known` as well.
 static bool write_schema(struct asking *asking, const char *name, bool *known) {
     static const char *const names[] = {"table", "column", "type", "unit", "in *", "what it is"};
     const tsmith_query_table *table;
@@ -294,7 +294,7 @@ int command_query(const struct invocation *invocation) {
         code = answer(&asking);
         signal(SIGINT, SIG_DFL);
     }
-    // Nothing is said about losses when the reader of the answer has gone, or the question was wrong.
+    // Losses are not reported if the reader of the answer has exited, or the question was wrong.
     if (code == EXIT_DONE && output_flush())
         code = trace_report(&asking.trace);
     tsmith_query_close(asking.query);

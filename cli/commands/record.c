@@ -66,7 +66,8 @@ static void drain(tsmith_source *source, struct record_result *out) {
     }
 }
 
-// A source that counts what it hands on. The pump does not say how large the batch was that could not be written.
+// A source that counts the events that it passes on. The pump does not report the size of a batch that could not be
+// written.
 struct counted {
     tsmith_source *from;
     struct record_result *out;
@@ -95,7 +96,7 @@ struct wait {
     uint32_t looks; // since the program has ended
 };
 
-// Says why nothing seems to happen: once, after a moment in which most of what is left behind ends by itself.
+// Explains why nothing seems to happen: once, after a moment in which most leftover processes end by themselves.
 static int tell_who_is_waited_for(void *context) {
     enum { MOMENT = 20 }; // looks of about 50 ms
     struct wait *wait = context;
@@ -144,7 +145,7 @@ void record_run(const struct record_request *request, struct record_result *out)
     struct sigaction before[FORWARDED_COUNT];
     *out = (struct record_result){.stage = RECORD_FILE};
 
-    // The file before the program: what cannot be written is said before anything has run.
+    // The file is opened before the program starts: write errors are reported before anything has run.
     out->status = tsmith_recording_writer_open(request->path, NULL, &writer, &out->error);
     if (out->status < 0)
         goto done;

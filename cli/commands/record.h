@@ -29,13 +29,13 @@ struct record_result {
     uint32_t unrecorded;   // processes that could not be recorded
     char note[512];        // what was asked for and could not be done
     bool used_api;         // an agent saw its API in use
-    bool session_removed;  // by somebody else, while the program ran
+    bool session_removed;  // by another process, while the program ran
     char session[4096];    // where it was, then
     tsmith_status status;  // why the program did not run, or the trace is not whole
     tsmith_error error;
 };
 
-// Runs and records. Complains about nothing: `out` says it all.
+// Runs and records. Prints no errors: `out` has the result.
 void record_run(const struct record_request *request, struct record_result *out);
 
 // The exit code a shell would have for the program.

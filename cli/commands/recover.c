@@ -202,7 +202,7 @@ static const char *state_of(const tsmith_capture_left *left) {
     return left->collected ? "recording" : left->processes ? "program runs" : "left behind";
 }
 
-// -1: a recording that died before it began does not say when.
+// -1: a recording that died before it began has no time.
 static int64_t age_of(const tsmith_capture_left *left) {
     struct timespec now;
     if (left->started_realtime <= 0)
@@ -257,7 +257,7 @@ static void add_session(struct left_behind *found, const char *directory) {
     tsmith_error error;
     tsmith_capture_left left = {.size = sizeof left};
     if (tsmith_capture_look(directory, &left, &error) < 0)
-        return; // another version's, or damaged: nothing can be said of it
+        return; // another version's, or damaged: nothing is known about it
     if (found->json) {
         text_add_cstr(&found->lines, found->count ? ",\n" : "\n");
         add_json_session(&found->lines, directory, &left);

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// `tracesmith replay`: runs a recording again and says what became of every result.
+// `tracesmith replay`: runs a recording again and prints the verdict of every result.
 #include "tracesmith/replay.h"
 
 #include <errno.h>
@@ -83,7 +82,7 @@ static bool is_alone(const struct invocation *invocation) {
     static const char *const others[] = {"mode",   "range",     "kernel",       "stream", "speed",
                                          "timing", "validate",  "instructions", "check",  "times",
                                          "all",    "tolerance", "save-results"};
-    enum { FOR_AGAINST = 9 }; // from here on they say something to --against
+    enum { FOR_AGAINST = 9 }; // from here on they matter for --against
     const char *one = NULL;
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
         if (one && invocation_flag(invocation, alone[i])) {
@@ -109,7 +108,7 @@ static bool is_alone(const struct invocation *invocation) {
     return true;
 }
 
-// What would be written for the caller lies outside of the sandbox.
+// Files for the caller would be written outside of the sandbox.
 static bool check_sandbox(const struct invocation *invocation) {
     static const char *const writing[] = {"save-results", "save-source", "output"};
     for (size_t i = 0; i < sizeof writing / sizeof *writing; i++)

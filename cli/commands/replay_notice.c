@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells each user once that the kernels of a recording run as native code. `replay` calls it before it runs a
+// Warns each user once that the kernels of a recording run as native code. `replay` calls it before it runs a
 // recording.
 #include "replay_notice.h"
 
@@ -14,9 +14,9 @@
 #include "cli/options/command.h"
 #include "cli/present/terminal.h"
 
-static const char name[] = "replay-notice"; // in the folder tracesmith of the user's state: it was said
+static const char name[] = "replay-notice"; // in the folder tracesmith of the user's state: the notice was shown
 
-// A folder within another, made where it is not; -1 when it cannot be had, or is somebody else's. Closes `parent`.
+// A folder within another, created if missing; -1 if that fails, or if it belongs to another user. Closes `parent`.
 static int enter(int parent, const char *folder) {
     struct stat status;
     if (parent < 0)

@@ -2,7 +2,7 @@
 #ifndef CLI_REPLAY_NOTICE_H
 #define CLI_REPLAY_NOTICE_H
 
-// Says once per user that a replay runs native code of the recording.
+// Prints once per user that a replay runs native code of the recording.
 void replay_notice(void);
 
 #endif

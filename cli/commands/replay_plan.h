@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What `replay` says of the plan of a recording: conflicts that nothing orders.
+// Prints the findings of `replay` on the plan of a recording: conflicts that nothing orders.
 #ifndef CLI_REPLAY_PLAN_H
 #define CLI_REPLAY_PLAN_H
 
@@ -15,7 +14,7 @@ void add_plan_command(struct text *text, const tsmith_plan_command *command, con
 // Adds the findings, those of the device tried the other way round where `confirm` is not NULL; returns the exit code.
 int answer_hazards(tsmith_recording *recording, const tsmith_replay_options *confirm,
                    const struct sites *sites, struct text *text, bool json);
-// The same of so many other orders that are replayed.
+// The same for `count` other orders that are replayed.
 int answer_permute(tsmith_recording *recording, const tsmith_permute_options *options,
                    const struct sites *sites, struct text *text, bool json);
 

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// What `replay` says around its verdicts: where it runs, what it runs, what is damaged, and what to do next.
+// Prints the lines of `replay` around its verdicts: where it runs, what it runs, what is damaged, and what to do
+// next.
 #ifndef CLI_REPLAY_SAY_H
 #define CLI_REPLAY_SAY_H
 
@@ -12,7 +12,7 @@
 void say_foreign(struct text *text, tsmith_recording *recording, const tsmith_replay_options *options);
 // Reads the whole file, so that all its damage is known. Returns an exit code.
 int say_verify(struct trace *trace);
-// That the file is damaged, whatever is asked of it.
+// Reports a damaged file, for every kind of replay.
 void say_damage(struct text *text, const struct trace *trace, const tsmith_recording_summary *summary,
                 bool json);
 // The commands, one a line; the first of them where not `all`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two processes of a sandbox. The child is restricted (sandbox_rules.c) and does the work; the parent answers the calls that
-// the filter tells of, counts what was refused, and removes the private directory in the end.
+// The two processes of a sandbox. The child is restricted (sandbox_rules.c) and does the work; the parent answers the
+// calls that the filter reports, counts refused calls, and removes the private directory in the end.
 #include "sandbox.h"
 
 #include <dirent.h>
@@ -108,13 +108,13 @@ static bool receive_listener(int channel, int *listener, struct sandbox_limits *
     return true;
 }
 
-// ---- the parent: what the filter tells of
+// ---- the parent: calls that the filter reports
 
 struct parent {
     const struct sandbox *sandbox;
     struct sandbox_report report;
     int listener;
-    bool introduced; // the child has said what is restricted
+    bool introduced; // the child has sent the list of restrictions
 };
 
 static void count(struct sandbox_report *report, const char *what) {
@@ -142,7 +142,7 @@ static bool read_path(pid_t process, uint64_t address, char *path, size_t room) 
     return got > 0 && memchr(path, 0, (size_t)got) != NULL;
 }
 
-// The path of an open call, absolute; false when it cannot be told.
+// The path of an open call, absolute; false if it cannot be determined.
 static bool path_of_call(const struct seccomp_notif *call, char *path, size_t room) {
     char given[SANDBOX_PATH], link[64], folder[SANDBOX_PATH];
     const bool at = call->data.nr == SYS_openat;
@@ -213,7 +213,8 @@ static void answer(struct parent *parent) {
     (void)ioctl(parent->listener, SECCOMP_IOCTL_NOTIF_SEND, &out.answer);
 }
 
-// The child says what is restricted, and asks for the report when it writes its answer. False: it has closed the channel.
+// The child sends the list of restrictions, and requests the report when it writes its answer. False: it has closed
+// the channel.
 static bool serve(struct parent *parent) {
     char question;
     if (!parent->introduced) {
@@ -225,7 +226,7 @@ static bool serve(struct parent *parent) {
 }
 
 static int wait_for_child(struct parent *parent, pid_t child) {
-    enum { LOOK_EVERY = 50 }; // ms, where nothing tells of the child's end
+    enum { LOOK_EVERY = 50 }; // ms, if the child's end is not reported
     int status = 0;
     bool open = true;
     while (waitpid(child, &status, WNOHANG) == 0) {

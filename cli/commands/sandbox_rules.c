@@ -278,7 +278,7 @@ static void add_return(struct filter *filter, uint32_t answer) {
 }
 
 static void add_rule(struct filter *filter, const struct rule *rule, bool tells) {
-    // Without somebody to tell, files are left to Landlock, and what else would be told of is refused.
+    // Without a process to notify, files are left to Landlock, and other reported calls are refused.
     const uint32_t answer = rule->answer != TELL || tells                              ? rule->answer
                             : rule->call == SYS_socket || rule->call == SYS_socketpair ? REFUSE
                                                                                        : SECCOMP_RET_ALLOW;

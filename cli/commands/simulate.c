@@ -22,7 +22,7 @@ enum {
     RATIOS = 2
 };
 static const double ERROR_MOST = 0.05;       // of the model, for an answer without --force
-static const double UNEXPLAINED_MUCH = 0.25; // of the time: the answer says so
+static const double UNEXPLAINED_MUCH = 0.25; // of the time: the answer states it
 
 // A factor, or a sweep of them.
 struct scale {

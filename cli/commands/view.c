@@ -76,7 +76,7 @@ int command_view(const struct invocation *invocation) {
     code = !view.with_stacks || stacks_open(&view.stacks, &view.trace, view.hide_interpreter)
                ? answer(invocation, &view)
                : EXIT_LACKING;
-    // Nothing is said about losses when the reader of the answer has gone, or the question was wrong.
+    // Losses are not reported if the reader of the answer has exited, or the question was wrong.
     if (code == EXIT_DONE && output_flush())
         code = trace_report(&view.trace);
     stacks_close(&view.stacks);

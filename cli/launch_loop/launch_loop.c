@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program `tracesmith benchmark` runs, bare and recorded: N launches of a kernel that does next to
-// nothing, and a clFinish every so many, each from another call path. It knows nothing of tracing. The kernel counts its
-// own runs on the device, and every launch is checked against that; where it was called from is in the report.
+// The program `tracesmith benchmark` runs, bare and recorded: N launches of a kernel that does next to nothing, and a
+// clFinish at intervals, each from another call path. It knows nothing of tracing. The kernel counts its own runs on
+// the device, and every launch is checked against that; where it was called from is in the report.
 //
 //   tracesmith-launch-loop LAUNCHES [REPORT-FD]
 //
 // Writes one JSON object with what it counted and the times of the loop to the descriptor, or standard output; to a
-// descriptor also the call paths (report.h). Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4 no device.
+// descriptor also the call paths (report.h). Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4
+// no device.
 #include <CL/cl.h>
 
 #include <link.h>
@@ -51,7 +52,7 @@ static cl_device_id first_device(void) {
 
 // ---- call paths
 
-// One launch on its way. Every function on it says where it was called from.
+// One launch on its way. Every function on it records its call site.
 struct path {
     cl_command_queue queue;
     cl_kernel kernel;
@@ -69,7 +70,7 @@ static uint64_t load_bias;
 static int find_load_bias(struct dl_phdr_info *program, size_t size, void *unused) {
     (void)size, (void)unused;
     load_bias = program->dlpi_addr;
-    return 1; // the program itself is told first
+    return 1; // the program itself is reported first
 }
 
 ON_PATH launch(struct path *path) {
@@ -167,7 +168,7 @@ static bool write_paths(const struct report *report, int fd) {
     return true;
 }
 
-// Device names are printable in practice; whatever is not must not break the JSON.
+// Device names are printable in practice; other bytes must not break the JSON.
 static void print_safe(FILE *out, const char *name) {
     for (; *name; name++)
         fputc(*name >= ' ' && *name <= '~' && *name != '"' && *name != '\\' ? *name : '?', out);

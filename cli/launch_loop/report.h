@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the launch loop reports in addition to its JSON, to compare a trace with: for each launch of the loop, in
-// order, where its functions were called from, as a number. The calls are told innermost first, each as its return address
+// order, the call sites of its functions, as a number. The calls are listed innermost first, each as its return
+// address
 // - 1 in the program's file; the call of the API itself and what is outside of main are left out.
 #ifndef LAUNCH_LOOP_REPORT_H
 #define LAUNCH_LOOP_REPORT_H
@@ -9,7 +10,7 @@
 
 enum {
     LOOP_REPORT_BYTES = 4096,   // of JSON, then
-    LOOP_REPORT_PATHS = 1 << 22 // 8 bytes for each of at most so many launches
+    LOOP_REPORT_PATHS = 1 << 22 // 8 bytes for each of at most `launches` launches
 };
 
 #define LOOP_PATH_START UINT64_C(0xcbf29ce484222325)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the entries of several commands say alike. An entry (options, examples, `struct command`) stands in one of
-// commands_*.c, beside its like; commands.c lists them.
+// The common parts of the entries of several commands. An entry (options, examples, `struct command`) is in one of
+// commands_*.c, next to similar commands; commands.c lists them.
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 

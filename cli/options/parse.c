@@ -129,7 +129,7 @@ static void apply_global(const struct option *option, struct invocation *out) {
         out->version = true;
 }
 
-// One word that begins with a dash; `next` is the word after it. *took_next tells whether that was its value.
+// One word that begins with a dash; `next` is the word after it. *took_next: that was its value.
 static bool parse_option(const char *word, const char *next, struct invocation *out, bool *took_next) {
     bool is_long = word[1] == '-';
     const char *equals = is_long ? strchr(word, '=') : NULL;

@@ -43,7 +43,7 @@ struct row {
     bool has_duration, has_bytes, has_live, is_hole, is_partial;
 };
 
-// Device work or a wait that may still be going on.
+// Device work or a wait that may still be in progress.
 struct running {
     struct row row;
     uint32_t process;
@@ -116,7 +116,7 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
 
 static struct total *total_of(struct stats *stats, const struct row *row) {
     bool is_new;
-    // Transfers are told apart by what they did, everything else by its name.
+    // Transfers are distinguished by their operation, everything else by its name.
     bool moves = row->kind == TSMITH_KIND_MEMCPY || row->kind == TSMITH_KIND_MEMSET;
     uint8_t operation = moves || !row->name ? row->operation : 0;
     uint8_t direction = moves ? row->direction : 0;

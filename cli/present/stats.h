@@ -14,7 +14,7 @@ struct total {
     uint64_t count;
     uint64_t timed; // how many of them have a duration
     int64_t sum, least, most;
-    uint64_t bytes, sized; // `sized`: how many of them tell their bytes
+    uint64_t bytes, sized; // `sized`: the number of them with a known size
     uint64_t timed_bytes;  // of those that have a duration
     int64_t bytes_time;    // duration of those whose bytes are known
 };
@@ -52,7 +52,7 @@ struct cause {
 
 struct memory_totals {
     uint64_t allocations, frees;
-    uint64_t allocated_bytes, sized; // `sized`: allocations and frees that tell bytes
+    uint64_t allocated_bytes, sized; // `sized`: allocations and frees of known size
     uint64_t live, peak;             // bytes
     int64_t peak_at;
 };
@@ -72,7 +72,7 @@ struct stats {
     struct memory_totals *processes; // by id
     uint32_t track_count, device_count, process_count;
     struct covered holes;      // time in which something was not recorded
-    uint64_t lost;             // events, as the loss events say
+    uint64_t lost;             // events, from the loss events
     uint64_t partial;          // of those, events that may be in the trace without a part
     uint64_t work, timed_work; // kernels and transfers, and how many of them have times
     bool out_of_memory;
@@ -82,9 +82,10 @@ void stats_write_text(struct stats *stats);
 void stats_write_json(struct stats *stats);
 
 bool stats_is_device_work(uint8_t kind);
-// Whether bytes over time say how fast memory was moved: of copies and fills of known size, not of maps.
+// Whether bytes over time are a rate of moved memory: for copies and fills of known size, not for maps.
 bool stats_has_rate(const struct total *total);
-// Whether the trace says when its host threads waited. One of another profiler may only have calls that wait among others.
+// Whether the trace has the waits of its host threads. One of another profiler may only have calls, some of which
+// wait.
 bool stats_know_waits(const struct stats *stats);
 // Indices of the totals that `keep` keeps, largest sum first; the caller frees. NULL when memory is
 // exhausted.

@@ -28,7 +28,7 @@ static void heading(const char *title, const char *columns) {
     output_printf("\n%s%s%s%s\n", color ? BOLD : "", title, columns, color ? PLAIN : "");
 }
 
-// "-" where none tells its bytes.
+// "-" if none has a size.
 static void add_known_bytes(struct text *line, uint64_t known, uint64_t bytes) {
     if (known)
         text_add_bytes(line, (double)bytes);
@@ -69,8 +69,9 @@ static size_t add_total_name(struct text *line, const struct stats *stats, const
     return width;
 }
 
-// The name of one of the totals that are shown. Names that would be cut to the same lose their middle instead, so that what
-// tells them apart is seen: global_bandwidth_v1_local_offset is glob~1_loca~ beside global_bandwidth_v1_global_offset.
+// The name of one of the totals that are shown. Names that would be cut to the same lose their middle instead, so
+// that their difference is visible: global_bandwidth_v1_local_offset becomes glob~1_loca~ if
+// global_bandwidth_v1_global_offset is shown too.
 static size_t add_name_among(struct text *line, const struct stats *stats, const struct total *shown,
                              size_t count, size_t which, size_t columns) {
     const tsmith_string name = trace_string(&stats->view->trace, shown[which].name);
@@ -444,7 +445,7 @@ static void write_head(struct stats *stats) {
     text_finish(&line);
 }
 
-// Whatever is said of time above rests on the commands that have times.
+// Every statement about time above is based on the commands that have times.
 static void write_timed(const struct stats *stats) {
     struct text line = {0};
     if (stats->timed_work == stats->work)

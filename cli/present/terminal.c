@@ -46,7 +46,7 @@ static void survive(int signal_number) {
 void terminal_init(void) {
     setlocale(LC_CTYPE, "");
     terminal.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters, whatever the user's charset is
+    setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters, independent of the user's charset
 
     const char *term = getenv("TERM");
     const char *no_color = getenv("NO_COLOR");

@@ -365,7 +365,7 @@ static void add_cell(struct text *line, const struct timeline *timeline, const s
         text_add_char(line, share >= 0.5 && letter >= 'a' ? (char)(letter - 'a' + 'A') : letter);
 }
 
-// What the heading over a row says of it.
+// The heading's text about a row.
 static unsigned under(const struct timeline *timeline, uint32_t track) {
     const tsmith_track *entry = tsmith_dictionary_track(timeline->dictionary, track);
     return entry && entry->device ? TSMITH_LABEL_DEVICE : TSMITH_LABEL_PROCESS;
@@ -387,7 +387,7 @@ static bool is_shared(const struct timeline *timeline, const struct row *row, co
     return shared;
 }
 
-// What tells queues apart is at the end of their names as often as at the beginning.
+// The distinguishing part of queues' names is at the end as often as at the beginning.
 static size_t add_label(struct text *line, const struct timeline *timeline, const struct row *row) {
     enum { TAIL = 8 };
     size_t room = timeline->label_columns - 3;
@@ -450,7 +450,7 @@ static int64_t nice_step(int64_t least) {
     }
 }
 
-// A time on the axis in the unit of the axis' step, so that neighbours are told apart: "0", "1.5 ms", "300
+// A time on the axis in the unit of the axis' step, so that neighbours differ: "0", "1.5 ms", "300
 // us".
 static void add_axis_time(struct text *text, int64_t time, int64_t step) {
     static const struct {
@@ -489,7 +489,7 @@ static void draw_axis(const struct timeline *timeline) {
         text_add_char(&line, '|');
         add_axis_time(&line, mark, step);
         column = at + (line.length - from);
-        if (column > timeline->columns) { // a label that would be cut says nothing
+        if (column > timeline->columns) { // a label that would be cut is left out
             line.length = from;
             break;
         }

@@ -151,7 +151,7 @@ static bool is_same(tsmith_string name, const char *word) {
     return name.length == strlen(word) && memcmp(name.bytes, word, name.length) == 0;
 }
 
-// Name and operation, where it says more than the name: "blur", "read", "clFinish  finish".
+// Name and operation, if it is more specific than the name: "blur", "read", "clFinish  finish".
 static void add_name(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     uint64_t bits;
     tsmith_string name = {"", 0};

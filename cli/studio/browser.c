@@ -55,7 +55,7 @@ bool browser_begin(const char *url) {
     const int failure = posix_spawnp(&pid, words[0], &actions, &attributes, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    return failure == 0; // it is waited for by nobody: it ends with its session, or after the server
+    return failure == 0; // no process waits for it: it ends with its session, or after the server
 }
 
 void browser_end(void) {

@@ -134,7 +134,7 @@ bool answer_by_command(const struct server *server, const char *const *words, st
         return false;
     }
     if (out->text.length)
-        return true; // of a damaged trace what is readable, and the answer says so
+        return true; // of a damaged trace the readable part, which the answer states
     if (child.message_length)
         answer_failure(out, 422, "%s", child.message);
     else if (WIFSIGNALED(status))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the traces of the command line and fills their tiles, beside the requests. main.c starts it.
+// Opens the traces of the command line and fills their tiles, in parallel to the requests. main.c starts it.
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

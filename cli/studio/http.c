@@ -73,7 +73,7 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned
     return result;
 }
 
-// Of bytes that stay; the library does not change them, whatever its type says.
+// For bytes that stay; the library does not change them, in spite of its parameter's type.
 static struct MHD_Response *constant_response(const char *bytes, size_t length) {
     return MHD_create_response_from_buffer(length, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
 }
@@ -89,7 +89,7 @@ static const char *header(struct MHD_Connection *connection, const char *name) {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-// In the same time whatever the difference is.
+// In constant time.
 static bool is_token(const struct http *http, const char *text, size_t length) {
     unsigned char difference = length != TOKEN_TEXT;
     for (size_t i = 0; i < TOKEN_TEXT; i++)
@@ -284,7 +284,7 @@ struct http *http_begin(struct server *server, const struct http_options *option
         http_end(http);
         return NULL;
     }
-    // Cookies are shared by all ports of a host: the name tells servers apart.
+    // Cookies are shared by all ports of a host: the name distinguishes servers.
     snprintf(http->cookie, sizeof http->cookie, "tracesmith-%u", http->port);
     const bool is_any = strcmp(options->address, "0.0.0.0") == 0;
     const char *shown = is_any ? "127.0.0.1" : options->address;

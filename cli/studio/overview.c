@@ -138,7 +138,7 @@ static void add_loss(struct text *text, const struct file *file, const tsmith_ba
     text_add_char(text, '}');
 }
 
-// The ledger. What of it cannot be read is said by `incomplete`.
+// The ledger. An unreadable part of it is reported by `incomplete`.
 static void add_losses(struct text *text, const struct file *file) {
     static const uint32_t fields[FIELDS] = {
         [KIND] = TSMITH_FIELD_KIND, [START] = TSMITH_FIELD_START,   [DURATION] = TSMITH_FIELD_DURATION,

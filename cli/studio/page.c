@@ -9,7 +9,7 @@
     extern const char name##_begin[], name##_end[];                                                          \
     __asm__(".section .rodata\n" #name "_begin:\n.incbin \"" path "\"\n" #name "_end:\n.byte "               \
             "0\n.previous\n")
-#else // not by the build, which says where they are: the file can be compiled all the same
+#else // not by the build, which defines their paths: the file can be compiled all the same
 #define EMBED(name, path) static const char name##_begin[1], name##_end[1]
 #endif
 

@@ -93,7 +93,7 @@ void answer_sql(struct server *server, struct file *file, const struct request *
 void answer_event(struct server *server, struct file *file, const struct request *request,
                   struct answer *out);
 
-// Runs `tracesmith WORDS` and makes its standard output the answer; a failure with what it said on stderr when there is none.
+// Runs `tracesmith WORDS` and makes its standard output the answer; a failure with its stderr if there is none.
 // `words` is NULL-terminated. False when it failed.
 bool answer_by_command(const struct server *server, const char *const *words, struct answer *out);
 

@@ -74,7 +74,7 @@ static uint64_t compute_tile(const struct job *job, unsigned tile, uint16_t *pix
     return steps;
 }
 
-// Stands for writing the tile somewhere: run lengths are counted and thrown away.
+// Represents writing the tile: run lengths are counted and discarded.
 static unsigned encode_tile(const uint16_t *pixels) {
     unsigned runs = 1;
     for (unsigned i = 1; i < TILE_PIXELS * TILE_PIXELS; i++)

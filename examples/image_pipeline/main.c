@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // image_pipeline: develops a sequence of raw night pictures on OpenCL devices, checks the result
-// against the host, and says what it did. A small but complete OpenCL program to profile:
+// against the host, and prints its counts. A small but complete OpenCL program to profile:
 //
 //   tracesmith profile -- image_pipeline
 //

@@ -27,7 +27,7 @@
     WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(queue, TSMITH_FIELD_QUEUE_TRACK, RECORD_TRACK | RECORD_ZERO_IS_NONE)
-// The GPU has a clock of its own. The host's times around QUEUED tell the collector how to convert it.
+// The GPU has a clock of its own. The host's times around QUEUED let the collector convert it.
 #define KERNEL_WORDS(WORD)                                                                                   \
     WORD(start, TSMITH_FIELD_START, RECORD_DEVICE_TIME)                                                      \
     WORD(end, TSMITH_FIELD_DURATION, RECORD_DEVICE_END)                                                      \
@@ -165,7 +165,7 @@ static void tool_enter(const char *function, toy_queue *queue, uint64_t command)
     launch->thread = channel_thread_track(agent.channel);
     atomic_store_explicit(&launch->left, 0, memory_order_relaxed);
     atomic_store_explicit(&launch->correlation, here.correlation, memory_order_release);
-    // Of a process that is killed, what was begun and has not ended is counted as never completed.
+    // If the process is killed, launches that have begun and not ended are counted as never completed.
     channel_begun(agent.channel, (uint32_t)at % LISTS, 1);
 }
 

@@ -3,10 +3,10 @@
 //
 //   1. The recording has hashes of what each command wrote: the first one that differs.
 //   2. A kernel's source was replaced: the recording is replayed once as it is and once with the replacement, one command
-//      after the other, and what each wrote is compared. Two replays, where halving would take one for each doubling of the
-//      commands.
-//   3. Otherwise nobody knows what lay between two results: all commands that the first bad result comes of, less those
-//      that a good one comes of.
+//      after the other, and the memory that each wrote is compared. This takes two replays; bisection
+//      would take one for each doubling of the commands.
+//   3. Otherwise the memory between two results is unknown: the candidates are all commands that the first bad result
+//      depends on, without those that a good result depends on.
 #include "replay/culprit.h"
 
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 //   - wait lists;
 //   - a queue out of order: a barrier or marker without a wait list comes after all before it, all comes after a barrier;
 //   - the host: what it enqueues comes after what it has waited for until then (clFinish, clWaitForEvents, an event seen
-//     complete, a blocking call). Threads of the host are taken to agree with each other as they did in the recording:
-//     what makes them agree (locks, joins) is not recorded;
+//     complete, a blocking call). Threads of the host are assumed to be synchronized in the recorded order:
+//     their synchronization (locks, joins) is not recorded;
 //   - a user event comes after what the host had waited for when it set it.
 //
 // All edges but those of user events point from a lower to a higher number; a recording that contradicts itself can

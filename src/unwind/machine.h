@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processor-specific part of walking a stack; everything else in this room is the same for all.
 //
-//     x86-64   A call pushes the return address: it lies right below the CFA, and behind the saved frame pointer the
-//              caller's stack begins.
+//     x86-64   A call pushes the return address: it is right below the CFA, and the caller's stack begins
+//              after the saved frame pointer.
 //     aarch64  A call leaves the return address in x30, and the function puts it anywhere in its frame; the frame pointer
 //              points to it and the caller's own, wherever in its frame the function put them. It may be signed
-//              (pointer authentication): the processor takes that off. The kernel does not describe how it interrupted
-//              a function: its frame is known by the code that returns from it.
+//              (pointer authentication): the processor takes that off. The kernel does not describe its signal
+//              frame: it is recognized by the code that returns from it.
 //
 // On other processors a stack is its innermost frame.
 #ifndef UNWIND_MACHINE_H

@@ -102,7 +102,7 @@ export interface EventDetails {
   stack: string[] | null;
 }
 
-// What the server says when it has no answer.
+// The server's message if it has no answer.
 export class ServerError extends Error {
   constructor(readonly status: number, message: string) {
     super(message);

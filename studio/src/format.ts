@@ -1,4 +1,4 @@
-// Numbers as people read them. Unknown is said, and never 0.
+// Numbers for display. Unknown is shown as unknown, never as 0.
 
 export const UNKNOWN = "unknown";
 
@@ -17,7 +17,7 @@ function digits(value: number): string {
   return value.toFixed(size >= 100 || Number.isInteger(value) ? 0 : size >= 10 ? 1 : 2);
 }
 
-// A moment, in so many digits that two of them a pixel apart differ.
+// A time, with enough digits that two of them a pixel apart differ.
 export function moment(ns: number, step: number): string {
   const [unit, name] = UNITS.find(([size]) => Math.max(Math.abs(ns), step) >= size) ?? [1, "ns"];
   const places = Math.max(0, Math.ceil(-Math.log10(step / unit)));

@@ -1,5 +1,5 @@
-// What the page shows: which trace, which part of it, which event. The timeline and the panels read it and are told of changes;
-// the address holds it, so that a link opens the same view.
+// What the page shows: which trace, which part of it, which event. The timeline and the panels read it and are
+// notified of changes; the address holds it, so that a link opens the same view.
 import { api, Overview, Related, TraceState } from "./api";
 
 export interface Selected {
@@ -132,7 +132,7 @@ export class Studio {
       const details = await api.event(this.trace, track, start, duration, name);
       if (this.selection === selection) selection.related = details.related;
     } catch {
-      return; // the panel that shows the event says why
+      return; // the panel that shows the event reports why
     }
     this.tell("detail");
   }
@@ -166,7 +166,7 @@ export class Studio {
     history.replaceState(null, "", "#" + parts.join("&"));
   }
 
-  // What an address says; called once, before anything is shown.
+  // The state in an address; called once, before anything is shown.
   async readAddress(fragment: string): Promise<void> {
     const said = new Map(fragment.split("&").map((part) => part.split("=", 2) as [string, string]));
     const trace = Number(said.get("t") ?? 0);

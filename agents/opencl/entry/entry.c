@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes a library an OpenCL layer, for both loaders there are: compiled into each of our layers, which gives it a name,
-// a table and a beginning.
+// What makes a library an OpenCL layer, for both existing loaders: compiled into each of our layers, which defines
+// its name, table and start function.
 //
-// ocl-icd calls clGetLayerInfo and clInitLayer once, before the program's first call goes on, and nothing at the end. The
-// Khronos loader prefers clInitLayerWithProperties and calls clDeinitLayer when it unloads its layers. A loader without
-// layers is served by ../preload/preload.c, which calls clInitLayer itself.
+// ocl-icd calls clGetLayerInfo and clInitLayer once, before the program's first call goes on, and nothing at the end.
+// The Khronos loader prefers clInitLayerWithProperties and calls clDeinitLayer when it unloads its layers. A loader
+// without layers is served by ../preload/preload.c, which calls clInitLayer itself.
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
@@ -18,19 +18,19 @@
 #define LAYER_INFO_IN_USE 0x5453u // ours: whether the loader has initialised the layer (preload.c asks)
 #define LAYER_EXPORT __attribute__((visibility("default")))
 
-// Of the layer:
+// Defined by the layer:
 extern const char entry_name[];
 extern cl_icd_dispatch
     entry_table; // what the loader is given; where it is empty the loader calls the driver directly
-// `target`, of so many bytes, is the driver or the layer below. `again`: a loader that was closed and is opened again comes
-// here again, with its functions in a new place.
+// `target`, of this size, is the driver or the layer below. `again`: a loader that was closed and is opened again
+// comes here again, with its functions in a new place.
 void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
 
 static atomic_bool initialised;
 
-// ocl-icd 2.3 cuts the list of layers into pieces where it lies, in the program's environment: what the program starts, or
-// becomes by exec, would find the first layer only. Each of our layers joins the pieces up to its own again, if it is among
-// them: not where preload.c calls us, and never past what can be a piece.
+// ocl-icd 2.3 cuts the list of layers into pieces in place, in the program's environment: children of the program
+// would find the first layer only. Each of our layers joins the pieces up to its own again, if it is among them: not
+// where preload.c calls us, and never past what can be a piece.
 static void mend_environment(void) {
     enum { LAYERS_MOST = 64 };
     char *cuts[LAYERS_MOST], *piece = getenv("OPENCL_LAYERS");

@@ -17,7 +17,8 @@ struct reports {
     tsmith_ranks *ranks;
 };
 
-// Immutable once it is made. `handle` keeps the (first) trace, in which texts may lie, and is what its tables are read under.
+// Immutable once it is made. `handle` keeps the (first) trace, which owns texts of the tables, and whose lock
+// protects reading them.
 typedef struct analysis_object {
     PyObject_HEAD struct trace_handle *handle;
     struct reports reports;
@@ -62,7 +63,7 @@ static tsmith_status add_events(tsmith_analysis *analysis, tsmith_sbt *file, tsm
         if (status == TSMITH_OK)
             status = tsmith_analysis_add(analysis, tsmith_source_dictionary(source), batch, error);
     }
-    // A trace that ends early was said to when it was opened: what there is of it is analyzed.
+    // A trace that ends early was reported when it was opened: the readable part is analyzed.
     if (status >= 0)
         status = tsmith_analysis_finish(analysis, tsmith_source_dictionary(source), error);
     tsmith_source_destroy(source);
@@ -140,7 +141,7 @@ static void several_release(struct several *several) {
     free(several->handles);
 }
 
-// Of a tuple of at least one Trace. False with an exception; to be released in any case.
+// From a tuple of at least one Trace. False with an exception; to be released in any case.
 static bool several_take(PyObject *traces, struct several *out) {
     const Py_ssize_t length = PyTuple_Size(traces);
     out->handles = length < 0 ? NULL : calloc((size_t)length + 1, sizeof(struct trace_handle *));

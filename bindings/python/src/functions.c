@@ -118,7 +118,7 @@ static uint32_t id_of(struct native_functions *functions, PyObject *code) {
     return known->id;
 }
 
-// The callback's answer: None, or that this place is of no interest where that may be said.
+// The callback's answer: None, or that this place is of no interest, if that is allowed here.
 static PyObject *answer(const struct native_functions *functions, bool wanted, bool may_disable) {
     return Py_NewRef(!wanted && may_disable && functions ? functions->disable : Py_None);
 }

@@ -28,9 +28,9 @@ struct native_state {
     PyObject *make_error;               // tracesmith._errors.make, found when it is first needed
     PyObject *active;                   // the Session that ranges, marks and counters go to; NULL: none
     struct native_functions *functions; // calls of functions are recorded; NULL: they are not
-    // Ranges that nobody but this holds are used again (range.c); NULL: a free place.
+    // Ranges referenced only from here are reused (range.c); NULL: a free place.
     PyObject *ranges[NATIVE_RANGES];
-    PyObject *attached; // the Session of whoever started this process; active when no other is; NULL: none
+    PyObject *attached; // the Session of the process that started this one; active when no other is; NULL: none
 };
 
 // Raises the exception of `status` with the message, path, offset and record of `error`. Always NULL.

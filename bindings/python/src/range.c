@@ -68,7 +68,7 @@ static void emit(const range_object *self, int64_t end) {
                 end - self->start, values, count);
 }
 
-// Also called with the exception that ends the range: it is recorded like any other, and the exception goes on.
+// Also called with the exception that ends the range: it is recorded like any other, and the exception propagates.
 static PyObject *range_exit(PyObject *object) {
     range_object *self = (range_object *)object;
     session_object *session = self->session;

@@ -15,7 +15,7 @@ static uint32_t register_name(session_object *session, PyObject *name) {
     PyObject *bytes = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
     if (!bytes)
         return 0;
-    char *text = PyBytes_AsString(bytes); // nobody else has seen these bytes yet
+    char *text = PyBytes_AsString(bytes); // no other code has seen these bytes yet
     const size_t length = (size_t)PyBytes_Size(bytes);
     for (char *zero = text; (zero = memchr(zero, '\0', (size_t)(text + length - zero))) != NULL;)
         *zero = '?';
@@ -213,7 +213,7 @@ static PyObject *session_environment(PyObject *object, PyObject *unused) {
     return list;
 }
 
-// What has begun and not ended is not in the trace: the loss ledger says so.
+// A range without an end is not in the trace: it is counted in the loss ledger.
 static void count_open(session_object *self, tsmith_session *session) {
     if (!self->open_ranges)
         return;
@@ -276,7 +276,7 @@ static void session_dealloc(PyObject *object) {
 
 // ---- functions of the module
 
-// The session of whoever started this process, active while no other is; None when nobody records this process.
+// The session of the process that started this one, active while no other is; None if this process is not recorded.
 static PyObject *attach(PyObject *module, PyObject *unused) {
     (void)unused;
     struct native_state *state = PyModule_GetState(module);

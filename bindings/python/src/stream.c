@@ -187,7 +187,7 @@ static tsmith_status scan(struct held_stream *held, const struct events_wanted *
                                 .fields = wanted->fields,
                                 .field_count = wanted->field_count,
                                 .kinds = wanted->kinds};
-    // That the trace ends early was said when it was opened.
+    // A trace that ends early was reported when it was opened.
     const tsmith_arrow_options options = {.size = sizeof options,
                                           .fields = wanted->fields,
                                           .field_count = wanted->field_count,
@@ -436,7 +436,7 @@ static void schema_capsule_free(PyObject *capsule) {
     free(schema);
 }
 
-// The requested schema is a wish that the protocol allows to leave unheeded.
+// The protocol allows ignoring the requested schema.
 static PyObject *stream_arrow(PyObject *object, PyObject *arguments, PyObject *keywords) {
     stream_object *self = (stream_object *)object;
     static char name[] = "requested_schema";
@@ -508,7 +508,7 @@ static void stream_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-// The table of methods holds functions of several types; the flags say which.
+// The table of methods holds functions of several types, given by the flags.
 #define METHOD_WITH_KEYWORDS(function) ((PyCFunction)(void (*)(void))(function))
 
 static PyMethodDef methods[] = {

@@ -15,7 +15,7 @@ static const uint32_t WORKS[] = {
     1u << TSMITH_WORK_COMPUTE | 1u << TSMITH_WORK_COMMUNICATION | 1u << TSMITH_WORK_COPY};
 enum { WORK_COUNT = sizeof WORKS / sizeof *WORKS };
 
-// Adds the parts of disjoint intervals that lie in each bucket, as shares of it.
+// Adds the parts of disjoint intervals in each bucket, as shares of it.
 static void spread(const tsmith_interval *busy, size_t count, tsmith_interval window, size_t buckets,
                    double *shares) {
     const double length = (double)(window.to - window.from) / (double)buckets;
@@ -133,7 +133,7 @@ PyObject *timeline_of(struct native_state *state, struct trace_handle *handle, c
         status = tsmith_timeline_read(source, &options, &timeline, &error);
     pthread_mutex_unlock(&handle->lock);
     Py_END_ALLOW_THREADS;
-    // The source is this call's own, and so is its dictionary as long as nobody reads on.
+    // The source belongs to this call, and so does its dictionary until it is read further.
     PyObject *described = status < 0 ? native_raise(state, status, &error, handle->path)
                                      : describe(timeline, tsmith_source_dictionary(source), buckets);
     Py_BEGIN_ALLOW_THREADS;

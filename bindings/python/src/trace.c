@@ -95,7 +95,7 @@ static PyObject *trace_close(PyObject *object, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-// Streams that were made of the trace go on: nobody said that it is closed.
+// Streams that were made from the trace continue: the trace is not closed.
 static void trace_dealloc(PyObject *object) {
     trace_object *self = (trace_object *)object;
     PyTypeObject *type = Py_TYPE(object);

@@ -12,7 +12,7 @@ function sqlTimes(studio: Studio, from: number, to: number): [bigint, bigint] {
   return [origin + BigInt(Math.floor(from)), origin + BigInt(Math.ceil(to))];
 }
 
-// What a part of an event that lies in the window counts.
+// The weight of the part of an event inside the window.
 function rangeStatement(studio: Studio): string {
   const [from, to] = sqlTimes(studio, studio.range!.from, studio.range!.to);
   return "SELECT track_name AS track, kind, name, count(*) AS count, " +

@@ -1,4 +1,4 @@
-// What if: sliders for what could be faster, answered by `simulate` with an interval and what is said of its error.
+// What if: sliders for what could be faster, answered by `simulate` with an interval and its error.
 import { api, Json } from "../api";
 import { copyButton, element, fill } from "../dom";
 import { counted, duration, share } from "../format";

@@ -1,4 +1,5 @@
-// Colours of kinds of events: Okabe and Ito's palette, which most colour-blind people can tell apart, with the lightness of a name.
+// Colours of kinds of events: Okabe and Ito's palette, which most colour-blind people can distinguish, with the
+// lightness of a name.
 
 type Color = [number, number, number];
 
