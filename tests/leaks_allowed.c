@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked into tests/programs under AddressSanitizer. They stand for somebody else's programs: some leak on purpose,
+// Linked into tests/programs under AddressSanitizer. They represent foreign programs: some leak on purpose,
 // and their OpenCL driver leaks as it likes. Damage is still found in them; leaks are looked for in our own tests
 // and in the command.
 

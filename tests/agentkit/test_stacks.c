@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks from the call to the dictionary: each event has the path that its functions say themselves, in a forked child
-// too; where there is no room for more, every call without a stack is counted; and whatever a process writes over its file,
-// the collector reads on.
+// Call stacks from the call to the dictionary: each event has the path that its functions record themselves, in a
+// forked child too; where there is no room for more, every call without a stack is counted; and the collector
+// continues to read, whatever bytes a process writes over its file.
 #include "support/numbered.h"
 
 #include <fcntl.h>
@@ -256,7 +256,7 @@ static void from_the_call_to_the_dictionary(void **state) {
         _exit(emit(PATHS, CHILD) != 0);
     int status;
     assert_true(waitpid(child, &status, 0) == child && status == 0);
-    // Room for two thirds of them, whatever the layout of this process makes of their hashes.
+    // Room for two thirds of them, for every layout of this process.
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = 9 << 20;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);

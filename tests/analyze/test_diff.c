@@ -70,7 +70,7 @@ static void changes_by_hand(void **state) {
         assert_int_equal(cell(diff, "kernels", name, "change")->value.integer,
                          EXPECTED[i].new - EXPECTED[i].base);
         assert_string_equal(cell(diff, "kernels", name, "verdict")->value.text, EXPECTED[i].verdict);
-        assert_false(cell(diff, "kernels", name, "low")->known); // one run says nothing of noise
+        assert_false(cell(diff, "kernels", name, "low")->known); // one run gives no information about noise
     }
     assert_int_equal(cell(diff, "times", "kernel_time", "new")->value.integer, 117);
     assert_int_equal(cell(diff, "times", "total_time", "base")->value.integer, 150);

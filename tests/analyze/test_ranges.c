@@ -52,7 +52,7 @@ static bool encloses(const struct made_event *range, const struct made_event *ca
            call->start < range->start + range->duration;
 }
 
-// Whether `a` lies further in than `b`.
+// Whether `a` is further in than `b`.
 static bool further_in(const struct made_event *a, const struct made_event *b) {
     if (a->start != b->start)
         return a->start > b->start;
@@ -136,7 +136,7 @@ static void ranges_are_projected_onto_devices(void **state) {
     }
 }
 
-// Ten calls of "step" launch x, y, z and one x, z, y; within one lies another "step" that counts for nothing.
+// Ten calls of "step" launch x, y, z and one x, z, y; inside one is another "step" that counts for nothing.
 static void sequences_by_hand(void **state) {
     (void)state;
     struct made_trace trace;

@@ -6,7 +6,7 @@
 
 #include "tracesmith/ranks.h"
 
-// Two collectives of the given durations and a kernel of 100 ns; `number` < 0: the trace does not tell its rank.
+// Two collectives of the given durations and a kernel of 100 ns; `number` < 0: the trace has no rank.
 static void add(tsmith_ranks *ranks, int64_t clock, int64_t first, int64_t second, int number) {
     struct made_trace trace;
     char info[64];
@@ -77,7 +77,7 @@ static void without_numbers_the_order_counts(void **state) {
         assert_int_equal(tsmith_ranks_finish(ranks, NULL), TSMITH_OK);
         assert_int_equal(integer(ranks, 1, 1, "rank"), 1);
         assert_int_equal(integer(ranks, 1, 1, "delay"), 5);
-        // Numbered in order; without a number the traces do not tell how many there were, with one that they were three.
+        // Numbered in order; without a number the traces have no number of ranks, with one it is three.
         assert_int_equal(tsmith_ranks_report(ranks)->note_count, 2);
         assert_non_null(strstr(tsmith_ranks_report(ranks)->notes[0],
                                twice < 0 ? "do not state how many" : "had 3 ranks"));

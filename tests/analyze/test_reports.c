@@ -153,7 +153,7 @@ static struct scene begin(void) {
 }
 
 // 1: 100..200. The host waits until 230, does something until 300, compiles until 350, launches 2 (360..370, runs
-// 380..400) and the trace goes on until 500.
+// 380..400) and the trace continues until 500.
 static struct scene idle_scene(void) {
     struct scene scene = begin();
     made_launch(&scene.trace, scene.thread, scene.queue, 1, 80, 10, 100, 100);
@@ -242,7 +242,7 @@ static void launches_by_hand(void **state) {
     made_launch(&scene.trace, scene.thread, scene.queue, 1, 100, 10, 130, 50); // idle: 30
     made_launch(&scene.trace, scene.thread, scene.queue, 2, 120, 20, 182, 5);  // behind 1: queued; 5 < 20
     made_launch(&scene.trace, scene.thread, scene.queue, 3, 300, 10, 350, 50); // idle: 50
-    made_event(&scene.trace, TSMITH_KIND_KERNEL, scene.queue, 500, 10);        // nobody launches it
+    made_event(&scene.trace, TSMITH_KIND_KERNEL, scene.queue, 500, 10);        // no thread launches it
     tsmith_analysis *analysis = made_analysis(&scene.trace, "launches", 1, NULL);
     const tsmith_report *report = tsmith_analysis_report(analysis, 0);
     const tsmith_report_table *delays = table_of(report, "delays"), *calls = table_of(report, "calls");

@@ -79,7 +79,7 @@ static void totals_say_what_events_say(void **state) {
         assert_int_equal(b->lost, 17);
         assert_int_equal(b->missing, a->missing);
         assert_int_equal(b->window.to, a->window.to);
-        assert_int_equal(b->note_count, 1); // says that it is from totals
+        assert_int_equal(b->note_count, 1); // states that it is from totals
         tsmith_analysis_destroy(events);
         tsmith_analysis_destroy(totals);
         tsmith_sbt_close(file);

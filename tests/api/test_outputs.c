@@ -59,7 +59,7 @@ static void assert_same(FILE *file, struct taken *taken) {
     assert_non_null(bytes);
     assert_int_equal(fflush(file), 0);
     assert_int_equal(pread(fileno(file), bytes, taken->length + 1, 0), (ssize_t)taken->length);
-    if (taken->length) // a format may have nothing to say of these events
+    if (taken->length) // a format may write nothing for these events
         assert_memory_equal(bytes, taken->bytes, taken->length);
     assert_false(taken->called_for_nothing);
     free(bytes);

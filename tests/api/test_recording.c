@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recorders left in a session directory, carried into a trace: every record that is whole, once, whatever pieces the
-// file is read in, and also when its process truncates the file meanwhile. pread() is this file's, and truncates the file
-// before a read of the test's choice.
+// What recorders left in a session directory, carried into a trace: every complete record, once, for any pieces the
+// file is read in, and also when its process truncates the file meanwhile. pread() is this file's, and truncates the
+// file before a read of the test's choice.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -442,7 +442,7 @@ static bool is_listed(const char *type) {
     return false;
 }
 
-// The headers themselves say which structs there are: one whose first member is its size is in a list above.
+// The headers themselves show which structs exist: one whose first member is its size is in a list above.
 static void the_lists_have_every_struct(void **state) {
     const char *root = getenv("TRACESMITH_SOURCE_DIR");
     char command[512], line[512], type[128] = "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names in a dictionary: of this very program, of generated code, of the kernel's own page; and what stays without: gone,
-// other and damaged files, and whatever a trace from elsewhere only claims.
+// Names in a dictionary: of this very program, of generated code, of the kernel's own page; and frames without a
+// name: of missing, other and damaged files, and of claims in a foreign trace.
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -122,7 +122,7 @@ static void test_read_elsewhere(void **state) {
     struct made *made = *state;
     tsmith_symbolize_counts counts = {.size = sizeof counts};
     assert_int_equal(tsmith_dictionary_symbolize(made->dictionary, NULL, &counts, NULL), TSMITH_OK);
-    // Nothing says that the files that are here are the ones that were loaded.
+    // It is not certain that the present files are the ones that were loaded.
     assert_int_equal(counts.frames, FRAMES - 1);
     assert_int_equal(counts.named, 0);
     expect_text(made, PYTHON, "train");

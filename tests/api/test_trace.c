@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one door: the same events whatever the format and wherever they come from, what is damaged is remembered, and
-// nothing is left behind.
+// Opening a trace: the same events from every format and source, damage is remembered, and nothing is left behind.
 #include "tracesmith/trace.h"
 
 #include <dirent.h>
@@ -196,7 +195,7 @@ static void progress(void **state) {
     (void)add_up(source, &ended);
     assert_true(seen.calls > 0 && seen.done == json_size);
     tsmith_source_destroy(source);
-    // Of an older caller, whose options end before it: it is not looked at.
+    // For an older caller, whose options end before it: it is not read.
     seen = (struct seen){0};
     options.size = offsetof(tsmith_trace_options, progress);
     assert_int_equal(tsmith_trace_open(json_path, &options, &trace, NULL), TSMITH_OK);

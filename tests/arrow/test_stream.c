@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches as Arrow arrays: every array keeps the rules of the C data interface, and its values are what the batches say. Arrays
-// are moved, outlive everything they were made of, and are released in awkward orders and threads.
+// Batches as Arrow arrays: every array keeps the rules of the C data interface, and its values are those of the
+// batches. Arrays are moved, outlive everything they were made of, and are released in awkward orders and threads.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static void check_list(const struct ArrowArray *array, const tsmith_column *colu
                     ((const uint64_t *)column->values)[from + i]);
 }
 
-// Every value of the array is what the batch says, and every string what the dictionary says.
+// Every value of the array is that of the batch, and every string that of the dictionary.
 static void check_batch(const struct ArrowSchema *schema, const struct ArrowArray *array,
                         const tsmith_batch *batch, const tsmith_dictionary *dictionary,
                         const uint32_t *fields, size_t field_count) {
@@ -93,7 +93,8 @@ static size_t every_field(const tsmith_dictionary *dictionary, uint32_t *fields)
     return count;
 }
 
-// Reads all arrays, releases the stream and closes the file, and only then looks at them, beside a second scan of the file.
+// Reads all arrays, releases the stream and closes the file, and only then compares them with a second scan of the
+// file.
 static void check_file(const uint32_t *asked, size_t asked_count) {
     struct made_trace made;
     FILE *file;

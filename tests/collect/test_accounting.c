@@ -122,8 +122,8 @@ static void one_emitter(tsmith_overflow overflow) {
     assert_true(dropped_somewhere > 0);
 }
 
-// While little is recorded the collector may leave it where it is, until a round was long ago; not when rings fill, nor
-// when somebody comes.
+// While little is recorded the collector may leave it where it is, until a round was long ago; not when rings fill,
+// nor when another process attaches.
 static void rests_while_there_is_room(void **unused) {
     (void)unused;
     enum { BUFFER = 4 << 20, FILLS = 20000 }; // records, of more than half of the buffer
@@ -278,7 +278,7 @@ static void emitters_beside_the_collector(void **unused) {
     }
 }
 
-// A record longer than a sub-buffer is refused and counted; the ring goes on.
+// A record longer than a sub-buffer is refused and counted; the ring continues.
 static void too_long(void **unused) {
     (void)unused;
     struct state state;
@@ -292,7 +292,8 @@ static void too_long(void **unused) {
     check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
 }
 
-// Block waits for a collector, and not for one that is dead: the program goes on, and what it could not record counts.
+// Block waits for a collector, and not for one that is dead: the program continues, and unrecorded events are
+// counted.
 static void nobody_to_wait_for(void **unused) {
     (void)unused;
     struct state state;
@@ -327,7 +328,7 @@ static void silent_for_too_long(void **unused) {
     check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
 }
 
-// Without a timeout the program waits for a collector that lives, however long ago its last sign of life was.
+// Without a timeout the program waits for a collector that lives, however old its last heartbeat is.
 static void waits_without_timeout(void **unused) {
     (void)unused;
     struct state state;

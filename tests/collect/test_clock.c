@@ -44,7 +44,7 @@ static int64_t distance(int64_t a, int64_t b) {
     return a > b ? a - b : b - a;
 }
 
-// What the segments say that their clock is off by at most; 2 us where nothing kept the calibration from being on time.
+// The maximum clock error that the segments state; 2 us if nothing kept the calibration from being on time.
 static int64_t stated_error(const struct session_clock *clock) {
     int64_t most = 2000;
     for (uint32_t i = 0; i < clock->count; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live collector and a program that destroys its own session files: truncated, removed, overwritten with what would
-// become addresses, counts and offsets. The collector goes on, other processes lose nothing, the loss ledger has what was
-// lost under "files_damaged", and recover finds the session. A collector that crashes ends this test.
+// A live collector and a program that destroys its own session files: truncated, removed, overwritten with bytes that
+// would become addresses, counts and offsets. The collector continues, other processes lose nothing, the loss ledger
+// has what was lost under "files_damaged", and recover finds the session. A collector that crashes ends this test.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
 
 enum { EVENTS = 3000 };
 
-// A process that records, and does what it is told between.
+// A process that records, and follows commands between.
 struct program {
     pid_t pid;
     int commands; // one byte each: its answer is one byte
@@ -246,7 +246,8 @@ static void lost_before_it_was_read(void **unused) {
     end(&state);
 }
 
-// The collector's own files: it goes on, and a recovery after its end finds the session and begins where the file ends.
+// The collector's own files: it continues, and a recovery after its end finds the session and begins where the file
+// ends.
 static void own_files(void (*how)(int fd)) {
     struct state state;
     tsmith_error error;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal against a plain list of everything that was ever noted: after any number of entries, and however often
-// the halves of its file have changed places or the file has grown, reading it for a number of events gives what the
-// list says for that number.
+// the halves of its file have changed places or the file has grown, reading it for a number of events gives the
+// list's entries for that number.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGKILL at random moments. Of the program: every record it had committed is found, in order, whole, by recover. Of
-// the collector: what it had not handed on is still in the directory, and the program never notices.
+// SIGKILL at random moments. The program: recover finds every committed record, in order and complete. The collector:
+// records that it had not delivered are still in the directory, and the program never notices.
 //
 // The truth is the victim's own count, in memory it shares with us: `begun` before and `done` after each emission.
-// usage: test_kill [RUNS] (each run kills one victim: 200, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak does)
+// usage: test_kill [RUNS] (each run kills one victim: 200, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak
+// does)
 #include "support/numbered.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ static void *emit_main(void *self) {
     for (uint64_t number = 1; number <= emitter->limit; number++) {
         atomic_store_explicit(&truth->of[emitter->index].begun, number, memory_order_seq_cst);
         if (!numbered_emit(emitter->channel, emitter->shape, emitter->index, number, (uint32_t)number % 7))
-            pause(); // the ring is full: what comes after would not tell anything
+            pause(); // the ring is full: later records would prove nothing
         atomic_store_explicit(&truth->of[emitter->index].done, number, memory_order_seq_cst);
     }
     return NULL;
@@ -124,7 +125,7 @@ static void kill_one_program(void) {
         assert_in_range(seen.count[i], done, begun);
         emitting += done > 0;
     }
-    // The ledger says that the process died, and how many records may have been in the making.
+    // The ledger states that the process died, and how many records may have been in progress.
     assert_true(seen.lost[TSMITH_REASON_PROCESS_DIED] >= emitting);
     munmap(truth, sizeof *truth);
     session_directory_remove(&directory);

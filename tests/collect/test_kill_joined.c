@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGKILL at random moments of recordings of more than a second, with a file that has had several flushes by then: of a
-// program with a session of its own, and of a collector beside its program. Afterwards one trace has what the file had
-// and what was left, every record that was committed once.
+// SIGKILL at random moments of recordings of more than a second, with a file that has had several flushes by then: of
+// a program with a session of its own, and of a collector next to its program. Afterwards one trace has what the file
+// had and what was left, every record that was committed once.
 //
 // The truth is the program's own count, in memory it shares with us: `begun` before and `done` after each emission.
 // usage: test_kill_joined [RUNS] (60, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak does)
@@ -32,7 +32,7 @@ struct truth {
 };
 
 struct run {
-    bool session; // or a collector beside its program
+    bool session; // or a collector next to its program
     struct truth *truth;
     char root[128], file[160], joined[160], directory[512];
     pid_t victim, program; // the same of a session
@@ -190,7 +190,7 @@ static void kill_victim(struct run *run) {
     assert_int_equal(waitpid(run->victim, &status, 0), run->victim);
     assert_true(WIFSIGNALED(status));
     run->killed = true;
-    sleep_ns(PAUSE); // its program goes on without it for a moment
+    sleep_ns(PAUSE); // its program continues without it for a moment
     atomic_store(&run->truth->stop, 1);
 }
 
@@ -283,7 +283,7 @@ static void killed_and_joined(void **unused) {
             with_events += check(&running[i]) > 0;
         done += count;
     }
-    // Or it would say nothing about joining.
+    // Otherwise it would prove nothing about joining.
     assert_true(with_events > 0);
 }
 

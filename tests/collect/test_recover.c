@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collector that is killed at a chosen point, and what recover makes of its file and its session: every record once,
-// at every point there is. Nothing waits for time here: the program (this process) and the collector (a child) go in
-// step, and the collector ends itself where it was told to, or is ended after so many instructions.
+// A collector that is killed at a chosen point, and what recover makes of its file and its session: every record
+// once, at every point there is. Nothing waits for time here: the program (this process) and the collector (a child)
+// go in step, and the collector ends itself at a chosen point, or is ended after a number of instructions.
 //
 // The truth is this process's own count of what it emitted.
 #include "support/numbered.h"
@@ -29,7 +29,7 @@ enum stop {
     WITHIN_WRITE,   // half of what was written is
     ALMOST_WRITTEN, // all but the last byte
     AFTER_WRITE,    // it is, and the collector does not know yet
-    STEPS,          // after so many instructions from there on, until the next batch is handed out
+    STEPS,          // after this many instructions from there on, until the next batch is delivered
 };
 
 struct plan {
@@ -168,7 +168,7 @@ static void emit_chunk(struct emitter *emitter, uint32_t chunk) {
     }
 }
 
-// A thread that goes on with an emitter's numbers, and ends with ranges open.
+// A thread that continues an emitter's numbers, and ends with ranges open.
 static void *emit_some(void *self) {
     struct emitter *emitter = self, own = *emitter;
     own.open = 0;
@@ -329,7 +329,7 @@ static void check(struct session_directory *directory, const struct emitter *emi
         return;
     assert_int_equal(answer.without_end, abandoned);
     assert_int_equal(answer.seen.lost[TSMITH_REASON_UNMATCHED], abandoned);
-    // The process is alive; how many of its threads were about to record is not known, and said.
+    // The process is alive; the number of its threads that were about to record is unknown, which is stated.
     assert_int_equal(numbered_lost(&answer.seen), abandoned + answer.seen.lost[TSMITH_REASON_STILL_RUNNING]);
 }
 

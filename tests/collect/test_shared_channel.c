@@ -44,7 +44,7 @@ static void begin_producer(struct producer *producer, const char *directory) {
     assert_int_not_equal(producer->shape[0], producer->shape[1]);
 }
 
-// The APIs take turns: numbers of one emitter go up from record to record, whatever API wrote them.
+// The APIs take turns: numbers of one emitter go up from record to record, for all APIs that wrote them.
 static bool emit_in_turn(const struct producer *producer, uint64_t emitter, uint64_t number) {
     const uint32_t api = (uint32_t)(number % APIS);
     return numbered_emit(producer->channel[api], producer->shape[api], emitter, number, (uint32_t)number % 5);
@@ -132,7 +132,7 @@ static void oldest(void **unused) {
 
 // ---- ledgers
 
-// What each API loses is counted once, in whatever order they come, are looked at, and close. An API that joins after the
+// What each API loses is counted once, in any order of losing, reading and closing. An API that joins after the
 // first has closed is recorded all the same.
 static void each_counts_its_losses(void **unused) {
     (void)unused;

@@ -96,7 +96,7 @@ static void on_and_off(void **unused) {
     // CUDA has read its variable by now.
     assert_int_equal(tsmith_profiler_create(NULL, &late, &error), TSMITH_ERROR_STATE);
     assert_non_null(strstr(error.message, "CUDA"));
-    launch(10); // the program goes on
+    launch(10); // the program continues
 }
 
 int main(void) {

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Batches against a table of rows kept beside them.
+// Batches compared with a table of rows.
 #include "support/test.h"
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// What tracks and devices are called: no two alike where anything tells them apart.
+// Names of tracks and devices: no two are alike if anything distinguishes them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,7 +97,7 @@ static void two_processes_show_their_pids(void **state) {
         tsmith_dictionary_add_device(made, &(tsmith_device){.name = text("cpu"), .api = text("opencl")});
     is_called(add_queue(one, device, "", 1), 0, "queue 1 (pid 40)");
     is_called(add_queue(two, device, "", 1), 0, "queue 1 (pid 50)");
-    is_called(add_queue(none, device, "", 1), 0, "queue 1"); // a process that only stands for a GPU
+    is_called(add_queue(none, device, "", 1), 0, "queue 1"); // a process that only represents a GPU
 }
 
 static void queues_of_two_devices_show_them(void **state) {
@@ -123,7 +122,7 @@ static void queues_of_two_devices_show_them(void **state) {
                      "unnamed device");
 }
 
-// Each of many is told apart, and asking after every one that is added costs no more than asking once.
+// Each of many is distinguished, and querying after every addition costs no more than querying once.
 static void many_tracks(void **state) {
     (void)state;
     enum { MANY = 20000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two dictionaries into one. What an event refers to must say the same afterwards, whatever its numbers are: so entries
+// Two dictionaries into one. The objects of an event must be the same afterwards, under any numbers: so entries
 // are compared by what they mean, written out as text.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void assert_track(const tsmith_dictionary *dictionary, uint32_t id, const
     assert_int_equal(tsmith_dictionary_process(dictionary, track->process)->pid, pid);
 }
 
-// The tracks of two looks at the same recording, in another order: two threads that cannot be told apart stay two.
+// The tracks of two views of the same recording, in another order: two threads that cannot be distinguished stay two.
 static void same_recording(void **unused) {
     (void)unused;
     tsmith_dictionary *into, *from;
@@ -96,7 +96,7 @@ static void same_recording(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
-// Every kind of value of a batch says the same in the other dictionary's terms.
+// Every kind of value of a batch is the same in terms of the other dictionary.
 static void values(void **unused) {
     (void)unused;
     tsmith_dictionary *into, *from;
@@ -158,7 +158,7 @@ static void values(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
-// Older files say who a device is in an attribute.
+// Older files identify a device by an attribute.
 static bool identity_is_attribute;
 
 static uint32_t add_device(tsmith_dictionary *dictionary, uint32_t process, const char *name, uint32_t units,
@@ -261,7 +261,7 @@ static void two_recordings(void **unused) {
 
 enum { STACK_TEXT = 200 };
 
-// A stack as text, outermost first: what it says must survive the change of numbers.
+// A stack as text, outermost first: its content must survive the change of numbers.
 static void print_stack(const tsmith_dictionary *dictionary, uint32_t id, char out[STACK_TEXT]) {
     const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
     assert_non_null(stack);

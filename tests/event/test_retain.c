@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches that outlive their source's next call: as they were, without a copy, read by several threads, and whatever happens
-// to the batch that they were made of.
+// Batches that outlive their source's next call: as they were, without a copy, read by several threads, independent
+// of the batch that they were made from.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static void batches_of_a_file_stay(void **state) {
     made_trace_finish(&made);
 }
 
-// ---- a batch that goes on being built
+// ---- a batch whose construction continues
 
 static void add(tsmith_batch *batch, int64_t start, uint64_t seed) {
     const uint64_t list[3] = {seed, seed + 1, seed + 2};

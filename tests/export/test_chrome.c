@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces of our own as Chrome JSON: what readers of Kineto traces look for is there, and it is JSON whatever the
-// trace holds.
+// Traces of our own as Chrome JSON: everything that readers of Kineto traces need is present, and it is JSON for
+// any trace.
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -148,7 +148,7 @@ static void test_gzip(void **state) {
     made_trace_finish(&trace);
 }
 
-// A full device and a file that exists are errors that say so.
+// A full device and an existing file give errors that name the cause.
 static void test_failures(void **state) {
     (void)state;
     struct made_trace trace;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of output formats: every name opens a sink that writes something (or says why it cannot), an unknown one is refused by name.
+// The table of output formats: every name opens a sink that writes something (or reports why it cannot), an unknown
+// one is refused by name.
 #include "support/test.h"
 
 #include <stdio.h>

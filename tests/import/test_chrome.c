@@ -240,7 +240,7 @@ static void test_damage(void **state) {
         uint64_t events, lost, counted;
         const char *contains;
     } damages[] = {
-        // Quotes that nobody escaped.
+        // Quotes without an escape.
         {TRACE(EVENT("\"ts\":1,\"args\":{\"v\":\"say \"hello\" twice\",\"w\":1}") "," EVENT("\"ts\":2")),
          TSMITH_OK, 2, 0, 1, "\"v\":\"say \\\"hello\\\" twice\",\"w\":1"},
         {TRACE(EVENT("\"ts\":1,\"args\":{\"v\":[\"a\"b\"],\"w\":1}") "," EVENT("\"ts\":2")), TSMITH_OK, 2, 0,
@@ -261,13 +261,13 @@ static void test_damage(void **state) {
         {"{\"traceEvents\":[" EVENT("\"ts\":1") ",{\"ph\":\"X\",\"na", TSMITH_TRUNCATED, 1, 0, 1, "\"ts\":1"},
         {"{\"traceEvents\":[" EVENT("\"ts\":1") "]", TSMITH_TRUNCATED, 1, 0, 1, "\"ts\":1"},
         {"{\"traceEvents\":[", TSMITH_TRUNCATED, 0, 0, 1, "traceEvents"},
-        // Of an array the end may be missing.
+        // The end of an array may be missing.
         {"[" EVENT("\"ts\":1") ",\n", TSMITH_OK, 1, 0, 0, "\"ts\":1"},
         {"[" EVENT("\"ts\":1"), TSMITH_OK, 1, 0, 0, "\"ts\":1"},
         {"[]", TSMITH_OK, 0, 0, 0, "traceEvents"},
         // Slices that overlap.
         {TRACE(EVENT("\"ts\":1,\"dur\":5") "," EVENT("\"ts\":3,\"dur\":9")), TSMITH_OK, 2, 0, 1, "\"dur\":9"},
-        // Spaces, a byte order mark, trailing commas, keys beside the events.
+        // Spaces, a byte order mark, trailing commas, keys next to the events.
         {"\xef\xbb\xbf \n{ \"a\" : [ 1 ] , \"traceEvents\" : [ " EVENT(
              "\"ts\":1") " , ] , \"b\" : \"x\" , }\n",
          TSMITH_OK, 1, 0, 0, "\"a\":[1]"},
@@ -280,7 +280,7 @@ static void test_damage(void **state) {
             fail_msg("%s: status %d, %llu events, %llu lost, %llu counted\n%s", damages[i].text, trip.status,
                      (unsigned long long)trip.events, (unsigned long long)trip.lost,
                      (unsigned long long)trip.attributes, trip.json);
-        // A file that ends early lacks nobody knows how much: an entry without a number.
+        // A file that ends early has an unknown number of missing events: an entry without a number.
         assert_int_equal(trip.losses, damages[i].status == TSMITH_TRUNCATED || damages[i].lost);
         assert_contains(&trip, damages[i].contains);
         trip_free(&trip);
@@ -390,7 +390,7 @@ static void test_many_batches(void **state) {
     free(text);
 }
 
-// Whatever is cut off, what is before it comes out, and the cut is told.
+// At any cut, everything before it is read, and the cut is reported.
 static void assert_cut(const char *bytes, size_t length, size_t cut) {
     struct trip trip = trip_bytes(bytes, cut);
     if (trip.status != TSMITH_TRUNCATED && trip.status != TSMITH_ERROR_FORMAT &&
@@ -484,7 +484,7 @@ static void test_compressed_and_piped(void **state) {
         for (int i = 0; packing && i < 20; i++)
             assert_cut(packed, sizes[packing], random_below(&random, sizes[packing]));
     }
-    // Two members, one after the other, are one file; a damaged one is told.
+    // Two members, one after the other, are one file; a damaged one is reported.
     size_t half = compress_gzip(text, length / 2, packed, room);
     size_t whole = half + compress_gzip(text + length / 2, length - length / 2, packed + half, room - half);
     struct trip members = trip_bytes(packed, whole);

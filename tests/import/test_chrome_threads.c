@@ -14,8 +14,8 @@ struct made {
     uint64_t events; // that were put in, and can be read
 };
 
-// Kernels, calls with flows, operators with nested arguments, begins and ends, metadata and new keys anywhere, times that int64 ns
-// cannot say, texts with escapes, numbers of all sizes.
+// Kernels, calls with flows, operators with nested arguments, begins and ends, metadata and new keys anywhere, times
+// that int64 ns cannot express, texts with escapes, numbers of all sizes.
 static void add_slice(FILE *out, struct random *random, unsigned i, unsigned pid, unsigned tid) {
     const unsigned rest = (unsigned)random_below(random, 1000);
     switch (random_below(random, 4)) {
@@ -236,12 +236,13 @@ static void closed_before_its_end(void **state) {
     free(made.text);
 }
 
-// In a forked process the thread is not: the source says so there, or gives what it had read, and can be closed in both.
+// In a forked process the thread does not exist: the source reports that there, or gives what it had read, and can be
+// closed in both.
 static void forked_while_it_is_read(void **state) {
     (void)state;
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-    skip(); // which takes the thread that is not in the child for one that nobody joined
+    skip(); // which counts the thread that is not in the child as unjoined
 #endif
 #endif
     struct made made = make(8, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every bit of a compressed trace, turned over one after the other: the import fails, or says that something is damaged,
-// or yields what the whole file yields. In each container, for each format that is read from one.
+// Every bit of a compressed trace, turned over one after the other: the import fails, or reports damage, or yields
+// the same as the whole file. In each container, for each format that is read from one.
 #include "import/trip.h"
 
 #include <fcntl.h>
@@ -107,7 +107,7 @@ static void check_flips(const char *format, size_t container) {
         if (!same && trip.status == TSMITH_OK)
             fail_msg("%s, %s: bit %zu of byte %zu is wrong and nothing says so", format,
                      containers[container].name, bit % 8, bit / 8);
-        // A damaged trace that was read in part says so in its own ledger, too.
+        // A damaged trace that was read in part reports that in its own ledger, too.
         if (trip.status == TSMITH_TRUNCATED && trip.losses == 0)
             fail_msg("%s, %s: bit %zu of byte %zu: no entry of the ledger says what is damaged", format,
                      containers[container].name, bit % 8, bit / 8);
@@ -155,7 +155,7 @@ static void test_ends(void **state) {
     }
 }
 
-// What follows the end of a trace is not read, and that is said.
+// Data after the end of a trace is not read, which is reported.
 static void test_trailing(void **state) {
     (void)state;
     char text[256];
@@ -172,7 +172,7 @@ static void test_trailing(void **state) {
     trip_free(&trip);
 }
 
-// A window beyond what is accepted, as zstd --long=31 makes it: what to do about it is said.
+// A window beyond the limit, as zstd --long=31 makes it: the message has the remedy.
 static void test_long_window(void **state) {
     (void)state;
     // Magic, no content size, a window of 2^(10 + exponent): RFC 8878, section 3.1.1. Then a raw last block.
@@ -217,8 +217,8 @@ static void test_without_time(void **state) {
     }
 }
 
-// A time that is no number is not known: the event is lost, and the ledger says from which byte on. A duration that is no
-// number is not known either, and the event stays. None of them is 0.
+// A time that is not a number is unknown: the event is lost, and the ledger has the byte. A duration that is not a
+// number is unknown too, and the event stays. None of them is 0.
 static void test_no_times(void **state) {
     static const char *const values[] = {"NaN",  "null",      "\"abc\"", "[]", "{}",
                                          "true", "-Infinity", "\"\"",    "[1]"};

@@ -19,7 +19,7 @@ static const char *source_dir(void) {
     return dir;
 }
 
-// What the importer says the file is; "" when it does not open.
+// The importer's format of the file; "" when it does not open.
 static void format_of(const char *path, char *out, size_t size) {
     tsmith_source *source;
     out[0] = '\0';

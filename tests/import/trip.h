@@ -92,7 +92,7 @@ static inline struct trip trip_fd(int in, size_t hold_bytes) {
     tsmith_sink_destroy(self.exporter);
     tsmith_source_destroy(source);
     close(out);
-    // Whatever came in, what goes out is JSON.
+    // For any input, the output is JSON.
     if (trip.status >= 0)
         assert_true(json_is_valid(trip.json, trip.length));
     return trip;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of agents as a caller gives them: what the program's environment says of them, the older string for CUDA, and
-// what is said of an agent, a key or a value that does not exist.
+// The options of agents as a caller gives them: their form in the program's environment, the older string for CUDA,
+// and the errors for an agent, a key or a value that does not exist.
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static tsmith_status capture(tsmith_capture_options options) {
     return TSMITH_OK;
 }
 
-// What the program was told.
+// The options that the program got.
 static const char *told(tsmith_capture_options options) {
     static char text[2048];
     if (capture(options)) {
@@ -144,7 +144,7 @@ static tsmith_status check(const char *api, const char *key, const char *value) 
     return tsmith_capture_check(&options, &failure);
 }
 
-// Every option that is listed is taken, with a value where it says so; none is listed twice.
+// Every listed option is accepted, with a value if it takes one; none is listed twice.
 static void the_list_is_true(void **unused) {
     (void)unused;
     tsmith_agent_option_description option = {.size = sizeof option}, other = {.size = sizeof other};

@@ -181,7 +181,7 @@ static void signals_are_forwarded(void **unused) {
     while (status == TSMITH_OK || status == TSMITH_AGAIN);
     assert_int_equal(status, TSMITH_END);
     assert_true(WIFSIGNALED(tsmith_capture_wait_status(capture)));
-    tsmith_capture_signal(capture, SIGTERM); // nobody is there any more
+    tsmith_capture_signal(capture, SIGTERM); // no process is left
     tsmith_capture_destroy(capture);
 }
 
@@ -226,8 +226,8 @@ static void killed_with_two_agents(void **unused) {
     assert_int_equal(numbered_lost(&result.seen), 1);
 }
 
-// A shell that leaves a job behind. The recording goes on until the job has ended, too; or it ends with the shell, and
-// says that something went on.
+// A shell that leaves a job behind. The recording continues until the job has ended, too; or it ends with the shell,
+// and reports that a process continued.
 static void background_job(void **unused) {
     (void)unused;
     char command[9000];

@@ -18,7 +18,7 @@
 
 #define SAME(left, right) _Static_assert((left) == (right), #left " is not " #right)
 #define FIELD(ours, field, theirs, name) SAME(offsetof(struct ours, field), offsetof(theirs, name))
-// Of an event's descriptor, and of the table of functions.
+// Layout of an event's descriptor, and of the table of functions.
 #define EVENT(version, field, name)                                                                          \
     FIELD(nccl_descriptor_v##version, field, ncclProfilerEventDescr_v##version##_t, name)
 #define CALL(version, field, name) FIELD(nccl_profiler_v##version, field, ncclProfiler_v##version##_t, name)
@@ -105,7 +105,7 @@ EVENT(6, net.data, netPlugin.data);
 SAME(offsetof(union nccl_state_arguments, proxy.bytes),
      offsetof(ncclProfilerEventStateArgs_v1_t, proxyOp.transSize));
 SAME(offsetof(union nccl_state_arguments, timer), offsetof(ncclProfilerEventStateArgs_v4_t, kernelCh.pTimer));
-// The type is one byte there; the rest of its word is nobody's.
+// The type is one byte there; the rest of its word is undefined.
 FIELD(nccl_net_ib, device, ncclProfilerNetIbDescr_v1_t, qp.device);
 FIELD(nccl_net_ib, opcode, ncclProfilerNetIbDescr_v1_t, qp.opcode);
 FIELD(nccl_net_ib, bytes, ncclProfilerNetIbDescr_v1_t, qp.length);

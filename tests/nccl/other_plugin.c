@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Somebody else's profiler plugin, of version 6 only: counts what it is told, and writes the counts when the communicator
-// ends into the file that OTHER_PLUGIN_COUNTS names. What it is given as a parent must be a handle of its own.
+// Another profiler plugin, of version 6 only: counts its events, and writes the counts when the communicator
+// ends into the file that OTHER_PLUGIN_COUNTS names. A parent that it gets must be a handle of its own.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Somebody else's injected library: notes what it is told in the file that OTHER_TOOL_LOG names, with handles of its own.
+// Another injected library: notes its calls in the file OTHER_TOOL_LOG, with handles of its own.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

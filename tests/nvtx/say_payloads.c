@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says structured payloads through NVIDIA's own headers, and prints what it said: one line per event, its name, a tab, and
+// Emits structured payloads through NVIDIA's own headers, and prints them: one line per event, its name, a tab, and
 // the values as JSON.
 #include <nvtx3/nvToolsExtPayload.h>
 
@@ -25,7 +25,7 @@ struct step {
     int32_t shape[3];
     struct inner inner;
     uint32_t count;
-    int16_t tail[5]; // `count` of them are said
+    int16_t tail[5]; // `count` of them are emitted
     uint8_t flags;
     nvtxStringHandle_t registered;
     uint64_t last;
@@ -160,7 +160,7 @@ static void say_steps(nvtxDomainHandle_t domain) {
     }
 }
 
-// A schema without offsets, sizes or names for all; several payloads; data that is too short; a number nobody registered.
+// A schema without offsets, sizes or names for all; several payloads; data that is too short; an unregistered number.
 static void say_odd(nvtxDomainHandle_t domain) {
     static const nvtxPayloadSchemaEntry_t entries[] = {{.type = NVTX_PAYLOAD_ENTRY_TYPE_CHAR, .name = "c"},
                                                        {.type = NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE},
@@ -186,7 +186,7 @@ static void say_odd(nvtxDomainHandle_t domain) {
     printf("plain\t{\"c\":65,\"not whole\":true}\n");
     nvtxMarkPayload(domain, &nobody, 1);
     printf("\t{\"schema\":%llu,\"bytes\":4}\n", (unsigned long long)id + 2);
-    // The end of a range says more.
+    // The end of a range has more data.
     nvtxRangePushPayload(domain, &whole, 1);
     nvtxRangePopPayload(domain, both, 1);
     printf("plain\t{\"c\":65,\"1\":-0.5,\"s\":-3}\nplain\t{\"d\":\"inf\"}\n");

@@ -21,9 +21,9 @@ static const cl_ulong MS = 1000000, SECOND = 1000000000;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     cl_event event;
-    cl_ulong end; // tells a new event at an old address
+    cl_ulong end; // detects a new event at an old address
     unsigned number;
-    bool asked, ran; // "early": its end was asked for, and that it runs was said
+    bool asked, ran; // "early": its end was queried, and the answer was that it runs
 } seen[EVENTS];
 static unsigned count;
 static struct { cl_ulong queued, submitted, start, end; } first;

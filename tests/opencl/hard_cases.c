@@ -195,7 +195,7 @@ static void exit_while_blocked(void) {
     printf("blocked for ever\n");
 }
 
-// Nobody waits, and then the process is killed a while after everything is complete.
+// No thread waits, and then the process is killed a while after everything is complete.
 static void unwaited(void) {
     cl_event event = NULL;
     cl_int state = CL_QUEUED;
@@ -209,7 +209,7 @@ static void unwaited(void) {
     printf("launches %u\n", atomic_load(&launches));
     fflush(stdout);
     nanosleep(&(struct timespec){.tv_sec = 1},
-              NULL); // there is nothing to wait for: nobody tells that it looked
+              NULL); // there is nothing to wait for: no call reports that it checked
     raise(SIGKILL);
 }
 
@@ -220,7 +220,7 @@ static void CL_CALLBACK context_gone(cl_context which, void *unused) {
     atomic_store(&gone, 1);
 }
 
-// A context goes when its last reference does, and not a moment later because somebody holds events of it.
+// A context ends when its last reference does, and not a moment later because another holds events of it.
 static void context_ends(void) {
     setup(0);
     MUST(clSetContextDestructorCallback(context, context_gone, NULL));
@@ -294,7 +294,7 @@ static void CL_CALLBACK built(cl_program which, void *flag) {
     pthread_mutex_unlock(&mutex);
 }
 
-// Builds that tell when they are done, more at once than anybody expects.
+// Builds with a completion callback, more at once than usual.
 static void notified_builds(void) {
     enum { COUNT = 100 };
     static const char *source = "__kernel void other(__global int *a) { a[0] = 1; }";
@@ -380,7 +380,7 @@ static void many_queues(void) {
     tear_down();
 }
 
-// Builds that fail, and tell.
+// Builds that fail, with a callback.
 static void failing_builds(void) {
     static const char *source = "__kernel void broken(";
     setup(0);

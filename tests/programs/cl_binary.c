@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a kernel of a program that was made from its binary, as programs do that keep binaries in a cache (hashcat), with an
-// argument that is no buffer: of such a program OpenCL does not tell what its arguments are.
+// Runs a kernel of a program that was made from its binary, as programs do that keep binaries in a cache (hashcat),
+// with an argument that is not a buffer: OpenCL does not report the argument types of such a program.
 //
 //   cl_binary
 

@@ -12,7 +12,7 @@
 //   fork_exec     fork, then exec of this program                              LAUNCHES + 2
 //   exec_in_place exec without fork at the end: the same pid runs the
 //                 program a second time                                        LAUNCHES + 3
-// Every process prints one line of JSON; children are waited for before the parent goes on.
+// Every process prints one line of JSON; children are waited for before the parent continues.
 
 #include "program.h"
 

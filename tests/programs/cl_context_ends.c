@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When contexts end: contexts of which the program releases the last reference, the queue, or the buffer last. Before each release the
-// context must still be there, after the last one it must go. The buffer was written by a kernel that the program has waited for.
+// When contexts end: contexts of which the program releases the last reference, the queue, or the buffer last. Before
+// each release the context must still exist, after the last one it must end. The buffer was written by a kernel that
+// the program has waited for.
 //
-//   cl_context_ends      says what CL_CONTEXT_REFERENCE_COUNT and the destructor callback tell
+//   cl_context_ends      prints CL_CONTEXT_REFERENCE_COUNT and the calls of the destructor callback
 
 #include <pthread.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of which it is known, by how they are written, what each line does. Prints the facts, by the number of the source
+// Kernels for which the effect of each line is known. Prints the facts, by the number of the source
 // line: how many bytes of global and local memory it reads and writes, how often it branches. With --faulty, kernels
-// with a race, a value that nobody wrote, and an access outside of the buffer as well.
+// with a race, an uninitialized value, and an access outside of the buffer as well.
 //
 //   cl_counted [--faulty] [-n TRIPS]
 
@@ -17,7 +17,7 @@ static const char *const lines[] = {
     "{",
     "    const int me = get_global_id(0), mine = get_local_id(0);",
     "    int sum = 0;",
-    "    for (int i = 0; i < trips; i++)", // branches trips + 1 times, and goes on trips times
+    "    for (int i = 0; i < trips; i++)", // branches trips + 1 times, and continues trips times
     "        sum += in[i];",               // 4 bytes of global memory, trips times
     "    shared[mine] = sum;",             // 4 bytes of local memory
     "    barrier(CLK_LOCAL_MEM_FENCE);",

@@ -6,7 +6,7 @@
 //
 // HOW is exit, _exit, return, abort, fault (a write through a null pointer), hang, or signal NUMBER
 // (raised with its default action, whatever handler the OpenCL runtime has put there). First LAUNCHES
-// launches followed by a clFinish; then UNFINISHED more that nobody waits for (default 0). The truth is
+// launches followed by a clFinish; then UNFINISHED more without a wait (default 0). The truth is
 // printed and flushed right before the end, so `finished` launches must be in any trace. hang prints it and
 // then waits to be killed from outside.
 

@@ -5,7 +5,7 @@
 //
 //   cl_dlopen [-n LAUNCHES] [--library PATH]
 //
-// Prints its counts; `opened` says how many times the library was opened.
+// Prints its counts; `opened` is the number of times the library was opened.
 
 #include "program.h"
 
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
             return EXIT_USAGE;
         }
     }
-    EXPECT(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == NULL || getenv("LD_PRELOAD")); // nobody has opened it yet
+    EXPECT(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == NULL || getenv("LD_PRELOAD")); // not opened yet
     EXPECT(pthread_create(&thread, NULL, other_work, &value) == 0);
     EXPECT(pthread_join(thread, NULL) == 0);
     open_opencl(&opencl, path);

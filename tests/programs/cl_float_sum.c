@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adds up many floats in whatever order the work-items come: the last bits of the sum differ from run to run. Beside it a
-// sum of whole numbers, which does not.
+// Adds up many floats in the order in which the work-items come: the last bits of the sum differ from run to run.
+// Also a sum of whole numbers, which does not differ.
 //
 //   cl_float_sum [-n COUNT]
 

@@ -198,7 +198,7 @@ static void copies_overlap(bool fixed) {
     copy(queues[1], B, C, fixed ? HALF : 0, HALF);
 }
 
-// Tiles of a picture with rows of 128 bytes: side by side they share no byte, though each lies across the other's rows.
+// Tiles of a picture with rows of 128 bytes: adjacent tiles share no byte, though each crosses the other's rows.
 static void boxes_overlap(bool fixed) {
     static const size_t none[3] = {0, 0, 0}, region[3] = {64, 16, 1};
     const size_t left[3] = {0, 0, 0}, right[3] = {fixed ? 64 : 32, 0, 0};

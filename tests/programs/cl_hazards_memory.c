@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What cl_hazards does with buffers, with images and shared virtual memory: programs that forget to order two commands, each
-// with a twin that does not. Nothing reads any of it afterwards: what goes wrong is what the memory holds in the end.
+// The same as cl_hazards, with images and shared virtual memory: programs that forget to order two commands, each
+// with a twin that does not. Nothing reads the memory afterwards: the wrong result is its final content.
 //
 //   cl_hazards_memory list                 one line for each: its name, and "device"
 //   cl_hazards_memory NAME [--fixed]       the one with the mistake, or its twin
 //
-// "halves" is not in the list: its kernels work on parts of one buffer that begin where an argument says, so that only the values
-// of arguments tell the mistake (parts that overlap) from the twin.
+// "halves" is not in the list: its kernels work on parts of one buffer that begin where an argument says, so that
+// only the values of arguments distinguish the mistake (parts that overlap) from the twin.
 
 #include "program.h"
 
@@ -123,7 +123,7 @@ static void shared_write_after_write(bool fixed) {
     fill(queues[1], shared[0], 5, fixed ? first : NULL);
 }
 
-// The kernel gets at the memory by an address that lies in other memory.
+// The kernel reaches the memory by an address that is in other memory.
 static void shared_by_pointer(bool fixed) {
     const void *used[] = {shared[0]};
     const uint64_t link = (uint64_t)(uintptr_t)shared[0];

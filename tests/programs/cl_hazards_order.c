@@ -182,7 +182,7 @@ static void wait_for_call(void) {
     }
 }
 
-// The program goes on when the callback was called: of the command that matters, or of another.
+// The program continues when the callback was called: of the command that matters, or of another.
 static void callback_goes_on(bool fixed) {
     cl_event other = launch(queues[2], scale_kernel, 0, 1, NULL),
              written = scale(queues[0], 0, COUNT, 3, NULL);
@@ -246,7 +246,7 @@ static void run(size_t index, bool fixed) {
     A = clCreateBuffer(setup.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, BYTES, host, &status);
     MUST(status);
     B = program_buffer(setup.context, BYTES);
-    // A command beside the others, on memory of its own.
+    // A command next to the others, on memory of its own.
     cl_mem beside = program_buffer(setup.context, BYTES);
     const cl_int k = 1;
     MUST(clSetKernelArg(scale_kernel, 0, sizeof beside, &beside));

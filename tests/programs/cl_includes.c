@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program whose source includes files, which include others: by -I, beside each other, in the current folder. With
+// A program whose source includes files, which include others: by -I, next to each other, in the current folder. With
 // --compile it is compiled and linked in two steps.
 //
 //   cl_includes FOLDER [--compile]      FOLDER has value.h

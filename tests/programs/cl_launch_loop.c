@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The launch loop: N launches of a kernel that does next to nothing, clFinish every so many. What is
-// left is the cost of launching, so the same loop bare and under a tracer gives the tracer's cost.
+// The launch loop: N launches of a kernel that does next to nothing, with clFinish at intervals. The
+// rest is the cost of launching, so the same loop bare and under a tracer gives the tracer's cost.
 //
 //   cl_launch_loop [-n LAUNCHES] [--finish-every K] [--events] [--profiling] [--times]
 //

@@ -5,8 +5,8 @@
 //
 //   cl_memory [--leak]
 //
-// An object's bytes are its CL_MEM_SIZE; a sub-buffer has none of its own. An object dies when the runtime
-// says so (its destructor callback), which is not always the program's last release: a sub-buffer keeps its
+// An object's bytes are its CL_MEM_SIZE; a sub-buffer has none of its own. An object dies when its destructor
+// callback is called, which is not always the program's last release: a sub-buffer keeps its
 // buffer alive. SVM lives from clSVMAlloc to clSVMFree. With --leak the last objects are not released, and
 // are the live bytes at the end.
 

@@ -4,10 +4,10 @@
 //
 //   cl_ranges [--hold]
 //
-// Two threads with a queue each. The first doubles a buffer of a megabyte that nothing but the host wrote, and adds to it, ten
-// times: double_it, add_it, double_it, ... The second counts in a buffer of its own, four times. Then the first thread reads
-// both. --hold: prints "holding", and goes on with each line it gets on standard input: after the fourth double_it, and after
-// the seventh.
+// Two threads with a queue each. The first doubles a buffer of a megabyte that nothing but the host wrote, and adds
+// to it, ten times: double_it, add_it, double_it, ... The second counts in a buffer of its own, four times. Then the
+// first thread reads both. --hold: prints "holding", and continues with each line it gets on standard input: after
+// the fourth double_it, and after the seventh.
 #include "program.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What XRay's runtime does on a machine whose processor tells the frequency of its TSC: logs ticks of it. Every launch is
-// put between an entry and an exit of function 1, in a log of basic mode where XRAY_OPTIONS says. Prints how many.
-// Ends with 77 where there is no TSC.
+// Imitates XRay's runtime on a machine whose processor reports the frequency of its TSC: logs ticks of it. Every
+// launch is put between an entry and an exit of function 1, in a log of basic mode at the path in XRAY_OPTIONS.
+// Prints how many. Ends with 77 where there is no TSC.
 
 #include "program.h"
 
@@ -29,7 +29,7 @@ static FILE *open_log(void) {
     static const char option[] = "xray_logfile_base=";
     const char *options = getenv("XRAY_OPTIONS"), *base = options ? strstr(options, option) : NULL;
     const uint16_t version = 3;
-    const uint64_t frequency = 2000000000; // not the processor's: nobody is to rely on it
+    const uint64_t frequency = 2000000000; // not the processor's: tests must not rely on it
     uint8_t header[RECORD] = {0};
     char path[4096];
     EXPECT(base != NULL);

@@ -42,7 +42,7 @@ static int (*cuGraphLaunch)(handle, handle);
 static int (*cuCtxGetCurrent)(handle *);
 static int (*cuProfilerStart)(void);
 static int (*cuProfilerStop)(void);
-// Of the mocks only.
+// With the mocks only.
 static int (*mock_graph)(handle *, uint32_t);
 static uint64_t (*mock_feed)(uint64_t);
 static uint64_t (*mock_callbacks)(uint64_t);
@@ -141,7 +141,7 @@ static void *run(void *argument) {
             work->waits++;
         }
     }
-    // Launches that fail: no block has so many threads.
+    // Launches that fail: no block has that many threads.
     for (; work->bad < want.bad; work->bad++)
         if (cuLaunchKernel(work->first, 1, 1, 1, 4096, 4096, 1, 0, NULL, NULL, NULL) == 0)
             exit(5);
@@ -292,7 +292,7 @@ static void use_mocks(handle context) {
         printf("hoarded %lld\n", (long long)mock_keep_buffers((uint64_t)want.hoard));
 }
 
-// A kernel of the mock that does not end, on a stream that nobody waits for.
+// A kernel of the mock that does not end, on a stream without a wait.
 static void launch_endless(handle kernel) {
     enum { ENDLESS_SHARED = 7777 };
     handle stream = NULL;

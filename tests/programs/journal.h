@@ -72,7 +72,7 @@ static const struct {
     {CL_COMMAND_SVM_MIGRATE_MEM, "svm_migrate_mem"},
 };
 
-// The wait list, count first, and the event argument of an enqueue call, as the entry says.
+// The wait list, count first, and the event argument of an enqueue call, as in the entry.
 #define TAIL(entry)                                                                                          \
     (entry)->wait_count, (entry)->wait_count ? (entry)->wait_list : NULL,                                    \
         (entry)->want_event ? &(entry)->event : NULL

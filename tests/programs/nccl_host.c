@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated NCCL: no GPU, no communication. Loads a profiler plugin as NCCL does (NCCL_PROFILER_PLUGIN, the newest
-// version that both know, or the one asked for) and calls it in NCCL's order: groups, operations in them, which are over
-// as soon as they are enqueued, and then, on a thread of its own, the channels of their kernels and the proxy's work.
+// version that both know, or the one asked for) and calls it in NCCL's order: groups, operations in them, which are
+// over as soon as they are enqueued, and then, on a thread of its own, the channels of their kernels and the proxy's
+// work.
 //
 //   nccl_host VERSION [OPERATIONS] [killed | quick]
 //
-// Prints what it said. An operation's channels take at least 50 us, which is when it ends; with "quick" they take no time; with
-// "killed" no more than half of the operations get there before the program is killed.
+// Prints its own count. An operation's channels take at least 50 us, which is when it ends; with "quick" they take no
+// time; with "killed" no more than half of the operations get there before the program is killed.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -175,7 +176,7 @@ static struct {
     pthread_cond_t changed;
 } queue = {.most = UINT32_MAX, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-// What a network plugin says while a step waits for it: by turns of a queue pair, a socket, and of something unknown.
+// Events of a network plugin while a step waits for it: by turns of a queue pair, a socket, and of an unknown kind.
 static void say_network(void *step, int number) {
     struct nccl_net_ib ib = {1, 4, 77, 2, 9, 2000};
     struct nccl_net_socket socket = {1, 12, 1, 1500};

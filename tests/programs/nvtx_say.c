@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says things to NVTX, and prints what it said: nvtx_say WHAT [COUNT].
+// Makes NVTX calls, and prints them: nvtx_say WHAT [COUNT].
 //   everything   every kind of range and mark once
 //   many         COUNT ranges on each of two threads
 //   unbalanced   pops without pushes, ranges that are never ended, a thread that ends within a range
 //   killed       COUNT ranges, two left open, then SIGKILL
-//   forked       a range around a fork; parent and child each say one of their own
+//   forked       a range around a fork; parent and child each emit one of their own
 //   cost         the time of COUNT ranges, in ns
 #ifdef NVTX_REAL
 #include <nvtx3/nvToolsExt.h>
@@ -70,7 +70,7 @@ static void payloads(nvtxDomainHandle_t domain) {
     }
 }
 
-// Levels that the pushes and pops answered, by which the program can tell that somebody nests them rightly.
+// Levels that the pushes and pops returned, which show the program that they are nested correctly.
 static void everything(void) {
     nvtxDomainHandle_t domain = nvtxDomainCreateA("my domain");
     nvtxStringHandle_t registered = nvtxDomainRegisterStringA(domain, "registered");

@@ -133,7 +133,7 @@ static void add_event(char **words, int count) {
     }
 }
 
-// Of the tables that say where a call came from. False: it is none of these.
+// The tables of call stacks. False: none of these.
 static bool add_stack_entry(char **words, int count) {
     if (strcmp(words[0], "module") == 0 && count == 5)
         tsmith_dictionary_add_module(dictionary, &(tsmith_module){string(words[1]), string(words[2]),

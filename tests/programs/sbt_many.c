@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sbt_many FILE COMMANDS CALLS: writes a file of so many equal kernels in one queue, and calls that launch them on one
-// thread, each 1 us after the one before. A million of them take a few KB.
+// sbt_many FILE COMMANDS CALLS: writes a file of COMMANDS equal kernels in one queue, and calls that launch them on
+// one thread, each 1 us after the one before. A million of them take a few KB.
 #include <stdio.h>
 #include <stdlib.h>
 

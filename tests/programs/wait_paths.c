@@ -52,7 +52,7 @@ static int descend(const char *path, unsigned to) {
                     : (give_turn(to), 1);
 }
 
-// Of several shapes: plain, with a large frame, of a size known at run time only, with saved registers in use.
+// Several shapes: plain, with a large frame, of a size known at run time only, with saved registers in use.
 step path_0, path_1, path_2, path_3;
 __attribute__((noinline)) int path_0(const char *path, unsigned to) {
     return descend(path, to) + 1;

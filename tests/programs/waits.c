@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waits in known ways, and prints when, on CLOCK_MONOTONIC_RAW: sleeps of the clock; waits of a thread for a byte that
-// another thread, named "waker", writes into a pipe; the same in a child process. And calls a function of its own a known
-// number of times, recursively.
+// Waits in known ways, and prints when, on CLOCK_MONOTONIC_RAW: sleeps of the clock; waits of a thread for a byte
+// that another thread, named "waker", writes into a pipe; the same in a child process. And calls a function of its
+// own a known number of times, recursively.
 //
 //   waits [-n ROUNDS] [--hold]
 //
-// --hold: a process ends once it was given a byte on standard input, after it has said all.
+// --hold: a process ends once it was given a byte on standard input, after it has printed everything.
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -22,7 +22,8 @@
 
 enum { ROUNDS_MOST = 1000, DEPTH = 3 };
 
-// Between the two times the kernel itself counted so many switches away: to wait, and because another thread was to run.
+// Between the two times the kernel itself counted this many switches away: to wait, and because another thread was to
+// run.
 struct wait {
     int64_t before, after;
     long waited, preempted;
@@ -69,7 +70,7 @@ __attribute__((noinline)) int waits_probed(int depth) {
     return depth ? again(depth - 1) + 1 : 0;
 }
 
-// Waits until the other surely sleeps in its read: it says so, and its state says when.
+// Waits until the other surely sleeps in its read: it announces the read, and its state shows it.
 static void wait_until_sleeping(long tid) {
     char path[64], line[512];
     snprintf(path, sizeof path, "/proc/self/task/%ld/stat", tid);

@@ -33,7 +33,7 @@ static cl_context make_context(const cl_context_properties *properties, cl_uint 
     cl_context context = next->clCreateContext(properties, count, devices, notify, user, error);
     for (int i = 0; i < MOST && context; i++)
         if (contexts[i].context == context || !contexts[i].context) {
-            contexts[i].context = context; // one may lie where another was
+            contexts[i].context = context; // one may be at the address of another
             contexts[i].launches = 0;
             break;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two threads, one queue, one buffer that nobody has written. The first command that a recorder sees of memory makes it copy
-// the memory; here the other thread's command comes just then: `during_copy` is called by a layer below the recorder
-// (overtake_layer.c) as the driver is asked for the copy. A recorder that lets the command pass has what it computed in the copy.
-// Prints how many copies there were (0: nobody records).
+// Two threads, one queue, one buffer that was never written. The first command that a recorder sees of memory makes
+// it copy the memory; here the other thread's command comes just then: `during_copy` is called by a layer below the
+// recorder (overtake_layer.c) as the driver is asked for the copy. A recorder that lets the command pass has its
+// result in the copy. Prints the number of copies (0: no recorder).
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl.h>
 

@@ -83,7 +83,7 @@ static void test_tolerance(void **state) {
     assert_true(compare_buffers(TSMITH_ELEMENT_F32, a, b, sizeof recorded, &tolerance).within);
     replayed[2] = NAN;
     assert_false(compare_buffers(TSMITH_ELEMENT_F32, a, b, sizeof recorded, &tolerance).within);
-    // Bytes are no floats: one ulp says nothing of them.
+    // Bytes are not floats: one ulp does not apply to them.
     tolerance = (struct compare_tolerance){.ulps = 100};
     assert_false(compare_buffers(TSMITH_ELEMENT_U8, a, b, sizeof recorded, &tolerance).within);
 }

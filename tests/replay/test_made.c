@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recording that nobody recorded: two queues and a kernel, made by hand, with the results computed here. What is right is
-// exact; every flipped bit of what is said to have been recorded is found where it is.
+// A recording made by hand: two queues and a kernel, with the results computed here. Correct results are exact; every
+// flipped bit of a recorded result is found at its place.
 #include "support/test.h"
 
 #include <stdio.h>
@@ -18,8 +18,8 @@ enum { COUNT = 40000, BYTES = COUNT * 4 + 3 }; // three chunks, the last one wit
 
 static const char source[] = "__kernel void twice(__global uint *v) { v[get_global_id(0)] *= 2; }";
 
-static const char *element_type = "uint*"; // of the buffer, as the kernel is said to have declared it
-static const char *const *included;        // paths of files that the source is said to include; NULL: none
+static const char *element_type = "uint*"; // of the buffer, as in the kernel's declaration
+static const char *const *included;        // paths of files that the source includes; NULL: none
 
 struct made {
     struct recording_writer writer;
@@ -244,7 +244,7 @@ static void test_flipped_bits(void **state) {
     }
 }
 
-// The same at places that nobody chose, every kind of bit, and always the last byte.
+// The same at arbitrary places, every kind of bit, and always the last byte.
 static void test_flipped_anywhere(void **state) {
     struct random random = {42};
     (void)state;
@@ -260,7 +260,8 @@ static void test_flipped_anywhere(void **state) {
         const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
         assert_int_equal(result->verdict, TSMITH_VERDICT_DIVERGED);
         assert_true(result->offset <= at && at < result->offset + 4);
-        // What lay between the beginning and the end nobody recorded: any of the three commands may have done it.
+        // The memory between the beginning and the end was not recorded: any of the three commands may be the first
+        // wrong one.
         assert_true(tsmith_replay_culprit_get(opened.replay, &culprit));
         assert_true(culprit.first == 0 && culprit.count == 3 && strcmp(culprit.kernel, "twice") == 0);
         finish(&opened);
@@ -292,7 +293,7 @@ static void test_one_ulp(void **state) {
     element_type = "uint*";
 }
 
-// Cut off anywhere: what is whole is replayed, and the missing copy is said to be missing.
+// Cut off anywhere: the complete part is replayed, and the missing copy is reported as missing.
 static void test_cut_off(void **state) {
     (void)state;
     for (size_t whole = 0; whole < 1200; whole += 41) {
@@ -348,7 +349,7 @@ static void test_does_not_compile(void **state) {
     finish(&opened);
 }
 
-// Nobody is led out of the replay's own folder by a path, and nothing is left of it.
+// No path leads out of the replay's own folder, and nothing is left of it.
 static void test_paths_of_included_files(void **state) {
     static const char *const wrong[] = {"../outside", "/a/../../outside", "/a/./b", "/a//b",
                                         "/",          "relative",         "/a/",    NULL};

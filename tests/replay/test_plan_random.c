@@ -287,7 +287,7 @@ static void test_random(void **state) {
 static void test_source(void **state) {
     static const struct {
         const char *source;
-        uint8_t first, second; // 1: reads, 2: writes, 3: both, or it cannot be told
+        uint8_t first, second; // 1: reads, 2: writes, 3: both, or unknown
     } cases[] = {
         {"__kernel void k(__global float *a, __global float *b) { b[0] = a[0]; }", 1, 2},
         {"kernel void k(global float *a, global float *b) { b[0] += a[0]; }", 1, 3},

@@ -110,7 +110,7 @@ static void a_full_disk_is_said_and_leaves_what_was_written(void **state) {
     assert_non_null(strstr(error.message, made.path));
     assert_non_null(strstr(error.message, "readable"));
     assert_int_equal(error.system_errno, EFBIG);
-    assert_int_equal(finished, TSMITH_ERROR_NO_SPACE); // it stays said
+    assert_int_equal(finished, TSMITH_ERROR_NO_SPACE); // it stays reported
     assert_string_equal(again.message, error.message);
     tsmith_sink_destroy(sink);
     uint64_t left = read_numbers(made.path, TSMITH_TRUNCATED, NULL);
@@ -133,7 +133,7 @@ static void a_place_that_cannot_be_written_is_said(void **state) {
     assert_non_null(strstr(error.message, "folder"));
     assert_int_equal(tsmith_sbt_writer_open(made.folder, NULL, &sink, &error), TSMITH_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(error.message, "directory"));
-    // Nobody, not even root, creates files there.
+    // No user, not even root, creates files there.
     assert_true(tsmith_sbt_writer_open("/proc/self/a.sbt", NULL, &sink, &error) < 0);
     assert_non_null(strstr(error.message, "/proc/self/a.sbt"));
     if (geteuid() != 0) {
@@ -212,7 +212,7 @@ static void a_trace_is_private_and_replaces_the_old_one_at_once(void **state) {
     tsmith_sbt_write_options exclusive = {.size = sizeof exclusive, .exclusive = 1};
     assert_true(tsmith_sbt_writer_open(made.path, &exclusive, &sink, &error) < 0);
     assert_int_equal(error.system_errno, EEXIST);
-    // A reader of the old one goes on undisturbed while the new one is written.
+    // A reader of the old one continues undisturbed while the new one is written.
     tsmith_sbt *old;
     tsmith_sbt_summary summary = {.size = sizeof summary};
     assert_int_equal(tsmith_sbt_open(made.path, &old, &error), TSMITH_OK);

@@ -4,7 +4,7 @@
 // codecs-dense, which it wrote when it thought zstd worth its time more often, and inferred, of before the field certainty.
 //
 // TRACESMITH_GOLDEN_WRITE=FOLDER writes the .sbt files there instead (then make the .json with sbt_reader.py). A file
-// of a released version is never changed: readers have to go on reading it.
+// of a released version is never changed: readers have to continue to read it.
 #include "sbt/make.h"
 
 #include <dirent.h>
@@ -366,7 +366,7 @@ static void write_changed(const char *folder, const uint8_t *small, size_t size)
     write_file(path, small, find_frame(small, size, FRAME_EVENTS, 2) + 100);
     snprintf(path, sizeof path, "%s/no-end.sbt", folder);
     write_file(path, small, find_frame(small, size, FRAME_INDEX, 0));
-    // From newer versions: the SCHEMA as a frame nobody knows, skipped or refused; another major version.
+    // From newer versions: the SCHEMA as an unknown frame, skipped or refused; another major version.
     size_t without_index = find_frame(small, size, FRAME_INDEX, 0);
     memcpy(copy, small, size);
     bytes_put_u16(copy + 64 + 4, 900);

@@ -234,7 +234,7 @@ static void both_forms_of_the_loops_agree(void **state) {
 }
 #endif
 
-// Random bytes as streams: whatever they are, nothing is read or written outside, and the count is kept.
+// Random bytes as streams: for all of them, nothing is read or written outside, and the count is kept.
 static void garbage_is_damage_and_nothing_worse(void **state) {
     (void)state;
     struct random random = {33};

@@ -7,7 +7,7 @@
 
 enum { STEPS = 40 };
 
-// A process ends in padding, which nobody promised anything about; no other entry has any.
+// A process ends in padding, whose content is undefined; no other entry has any.
 #define TABLES_EQUAL(name, type)                                                                             \
     assert_int_equal(tsmith_dictionary_##name##_count(a), tsmith_dictionary_##name##_count(b));              \
     for (uint32_t id = 1; id < tsmith_dictionary_##name##_count(a); id++)                                    \
@@ -81,7 +81,7 @@ static void every_table_comes_back(void **state) {
         for (uint64_t rows = random_below(&random, 30); rows; rows--)
             add_random_rows(&random, made.dictionary);
         write_one(sink, made.dictionary, batch);
-        if (step == STEPS / 2) { // known to somebody else, after it was written and before others are
+        if (step == STEPS / 2) { // known to another dictionary, after it was written and before others are
             tsmith_dictionary_complete_device(made.dictionary, unknown,
                                               &(tsmith_device){.driver = 5, .clock_mhz = 7, .identity = 2});
             tsmith_dictionary_complete_device(

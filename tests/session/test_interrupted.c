@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session in programs that fork and that emit in signal handlers: the parent's file is whole whatever a child does, a
-// handler that interrupts an emission of its own thread neither hangs nor damages a record, and what the program counts
-// itself is what the session and its file say.
+// A session in programs that fork and that emit in signal handlers: the parent's file is complete whatever a child
+// does, a handler that interrupts an emission of its own thread neither hangs nor damages a record, and the program's
+// own counts equal those of the session and its file.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -232,7 +232,7 @@ static void whole_events_with_metadata(void **unused) {
     assert_int_equal(tsmith_session_field(session, "no", TSMITH_TYPE_LIST, ""), 0);
     const tsmith_value values[] = {{TSMITH_FIELD_GLOBAL_X, 4096},
                                    {TSMITH_FIELD_CATEGORY, tsmith_session_name(session, "math")},
-                                   {TSMITH_FIELD_KIND, 3}, // not the caller's to say twice
+                                   {TSMITH_FIELD_KIND, 3}, // set by the library, not by the caller
                                    {tile, 77},
                                    {precision, tsmith_session_name(session, "fp16")}};
     for (int i = 1; i <= 100; i++)
@@ -407,7 +407,7 @@ static void several_sessions(void **unused) {
 
 // ---- processes
 
-// A child of fork is not part of its parent's file: the parent's counts are its own, whatever the child does.
+// A child of fork is not part of its parent's file: the parent's counts are its own, independent of the child.
 static void fork_while_emitting(void **unused) {
     (void)unused;
     tsmith_session *session = start(0, TSMITH_OVERFLOW_DROP_NEWEST);
@@ -458,7 +458,7 @@ static bool mount_tiny(const char *at, const char *size) {
            mount("tmpfs", at, "tmpfs", 0, size) == 0;
 }
 
-// In a child: fills the disk, and looks at what is left. The exit code says what was wrong.
+// In a child: fills the disk, and checks the rest. The exit code is the failed check.
 static void fill_disk(const char *full_path) {
     const tsmith_session_options options = {.size = sizeof options,
                                             .path = full_path,
@@ -494,7 +494,7 @@ static void fill_disk(const char *full_path) {
               : 8);
 }
 
-// The disk is full: the error says so, what was written is readable, and the counts still add up.
+// The disk is full: the error states it, events written before are readable, and the counts still add up.
 static void disk_full(void **unused) {
     (void)unused;
     char root[300], full_path[400];

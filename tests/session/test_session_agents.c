@@ -115,7 +115,7 @@ static int be_child(const char *directory_of_agents, const char *file) {
         tsmith_range_begin(mine, tsmith_session_name(mine, "of the child"));
         tsmith_range_end(mine);
     }
-    // It may have a session of its own, which says whose the GPU calls are, and switches nobody's agents.
+    // It may have a session of its own, which reports the owner of the GPU calls, and switches no agents.
     const tsmith_session_options options = {.size = sizeof options, .path = file, .agents = &capture};
     if (tsmith_session_switch(mine, 0, NULL) != TSMITH_ERROR_STATE ||
         tsmith_session_start(&options, &second, NULL) != TSMITH_OK)

@@ -185,7 +185,7 @@ static void commands_wait_for_what_they_need(void **state) {
     const int64_t one_queue = 200 + 20 * 2000 + 19 * 10 + 50;
     init_backlog(&built, 20);
     assert_int_equal(spread(&built, 1, 2, 0.5), one_queue);
-    // Two chains beside each other; the second begins 1000 ns later.
+    // Two concurrent chains; the second begins 1000 ns later.
     assert_int_equal(spread(&built, 2, 2, 0.5), 1000 + 200 + 10 * 2000 + 9 * 10 + 50);
     assert_int_equal(spread(&built, 7, 2, 0.5), 1000 + 200 + 10 * 2000 + 9 * 10 + 50);
     // Each needs the one before it, or is not known to need nothing: no queue helps.
@@ -243,7 +243,7 @@ static void check_order(struct built *built, tsmith_policy policy, const int32_t
         size_t i = 0;
         while (i < count && tsmith_simulation_command(built->simulation, (uint32_t)i).from != at)
             i++;
-        assert_true(i < count); // somebody starts where the one before ended
+        assert_true(i < count); // a command starts when the one before ended
         assert_int_equal(commands[i].row, expected[k]);
         at = tsmith_simulation_command(built->simulation, (uint32_t)i).to;
     }

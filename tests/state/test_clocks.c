@@ -92,7 +92,7 @@ static void destroy(struct placed *placed, struct clocked *made) {
     free(made);
 }
 
-// How far from the truth the placed times are at most, but for commands that were made to lie.
+// How far from the truth the placed times are at most, except for commands with wrong times.
 static int64_t worst_error(const struct clocked *made, const struct placed *placed) {
     size_t count;
     int64_t worst = 0;

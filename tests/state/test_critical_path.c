@@ -117,7 +117,7 @@ static void the_steps_add_up(void **state) {
             assert_int_equal(path->steps[i].from, path->steps[i - 1].to);
         for (size_t i = 0; i < path->count; i++) {
             assert_true(path->steps[i].from < path->steps[i].to);
-            if (path->steps[i].kind == PATH_RUN) { // nobody works outside of itself
+            if (path->steps[i].kind == PATH_RUN) { // no thread works outside of itself
                 assert_true(path->steps[i].from >= graph_time(built.graph, path->steps[i].node, false));
                 assert_true(path->steps[i].to <= graph_time(built.graph, path->steps[i].node, true));
             }

@@ -87,7 +87,7 @@ static void check_direction(const struct built *built) {
         assert_int_equal(found[kind], tsmith_graph_edge_count(built->graph, (tsmith_edge_kind)kind));
 }
 
-// Of the commands of an in-order queue that began before this one, the latest end that is not after its start.
+// Among the commands of an in-order queue that began before this one, the latest end that is not after its start.
 static void check_stream_order(const struct built *built, uint32_t at) {
     const tsmith_command *command = &built->commands[at];
     const tsmith_row *row = &built->rows[command->row];
@@ -292,7 +292,7 @@ static void the_default_stream_needs_evidence(void **state) {
     (void)state;
     assert_int_equal(default_edges(1, false), 0);
     assert_int_equal(default_edges(4, false), 4);
-    // Seven ran 400..480 and runs nothing after 500; 13 ran 500..580 and 560..640: never beside seven.
+    // Seven ran 400..480 and runs nothing after 500; 13 ran 500..580 and 560..640: never concurrently with seven.
     assert_int_equal(default_edges(4, true), 4);
 }
 

@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Waits that are inferred: planted ones are found, whatever the call is called, and what only looks like one is not.
+// Waits that are inferred: planted ones are found, under any name of the call, and similar calls are not.
 #include <stdlib.h>
 
 #include "state/graph.h"
@@ -33,7 +32,7 @@ static void launch(struct place *place, uint64_t number, int64_t call, int64_t r
     command->name = name;
 }
 
-// How many inferred waits the graph has, and that no other edge says of them that they waited.
+// How many inferred waits the graph has, without those for which another edge records the wait.
 static uint64_t inferred(struct place *place) {
     tsmith_timeline *timeline;
     tsmith_graph *graph;

@@ -202,7 +202,7 @@ static void ends_at_any_time_are_no_joins(void **state) {
     assert_in_range(joins, 0, 4 * 3);
 }
 
-// The main thread goes on soon after the worker has ended; or both are called at any time.
+// The main thread continues soon after the worker has ended; or both are called at any time.
 static uint64_t hand_overs(bool planted, uint32_t seed) {
     struct place place = begin(seed);
     for (int i = 0; i < TIMES; i++) {

@@ -178,14 +178,14 @@ static void a_number_that_only_one_process_has_pairs(void **state) {
     uint32_t stream = made_track(&trace, TSMITH_TRACK_QUEUE, gpu, device, 0, "stream 7");
     made_launch(&trace, thread, stream, 5, 100, 10, 120, 50);
     made_launch(&trace, thread, stream, 6, 130, 10, 180, 50);
-    made_event(&trace, TSMITH_KIND_API, other_thread, 10, 10)->correlation = 6; // now 6 says nothing
+    made_event(&trace, TSMITH_KIND_API, other_thread, 10, 10)->correlation = 6; // now 6 is ambiguous
     tsmith_timeline *timeline = read_trace(&trace, 10, 1, NULL);
     size_t count, rows;
     const tsmith_command *commands = tsmith_timeline_commands(timeline, &count);
     assert_int_equal(count, 2);
     assert_int_not_equal(commands[0].call, TSMITH_INDEX_NONE);
     assert_int_equal(tsmith_timeline_rows(timeline, &rows)->process, host);
-    // The first pairing told whose queue it is, so 6 is that process's.
+    // The first pairing determined the queue's process, so 6 is that process's.
     assert_int_not_equal(commands[1].call, TSMITH_INDEX_NONE);
     assert_int_equal(tsmith_timeline_calls(timeline, &count)[commands[1].call].start, 130);
     tsmith_timeline_destroy(timeline);
@@ -216,7 +216,7 @@ static void a_wait_and_its_call_are_one(void **state) {
     made_trace_finish(&trace);
 }
 
-// CUPTI's record of a wait lies within its call and has its number: one wait. For a call that only asks, it is none.
+// CUPTI's record of a wait is inside its call and has its number: one wait. For a call that only polls, it is none.
 static void a_record_within_a_call_is_no_second_wait(void **state) {
     (void)state;
     struct made_trace trace;
@@ -261,7 +261,8 @@ static void a_record_within_a_call_is_no_second_wait(void **state) {
     made_trace_finish(&trace);
 }
 
-// cudaStreamSynchronize makes cuStreamSynchronize, and CUPTI's record lies in that one: one wait, of the outer call.
+// cudaStreamSynchronize makes cuStreamSynchronize, and CUPTI's record is inside that one: one wait, of the outer
+// call.
 static void a_wait_within_a_wait_is_the_same_one(void **state) {
     (void)state;
     struct made_trace trace;

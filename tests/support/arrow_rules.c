@@ -219,7 +219,7 @@ tsmith_sbt *arrow_make_file(FILE **file, struct made_trace *made) {
     return trace;
 }
 
-// Reads all that comes, checks each array, and says how many there were and how it ended.
+// Reads all arrays, checks each, and returns their number and how the stream ended.
 size_t arrow_read_all(struct ArrowArrayStream *stream, int *code) {
     struct ArrowSchema schema;
     struct ArrowArray array;

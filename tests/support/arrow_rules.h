@@ -12,7 +12,7 @@
 
 void arrow_check_schema(const struct ArrowSchema *schema);
 void arrow_check_array(const struct ArrowSchema *schema, const struct ArrowArray *array);
-// Reads all that comes, checks each array, and says how many there were and how it ended.
+// Reads all arrays, checks each, and returns their number and how the stream ended.
 size_t arrow_read_all(struct ArrowArrayStream *stream, int *code);
 // Release, and what a release must leave.
 void arrow_drop_schema(struct ArrowSchema *schema);

@@ -56,7 +56,7 @@ void made_launch(struct made_trace *trace, uint32_t thread, uint32_t queue, uint
 struct made_batches {
     const struct made_trace *trace;
     tsmith_batch *batch;
-    size_t *next; // by track: where the search for its next event goes on
+    size_t *next; // by track: where the search for its next event continues
     size_t tracks;
     uint32_t batch_rows;
     struct random random;

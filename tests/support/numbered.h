@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbered events: each record carries a number its thread gave it, so that a reader can tell exactly which ones
+// Numbered events: each record carries a number its thread gave it, so that a reader knows exactly which ones
 // arrived, in which order, and which did not. The truth is the emitter's own count.
 #ifndef TESTS_SUPPORT_NUMBERED_H
 #define TESTS_SUPPORT_NUMBERED_H

@@ -39,7 +39,7 @@ static void make_stack(struct smashed *stack) {
     stack->high = stack->low + page;
 }
 
-// Code of ours, of libc's and of nobody's; places on the stack, aligned and not; anything.
+// Code of ours, of libc's and unmapped; places on the stack, aligned and not; anything.
 static uint64_t any_word(struct smashed *stack, const struct unwind_result *real, const uint64_t *frames) {
     uint64_t random = random_next(&stack->random);
     switch (random >> 8 & 7) {
@@ -115,7 +115,7 @@ static void test_elsewhere(void **state) {
     assert_int_equal(result.end, UNWIND_ELSEWHERE);
     assert_int_equal(result.count, 1);
     assert_int_equal(frames[0], registers.values[CFI_PC]);
-    // Whatever lies there, nothing beyond it is touched.
+    // Whatever bytes are there, nothing beyond them is touched.
     struct random random = {3};
     for (size_t from = 0; from < PAGE; from += 8) {
         for (size_t i = 0; i < PAGE; i += 8) {

@@ -33,7 +33,7 @@ static struct libunwind libunwind;
 static bool has_libunwind;
 #endif
 
-// What the functions on the stack say of themselves.
+// The record of the functions on the stack themselves.
 static struct {
     uint64_t addresses[DEPTH_MAX];
     uint32_t count;
@@ -302,7 +302,7 @@ __attribute__((noinline)) static void inner(void) {
     sink++;
 }
 
-// From three places: only a return address tells which.
+// From three places: only a return address distinguishes them.
 __attribute__((noinline)) static void middle(uint64_t from) {
     if (from % 3 == 0) {
         inner();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk from registers and the top of a stack, as the system's kernel hands them over of a thread that waits (profile
-// --sched --stacks): here a signal that is raised in a system call says what they were. The program goes down paths that it notes
+// The walk from registers and the top of a stack, as the system's kernel provides them for a thread that waits
+// (profile --sched
+// --stacks): here they come from a signal that is raised in a system call. The program goes down paths that it notes
 // (its own return addresses); the walk must find them. stack.aarch64 runs this for the other processor.
 #include <alloca.h>
 #include <signal.h>
@@ -28,7 +29,8 @@ static struct {
 static struct unwind_copy copy;
 static uint8_t bytes[COPY];
 
-// Everything above the stack pointer, also what sanitizers keep free there: the environment lies beyond the first function's frame.
+// Everything above the stack pointer, also what sanitizers keep free there: the environment is beyond the first
+// function's frame.
 __attribute__((no_sanitize("address"))) static void copy_stack(const volatile uint8_t *from, uint32_t size) {
     for (uint32_t i = 0; i < size; i++)
         bytes[i] = from[i];

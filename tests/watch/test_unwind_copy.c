@@ -123,7 +123,7 @@ static void test_paths(void **state) {
             assert_non_null(frames[at].mapping);
             assert_false(frames[at].is_guess);
         }
-        // What was copied too little of is told from what is whole.
+        // A copy that is too short is distinguished from a complete one.
         copy.size = 64;
         unwind_copy_walk(&copy, &code, frames, FRAMES, &end);
         assert_true(end == UNWIND_COPY_SHORT || end == UNWIND_COPY_LOST);
@@ -156,7 +156,7 @@ static void test_damage(void **state) {
             else
                 memcpy(damaged + random % (copy.size / 8) * 8 % (COPY - 8), &value, sizeof value);
         }
-        // Exactly as large as it says, so that a read beyond it is seen.
+        // Exactly as large as it states, so that a read beyond it is detected.
         broken.size = (uint32_t)(random >> 40) % copy.size;
         uint8_t *exact = malloc(broken.size ? broken.size : 1);
         assert_non_null(exact);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel told becomes events: fences and jobs of drivers that are not on this machine, a recording that was killed, and
-// bytes that nobody wrote.
+// Records of the kernel become events: fences and jobs of drivers that are not on this machine, a recording that was
+// killed, and random bytes.
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -156,8 +156,8 @@ static void look_at_call(const tsmith_batch *batch, uint32_t row, const tsmith_d
     seen->has_returned = tsmith_batch_get(batch, returned, row, &seen->returned);
 }
 
-// What the processor hands over is cut to what the kernel says that it is; an address is told from an error. A call inside of
-// another of the same function, and one that is not left.
+// Register values are cut to the types in the kernel's description; an address is distinguished from an error. A call
+// inside of another of the same function, and one that is not left.
 static void calls_of_the_kernel(void **state) {
     const struct watch_end end = {.head.type = WATCH_END};
     struct {

@@ -49,7 +49,7 @@ struct call {
     bool recorded;
 };
 
-// Within the driver, under its lock, once somebody has begun to fork.
+// Inside the driver, under its lock, once a fork has begun.
 static void *call_driver(void *self) {
     struct call *call = self;
     pthread_mutex_lock(&driver);
@@ -101,7 +101,7 @@ struct changer {
     _Atomic uint32_t *forks; // that have begun; CHILDREN + 1: no more come
 };
 
-// Each fork meets some changes: so many that the table grows now and then.
+// Each fork meets some changes: enough that the table grows now and then.
 static void *change(void *self) {
     const struct changer *changer = self;
     char text[64];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a process lives: while it runs, when only its first thread has left, and when it has ended and nobody has waited for it.
+// Whether a process lives: while it runs, when only its first thread has left, and when it has ended and was not
+// waited for.
 #include "support/test.h"
 
 #include <pthread.h>
@@ -20,12 +21,12 @@ static void *stay(void *unused) {
     return unused;
 }
 
-// A child that says when it began, and whose first thread leaves when it is told to.
+// A child that reports its begin, and whose first thread exits on request.
 static void be_child(int to, int from) {
     pthread_t thread;
     char token;
     const uint64_t start = process_start_time();
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // where the test fails, nobody is left
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // if the test fails, no process is left
     if (pthread_create(&thread, NULL, stay, NULL) || write(to, &start, sizeof start) != sizeof start ||
         read(from, &token, 1) != 1)
         _exit(1);
@@ -44,7 +45,7 @@ static bool is_zombie(pid_t pid) {
     return state == 'Z';
 }
 
-// Nothing tells of it: who waits for a process, or polls a pidfd, learns of its last thread only.
+// It sends no notification: waiting for a process, or polling a pidfd, reports its last thread only.
 static void until_zombie(pid_t pid) {
     const struct timespec moment = {.tv_nsec = 1000000};
     while (!is_zombie(pid))

@@ -71,7 +71,7 @@ void mock_clock_of_client(uint64_t (*clock)(void)) {
 static uint64_t time_of_client(uint64_t (*clock)(void), uint64_t time) {
     enum { ATTEMPTS = 20, CLOSE = 1000 };
     uint64_t here = 0, there = 0, width = UINT64_MAX;
-    for (int i = 0; i < ATTEMPTS && width > CLOSE; i++) { // nobody was interrupted between the two
+    for (int i = 0; i < ATTEMPTS && width > CLOSE; i++) { // no interruption between the two
         const uint64_t before = mock_time(), now = clock(), after = mock_time();
         if (after - before < width) {
             width = after - before;

@@ -297,7 +297,7 @@ int cuCtxDestroy_v2(struct context *context) {
         call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, context, NULL, NULL);
     drain(&context->null);
     current = NULL;
-    return mock_end(&call, OK); // kept: records speak of it
+    return mock_end(&call, OK); // kept: records refer to it
 }
 
 int cuCtxSynchronize(void);
@@ -482,7 +482,7 @@ void mock_capture(int on) {
     capturing = on;
 }
 
-// When the device has done what a stream has been given, as an event would tell.
+// When the device has done the work of a stream so far, as an event would show.
 uint64_t mock_stream_time(void *stream);
 uint64_t mock_stream_time(void *stream) {
     const struct stream *at = stream_of(stream);
@@ -500,7 +500,7 @@ static void tell_node(const struct hooks *told, uint32_t id, uint64_t node, uint
         told->resource(id, current, NULL, &data);
 }
 
-// A graph of so many kernels: its nodes are added, and then it is instantiated.
+// A graph of `count` kernels: its nodes are added, and then it is instantiated.
 int mock_graph(struct graph **out, uint32_t kernels);
 int mock_graph(struct graph **out, uint32_t kernels) {
     struct graph *graph = calloc(1, sizeof *graph);

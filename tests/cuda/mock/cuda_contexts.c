@@ -104,7 +104,7 @@ int cuStreamWaitEvent(struct stream *stream, const struct event *event, unsigned
     return mock_end(&call, stream_waits(&call, of(stream), of(stream)->context, event));
 }
 
-// Of a context: what all its streams have been given so far, or are given from now on.
+// For a context: the work of all its streams so far, or from now on.
 static int context_waits(struct call *call, struct context *context, const struct event *event) {
     wait_until(&context->null, event->done);
     for (struct stream *stream = context->streams; stream; stream = stream->next)
@@ -167,7 +167,7 @@ int cuDevicePrimaryCtxReset_v2(int device) {
 
 // ---- green contexts
 
-// `processors` stands for the description of its resources.
+// `processors` represents the description of its resources.
 int cuGreenCtxCreate(struct context **out, uintptr_t processors, int device, unsigned flags);
 int cuGreenCtxCreate(struct context **out, uintptr_t processors, int device, unsigned flags) {
     (void)flags;
@@ -219,7 +219,7 @@ int cuGreenCtxDestroy(struct context *green) {
     BEGIN(cuGreenCtxDestroy);
     if (call.hooks)
         call.hooks->resource(CUPTI_RESOURCE_CONTEXT_DESTROY, green, NULL, NULL);
-    return mock_end(&call, OK); // kept: records speak of it
+    return mock_end(&call, OK); // kept: records refer to it
 }
 
 // ---- managed memory: it moves to the device when it is allocated

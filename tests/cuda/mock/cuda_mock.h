@@ -30,9 +30,9 @@ int mock_end(struct call *call, int result);
 
 struct context *mock_current(void);
 void mock_set_current(struct context *context);
-// Numbers it, and tells CUPTI.
+// Numbers it, and reports it to CUPTI.
 void mock_context_made(const struct call *call, struct context *context, uint32_t device);
-// Waits on the host until a time, and says so of a stream and an event.
+// Waits on the host until a time, and reports a stream and an event for it.
 int mock_wait(struct call *call, uint32_t type, const struct stream *stream, uint64_t until, uint32_t event);
 
 // cuda_contexts.c: a stream of a context, at an address that an earlier one may have had.

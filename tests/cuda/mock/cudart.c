@@ -132,7 +132,7 @@ static int launch(uint32_t id, const char *name, uint32_t at, struct size grid, 
     if (result)
         return result;
     mock_runtime_begin(id, name, &call);
-    // Only a C++ name says whether there are arguments: "v" at its end is (void).
+    // Only a C++ name shows whether there are arguments: "v" at its end is (void).
     const size_t length = strlen(functions[at].name);
     const bool has_arguments = functions[at].name[0] == '_' && functions[at].name[length - 1] != 'v';
     volatile char first = has_arguments && arguments[0] ? *(char *)arguments[0] : 0;
@@ -243,7 +243,7 @@ API(int, cudaDeviceGetAttribute, int *value, int attribute, int device) {
     return 0;
 }
 API(int, cudaGetDeviceProperties, void *properties, int device) {
-    // Of the structure of CUDA 13.
+    // From the structure of CUDA 13.
     static const char name[] = "Mock GPU, simulated"; // it stands first
     enum { BYTES = 1008, MEMORY_AT = 288, MAJOR_AT = 360, PROCESSORS_AT = 384 };
     const uint64_t memory = UINT64_C(16) << 30;

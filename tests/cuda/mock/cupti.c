@@ -2,7 +2,7 @@
 // A mock of libcupti: the activity and callback interfaces as the tests need them, with the manners of the real one
 // and some worse ones. What it does is in MOCK_CUPTI, a list of words:
 //
-//     version=N     cuptiGetVersion says N, and records have the layout of that version (130001)
+//     version=N     cuptiGetVersion returns N, and records have the layout of that version (130001)
 //     late          buffers come back only when CUPTI is flushed
 //     unordered     records are written in an order of its own
 //     threads       each thread has a buffer of its own, and hands it back itself
@@ -118,7 +118,7 @@ uint64_t mock_now(void) {
 
 enum { LARGER = 40 };
 
-// What the version has of a record; the rest is what nobody knows.
+// The part of a record that the version has; the rest has unknown fields.
 static void copy_record(uint8_t *to, size_t bytes, const void *record, size_t size) {
     const size_t known = how.larger && bytes > LARGER ? bytes - LARGER : bytes;
     memset(to, 0, known);
@@ -173,7 +173,7 @@ static void drop_one(void) {
     atomic_fetch_add(&dropped, 1);
 }
 
-// Of the buffers that wait, those whose records are all complete, or every one.
+// Of the waiting buffers, those whose records are all complete, or every one.
 static void deliver_done(bool all) {
     for (size_t i = 0;;) {
         struct buffer mine = {NULL, 0, 0, 0};
@@ -215,7 +215,7 @@ static void put(const void *record, size_t bytes, uint64_t complete) {
         pthread_mutex_lock(&lock);
         if (!buffer->at)
             *buffer = fresh;
-        else if (fresh.at) { // somebody else was faster: it goes back empty
+        else if (fresh.at) { // another thread was faster: it goes back empty
             done[done_count++] = fresh;
         }
     }
@@ -305,7 +305,7 @@ static void write_at(const void *record, size_t size, uint32_t kind, uint64_t en
         settle(count == PENDING);
 }
 
-// ---- what the driver tells
+// ---- reports of the driver
 
 uint32_t mock_thread(void) {
     return mock_settings.system_threads ? (uint32_t)syscall(SYS_gettid) : (uint32_t)(uintptr_t)pthread_self();
@@ -343,7 +343,7 @@ static void on_called(int domain, uint32_t id, uint64_t start, uint64_t end, uin
     }
 }
 
-// A client that shares CUPTI must have said so beforehand: to have the kind switched on does not do.
+// A client that shares CUPTI must have declared that before: switching the kind on is not enough.
 static bool graphs_as_a_whole(void) {
     return mock_is_enabled(CUPTI_KIND_GRAPH_TRACE) &&
            (!mock_settings.shared || mock_settings.graphs_as_a_whole);
@@ -517,7 +517,8 @@ static uint64_t call_back(uint64_t launches) {
         data.site = 1;
         data.result = &result;
         subscriber(subscriber_context, CUPTI_DOMAIN_DRIVER, 307, &data);
-        // The records of so many launches would fill a buffer: without one the client would think that they go to another.
+        // The records of these launches would fill a buffer: without one the client would conclude that they go to
+        // another.
         if (i % LAUNCHES_OF_BUFFER == 0)
             mock_deliver(mock_ask());
     }

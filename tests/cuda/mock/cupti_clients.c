@@ -28,7 +28,7 @@ void mock_late_call(const char *name) {
         fprintf(stderr, "the mock: %s was called after it finalised itself\n", name);
 }
 
-// A client that said that its buffers come zeroed gives no others.
+// A client that declared zeroed buffers gives no others.
 void mock_check_zeroed(const struct buffer *buffer) {
     for (size_t i = 0; mock_settings.zeroed && buffer->at && i + 8 <= buffer->size; i += 8)
         if (*(const uint64_t *)(const void *)(buffer->at + i)) {
@@ -46,7 +46,7 @@ void mock_asked(const char *what, int which, uint32_t number) {
     fclose(file);
 }
 
-// Somebody else's buffers, of one who does not know those of others.
+// Buffers of another client, which does not know those of others.
 static uint8_t *their_own[256];
 
 void mock_their_buffer(uint8_t **buffer, size_t *size, size_t *records) {

@@ -217,7 +217,7 @@ API(PmSamplingStart, cupti_pm) {
     SIZED(cupti_pm, object)
     NEED(sampler->enabled && !sampler->on && sampler->interval)
     sampler->on = true;
-    // After an overflow it goes on in the same rhythm.
+    // After an overflow it continues in the same rhythm.
     if (!sampler->next)
         sampler->next = mock_now();
     sampler->full = false;

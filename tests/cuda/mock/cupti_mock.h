@@ -30,7 +30,7 @@ int mock_next(uint8_t *buffer, size_t valid, void **record);
 uint64_t mock_dropped(void); // since it was asked last
 int mock_enable(uint32_t kind);
 int mock_subscribe(void **handle, cupti_callback *callback, void *context);
-// What the first interface says to a client of the second.
+// The first interface's answer to a client of the second.
 #define MOCK_FIRST_ONLY                                                                                      \
     if (mock_settings.shared)                                                                                \
         return CUPTI_MULTIPLE_SUBSCRIBERS;

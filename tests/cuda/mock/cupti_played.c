@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What CUPTI wrote on a GPU, handed to the client as it was, once, at the first flush: MOCK_PLAY names a file of
-// tests/gpu/programs/cupti_only.c, whose form is said there. The mock must play the file's version (version=N).
+// tests/gpu/programs/cupti_only.c, which describes the format. The mock must play the file's version (version=N).
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool play_names(FILE *file, const struct buffer *buffer) {
     for (; count; count--) {
         if (!get(file, &pointer, sizeof pointer) || !get(file, &length, sizeof length) || length > NAME_MOST)
             return false;
-        char *name = calloc(1, length + 1u); // kept: records speak of it
+        char *name = calloc(1, length + 1u); // kept: records refer to it
         if (!name || !get(file, name, length))
             return false;
         rename_kernels(buffer, pointer, name);

@@ -3,9 +3,9 @@
 // tests add up. Words of MOCK_CUPTI:
 //
 //     pcdenied=N    enabling gives error N
-//     pcdropped=N   the hardware dropped N samples, which the first reading says
+//     pcdropped=N   the hardware dropped N samples, which the first reading reports
 //     pcothers=N    N samples were of kernels that are not the program's, likewise
-//     pcfull        the first reading that had something says that the hardware's buffer was full
+//     pcfull        the first reading with samples reports that the hardware's buffer was full
 //     pcroom=N      a reading gives N instructions at most
 //     pcdropping=N  the hardware drops N samples at each launch, which the reading says that has the others of it
 //     pctotals      what is said of dropped and others' samples, and of all, is of all readings so far
@@ -79,7 +79,7 @@ void mock_sampled_kernel(const struct operation *operation) {
     pthread_mutex_unlock(&lock);
 }
 
-// Waits until somebody reads it.
+// Waits until the other thread reads it.
 void mock_sampled_context_ends(const void *context) {
     pthread_mutex_lock(&stuck_lock);
     while (mock_has("pcstuck") && stuck != context)
@@ -260,7 +260,7 @@ API(GetCubinCrc, cupti_cubin_crc) {
     return CUPTI_OK;
 }
 
-// What a compiler told to keep lines would have said of /src/work.cu; of the last instruction nothing is known.
+// The lines of /src/work.cu as a compiler with line information gives them; the last instruction has none.
 API(GetSassToSourceCorrelation, cupti_source) {
     NEED(params->size == sizeof *params && params->cubin && params->function)
     if (crc_of(params->cubin, params->bytes) != module_crc || params->offset > 0x100)

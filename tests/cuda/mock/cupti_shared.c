@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second interface of the mock of libcupti, of clients that share it (13.3). A client of it is refused by the first
-// one, as NVIDIA's documents say: what that sets for the whole process is an attribute of the client here.
+// The second interface of the mock of libcupti, of clients that share it (13.3). A client of it is refused by the
+// first one, as in NVIDIA's documents: its process-wide settings are attributes of the client here.
 #include <stdio.h>
 
 #include "cupti_mock.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mocks of NVIDIA's driver and of CUPTI: what passes between the two. They are written by us from the public
-// headers and documents, run no kernel, and say "simulated" in every trace they make.
+// headers and documents, run no kernel, and every trace made with them is marked "simulated".
 #ifndef MOCK_H
 #define MOCK_H
 
@@ -14,7 +14,7 @@ int tracesmith_simulated(void);
 
 enum operation_kind { OPERATION_KERNEL, OPERATION_COPY, OPERATION_SET, OPERATION_PEER, OPERATION_GRAPH };
 
-// A command of the simulated device. What CUPTI is told are times of its own clock, but for `done`.
+// A command of the simulated device. CUPTI gets times of its own clock, except for `done`.
 struct operation {
     enum operation_kind kind;
     uint32_t device, context, stream, correlation;
@@ -27,7 +27,7 @@ struct operation {
     const char *name;
 };
 
-// What the driver tells CUPTI, once it has hooked itself in.
+// The driver's reports to CUPTI, once it has hooked itself in.
 struct hooks {
     void (*call)(int site, int domain, uint32_t id, const char *name, uint32_t correlation, const int *result,
                  void *context);
@@ -43,13 +43,14 @@ struct hooks {
     void (*reset)(void);
     void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
                    uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
-    // Hands over buffers with so many launches and their kernels in them, as fast as it goes. The ns that the client took.
+    // Returns buffers with `count` launches and their kernels in them, as fast as possible. Returns the ns that the
+    // client took.
     uint64_t (*feed)(uint64_t launches);
-    // Asks for so many buffers before it hands one back. How many it got.
+    // Requests `count` buffers before it returns one. Returns how many it got.
     uint64_t (*hoard)(uint64_t buffers);
     // How often the client has flushed.
     uint64_t (*flushes)(void);
-    // Calls the client as so many launches do, and nothing else. The ns that the client took.
+    // Calls the client as `count` launches do, and nothing else. Returns the ns that the client took.
     uint64_t (*callbacks)(uint64_t launches);
     // One record of each kind that is seldom, under a correlation id.
     void (*rare)(uint32_t correlation);
@@ -80,7 +81,7 @@ bool mock_is_down(void);
 uint32_t mock_context_id(void *context);
 uint32_t mock_context_device(void *context);
 uint32_t mock_stream_id(void *context, void *stream);
-// Of a green context: its parent, and how many multiprocessors it has; 0: it is none.
+// For a green context: its parent, and its number of multiprocessors; 0: it is none.
 uint32_t mock_context_parent(void *context);
 uint32_t mock_context_processors(void *context);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// An injected library that asks CUPTI for records and drops them: what CUPTI itself costs. NVIDIA's headers give its types;
-// the library is opened by name, so that a machine's own libcupti can be taken.
+// An injected library that asks CUPTI for records and drops them: what CUPTI itself costs. NVIDIA's headers give its
+// types; the library is opened by name, so that a machine's own libcupti can be taken.
 //
 //     CUPTI_LIBRARY=PATH    the libcupti to take, when the program has none
-//     CUPTI_KINDS=few|ours|none  six kinds (when not set); those that TraceSmith asks for; none
+//     CUPTI_KINDS=few|ours|none  six kinds (when not set); those that TraceSmith enables; none
 //     CUPTI_CALLBACKS=1     subscribe, and take the callbacks of launches and waits that TraceSmith takes
 //     CUPTI_SAY=1           at exit, on stderr: the version and how many records came
 //     CUPTI_CLOCK=1         on stderr: which clock CUPTI has in here (clock.c)
-//     CUPTI_MODULES=PREFIX  keep the images of the first modules that are loaded, as PREFIX.N, and say each on stderr
+//     CUPTI_MODULES=PREFIX  keep the images of the first modules that are loaded, as PREFIX.N, and print each on stderr
 //     CUPTI_BUFFERS=FILE    keep the first buffers as they are, as test data: "TSCUPTI1", CUPTI's version (u32), then for
 //         each buffer its bytes (u64), the buffer, and the names that its kernels' pointers are of: how many (u32), and of
 //         each the pointer (u64), its bytes (u32) and the name.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// pm_sampling [CHIP]: whether CUPTI can sample the GPU's metrics over time (PM sampling) here, and what comes of it while
+// pm_sampling [CHIP]: whether CUPTI can sample the GPU's metrics over time (PM sampling) here, and the result while
 // kernels run. Each step is a line, "pm STEP RESULT", so that the first that fails is known; then
 //
 //     pm samples COUNT PERIOD-NS FIRST-START LAST-END HIGHEST-OF-EACH-METRIC...
 //
-// With CHIP (GH100, say) only what needs no GPU: the library for metrics makes the configuration for that chip.
-// CUPTI_LIBRARY names the libcupti to take. Exit codes: 0 samples came (with CHIP: a configuration), 1 not, 77 not there.
+// With CHIP (for example GH100) only the part that needs no GPU: the library for metrics makes the configuration for
+// that chip. CUPTI_LIBRARY names the libcupti to take. Exit codes: 0 samples came (with CHIP: a configuration), 1
+// not, 77 not there.
 #include "driver.h"
 
 #include <cupti_pmsampling.h>
@@ -23,7 +24,7 @@ static CUpti_PmSampling_Object *sampler;
 static uint8_t *config, *image;
 static size_t config_size, image_size;
 
-// A call of CUPTI with one structure of parameters, which is zero but for what is given; its result is said.
+// A call of CUPTI with one structure of parameters, which is zero except for the given ones; prints its result.
 #define CALL(type, function, ...)                                                                            \
     __extension__({                                                                                          \
         type##_Params parameters = {.structSize = type##_Params_STRUCT_SIZE, __VA_ARGS__};                   \

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CUDA test programs share. Each runs a known series of commands, checks its results, and prints its own count of
-// them on stdout, one fact a line, for run.sh to compare with the trace:
+// What the CUDA test programs share. Each runs a known series of commands, checks its results, and prints its own
+// count of them on stdout, one fact a line, for run.sh to compare with the trace:
 //
 //     kernel NAME COUNT              launches of a kernel, graph nodes included
 //     memcpy DIRECTION COUNT BYTES   h2d, d2h, d2d, p2p; memcpy-least: there may be more
 //     memset COUNT BYTES
 //     figure NAME VALUE              a measurement, for the table
 //
-// Nothing here knows about tracing. Exit codes: 0 all results right, 1 a wrong result or a failed call, 77 the machine
-// lacks what the program needs (said why).
+// Nothing here knows about tracing. Exit codes: 0 all results right, 1 a wrong result or a failed call, 77 the
+// machine lacks something that the program needs (with the reason).
 #ifndef GPU_PROGRAM_H
 #define GPU_PROGRAM_H
 

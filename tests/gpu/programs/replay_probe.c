@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What replaying CUDA programs depends on, asked of the driver. One line for each answer:
+// Queries the driver for the prerequisites of replaying CUDA programs. One line for each answer:
 //
 //     probe NAME yes|no|not-there|skipped DETAIL
 //
 // replay_probe parameters   cuFuncGetParamInfo: offset and size of each parameter of a kernel whose layout is known
-// replay_probe addresses    whether memory can be had at a fixed address in another process (cuMemAddressReserve with a hint)
-// replay_probe checkpoint   whether another process can be checkpointed and goes on with its memory where it was
+// replay_probe addresses    whether memory can be had at a fixed address in another process (cuMemAddressReserve with
+// a hint) replay_probe checkpoint   whether another process can be checkpointed and continues with its memory at the
+// same addresses
 #define _GNU_SOURCE
 #include "driver.h"
 

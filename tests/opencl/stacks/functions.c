@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of all the kinds of frames that compilers make, compiled again and again: FUNCTIONS_NAME is the name of their
-// table, SEED decides how large their frames are. Of two libraries with different seeds, functions lie in the same places.
+// Functions of all the kinds of frames that compilers make, compiled again and again: FUNCTIONS_NAME is the name of
+// their table, SEED decides how large their frames are. Of two libraries with different seeds, functions are at the
+// same addresses.
 #include "path.h"
 
 #include <alloca.h>
@@ -18,7 +19,7 @@
         PATH_LEFT(path);                                                                                     \
         return result + room[0];                                                                             \
     }
-// A frame whose size nobody knows before.
+// A frame whose size is not known at compile time.
 #define VARIABLE(n)                                                                                          \
     NOT_INLINE static long variable_##n(struct path *path) {                                                 \
         volatile char *room = alloca(16 + path->at % 7 * 48 + (n) + SEED);                                   \

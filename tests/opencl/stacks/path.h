@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call path that is asked for, step by step, and what the functions on it say themselves of where they were called from.
+// A requested call path, step by step, and the call sites that its functions record themselves.
 // Nothing here knows of tracing.
 #ifndef STACKS_PATH_H
 #define STACKS_PATH_H

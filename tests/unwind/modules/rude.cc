@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs do to their stacks. Every stack is compared with the callers' own account and, where that is said, with what
-// backtrace() finds; where no path can be known, the stack must say so and its inner part be right.
+// What programs do to their stacks. Every stack is compared with the callers' own account and, if stated, with the
+// result of backtrace(); if no path can be known, the stack must be marked and its inner part be correct.
 //
 //     rude CASE [LIBRARY]      exceptions, jumps, interrupted, unframed, framed, lying, clone, rust LIBRARY
 #include <atomic>
@@ -62,7 +62,7 @@ __attribute__((noinline)) static void check_whole() {
     }
 }
 
-// The inner part is what the functions say; where it ends, it says so.
+// The inner part equals the functions' record; its end is marked.
 extern "C" __attribute__((noinline)) void check_inner(void) {
     uint64_t ours[FRAMES_MAX];
     walked walk = take(ours);
@@ -133,7 +133,7 @@ __attribute__((noinline)) static void jumps() {
     }
 }
 
-// ---- signal handlers that jump out of whatever they struck, walks included
+// ---- signal handlers that jump out of the interrupted code, walks included
 
 static sigjmp_buf signal_place;
 static volatile sig_atomic_t may_jump;
@@ -205,7 +205,7 @@ __attribute__((noinline)) static void through_framed() {
     require(is_there, "the caller beyond code without rules is not there");
 }
 
-// Each says another untruth of its frame.
+// Each gives another wrong description of its frame.
 #if defined(__x86_64__)
 #define LYING(name, lie)                                                                                               \
     extern "C" void name(void (*function)(void));                                                                      \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inlined functions that only this file sees. Each tells where it is and what the compiler calls it: "address name".
+// Inlined functions that only this file sees. Each prints its address and the compiler's name: "address name".
 #include <cstdint>
 #include <cstdio>
 
@@ -12,7 +12,7 @@ __attribute__((noinline)) static void print_name(const char *name) {
 
 #define ALWAYS __attribute__((always_inline))
 #define INLINE ALWAYS inline
-// What follows keeps the call from being a jump, after which nobody could tell where it came from.
+// The next line keeps the call from being a jump, after which the caller could not be determined.
 #define TELL                                                                                                 \
     do {                                                                                                     \
         print_name(__PRETTY_FUNCTION__);                                                                           \
@@ -71,7 +71,7 @@ void all() {
 }
 } // namespace outer
 
-// So many beside each other that nobody goes past them one by one each time.
+// Too many siblings for walking past them one by one each time.
 #define TEN(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7) X(n##8) X(n##9)
 #define HUNDRED(X)                                                                                           \
     TEN(X, 1) TEN(X, 2) TEN(X, 3) TEN(X, 4) TEN(X, 5) TEN(X, 6) TEN(X, 7) TEN(X, 8) TEN(X, 9) TEN(X, 10)
