@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # How small other profilers' traces become, with everything that was in them: every .json.gz and .sqlite in
-# TRACESMITH_CORPUS is imported (LEVEL, or what `tracesmith import` uses), and a table of Markdown says what came of it.
+# TRACESMITH_CORPUS is imported (LEVEL, or what `tracesmith import` uses), and a table of Markdown has the results.
 set -eu
 command=${TRACESMITH:-tracesmith}
 if [ ! -d "${TRACESMITH_CORPUS-}" ]; then

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What profile --sched and --probe cost a program, in processor time of its own: the least of several runs in turns, with and without.
+# What profile --sched and --probe cost a program, in processor time of its own: the least of several runs in turns,
+# with and without.
 #   - a round trip of a byte between two threads on one processor (two switches, two wake-ups)
-#   - a call of a probed function, against what was said of it before
+#   - a call of a probed function, compared with the cost that was printed before
 set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
 switches=$TRACESMITH_BUILD_DIR/tests/programs/switches

@@ -26,7 +26,7 @@ if(TRACESMITH_ENABLE_BPF)
     set(skeletons)
     foreach(name trace kernel_call)
         set(source ${PROJECT_SOURCE_DIR}/agents/bpf/${name}.bpf.c)
-        # The header of the kernel's own types lies where the multiarch triplet says.
+        # The header of the kernel's own types is in the directory of the multiarch triplet.
         add_custom_command(OUTPUT ${folder}/${name}.bpf.o
             COMMAND ${TRACESMITH_BPF_CLANG} -target bpf -O2 -g -Wall -Wextra -Wno-unused-parameter
                 -D__TARGET_ARCH_${target_arch} -I${PROJECT_SOURCE_DIR}/src

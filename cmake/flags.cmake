@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiler and linker flags, as two interface targets:
-#   tracesmith_warnings  what a compiler says about our code
+#   tracesmith_warnings  the compiler's warnings for our code
 #   tracesmith_flags     how all of our code is built (includes the warnings)
 # No -march: one build runs on every machine of its architecture. A faster path for newer processors
 # is chosen at run time (target attributes), never here.
@@ -17,8 +17,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
 endif()
-# CMake's own default for Release is -O3 without symbols. A profiler that cannot be profiled is a pity; and -O3 on
-# everything gained 2% of SBT encoding and nothing elsewhere. Loops that want it say so themselves (sbt/loops.c).
+# CMake's own default for Release is -O3 without symbols. A profiler should be profilable; and -O3 on everything
+# gained 2% of SBT encoding and nothing elsewhere. Loops that need it enable it themselves (sbt/loops.c).
 if(CMAKE_C_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
     set(CMAKE_C_FLAGS_RELEASE "-O2 -g -DNDEBUG")
 endif()

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/fresh-root.sh [COMMAND...]: what a new user meets. Makes a Debian 12 root with nothing in it
-# (debootstrap --variant=minbase), puts the checkout there and nothing else, and runs in it ./dev demo as root and ./dev test
-# as an ordinary user; or COMMAND instead of all that. The tests as root are those of .ci/run, which runs as root.
+# tests/fresh-root.sh [COMMAND...]: what a new user meets. Makes a Debian 12 root with nothing in it (debootstrap
+# --variant=minbase), puts the checkout there and nothing else, and runs in it ./dev demo as root and ./dev test as an
+# ordinary user; or COMMAND instead of all that. The tests as root are those of .ci/run, which runs as root.
 #
-# Needs root, debootstrap and the right to mount; without them it says so and exits 77. The host's apt configuration
-# for Debian (mirror, proxy, expiry) goes along, so that it works where the host's own apt works.
+# Needs root, debootstrap and the right to mount; without them it prints that and exits 77. The host's apt
+# configuration for Debian (mirror, proxy, expiry) goes along, so that it works where the host's own apt works.
 # TRACESMITH_FRESH_CACHE=DIR keeps the bare root there as a tar file for the next time.
 set -eu
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The agent of docs/new-agent.md on its imaginary GPU, against what the program says that it launched: every launch has its
-# call and its kernel, on its queue, after its call began; an idle agent, a fork and a kill do what the rules say.
+# The agent of docs/new-agent.md on its imaginary GPU, compared with the program's own count of launches: every launch
+# has its call and its kernel, on its queue, after its call began; an idle agent, a fork and a kill follow the rules.
 set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
 toy=$TRACESMITH_BUILD_DIR/examples/new_agent

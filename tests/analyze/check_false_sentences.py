@@ -275,7 +275,7 @@ def autograd(made):
     # An operator that the backward pass calls has a number, too.
     one, rows = of(forward + backward + [operator("aten::mul", 2, 506, 2, 5)])
     check(rows["forward"][1] == 2, "an operator of the backward pass: %s" % rows)
-    # Nobody knows which of two threads is meant, but by a flow; another process is another thing.
+    # Only a flow tells which of two threads is meant; another process is another thing.
     second = [event("user_annotation", "worker", 1, 3, 0, 100), operator("aten::mul", 3, 10, 20, 5)]
     one, rows = of(forward + second + backward)
     check(rows["forward"][1] == rows["worker"][1] == 0, "two threads: %s" % rows)

@@ -145,7 +145,7 @@ def main():
         report = json.loads(output)
         delay = check(run, report["tables"])
         culprit = max(delay, key=delay.get)
-        expect("the culprit", culprit, {1: 5, 2: 6, 3: 1}[seed])  # or the simulation is not what it says
+        expect("the culprit", culprit, {1: 5, 2: 6, 3: 1}[seed])  # or the simulation is wrong
         if f"Rank {culprit} " not in report["finding"]:
             expect("the finding", report["finding"], f"Rank {culprit} ...")
     return 1 if failures else 0

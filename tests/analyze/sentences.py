@@ -7,7 +7,8 @@ import sys
 
 ROOT = os.environ["TRACESMITH_SOURCE_DIR"]
 TABLE = "tests/analyze/sentences.txt"
-# Where `analyze`, `diff`, `view --stats` and `info` make their sentences; opened_trace.c says how complete a trace is.
+# The sources of the sentences of `analyze`, `diff`, `view --stats` and `info`; opened_trace.c reports how complete a
+# trace is.
 SOURCES = ("src/analyze/*.[ch]", "src/state/path_names.c", "src/api/analyze*.c", "cli/**/analyze*.c", "cli/**/diff.c",
            "cli/**/stats*.c", "cli/**/info.c", "cli/**/opened_trace.c")
 # A refusal, a comparison or a label is no answer.

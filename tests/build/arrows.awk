@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f arrows.awk arrows.txt FILE...: prints every #include that arrows.txt does not allow, and says so
-# about every file whose room it does not name. Paths are relative to the root of the tree.
+# awk -f arrows.awk arrows.txt FILE...: prints every #include that arrows.txt does not allow, and every file
+# whose room it does not name. Paths are relative to the root of the tree.
 
 function room_of(path,    n, part) {
     n = split(path, part, "/")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/drivers.txt says of scripts of the rooms opencl and replay whether they run on each driver, names no other test, and has a
-# reason wherever one does not; and CTest has exactly the tests that it says.
+# tests/drivers.txt lists for each script of the rooms opencl and replay whether it runs on each driver, with a reason
+# if it does not, and names no other test; CTest has exactly the tests that it lists.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:?}"
 work=$(mktemp -d)

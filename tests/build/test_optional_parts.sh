@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A part whose library was missing when the build directory was made is built as soon as it is installed; ON and OFF
-# are the user's and stay, and the log says what is left out. That a library is missing is played by telling
-# CMake to ignore its directory.
+# are the user's and stay, and the log lists the parts left out. A missing library is simulated by letting CMake
+# ignore its directory.
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 headers=$(sed -n 's/^TRACESMITH_CL_HEADERS:PATH=//p' "$TRACESMITH_BUILD_DIR/CMakeCache.txt")
@@ -10,7 +10,7 @@ if [ ! -f "$headers/CL/cl_layer.h" ]; then
     echo "skipped: the OpenCL headers are not installed"
     exit 77
 fi
-# Required libraries lie in the same directory: these are not to be missing.
+# Required libraries are in the same directory: these must not be missing.
 required=$(sed -n 's/^\(TRACESMITH_[a-z0-9]*_\(INCLUDE\|LIBRARY\)\):[A-Z]*=/-D\1=/p' "$TRACESMITH_BUILD_DIR/CMakeCache.txt" |
     tr '\n' ' ')
 work=$(mktemp -d)

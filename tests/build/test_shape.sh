@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# No file over 800 lines and no function over 60 lines, unless a 'shape:' comment says why. Every .c file of src/, agents/ and
-# cli/ begins with a comment that says what it is for. Planted files check that both rules find violations.
+# No file over 800 lines and no function over 60 lines, unless a 'shape:' comment says why. Every .c file of src/,
+# agents/ and cli/ begins with a comment on its purpose. Planted files check that both rules find violations.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${TRACESMITH_SOURCE_DIR:-$here/../..}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# function LINES [COMMENT]: a C file with one function whose body has so many lines.
+# function LINES [COMMENT]: a C file with one function whose body has LINES lines.
 function_of() {
     awk -v n="$1" -v comment="${2-}" 'BEGIN {
         if (comment != "") print "// " comment

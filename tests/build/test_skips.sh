@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/skips.py judges skips as its head says: one that is listed passes, and one that is not listed fails, as does one
-# that is listed for another reason, a test that gives no reason, and results without a test.
+# tests/skips.py judges skips by the rules in its head: one that is listed passes, and one that is not listed fails,
+# as does one that is listed for another reason, a test that gives no reason, and results without a test.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 command -v python3 >/dev/null || {
@@ -25,7 +25,7 @@ result() {
 results() { printf '<testsuite>\n%s\n</testsuite>\n' "$1" >"$folder/tests.xml"; }
 echo 'room\.one | no such tool | a tool that no package has' >"$folder/allowed"
 
-# want CODE WORDS: what the judge says of the results with the list.
+# want CODE WORDS: the judge's answer for the results with the list.
 want() {
     code=0
     $judge "$folder/tests.xml" "$folder/allowed" >"$folder/out" 2>&1 || code=$?

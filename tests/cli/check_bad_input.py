@@ -33,7 +33,7 @@ def make(path):
 
 
 def check_damaged(path, trace, what):
-    # info reads all of the file, whatever the damage is in.
+    # info reads the whole file, at any place of the damage.
     info = run("info", "--json", path, code=3)
     check(not info.stdout or json.loads(info.stdout)["complete"] is False, what + ": info says it is not complete")
     check(b"byte" in info.stderr, what + ": says where: " + info.stderr.decode())

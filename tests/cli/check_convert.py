@@ -257,7 +257,7 @@ def check_damaged(directory, path):
     with open(path, "rb") as f:
         data = f.read()
     cut, out = os.path.join(directory, "cut"), os.path.join(directory, "cut.sbt")
-    whole_event = data.index(b"}}", len(data) // 2) + 2  # nothing is half there: the ledger must still say it
+    whole_event = data.index(b"}}", len(data) // 2) + 2  # nothing is half written: the ledger must still have it
     for damaged in (data[:len(data) // 2], gzip.compress(data)[:-2000], data[:whole_event]):
         with open(cut, "wb") as f:
             f.write(damaged)

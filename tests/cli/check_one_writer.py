@@ -10,7 +10,7 @@ import tempfile
 
 from support import TRACESMITH, check, run, skip
 
-# A program that says that it runs, and ends when somebody opens the pipe for writing.
+# A program that reports that it runs, and ends when the pipe is opened for writing.
 PROGRAM = ("sh", "-c", 'echo up; exec cat "$0"')
 
 
@@ -92,7 +92,7 @@ def check_at_once(directory, gate, there):
     if there:
         run("import", "made.json", "-o", "many.sbt", code=0, cwd=directory)
     recordings = [start(directory, "many.sbt", gate) for _ in range(6)]
-    # A program that runs says so; the output of one that does not ends.
+    # A running program reports that; the output of one that does not run ends.
     first = [recording.stdout.readline() for recording in recordings]
     check(sorted(first) == [b""] * 5 + [b"up\n"], "one runs: %r" % first)
     let_go(gate)

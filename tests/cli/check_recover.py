@@ -24,7 +24,7 @@ def content(path):
 
 def killed_recording(path):
     """What `profile` leaves that is killed while its program runs: the session's directory, and the truth."""
-    # The program says where the session is, and goes on only when it is told to: by then half of it is recorded.
+    # The program prints the session's path, and continues only on request: by then half of it is recorded.
     script = 'echo "$TRACESMITH_SESSION"; "%s" -n 30000 >&2; read line; exec "%s" -n 30000' % (LOOP, LOOP)
     profile = subprocess.Popen([TRACESMITH, "profile", "-o", path, "sh", "-c", script], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -72,7 +72,7 @@ def check_waits(stats, trace, tracks):
         for tick in range(wait["start"], wait["start"] + wait["duration"]):
             running = [e for e in same if e["start"] <= tick < e["start"] + e["duration"]]
             if running:
-                # Equal starts may be told apart either way: their names are added up together below.
+                # Equal starts may be assigned either way: their names are added up together below.
                 entry[2][min(running, key=lambda e: e["start"])["start"]] += 1
     for wait in stats["waits"]:
         count, total, causes = waits.pop(wait["queue_track"])

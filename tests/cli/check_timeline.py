@@ -57,7 +57,7 @@ def check_picture(path, width, events, low, high, *options):
         drawn, share = rows[name]
         mine = [e for e in events if e["track"] == name and e["start"] < high and e["end"] > low]
         kinds = {kind: union([(e["start"], e["end"]) for e in mine if e["kind"] == kind]) for kind in LETTER}
-        busy = kinds["kernel"] or kinds["api"] or kinds["sync"]  # work is not hidden by what waits beside it
+        busy = kinds["kernel"] or kinds["api"] or kinds["sync"]  # work is not hidden by a wait at the same time
         expected = ""
         for start, end in cells:
             cell = " "

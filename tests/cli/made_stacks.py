@@ -9,7 +9,7 @@ from support import KIND, SBT_MAKE, TRACK_KIND, check, word
 NAMES = ["start_thread", "main", "step", "std::vector<int, std::allocator<int> >::push_back(int&&)", "a;b", "<script>&\"'", "größe", "x\ny",
          "launch", "forward", "backward"]
 PYTHON, GUESSED, TRUNCATED = 2, 1, 8
-PERIOD_MAX = 16  # of docs/stacks.md: recursion through so many functions is folded
+PERIOD_MAX = 16  # from docs/stacks.md: recursion through up to this many functions is folded
 
 
 class Made:

@@ -1,6 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
-# What the command line understands, what it says when it does not, and with which exit code.
+# The command line: accepted forms, error messages, and exit codes.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -92,7 +91,7 @@ expect 2 'which is not selected' profile --cuda graphs --api opencl -o "$work/no
     failed=1
 }
 
-# An answer that cannot be written is an error; one that nobody reads any more is none.
+# An answer that cannot be written is an error; a reader that closed the pipe is not.
 "$TRACESMITH" help >/dev/full 2>"$work/err"
 [ $? = 4 ] || {
     echo "help >/dev/full succeeded"

@@ -5,7 +5,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Without any device: what is missing is said, and how to get it.
+# Without any device: the message names what is missing, and how to get it.
 mkdir "$work/empty"
 code=0
 OCL_ICD_VENDORS="$work/empty" OPENCL_VENDOR_PATH="$work/empty" "$TRACESMITH" devices >"$work/out" 2>"$work/err" || code=$?

@@ -11,7 +11,7 @@ fail() {
     exit 1
 }
 
-# refused WORD... -- COMMAND...: it fails, and says how what it lacks is built.
+# refused WORD... -- COMMAND...: it fails, and the message states how the missing part is built.
 refused() {
     status=0
     "$@" >"$work/out" 2>&1 || status=$?
@@ -32,7 +32,7 @@ rm -f "$work/agents/libtracesmith-opencl.so" "$work/agents/libtracesmith-bpf.so"
 refused "$TRACESMITH" profile --api opencl -o "$work/a.sbt" -- true
 refused "$TRACESMITH" profile --sched -o "$work/a.sbt" -- true
 unset TRACESMITH_AGENT_DIR
-# The command alone: the launch loop is looked for beside it.
+# The command alone: the launch loop is searched next to it.
 cp "$TRACESMITH" "$work/bin/tracesmith"
 export LD_LIBRARY_PATH="$TRACESMITH_BUILD_DIR/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 refused "$work/bin/tracesmith" benchmark

@@ -31,7 +31,7 @@ command -v python3 >/dev/null || skip "no python3 to judge with"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# record NAME COMMAND...: runs it under the profiler; its output in NAME.out, what the profiler said in NAME.err, the
+# record NAME COMMAND...: runs it under the profiler; its output in NAME.out, the profiler's messages in NAME.err, the
 # trace in NAME.sbt, NAME.json and NAME.info. Sets `status` to the exit code.
 # shellcheck disable=SC2086,SC2034 # options, if the test has any; status is the tests'
 record() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# CUPTI's clock is CLOCK_REALTIME, which somebody may set while a program is recorded: kernels stay where they belong on
+# CUPTI's clock is CLOCK_REALTIME, which may be set while a program is recorded: kernels keep their correct place on
 # the trace clock. And CUPTI is never given a clock of ours, which would corrupt another tool's records.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -41,14 +41,14 @@ from trace import Run
 
 run = Run(sys.argv[1], "stepped")
 launches = [e["start"] for e in run.calls("cuLaunchKernel")]
-# The step can fall into one call: this call has no time, and the ledger says so.
+# The step can fall into one call: this call has no time, which the ledger states.
 untimed = 20000 - len(launches)
 run.expect(untimed in (0, 1) and run.missing("no_timing") >= untimed, f"{len(launches)} calls")
 first, last = min(launches), max(launches)
 run.expect(last - first < 600e9, f"calls are {last - first} ns apart")
 timed = [k for k in run.of("kernel") if "duration" in k]
 run.expect(len(run.of("kernel")) == 20000, "kernels")
-# Only around the step itself nobody can tell: between two comparisons of the clocks, a tenth of a second.
+# Only around the step itself the time is ambiguous: between two comparisons of the clocks, a tenth of a second.
 run.expect(len(timed) > 14000, f"{len(timed)} kernels have times")
 for kernel in timed:
     run.expect(first - 1e6 <= kernel["start"] <= last + 60e9, f"a kernel at {kernel['start'] - first} ns")

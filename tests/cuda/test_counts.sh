@@ -28,7 +28,7 @@ plain.expect([(d["name"], d["compute_units"], d["memory_bytes"]) for d in plain.
 plain.expect(early.devices == plain.devices, "what was too early within cuInit is recorded later")
 # Each wait of the program is one wait in the answer: its call and CUPTI's record of it are the same.
 plain.check_waits()
-# CUPTI names threads by pthread_self() unless it is told otherwise.
+# CUPTI identifies threads by pthread_self() unless configured otherwise.
 threads = Run(sys.argv[1], "threads")
 for run in (threads, Run(sys.argv[1], "pthreads")):
     tracks = [run.tracks[call["track"]] for call in run.calls("cuLaunchKernel")]

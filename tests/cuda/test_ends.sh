@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# However a program ends, its result is its own, and every launch is in the trace or counted: one that is killed loses
-# the last tenth of a second, and a buffer of CUPTI's that has a record of work that had not ended, and that is said.
+# For every way in which a program ends, its result is its own, and every launch is in the trace or counted: one that
+# is killed loses the last tenth of a second, and a buffer of CUPTI's that has a record of work that had not ended,
+# and that is reported.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -23,7 +24,7 @@ end fork 0 fork
 end _exit 0 end=_exit
 end abort 134 end=abort
 end kill 137 end=kill
-# A kernel that does not end: CUPTI keeps the buffer that its record lies in, and all that lies in it is lost.
+# A kernel that does not end: CUPTI keeps the buffer with its record, and the whole buffer is lost.
 end endless 137 endless end=kill
 # The driver's own exit handler, which it registers within cuInit, does not come before the agent's last look.
 MOCK_EXIT=1 MOCK_CUPTI=late record driver_exits -- "$programs/cu_work" launches=3000
@@ -37,7 +38,7 @@ grep -q 'CUPTI stopped recording: .*an error of the mock' "$work/fatal.err" || f
 # Killed with two agents in it, which its thread wrote to both.
 "$TRACESMITH" profile -o "$work/both.sbt" --api cuda,nvtx -- "$programs/cu_nvtx" kill >/dev/null 2>&1 || true
 "$TRACESMITH" view -f json "$work/both.sbt" >"$work/both.whole"
-# Forks while CUPTI hands over records, under the driver's own lock: nobody waits for each other.
+# Forks while CUPTI returns records, under the driver's own lock: no deadlock.
 MOCK_NAMES=1 record forks -- timeout 120 "$programs/cu_work" launches=10 forks=100
 [ "$status" -eq 0 ] || fail "forks: exit status $status"
 # Children, of a shell that does not use CUDA itself.

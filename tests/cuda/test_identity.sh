@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A GPU is one device of the trace, regardless of who reports it: CUPTI in one process or several, and NVML, which numbers devices
-# in another order when CUDA_VISIBLE_DEVICES or CUDA_DEVICE_ORDER say so. Of a MIG device the instance and its GPU are two.
-# What only one of them knows (NVML the driver, CUPTI the number of SMs) is there, regardless of which came first.
+# A GPU is one device of the trace, regardless of who reports it: CUPTI in one process or several, and NVML, which
+# numbers devices in another order with CUDA_VISIBLE_DEVICES or CUDA_DEVICE_ORDER. Of a MIG device the instance and
+# its GPU are two. What only one of them knows (NVML the driver, CUPTI the number of SMs) is there, regardless of
+# which came first.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -26,10 +27,10 @@ for how in late threads early,late; do
     MOCK_CUPTI=$how record "after-$how" -- "$programs/cu_work" launches=10000 threads=2
 done
 MOCK_MIG=1 record mig -- "$programs/cu_work" launches=10
-# The device's record of CUDA 11.5 does not say whether it is an instance: what lies there is read as nothing.
+# The device's record of CUDA 11.5 does not have whether it is an instance: the bytes there are ignored.
 options=
 MOCK_MIG=1 MOCK_CUPTI=version=16 record older -- "$programs/cu_work" launches=10
-# Compute capabilities and what NVIDIA calls their GPUs; of one that is newer than the table only the number is said.
+# Compute capabilities and NVIDIA's names of their GPUs; for a GPU newer than the table only the number is printed.
 for compute in 70 75 80 86 89 90 100 103 110 120 121 140; do
     MOCK_CUPTI=compute=$compute record "compute$compute" -- "$programs/cu_work" launches=2
 done
@@ -43,7 +44,7 @@ def uuids(run):
 def board(run, device):
     return int(uuids(run)[device].split("-")[-1], 16)
 
-# Which board's counters lie on a device: "GPU 1 power [W]" is NVML's second.
+# Which board's counters belong to a device: "GPU 1 power [W]" is NVML's second.
 def counted(run, device):
     return {int(t["name"].split()[1]) for t in run.tracks.values() if t["kind"] == "counter" and t["device"] == device}
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The kinds of records that come seldom, each with all it says; graphs as a whole, copies between devices, and when kernels
-# were queued and submitted. What CUPTI is asked for apart from kinds, it is asked for in both of its interfaces: from 13.3
+# The rare kinds of records, each with all its fields; graphs as a whole, copies between devices, and when kernels
+# were queued and submitted. Settings apart from kinds are made through both of CUPTI's interfaces: from 13.3
 # on by the second one, to whose clients it refuses the first.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ options=
 MOCK_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
 record captured -- "$programs/cu_work" launches=2 capture=50
 MOCK_DEVICES=2 record peers -- "$programs/cu_work" launches=2 managed peers rare
-# Calls that are made very often and do nothing are left out where CUPTI can, and that is said.
+# Calls that are made very often and do nothing are left out if CUPTI can, which is reported.
 record idle -- "$programs/cu_work" launches=2 idle
 MOCK_CUPTI=version=130300 record idle-shared -- "$programs/cu_work" launches=2 idle
 MOCK_CUPTI=early record idle-early -- "$programs/cu_work" launches=2 idle
@@ -63,7 +63,7 @@ def check_graphs(run, graphs):
     launches = {c["correlation"] for c in run.calls("cuGraphLaunch")}
     run.expect({g["correlation"] for g in graphs} == launches, "each is of its call")
 
-# Records that end in fields that nobody knows yet are read by what is known of them.
+# Records that end in unknown fields are read as far as they are known.
 for name in "rare", "newer":
     run = Run(sys.argv[1], name)
     run.expect(not run.lost, f"lost {run.lost}")

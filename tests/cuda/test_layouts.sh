@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every field of CUPTI that the agent reads lies where NVIDIA's headers say: those of the newest form, and of the forms
-# that older versions wrote (a header keeps them as deprecated). Numbers of kinds, domains and errors too.
+# Every field of CUPTI that the agent reads has the offset of NVIDIA's headers: those of the newest form, and of the
+# forms that older versions wrote (a header keeps them as deprecated). Numbers of kinds, domains and errors too.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 : "${TRACESMITH_SOURCE_DIR:?}"
@@ -50,7 +50,7 @@ version=$(printf '#include <cupti_version.h>\nCUPTI_API_VERSION\n' | ${CC:-cc} -
         echo "_Static_assert(offsetof(${theirs%%.*}, ${theirs#*.}) == $offset, \"$theirs\");"
         echo "_Static_assert(sizeof(((struct ${ours%%.*} *)0)->${ours#*.}) % sizeof(((${theirs%%.*} *)0)->${theirs#*.}) == 0, \"size of $theirs\");"
     done
-    # The forms of older versions: a field that was there then lies where it lies now.
+    # The forms of older versions: a field that existed then has its present offset.
     cat <<'C'
 #define SAME(older, newest, field) _Static_assert(offsetof(older, field) == offsetof(newest, field) && \
     sizeof(((older *)0)->field) == sizeof(((newest *)0)->field), #older "." #field);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Which libcupti is taken where there are several: one that goes with the driver, wherever it lies, and it is named. One that
-# does not go with the driver is passed over, asked for nothing more, and named with its error. The fakes refuse; the one that
-# works is the mock.
+# Which of several libcupti is used: one that is compatible with the driver, at any path, and it is named. An
+# incompatible one is skipped, not used further, and named with its error. The fakes refuse; the one that works is the
+# mock.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -126,7 +126,7 @@ grep -q "CUDA work is not recorded: no libcupti is compatible with the driver's 
 "$work_program" launches=40 | sed 's/ pid .*//' >"$work/bare"
 sed 's/ pid .*//' "$work/none.out" | cmp -s - "$work/bare" || fail "none: the program says otherwise"
 
-# Beside the program's CUDA runtime, in a wheel and in a toolkit.
+# Next to the program's CUDA runtime, in a wheel and in a toolkit.
 empty "$work/wheel/nvidia/cuda_runtime/lib/libcudart.so.12"
 works "$work/wheel/nvidia/cuda_cupti/lib/libcupti.so.12"
 look runtime 13000 "$work/a" env LD_PRELOAD="$work/wheel/nvidia/cuda_runtime/lib/libcudart.so.12" "$work_program" launches=40

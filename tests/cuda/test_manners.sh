@@ -1,12 +1,11 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
-# Whatever manners CUPTI has with its buffers, everything that was recorded is in the trace once, and what was not is
+# For every behaviour of CUPTI with its buffers, everything recorded is in the trace once, and everything else is
 # counted.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
-# Nothing is lost, however buffers come and whatever version wrote them.
+# Nothing is lost, for every order of buffers and every version that wrote them.
 for how in late unordered threads partial nothing twice late,unordered,nothing threads,unordered,partial \
     version=13 version=14 version=16 version=17 version=18 version=19 version=20 version=21 version=24 version=26 version=28 version=130500 \
     version=130000 version=130100 version=130300 version=130300,unordered,partial version=130400,unshared version=130400,alone version=130400,timeless; do
@@ -96,7 +95,7 @@ kernels = len(run.of("kernel"))
 run.expect(kernels < 500 and run.lost == {"no_completion": 1000 - kernels}, f"{kernels} kernels, lost {run.lost}")
 run.expect(f"no record of {1000 - kernels} of 1000 launches" in run.said and "other tool" in run.said, run.said)
 
-# Where the agent's buffers have no room for what was launched since, that is certain, and said when it is found.
+# If the agent's buffers have no room for the launches since then, that is certain, and reported when it is found.
 run = Run(folder, "long-takeover")
 kernels = len(run.of("kernel"))
 run.expect(kernels < 500 and run.lost == {"no_completion": 10500 - kernels, "untraced": 1}, f"{kernels} kernels, lost {run.lost}")

@@ -76,7 +76,7 @@ def check(name, count=None, interval=100000, lost=None):
         steps = Counter((b["value"] - a["value"]) % 100 for a, b in zip(events, events[1:]))
         run.expect(all(e["value"] // 1000 == base for e in events), f"{metric}: a value of another metric")
         run.expect(set(steps) <= {1, 1 + missing} and steps[1 + missing] == (1 if missing else steps[1]), f"{metric}: {steps}")
-        # The clocks are compared anew ten times a second, and may be off by what the trace says.
+        # The clocks are compared ten times a second, and may be off by the error that the trace states.
         error = int(run.attributes["cuda.clock_error_ns"])
         run.expect(abs(events[-1]["start"] - events[0]["start"] - (made[0] - 1) * interval) <= 2 * error + 1000, "times")
     run.expect(bases == set(range(count)), f"values of metrics {bases}")
@@ -97,7 +97,7 @@ run.expect(set(names) == {"sm__cycles_active.avg", "dram__bytes.sum"} and run.of
 run, names = check("full", 10, 1000000, {"vendor_dropped": 3})
 run.expect("--gpu-metrics=US" in run.said, run.said)
 
-# Where there are none, everything else is recorded, and one line says why.
+# Without them, everything else is recorded, and one line gives the reason.
 for name, word in (("denied", "ERR_NVGPUCTRPERM"), ("busy", "another tool has"), ("old", "CUDA 12.6"), ("nothing", "choosing metrics")):
     run = Run(work, name)
     run.check_everything()

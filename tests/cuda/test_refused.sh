@@ -1,6 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
-# Where CUDA work cannot be recorded, the program runs as ever, and one line says what is in the way and what to do.
+# If CUDA work cannot be recorded, the program runs as before, and one line has the obstacle and the remedy.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -23,7 +22,7 @@ int InitializeInjection(void) {
 C
 ${CC:-cc} -fPIC -shared -o "$work/other.so" "$work/other.c" -ldl
 
-# refused NAME WORDS...: the run says these words (a pattern), and is otherwise as without the profiler.
+# refused NAME WORDS...: the run prints these words (a pattern), and otherwise behaves as without the profiler.
 refused() {
     name=$1
     said=$2
@@ -65,7 +64,7 @@ refused chained "held by \"$work/other.so \(injected before TraceSmith\)\".*anot
 grep -q 'the other tool has 0' "$work/chained.err" || fail "the other tool was not called, or not first"
 unset CUDA_INJECTION64_PATH
 
-# Where nobody is found who holds CUPTI, what needs no subscriber is recorded.
+# If no holder of CUPTI is found, everything that needs no subscriber is recorded.
 "$programs/cu_work" launches=400 threads=2 graphs=3 | sed 's/ pid .*//' >"$work/bare.counts"
 for how in held held,late,unordered,version=18; do
     MOCK_CUPTI=$how record "alone-$how" -- "$programs/cu_work" launches=400 threads=2 graphs=3
@@ -76,7 +75,7 @@ for how in held held,late,unordered,version=18; do
 done
 # Within cuInit no kind can be enabled: what is launched after the first looks of the agent is recorded.
 MOCK_CUPTI=held,early record early -- "$programs/cu_contexts" long
-# With --cuda range nothing tells when to record.
+# With --cuda range nothing marks when to record.
 options='--cuda range'
 export MOCK_CUPTI=held
 refused range 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED'
@@ -106,7 +105,7 @@ run = Run(sys.argv[1], "early")
 run.expect(len(run.of("kernel")) >= 10000 and set(run.lost) == {"untraced", "unmatched"}, f"{len(run.of('kernel'))} kernels, lost {run.lost}")
 PY
 
-# A client of MPS is recorded, and it is said that it is not alone; without the daemon nothing is.
+# A client of MPS is recorded, and a message states that it shares the GPU; without the daemon there is no message.
 mkdir "$work/mps"
 export CUDA_MPS_PIPE_DIRECTORY="$work/mps"
 record no_mps -- "$programs/cu_work" launches=50

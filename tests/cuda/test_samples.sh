@@ -82,12 +82,12 @@ check("late")
 check("closed")
 check("period")
 check("dropped", {"vendor_dropped": 70, "untraced": 11})
-# What is said of dropped samples may be of each reading or of all so far: the same is in the ledger.
+# Numbers of dropped samples may be per reading or totals: the ledger has the same.
 for how in "each", "pctotals", "pcmixed":
     for late in "", "late-":
         check(f"dropping-{late}{how}", {"vendor_dropped": 2 * (100 + 5 * 3), "untraced": 11})
-# A context that CUPTI is busy with when it is destroyed: what was not read before (when the module went, say) is gone, and
-# it is not asked for again.
+# A context that CUPTI is busy with when it is destroyed: samples that were not read before (for example when the
+# module was unloaded) are lost, and not requested again.
 run = Run(work, "stuck")
 run.check_everything()
 run.expect(run.lost == {"vendor_dropped": 1} and sum(samples(run).values()) <= 100 * sum(PER_LAUNCH.values()), f"lost {run.lost}")

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The structs and numbers of CUPTI's PC Sampling API lie where NVIDIA's headers say: those of every version
+# The structs and numbers of CUPTI's PC Sampling API have the offsets of NVIDIA's headers: those of every version
 # from 12.2 on that are here; and those of the PM Sampling API, from 12.6 on.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 agent=$TRACESMITH_SOURCE_DIR/agents/cuda
-# Of an installed toolkit, and of each version that './dev cupti --install' brings: HEADERS CUDA.
+# Headers of an installed toolkit, and of each version that './dev cupti --install' brings: HEADERS CUDA.
 folders() {
     for place in ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda /usr/local/cuda-*; do
         for folder in include extras/CUPTI/include; do

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The layouts by the headers of every version of CUDA that './dev cupti --install' brings. Each field of layouts.tsv lies at
-# its offset in the form that each version writes, from the version that the table says, and is not there before it: a
-# gate that opens too early reads what follows the record, and one that opens too late misses a field. The records that the
-# mock writes have the sizes of their version, and the PC Sampling structs are those of each version.
+# The layouts by the headers of every version of CUDA that './dev cupti --install' brings. Each field of layouts.tsv
+# has its offset in the form that each version writes, from the version in the table on, and does not exist before it:
+# a gate that opens too early reads what follows the record, and one that opens too late misses a field. The records
+# that the mock writes have the sizes of their version, and the PC Sampling structs are those of each version.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 : "${TRACESMITH_SOURCE_DIR:?}"

@@ -1,5 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
-# A trace of cu_work, and what the program itself says that it did.
+# A trace of cu_work, and the program's own count.
 import json
 import os
 import subprocess
@@ -67,7 +66,7 @@ class Run:
         self.expect(counted == self.truth["waits"], f"{counted} waits of {self.truth['waits']}: {waits}")
 
     # Every kernel that has times: after its call began, on a queue, after the one before it in the same stream.
-    # Of a process that was killed the record of the last call may be missing.
+    # In a killed process the record of the last call may be missing.
     def check_order(self, tolerance=1000, killed=False):
         calls = {}
         for call in self.of("api"):

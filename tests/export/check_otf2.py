@@ -188,7 +188,7 @@ def expected(track, fields, chrome):
         return [form(track, kind, name, start, duration, rest)]
     alone = [[field] for field, one in zip(rest, series) if one]
     alone[0] += [field for field, one in zip(rest, series) if not one]
-    # The first of several series has what else the event says.
+    # The first of several series has the other data of the event.
     return [form(track, kind, name, start, None if i else duration, said) for i, said in enumerate(alone)]
 
 

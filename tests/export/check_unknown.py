@@ -29,7 +29,7 @@ UNKNOWN = [
     {"ph": "X", "cat": "gpu_memcpy", "name": "unknown copy", "pid": 0, "tid": 7, "ts": 160, "args": PLACE},
 ]
 NAMES = {event["name"] for event in UNKNOWN}
-# Of the fields that some event of the trace has, those that an unknown one has too; the rest it must not have.
+# Among the fields that some event of the trace has, those that an unknown one has too; it must not have the others.
 GIVEN = {"track", "track_kind", "track_name", "pid", "tid", "device", "start", "kind", "name", "category", "args.stream",
          "args.device", "end"}
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# In Chrome JSON the slices of a thread lie within one another or apart, as check_lanes.py reads it: traces that are hard to
+# In Chrome JSON the slices of a thread are nested or disjoint, as check_lanes.py reads it: traces that are hard to
 # write, one with more than may wait, a recording of a queue whose commands overlap, and traces of the corpus.
 set -eu
 # shellcheck source=tests/support/traces.sh
@@ -24,7 +24,7 @@ for made in 'make_awkward.py 1' 'make_awkward.py 2' 'make_awkward.py 3 perfetto'
     *) check ;;
     esac
 done
-# So many batches that they are written in rounds: what comes late has to fit to what is written already.
+# So many batches that they are written in rounds: late events have to fit to those already written.
 python3 - >"$folder/description" <<'END'
 import random
 rng = random.Random(5)
@@ -37,7 +37,7 @@ for i in range(6000):
 END
 "$TRACESMITH_BUILD_DIR/tests/programs/sbt_make" "$folder/trace.sbt" <"$folder/description"
 check some
-# More at once than there are lanes: what finds none is told as an instant, with its duration.
+# More at once than there are lanes: a slice without a lane becomes an instant with its duration.
 python3 - >"$folder/description" <<'END'
 print("process 7 crowd\ntrack 2 queue 1 0")
 for i in range(1100):

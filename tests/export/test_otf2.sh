@@ -30,7 +30,7 @@ if [ "$(code_of "$TRACESMITH" export "$folder/trace.sbt" -f otf2 -o "$folder/out
     exit 77
 fi
 
-# Nobody else can read it, and it is replaced by the next; what is no archive is left alone.
+# No other user can read it, and the next one replaces it; a file that is not an archive is not changed.
 [ -z "$(find "$folder/out" -type f ! -perm 600 -o -type d ! -perm 700)" ]
 touch "$folder/out/mine"
 "$TRACESMITH" export "$folder/trace.sbt" -f otf2 -o "$folder/out"

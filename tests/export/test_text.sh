@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# CSV and folded stacks say what the trace holds, as check_text.py reads all three; Chrome JSON is what other tools take
-# for launches and the work of devices.
+# CSV and folded stacks have the content of the trace, as check_text.py reads all three; other tools recognize
+# launches and device work in the Chrome JSON.
 set -eu
 # shellcheck source=tests/support/traces.sh
 . "$(dirname "$0")/../support/traces.sh"

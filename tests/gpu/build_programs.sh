@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/gpu/build_programs.sh TO CUDA [NVCC-OPTION...]: compiles the programs of programs/ into the folder TO, with the CUDA
-# toolkit in CUDA. TO/logs/NAME.log keeps what the compiler said. A program that needs a header that is not there is left
-# out, and TO/logs/NAME.absent says which header. Exit code: 0 also when a program does not compile.
+# tests/gpu/build_programs.sh TO CUDA [NVCC-OPTION...]: compiles the programs of programs/ into the folder TO, with
+# the CUDA toolkit in CUDA. TO/logs/NAME.log keeps the compiler's messages. A program that needs a missing header is
+# left out, and TO/logs/NAME.absent names the header. Exit code: 0 also when a program does not compile.
 #
 # CUDART=static|shared  how the CUDA runtime is linked (static)
 # ONLY='NAME...'        only these

@@ -23,7 +23,7 @@ descendants() { # PID: it and all that it started
     done
 }
 
-# place PID HEX: the file and offset that an address lies in.
+# place PID HEX: the file and offset of an address.
 place() {
     at=$(($2))
     while read -r range flags offset _ _ path; do

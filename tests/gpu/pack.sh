@@ -254,7 +254,7 @@ tried() {
 tried 0 /pack/bin/tracesmith version
 for program in "$to"/programs/*; do
     program=${program##*/}
-    # Without a GPU each says so. Three need libraries that only frameworks bring.
+    # Without a GPU each reports that. Three need libraries that only frameworks bring.
     case $program in
     *.so | *.py | logs | cublas | runtime_compiled | collectives) continue ;;
     replay_probe) set -- parameters ;;

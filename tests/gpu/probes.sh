@@ -83,7 +83,7 @@ unpack_cupti() {
     done
 }
 
-# try_cupti LIBRARY: whether it has records of this program's kernels with this driver. What it says is kept.
+# try_cupti LIBRARY: whether it has records of this program's kernels with this driver. Its output is kept.
 try_cupti() {
     limited 20 env CUPTI_LIBRARY="$1" CUPTI_SAY=1 CUDA_INJECTION64_PATH="$programs/libcupti_only.so" LD_LIBRARY_PATH="${1%/*}:$LD_LIBRARY_PATH" \
         "$programs/$first_program" >"$work/try.txt" 2>"$work/try.err" || return $?

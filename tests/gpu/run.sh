@@ -93,7 +93,8 @@ fi
 work=${WORK:?run it without --inside}
 end=$(($(date +%s) + ${SECONDS_LEFT:?}))
 stage_end=$end failures=0 untimed=0
-# For tests on a busy machine: every limit is so many times longer. TRACESMITH_GPU_ROUNDS measures each cost so often.
+# For tests on a busy machine: factor for every time limit. TRACESMITH_GPU_ROUNDS is the number of measurements of
+# each cost.
 patience=${TRACESMITH_GPU_PATIENCE:-1}
 loader_path=${LD_LIBRARY_PATH-}
 . "$here/steps.sh"

@@ -271,7 +271,7 @@ samples() {
     limited 30 "$tracesmith" analyze --only stalls "$work/matrix-samples.sbt" >"$work/stalls.txt" 2>&1
 }
 
-# Metrics over time, beside 200,000 launches.
+# Metrics over time, during 200,000 launches.
 metrics() {
     have_tracesmith "GPU metrics" || return 0
     but="WHERE reason NOT IN ('vendor_dropped', 'corrupt')" options=--gpu-metrics as=launches-metrics prove "$launcher" 200000

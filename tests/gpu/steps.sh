@@ -13,7 +13,7 @@ left() {
     if [ "$stage_end" -lt "$end" ]; then say $((stage_end - $(now))); else say $((end - $(now))); fi
 }
 
-# rounds COUNT: the numbers of so many rounds.
+# rounds COUNT: the numbers of COUNT rounds.
 rounds() { seq 1 "${TRACESMITH_GPU_ROUNDS:-$1}"; }
 
 # limited SECONDS COMMAND...: with what is left of the time at most. A command whose time is over leaves the stacks of all its
@@ -259,7 +259,7 @@ compose() {
     say "End of the results, written $(date -u '+%Y-%m-%d %H:%M:%S') UTC."
 }
 
-# Whatever comes after, what is in --out is whole: each file is made beside and then renamed.
+# Files in --out are always complete: each file is written under another name and then renamed.
 write_results() {
     compose >"$out/results.md.new" && mv "$out/results.md.new" "$out/results.md"
     # Traces of a million launches are no test data; the rest is small.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh itself, where there is no GPU: a fake nvcc makes "CUDA programs" that run an OpenCL program of ours and say what
-# that counts; so the comparing, the table and the exit codes are tried. Then with a count that is not true. With a real
-# toolkit: that everything compiles, and that the lack of a GPU is said.
+# run.sh itself, where there is no GPU: a fake nvcc makes "CUDA programs" that run an OpenCL program of ours and print
+# its counts; so the comparing, the table and the exit codes are tried. Then with a count that is not true. With a
+# real toolkit: that everything compiles, and that the missing GPU is reported.
 set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 loop=$TRACESMITH_BUILD_DIR/tests/programs/cl_launch_loop
@@ -26,7 +26,7 @@ for library in nvml:libnvidia-ml.so.1 cuda:libcuda.so.1; do
         "$TRACESMITH_SOURCE_DIR/tests/nvml/mock_${library%:*}.c"
 done
 
-# A toolkit of scripts. What nvcc makes of NAME.cu is a script that says what NAME says on a GPU.
+# A toolkit of scripts. For NAME.cu, nvcc makes a script that prints the output of NAME on a GPU.
 mkdir -p "$work/cuda/bin" "$work/cuda/include" "$work/cuda/lib64"
 cat >"$work/cuda/bin/nvcc" <<'NVCC'
 #!/bin/sh
@@ -72,7 +72,7 @@ run() {
 }
 results=$work/results/results.md
 
-# results.md is whole: what its last line says is only there once all of it is.
+# results.md is complete: its last line is only there once everything is.
 whole() {
     [ -s "$results" ] || fail "$1: there are no results"
     tail -n 1 "$results" | grep -q '^End of the results, written ' || fail "$1: results.md is not whole"
@@ -140,8 +140,9 @@ grep -q '^| a launch in PyTorch.s process, ns: .* | 2000; 5000; 5000; -; -;  | .
     fail "nothing recorded counts as cheap"
 rm "$work/bin/python3"
 
-# What fails is said, and the rest goes on: a program that does not compile, one that counts something else, one that hangs (its
-# limit is what decides), one that crashes, one whose library is not there, a CUPTI that has no records with this driver.
+# Failures are reported, and the rest continues: a program that does not compile, one that counts something else, one
+# that hangs (its limit is what decides), one that crashes, one whose library is not there, a CUPTI that has no
+# records with this driver.
 BROKEN=nvtx COUNT=51 HANG=yes CRASH=yes NO_CUBLAS=yes CUPTI_RECORDS=0 TRACESMITH_GPU_LIMITS='graph=1' run probes facts
 [ "$code" -eq 1 ] || fail "what is not true gave $code"
 whole "with failures"
@@ -159,7 +160,7 @@ grep -q '^| CUPTI in .* | does not work with this driver: ' "$results" || fail "
 grep -q "^| CUPTI | taken although it had no records at the program's end: " "$results" || fail "the only CUPTI is not taken"
 for stage in costs torch million; do ! grep -q "^| $stage |" "$results" || fail "stage $stage was not asked for"; done
 
-# Without any time left it ends, and says what was not done.
+# Without any time left it ends, and prints what was not done.
 TRACESMITH_GPU_SECONDS=0 run --programs "$work/pack"
 [ "$code" -eq 3 ] || fail "without time the code is $code"
 whole "without time"

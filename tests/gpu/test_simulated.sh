@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run.sh from end to end with real CUDA programs of nvcc, over the mocks of the driver, the runtime and CUPTI: every
-# program is compared with its trace, every figure that is asked for is a row, the raw buffers are CUPTI's, and kernels that
-# CUPTI dropped are found. Speed decides nothing here but what the figures say.
+# program is compared with its trace, every figure that is asked for is a row, the raw buffers are CUPTI's, and
+# kernels that CUPTI dropped are found. Speed affects only the figures here.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/simulated.sh"
@@ -117,7 +117,7 @@ PY
     done <"$work/$name.txt"
 done
 
-# Every seventh record is dropped, and CUPTI says how many; and the GPU's counters are forbidden.
+# Every seventh record is dropped, which CUPTI counts; and the GPU's counters are forbidden.
 export MOCK_CUPTI=drop=7,pcdenied=35,pmdenied=35
 run facts samples metrics
 [ "$code" -eq 1 ] || fail "with dropped records the exit code is $code"

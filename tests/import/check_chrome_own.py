@@ -19,7 +19,7 @@ APART = (NAME, HOST_TRACK, QUEUE_TRACK, CATEGORY, STACK, WAKER_STACK)
 TEXTS = (34, 41, 47)
 WORK = (b"kernel", b"memcpy", b"memset")
 QUEUE = 2
-LIMIT = 1 << 61  # ns; what lies beyond is brought back by its text
+LIMIT = 1 << 61  # ns; a time beyond is restored from its text
 
 
 def events_of(path):

@@ -111,7 +111,7 @@ def check_made_kineto(folder):
     check_kineto(write(folder, "kineto.json", {"traceEvents": events}), events)
     by_time = sorted(events, key=lambda e: (e["ts"], -e["dur"], e["name"]))
     check_kineto(write(folder, "by_time.json", {"traceEvents": by_time}), events)
-    # Without Python functions nobody asked for stacks; behind the calls they come too late, and that is said.
+    # Without Python functions no stacks were requested; after the calls they come too late, which is reported.
     path = write(folder, "operators.json", {"traceEvents": ops + calls})
     assert not any(names(e) for e in view(path))
     path = write(folder, "late.json", {"traceEvents": functions[:5] + calls + functions[5:]})
@@ -164,7 +164,7 @@ def check_frames(folder):
         assert attributes(path)["import.no_stack"] == "3", attributes(path)
         back = json.loads(run("export", path, "-f", "chrome", "-o", "-"))
         assert back["traceEvents"] == events and back["stackFrames"] == FRAMES
-    # Of a pipe the end cannot be seen first.
+    # The end of a pipe cannot be read first.
     path = os.path.join(folder, "pipe.sbt")
     with open(behind, "rb") as plain:
         run("import", "-", "-o", path, input=plain.read())

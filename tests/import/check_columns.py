@@ -9,7 +9,7 @@ sys.path[:0] = [os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", room)
 from perfetto_wire import event as wire_event, message, packet  # noqa: E402
 from support import check, run  # noqa: E402
 
-# Name of a copy as profilers write it: direction; None: the name says none.
+# Name of a copy as profilers write it: direction; None: the name has none.
 COPIES = {"Memcpy HtoD (Pageable -> Device)": "h2d", "Memcpy DtoH (Device -> Pinned)": "d2h",
           "Memcpy DtoD (Device -> Device)": "d2d", "Memcpy PtoP (Device -> Device)": "p2p",
           "Memcpy HtoH (Host -> Host)": "h2h", "CopyHostToDevice": "h2d", "CopyDeviceToHost": "d2h",
@@ -116,7 +116,7 @@ def mtia(folder):
     comes_back(folder, path, events)
 
 
-# Name of a Python function as PyTorch writes it: file and line; None: the name says none.
+# Name of a Python function as PyTorch writes it: file and line; None: the name has none.
 PLACES = {"torch/nn/modules/module.py(1511): _call_impl": ("torch/nn/modules/module.py", 1511),
           "/home/a (b)/run(2).py(7): <module>": ("/home/a (b)/run(2).py", 7),
           "a.py(3): f(4): g": ("a.py", 3), "<string>(1): <lambda>": ("<string>", 1), "nn.Module: Linear_0": None,

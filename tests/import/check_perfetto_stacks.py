@@ -52,7 +52,7 @@ def write(folder, name, data):
 
 def seen_frame(frame):
     module = frame.get("module", "")
-    # Where nothing is said of the place but a name, or the place has several, the address is one of our own.
+    # If the place has only a name, or several, the address is a made one.
     return (frame.get("function", ""), frame.get("file", ""), frame.get("line", 0), module, bool(frame.get("kernel")))
 
 
@@ -242,7 +242,7 @@ def check_cases(folder):
     events = [e for e in view(path) if e["kind"] == "sample"]
     assert len(events) == 1 and events[0]["args"]["unwind_error"] == "too deep" and events[0]["args"]["cpu_mode"] == "kernel"
     assert 41 in lost(path).values() and attributes(path)["import.no_time"] == "1", lost(path)
-    # A sample is called what its innermost function is; its weight is the time it stands for when it is in ns.
+    # A sample has the name of its innermost function; its weight is the time it represents if it is in ns.
     two = interned((5, message((1, 1), (2, "in"))), (5, message((1, 2), (2, "out"))), (6, message((1, 1), (2, 1))),
                    (6, message((1, 2), (2, 2))), (7, message((1, 9), (2, 2), (2, 1))))
     defaults = (59, message((100, message((1, "python.wall"), (2, message((2, "wall"), (3, 1)))))))
@@ -259,7 +259,7 @@ def check_cases(folder):
     data += event(3, [END, (11, 11), (56, 9)]) + event(4, [END, (11, 11), (55, message((1, message((1, "late")))))])
     events = {e["name"]: [f["function"] for f in e["frames"]] for e in view(write(folder, "slices", data))}
     assert events == {"a": ["in", "out"], "b": ["in", "out"]}, events
-    # Heap profiles and allocations are not read, and said to be.
+    # Heap profiles and allocations are not read, which is reported.
     data = start + packet((37, message((5, message((1, 7), (2, message((1, 1), (2, 4096)))))))) * 2 + packet((74, "x"))
     path = write(folder, "heap", data + event(1, [INSTANT]))
     found = lost(path)

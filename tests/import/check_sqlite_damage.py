@@ -224,7 +224,7 @@ def damages(path):
     yield from itertools.islice(schemas(path), 0, None, SCHEMA_STEP)
 
 
-# ---- what is said of them
+# ---- the reports about them
 
 
 def say(path, what, data):

@@ -56,7 +56,7 @@ def deletions(name, path, variants):
     print(name, read)
 
 
-# A field of import that keeps what an event of the source looks like: an empty text says that it has no `ph`.
+# A field of import that keeps the form of an event of the source: an empty text means that it has no `ph`.
 # In XPlane (proto3) a number that is 0 is left out.
 ZERO_IS_RIGHT = {("chrome", "ph"), ("xplane", "start"), ("xplane", "duration"), ("xplane", "end"), ("xplane", "tid")}
 # Every event has a start. If no event of a file has a time, the entry of the loss ledger begins at 0; of a file with one instant it has duration 0.

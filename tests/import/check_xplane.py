@@ -303,7 +303,7 @@ def made():
     check(find(events, f3=MEMSET)[13] == 77, "memset")
     check(find(events, f4="3", f3=RANGE)["track_kind"] == 7, "steps are ranges of a row of their own")
     check(find(events, f4="cuLaunchKernel", f3=API)[5] == 41, "the call has its kernel's correlation")
-    # What lies inside something in picoseconds still does in nanoseconds: it begins and ends rounded down.
+    # An event inside another in picoseconds is still inside it in nanoseconds: begin and end are rounded down.
     check(kernel[2] == (1999 + 2001) // 1000 - 1, kernel)
     check(find(events, f4="instant")[3] == MARKER, "an instant")
     check(find(events, f4="with stats")["pid"] == 4711 and find(events, f4="with stats")[34] == "displayed", "process")

@@ -88,7 +88,7 @@ def make(seed, version, kind, threads=3, calls=60):
                 cpu = r.randrange(64) if r.random() < 0.1 else cpu
                 choice = r.random()
                 if choice < 0.05:
-                    # A function of its own: an exit that nobody entered.
+                    # A function of its own: an exit without an entry.
                     records.append(xray.Record(xray.EXIT, 900, tsc, cpu, pid, tid))
                 elif choice < 0.1 and kind:
                     # Typed events are new in version 5.

@@ -30,7 +30,7 @@ for made in 'make_awkward.py 1' 'make_awkward.py 2' 'make_nested.py 1' 'make_lau
     *) check ;;
     esac
 done
-# What a category says and what the kind is are two things.
+# The category and the kind are two things.
 "$programs/sbt_make" "$folder/trace.sbt" <<'END'
 process 7 domains
 device GPU cuda gpu

@@ -1,6 +1,5 @@
 #!/bin/sh
-# SPDX-License-Identifier: Apache-2.0
-# Perfetto traces as other programs write them: check_perfetto.py makes them and says what must come out.
+# Perfetto traces as other programs write them: check_perfetto.py makes them and has the expected results.
 set -eu
 source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 if ! command -v python3 >/dev/null 2>&1; then

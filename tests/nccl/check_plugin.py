@@ -52,8 +52,9 @@ def check_version(directory, version):
     for event in proxies:
         args = event["args"]
         check((args["channel"], args["peer"], args["steps"], args["chunk_bytes"]) == (1, 5, 2, 2048), what + "%s" % event)
-        check(event.get("bytes") == (4000 if version < 4 else None), what + "%s" % event)  # then its steps say it
-    # Over when its channels are: they take 50 us at least. Nobody says when, of sends before version 4, of all before 3.
+        check(event.get("bytes") == (4000 if version < 4 else None), what + "%s" % event)  # then its steps report it
+    # Over when its channels are: they take 50 us at least. The time is not reported for sends before version 4, and
+    # for all before 3.
     for event in reduces + (sends if version >= 4 else []):
         check(event["certainty"] == ("bounded" if version >= 3 else "measured"), what + "%s" % event)
         check(version < 3 or event["duration"] >= 50000, what + "as long as its kernel: %s" % event)
@@ -131,7 +132,7 @@ def check_killed(directory):
     _, trace, _ = trace_of(directory, "6", "2000", "killed", code=137)
     done = collections.Counter(event["name"] for event in of_kind(trace, "collective"))
     lost = trace["lost"]["by_reason"]
-    # Half of them are never run; copy engines are done when they are said.
+    # Half of them are never run; copy engines are done when they are reported.
     check(done["AllReduce"] + done["Send"] <= 1000 and done["AllGather"] == 200, "%s" % done)
     check(lost.get("no_completion", 0) >= 1000, "what was on its way is counted: %s" % lost)
 

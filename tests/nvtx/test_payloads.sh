@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Structured payloads, said through NVIDIA's own headers by a program that prints what it said: name and values of every
+# Structured payloads, emitted through NVIDIA's own headers by a program that prints them: name and values of every
 # event, with and without another tool that is injected as well.
 set -eu
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }

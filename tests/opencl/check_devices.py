@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One device, however many processes use it: check_devices.py NAME.json NAME.sbt PROCESSES. The events of the trace, summed up
-# here, against what every table says.
+# One device, however many processes use it: check_devices.py NAME.json NAME.sbt PROCESSES. The events of the trace,
+# summed up here, compared with every table.
 import json
 import os
 import subprocess

@@ -95,7 +95,7 @@ class Laws:
             for rate in (row["mean_bytes_per_s"], row["fastest_bytes_per_s"]):
                 expect((rate or 0) < RATE_MOST, f"{row['direction']}: {rate / 1e9:.0f} GB/s")
 
-    # How long a device was busy is one number, whoever gives it.
+    # The busy time of a device is the same number in every answer.
     def check_busy(self):
         spans = defaultdict(list)
         for e in self.timed:

@@ -69,7 +69,7 @@ def matches(path, truth, ranges):
     if not path or not within(path[0], ranges["leaf"]):
         return "it is not launch() that called"
     at = 1
-    # libc has not written down what is outside of makecontext's function: the path ends there, and says so.
+    # libc has no unwind data beyond makecontext's function: the path ends there, and is marked.
     own = truth[-1] == "own"
     if own:
         truth = truth[:-1]
@@ -88,7 +88,7 @@ def matches(path, truth, ranges):
                 return "what the signal struck is not there"
             at += 1
             continue
-        # A return address lies behind its call: the frame is said to be one byte before.
+        # A return address is after its call: the frame's address is one byte before.
         if at == len(path) or path[at][:2] != (caller[0], caller[1] - 1):
             return "frame %d is %s and not %s" % (at, path[at] if at < len(path) else None, caller)
         at += 1
@@ -135,7 +135,7 @@ def main(truth_path, trace_path, launches, program):
                 found[column[OFFSET][row]] = stack
                 kernels[column[CORRELATION][row]] = stack
     if launches == "killed":
-        # Of each thread one launch may be in the trace and not yet in the truth.
+        # For each thread one launch may be in the trace and not yet in the truth.
         unknown = set(found) - set(truth)
         if len(unknown) > 4 or len(found) < len(truth) / 2:
             fail("%d in the truth, %d in the trace, %d of them unknown" % (len(truth), len(found), len(unknown)))

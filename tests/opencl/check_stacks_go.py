@@ -23,7 +23,7 @@ def main(directory, name):
         said = said[:called_back + 1] if called_back is not None else said
         if called_back is not None:
             del rows[-2] # a wrapper of cgocallbackg for its calling convention, which the runtime leaves out
-        # Of main.work itself the runtime says another place in it: where it asked.
+        # For main.work itself the runtime reports another place in it: where it was called.
         own = rows[-len(said):]
         assert len(rows) > len(said), (rows, said)
         moved |= {pc - 1 - row[2] for row, (pc, _) in zip(own[1:], said[1:])}

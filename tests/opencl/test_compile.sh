@@ -51,7 +51,7 @@ for event in first:
     expect(event["certainty"] == "inferred" and event["name"] == launch["name"] and event["track"] == launch["track"], str(event))
     expect(launch["submitted"] <= event["start"], f"{event} before {launch}")
     expect(event["start"] + event["duration"] == launch["start"], f"{event} is not right before {launch}")
-# A wait that a first launch covers says so, and not that nothing ran.
+# A wait that a first launch covers reports that, and not that nothing ran.
 stats = json.loads(subprocess.run([os.environ["TRACESMITH"], "view", "--stats", "-f", "json", sys.argv[1].removesuffix(".json") + ".sbt"],
                                   stdout=subprocess.PIPE, check=True).stdout)
 named = sum(cause["ns"] for wait in stats["waits"] for cause in wait["for"] if cause["kind"] == "compile")

@@ -14,9 +14,9 @@ settle() {
     sed -E 's/,"times":\[[^]]*\]//g; s/"(pid|ppid|tid|wall_ns[a-z_]*|cpu_ns[a-z_]*)":[^,}]+/"\1":N/g' "$1"
 }
 
-# crashes_alone COMMAND...: whether a signal ends the program without the profiler, in at most 40 runs. Mesa's rusticl 22.3 damages
-# its own heap now and then: a crash that is seen only with the profiler is the profiler's, one that is seen without it says
-# nothing about it.
+# crashes_alone COMMAND...: whether a signal ends the program without the profiler, in at most 40 runs. Mesa's rusticl
+# 22.3 damages its own heap now and then: a crash that is seen only with the profiler is the profiler's, one that is
+# seen without it proves nothing.
 crashes_alone() {
     alone=0
     while [ "$alone" -lt 40 ]; do
@@ -77,7 +77,7 @@ same() {
     compared=$((compared + 1))
 }
 
-# same_of_others NAME COMMAND...: a program nobody here wrote; it writes $work/made, which is compared.
+# same_of_others NAME COMMAND...: a foreign program; it writes $work/made, which is compared.
 same_of_others() {
     name=$1
     shift
@@ -103,7 +103,7 @@ others() {
     same_of_others ffmpeg ffmpeg -nostdin -y -v error -init_hw_device opencl=gpu:0.0 -filter_hw_device gpu \
         -f lavfi -i testsrc=size=320x240:rate=10:duration=1 \
         -vf format=yuv420p,hwupload,roberts_opencl,avgblur_opencl=sizeX=3,hwdownload,format=yuv420p -f framemd5 "$work/made"
-    # x264 takes a GPU only: Mesa's device can say that it is one.
+    # x264 takes a GPU only: Mesa's device can claim to be one.
     if [ "$driver" != rusticl ] || ! command -v x264 >/dev/null; then
         return 0
     fi

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs that end badly: the exit code is the program's own, every finished launch is there, and those nobody waited
-# for are there or counted.
+# Programs that end badly: the exit code is the program's own, every finished launch is there, and those without a
+# wait are there or counted.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A driver whose times cannot be is not believed: each such command is there without a time and in the ledger as no_timing,
-# and every answer says of how many commands times are known. A clock of the driver's own is believed, and one that is set; and
-# a command that runs when it is asked for its times is asked again.
+# Impossible times of a driver are rejected: each such command has no time and is in the ledger as no_timing, and
+# every answer states for how many commands times are known. A clock of the driver's own is accepted, and one that is
+# set; and a command that still runs when its times are queried is queried again.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -92,7 +92,7 @@ commands.sort(key=lambda command: command["correlation"])
 expect(all("duration" in c for c in commands[:6]), "step: not believed before")
 expect("duration" in commands[-1], "step: not believed again")
 expect(any("duration" not in c for c in commands), "step: never in doubt")
-# What is believed lies within the program's run.
+# Accepted times are within the program's run.
 for shape in ("domain", "before"):
     trace = Trace(f"{work}/{shape}.json")
     calls = [e for e in trace.of("api") if "duration" in e]

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs that nobody wrote for TraceSmith (Debian's clpeak, CLBlast's tuner, hashcat), profiled on every driver that is
-# installed: what holds in every trace (check_laws.py) holds in theirs. Their own results are not looked at: the tuner crashes
-# on PoCL without a profiler, too. With TRACESMITH_DRIVERS=all: all three programs, else the quick part of clpeak.
+# Programs that were not written for TraceSmith (Debian's clpeak, CLBlast's tuner, hashcat), profiled on every driver
+# that is installed: what holds in every trace (check_laws.py) holds in theirs. Their own results are not looked at:
+# the tuner crashes on PoCL without a profiler, too. With TRACESMITH_DRIVERS=all: all three programs, else the quick
+# part of clpeak.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Beside another layer, before it and after it: both see every launch. And through the preloaded library, which stands
-# in where a loader knows no layers: the same counts; and not twice where the loader does know them.
+# Together with another layer, before it and after it: both see every launch. And through the preloaded library, which
+# stands in where a loader knows no layers: the same counts; and not twice where the loader does know them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

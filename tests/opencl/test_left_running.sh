@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Processes that outlive the program are recorded too, and said to be left out when they are not, or cannot be; a file
-# size limit stops the recording and not the program.
+# Processes that outlive the program are recorded too, and reported as left out when they are not, or cannot be; a
+# file size limit stops the recording and not the program.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -21,7 +21,7 @@ SH
 record all sh "$work/leave.sh" "$programs/cl_launch_loop"
 [ "$(kernels all)" -eq 301 ] || fail "a job left behind made 301 launches, traced $(kernels all)"
 
-# Asked not to wait: it says that somebody was left.
+# Asked not to wait: it reports that processes were left.
 mkfifo "$work/never"
 # shellcheck disable=SC2016 # the inner shell expands it
 "$TRACESMITH" profile --wait program -o "$work/only.sbt" -- \
@@ -35,7 +35,7 @@ record limited sh -c 'ulimit -f 12000; exec "$0" -n 20000' "$programs/cl_launch_
 [ "$status" -eq 0 ] || fail "a file size limit ended the program with $status"
 [ "$(kernels limited)" -gt 0 ] || fail "nothing was recorded under a file size limit"
 
-# A limit below the least that recording needs: it runs, and the trace says that it is missing.
+# A limit below the least that recording needs: it runs, and the trace states that it is missing.
 # shellcheck disable=SC2016 # the inner shell expands it
 record unattached sh -c 'ulimit -f 4000; exec "$0" -n 100' "$programs/cl_launch_loop"
 [ "$status" -eq 0 ] || fail "a small file size limit ended the program with $status"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # --max-overhead: what recording costs is measured, in the trace and in `info`; and a program that launches as fast as it
-# can, with a share that cannot be kept, is thinned, with every command either in the trace or in the ledger.
+# can, with a share that cannot be kept, is throttled, with every command either in the trace or in the ledger.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The session directory is removed while the program runs: an error that says so and what is in the file, never "nothing lost"
+# The session directory is removed while the program runs: an error with the content of the file, never "nothing lost"
 # or "no GPU API was seen".
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

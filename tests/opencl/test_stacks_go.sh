@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Launches from Go: Go calls C on another stack than its own. Behind that switch the stack goes on, frame by frame as Go's
-# runtime says: in a program with symbols, a stripped one, and one whose addresses are moved. Where C has called Go the stack is
-# cut, which it and the ledger say.
+# Launches from Go: Go calls C on another stack than its own. Behind that switch the stack continues, frame by frame
+# as Go's runtime reports it: in a program with symbols, a stripped one, and one whose addresses are moved. Where C
+# has called Go the stack is cut, which it and the ledger state.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

@@ -12,7 +12,7 @@ command -v readelf >/dev/null || skip "no readelf"
 opencl="-O2 -fno-optimize-sibling-calls -DCL_TARGET_OPENCL_VERSION=120 -DCL_USE_DEPRECATED_OPENCL_1_2_APIS"
 without="-fno-asynchronous-unwind-tables -fno-unwind-tables"
 
-# build NAME FLAG...: main has unwind tables, the rest has what the flags say.
+# build NAME FLAG...: main has unwind tables, the rest depends on the flags.
 build() {
     name=$1
     shift

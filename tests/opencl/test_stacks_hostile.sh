@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs that no walk can be right about end as they do without one, every launch is recorded, and what is not known of a
-# path is said: code made at run time (with its names, where the program wrote them down), smashed stacks, libraries whose
-# .eh_frame is damaged.
+# Programs that no walk can be right about end as they do without one, every launch is recorded, and unknown parts of
+# a path are marked: code made at run time (with its names, where the program wrote them down), smashed stacks,
+# libraries whose .eh_frame is damaged.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

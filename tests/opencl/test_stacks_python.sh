@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Each launch of a pyopencl program has the Python functions on its path that the interpreter says: comprehensions, lambdas
-# called from C, generators, objects that are called, threads.
+# Each launch of a pyopencl program has the Python functions on its path that the interpreter reports: comprehensions,
+# lambdas called from C, generators, objects that are called, threads.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# profile --xray: the functions of a program are in the trace of its launches, on its threads and on one clock: every launch
-# lies within the function that made it, as far as the trace says that it knows the clocks. Also of a program that another
-# one started.
+# profile --xray: the functions of a program are in the trace of its launches, on its threads and on one clock: every
+# launch is inside the function that made it, within the clock error that the trace states. Also of a program that
+# another one started.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
 . "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
 [ -z "$sanitize" ] || skip "a sanitized agent cannot be in a program that clang instruments"
 
-# check NAME [FUNCTION [OUTER]]: the trace NAME.json against what the program said in NAME.out.
+# check NAME [FUNCTION [OUTER]]: the trace NAME.json compared with the program's output in NAME.out.
 check() {
     "$TRACESMITH" view -f json "$work/$1.sbt" >"$work/$1.json" 2>/dev/null || fail "$1: the trace cannot be read"
     "$TRACESMITH" info --json "$work/$1.sbt" >"$work/$1.info" 2>/dev/null || fail "$1: nothing is known of the trace"
@@ -52,7 +52,7 @@ PY
 TMPDIR=$work
 export TMPDIR
 
-# Ticks of the TSC, whatever XRay's runtime makes of this machine.
+# Ticks of the TSC, independent of what XRay's runtime does on this machine.
 status=0
 "$TRACESMITH" profile --xray -o "$work/ticks.sbt" -- "$programs/cl_ticks" >"$work/ticks.out" 2>"$work/ticks.err" || status=$?
 if "$TRACESMITH" info "$work/ticks.sbt" | grep -q "tsc " && [ $status -ne 77 ]; then
@@ -78,7 +78,7 @@ for left in "$work"/tracesmith-xray-*; do
     [ ! -e "$left" ] || fail "$left was left behind"
 done
 
-# However deep they are: XRay's runtime keeps the outermost 64 unless it is told.
+# At any depth: XRay's runtime keeps the outermost 64 unless configured.
 printf '%s\n' '__attribute__((noinline, xray_always_instrument)) static int deep(int n) {' \
     '    volatile int more = n ? deep(n - 1) : 0; return more + 1; }' 'int main(void) { return deep(4999) != 5000; }' >"$work/deep.c"
 $clang -O1 -fxray-instrument -fxray-instruction-threshold=1000 -o "$work/deep" "$work/deep.c"
@@ -86,7 +86,7 @@ $clang -O1 -fxray-instrument -fxray-instruction-threshold=1000 -o "$work/deep" "
 "$TRACESMITH" query --csv "$work/deep.sbt" "SELECT count(*) FROM host_function WHERE name = 'deep'" | grep -q '^5000' ||
     fail "of 5000 calls within one another not all are there"
 
-# A call that is never left is a loss of which nobody knows how much it is: the summary does not say that nothing is lost.
+# A call without an exit is a loss of unknown size: the summary does not state that nothing is lost.
 printf '%s\n' '#include <setjmp.h>' 'static jmp_buf out;' \
     '__attribute__((noinline, xray_always_instrument)) static void leave(void) { longjmp(out, 1); }' \
     'int main(void) { if (!setjmp(out)) leave(); return 0; }' >"$work/leave.c"
@@ -95,7 +95,7 @@ $clang -O1 -fxray-instrument -fxray-instruction-threshold=1000 -o "$work/leave" 
 "$TRACESMITH" view -t loss "$work/leave.sbt" 2>/dev/null | grep -q "not left" || fail "that a call is not left is not in the trace"
 ! grep -q "nothing lost" "$work/leave.err" || fail "the summary knows nothing of the loss: $(cat "$work/leave.err")"
 
-# The same of the flight data recorder, which a library in the program tells to begin and to write.
+# The same for the flight data recorder, which a library in the program starts and stops.
 [ -f "$agents/libtracesmith-xray.so" ] || fail "the library for the recorder is not built"
 "$TRACESMITH" profile --xray=fdr -o "$work/fdr.sbt" -- "$work/launches" >"$work/fdr.out" 2>"$work/fdr.err" ||
     fail "fdr: $(cat "$work/fdr.err")"
@@ -104,7 +104,8 @@ check fdr
     fail "the program's exit code is not handed on"
 check fdr_child
 
-# More calls than its buffers hold: what is there is right, and that something is missing is told. With enough, nothing is.
+# More calls than its buffers hold: recorded calls are correct, and the loss is reported. With enough, nothing is
+# lost.
 cat >"$work/many.c" <<'C'
 __attribute__((noinline, xray_always_instrument)) int leaf(int x) { return x * 3; }
 int main(void) { int sum = 0; for (int i = 0; i < 20000; i++) sum += leaf(i); return sum == 1; }
@@ -129,7 +130,7 @@ XRAY_OPTIONS="verbosity=1" "$TRACESMITH" profile --xray -o "$work/options.sbt" -
 grep -q "Log file in" "$work/options.err" || fail "XRAY_OPTIONS was not kept: $(cat "$work/options.err")"
 check options
 
-# A program that was not instrumented: said, and the recording is whole.
+# A program that was not instrumented: reported, and the recording is complete.
 "$TRACESMITH" profile --xray -o "$work/plain.sbt" -- "$programs/cl_launch_loop" -n 10 >/dev/null 2>"$work/plain.err" ||
     fail "plain: $(cat "$work/plain.err")"
 grep -q "fxray-instrument" "$work/plain.err" || fail "nothing is said of a program without functions: $(cat "$work/plain.err")"

@@ -18,8 +18,9 @@ def expect(right, message):
 
 
 # Host times are read from another clock than the device's; both are placed on the trace clock within the error bound
-# that the trace (NAME.sbt beside NAME.json) states, tens of ns on a machine at rest. A slope between two comparisons that
-# holds until the distance has doubled errs by at most three times what they err by. Calls may be off by that much.
+# that the trace (NAME.sbt next to NAME.json) states, tens of ns on a machine at rest. A slope between two comparisons
+# that holds until the distance has doubled errs by at most three times what they err by. Calls may be off by that
+# much.
 def clock_error(path):
     told = subprocess.run([os.environ["TRACESMITH"], "info", "--json", path.removesuffix(".json") + ".sbt"],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout

@@ -51,7 +51,7 @@ class Package(unittest.TestCase):
         built = os.path.join(os.environ["TRACESMITH_BUILD_DIR"], "lib", "tracesmith")
         packed = {name for name in os.listdir(os.path.join(FOLDER, "lib", "tracesmith"))}
         self.assertLessEqual({"libtracesmith-cuda.so", "libtracesmith-nvtx.so"}, packed)
-        # Tests build agents of their own beside these.
+        # Tests build agents of their own next to these.
         self.assertLessEqual(packed, set(os.listdir(built)))
 
     def test_wheel_is_for_every_later_python_and_small(self):

@@ -55,7 +55,7 @@ def check(trace, reports, expect):
             for row in reports["bandwidth"]["tables"]["directions"]}
     expect("copies", rows, {direction: (count[direction], moved[direction] if direction in sized else None)
                             for direction in count})
-    for sums in pageable.values():  # what no copy tells is unknown
+    for sums in pageable.values():  # unknown without a copy
         sums[1], sums[4] = sums[1] or None, sums[4] if sums[3] else None
     rows = {row["direction"]: [row["copies"], row["moved_bytes"], row["copying_ns"], row["called"], row["host_ns"]]
             for row in reports["sync"]["tables"]["pageable"]}

@@ -163,7 +163,7 @@ class Graph:
         latest = {True: None, False: None}
         for start, end, mine in spans:  # by start
             if latest[not mine] is not None and latest[not mine] > start:
-                return  # it runs beside the default stream
+                return  # it runs concurrently with the default stream
             latest[mine] = max(end, latest[mine] or end)
         pairs = [(before, i) for before, i in self.pairs_of_default(members, default)
                  if queue in (self.commands[before].queue, self.commands[i].queue)]

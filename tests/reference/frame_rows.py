@@ -9,7 +9,7 @@ import sys
 
 NUMBERS = {"rax": 0, "rdx": 1, "rcx": 2, "rbx": 3, "rsi": 4, "rdi": 5, "rbp": 6, "rsp": 7, "sp": 31}
 X86_64, AARCH64 = 62, 183
-# readelf calls the column of the return address "ra", whatever register it is.
+# readelf calls the column of the return address "ra", for every register.
 SHOWN = {X86_64: ["rbx", "rbp", "r12", "r13", "r14", "r15", "ra"],
          AARCH64: [f"x{number}" for number in range(19, 30)] + ["ra"]}
 

@@ -114,7 +114,7 @@ def check_program(trace, idle, device, mine, expect):
         rows = [row for row in idle["program"] if row["when"] == when]
         names = [row["range"] for row in rows]
         if len(set(names)) < len(names):
-            continue  # told apart by their categories
+            continue  # distinguished by their categories
         sums = program(trace, mine, span, threads, calls)
         expect(f"the program's ranges, {when}, on {device}", [row["time_ns"] for row in rows],
                sorted((time for time in sums.values() if time > 0), reverse=True)[:len(rows)])
@@ -138,7 +138,7 @@ def check(trace, reports, expect):
                (first - window[0], window[1] - last))
         longest += [(b - a, a - window[0]) for a, b in gaps_of(spans)]
         calls = [(trace.calls.get(command.correlation), command) for command in mine]
-        if all(call for call, _ in calls):  # else nobody knows when something was enqueued
+        if all(call for call, _ in calls):  # otherwise the enqueue times are unknown
             waiting = [(min(call.start, c.start), c.start) for call, c in calls]
             inside = [(max(a, first), b) for a, b in spans + waiting if b > first]
             expect(f"without work on {device}", {cause: rows[cause] for cause in EMPTY},

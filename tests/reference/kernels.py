@@ -12,7 +12,7 @@ def check_shapes(trace, reports, expect):
         if command.work != "copy" and grid and block:
             times[command.name, tuple(grid), tuple(block)].append(command.end - command.start)
     if not times:
-        return  # rocprofv3 says it in another way
+        return  # rocprofv3 stores it in another way
     sizes = lambda text: tuple(int(size) for size in text.split("x")) if text else ()
     rows = {(row["kernel"], sizes(row["grid"]), sizes(row["block"])): row
             for row in reports["kernels"]["tables"]["shapes"]}

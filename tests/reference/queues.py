@@ -59,7 +59,7 @@ def check(trace, reports, expect):
         known = [(call.start, c.start) for call, c in calls if call and call.start < c.start]
         mine = length_of(known, window)
         if not known and any(not call and c.end > c.start for call, c in calls):
-            mine = *mine[:3], None, None, None  # when they were launched nobody knows
+            mine = *mine[:3], None, None, None  # their launch times are unknown
         waiting.append(mine)
     expect("queues", rows_of(streams["queues"], ("commands", "busy_ns", "most_at_once", "gaps")),
            sorted(wanted, key=str))

@@ -21,7 +21,7 @@ CALLS = ("cuda_runtime", "cuda_driver", "runtime", "hip_runtime")
 MEMORY = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static", "Unknown")  # CUPTI's
 NO_RANGES = GPU + CALLS + ("cuda_sync", "overhead")
 
-# device and queue are what the file says they are; correlation is 0 when there is none.
+# device and queue are those of the file; correlation is 0 if there is none.
 Command = collections.namedtuple("Command", "device queue start end work name correlation arguments")
 Call = collections.namedtuple("Call", "thread start end name")
 Range = collections.namedtuple("Range", "thread start end name category arguments", defaults=({},))
@@ -33,7 +33,7 @@ class Trace:
         self.top = {}
         self.flows = []  # "fwdbwd": phase, id, thread, time
         self.memory = []  # what a device allocated and freed
-        self.notes = {}  # by a call's correlation: what a record of the synchronization says of it
+        self.notes = {}  # by a call's correlation: the data of a record of the synchronization
         self.first, self.last = None, None  # of all events: the window
 
     def span(self, start, end):

@@ -6,7 +6,7 @@ import collections
 import inferred
 from waits_roles import role_of
 
-# Lists of commands: all of a list had ended. Whether the trace does not say it.
+# Command buffers: all of a buffer had ended. The trace does not have whether.
 Wait = collections.namedtuple("Wait", "call role covers inferred")
 
 

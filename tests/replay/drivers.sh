@@ -4,7 +4,7 @@
 # `programs`. Their folders are in tests/drivers of the build (`./dev drivers --install` brings them).
 export RUSTICL_ENABLE=llvmpipe
 
-# The folders, one a line, of drivers that run a kernel; the others are said to be left out.
+# The folders, one a line, of drivers that run a kernel; the others are reported as left out.
 drivers() {
     # Builds with a sanitizer use one, as in tests/support/drivers.sh.
     for driver in pocl ${TRACESMITH_SANITIZE:+-} rusticl intel; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A bit of a recording is turned, or there is little memory: what is wrong is said, and where; what needs nothing of it is
-# compared all the same; and nothing is called another result. tests/programs/cl_ranges has two buffers: a megabyte that the
-# host wrote, and 256 bytes that a kernel counts in.
+# A bit of a recording is flipped, or there is little memory: the error and its place are reported; results that do
+# not need it are compared all the same; and no result is reported as diverged. tests/programs/cl_ranges has two
+# buffers: a megabyte that the host wrote, and 256 bytes that a kernel counts in.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -34,8 +34,8 @@ sys.exit(None if good else json.dumps(answer["results"]))
 PY
 done
 
-# A bit anywhere in the file, also where the replay reads nothing (the events of the trace, the index): said with every answer.
-# The trace's own summary of its damage, which reads every frame, is the reference.
+# A bit anywhere in the file, also where the replay reads nothing (the events of the trace, the index): reported with
+# every answer. The trace's own summary of its damage, which reads every frame, is the reference.
 python3 - "$work/whole.sbt" "$work/damaged.sbt" "$TRACESMITH" <<'PY' || fail "damage that is not said"
 import json, random, subprocess, sys
 whole = open(sys.argv[1], "rb").read()
@@ -53,7 +53,7 @@ for at in places:
             sys.exit("byte %d, %s: not said on the answer: %s" % (at, options, run.stdout))
 PY
 
-# Cut off before its commands: which device was meant is said, and that nothing ran.
+# Cut off before its commands: the recorded device is named, and that nothing ran.
 head -c 60000 "$work/whole.sbt" >"$work/cut.sbt"
 code=0
 "$TRACESMITH" replay "$work/cut.sbt" >"$work/out" 2>"$work/err" || code=$?

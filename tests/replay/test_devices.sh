@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Recordings of several devices: each queue is replayed on a device of its own while there are as many, on the device it
-# was asked for, and in turns where there are fewer. Which device it was is what the profiler says of the replay.
+# Recordings of several devices: each queue is replayed on a device of its own while there are as many, on the device
+# it was asked for, and in turns where there are fewer. The profiler's trace of the replay shows the device.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -29,7 +29,7 @@ replay() {
         "SELECT t.device, d.name, count(*) FROM kernel k JOIN tracks t ON t.id = k.track
          JOIN devices d ON d.id = t.device GROUP BY 1, 2 ORDER BY 1" >"$work/$name.launches"
 }
-# holds NAME CONDITION: of Python, over the answer `a`, launches by device `n`, and what the program said, `said`.
+# holds NAME CONDITION: in Python, over the answer `a`, launches by device `n`, and the program's output, `said`.
 holds() {
     python3 -c 'import csv, json, sys
 base = sys.argv[1]
@@ -80,7 +80,7 @@ POCL_DEVICES=pthread capture one "$programs/cl_devices"
 replay one
 holds one 'v["exact"] == len(a["results"]) and named == {"pthread": sum(own)}'
 
-# In text another device is the first line of the answer, whatever is asked; the recorded one is not mentioned.
+# In text another device is the first line of every answer; the recorded one is not mentioned.
 for options in "" "--permute 2"; do
     # shellcheck disable=SC2086 # words
     "$TRACESMITH" replay $options --device basic "$work/one.sbt" >"$work/text" 2>"$work/log" || fail "on basic: $(cat "$work/log")"

@@ -10,7 +10,7 @@ set -eu
 . "$TRACESMITH_SOURCE_DIR/tests/replay/drivers.sh"
 [ -f "$agents/libtracesmith-opencl-record.so" ] || skip "the OpenCL recorder is not built"
 
-# What the reason must say.
+# The expected words of the reason.
 reason_of() {
     case $1 in
     staging | mapped-kernel) echo "mapped" ;;

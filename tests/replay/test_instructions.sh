@@ -42,7 +42,7 @@ def value(line, what):
 for line, counts in facts["lines"].items():
     for what, count in counts.items():
         assert value(line, what) == count, (line, what, value(line, what), count)
-# Nothing is counted beside the facts: memory that no line of the facts moves is not moved.
+# Nothing is counted except the facts: memory that no line of the facts moves is not moved.
 for space in "global", "local":
     for what in "load_bytes", "store_bytes":
         there = sum(line.get(space, {}).get(what, 0) for line in lines.values())

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs that forget to order two commands, and their twins that do not: each mistake is found, and nothing is said of a
-# twin. The programs and what they are called come from the tables in tests/programs/cl_hazards*.c.
+# Programs that forget to order two commands, and their twins that do not: each mistake is found, and a twin has no
+# finding. The programs and their names come from the tables in tests/programs/cl_hazards*.c.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -50,7 +50,7 @@ sys.exit(0 if found and (sys.argv[2] == "device" or host) else "not found where 
     capture "$planted-twin" "$planted" --fixed
     hazards 0 "$planted-twin"
     silent=$((silent + 1))
-    # The finding names the two commands and says what would order them.
+    # The finding names the two commands and the missing order.
     "$TRACESMITH" replay --hazards "$work/$planted.sbt" >"$work/text" 2>"$work/log" || true
     grep -q '^    fix: ..*' "$work/text" || fail "$planted: no fix is named: $(cat "$work/text")"
     # Other orders give other results where the device's memory is at stake, and name the same two commands.
@@ -66,7 +66,7 @@ sys.exit(0 if pairs[1] <= pairs[0] else "other commands: %s" % pairs)' \
 done <"$work/taken"
 echo "$found of $(wc -l <"$work/taken") planted mistakes found, $(($(wc -l <"$work/taken") - silent)) false alarms in as many correct programs"
 
-# Parts of a buffer that begin where the value of an argument says: those that share bytes are found, the others are not.
+# Parts of a buffer whose begin is an argument's value: those that share bytes are found, the others are not.
 program=cl_hazards_memory
 capture halves halves
 capture halves-twin halves --fixed
@@ -180,7 +180,7 @@ for option in --hazards "--permute 3"; do
     grep -q '^nothing to check: ' "$work/empty.out" || fail "$option of nothing: $(cat "$work/empty.out")"
 done
 
-# A replay of a program that leaves an order open points there, and calls itself exact only if it is; one that does not says nothing.
+# A replay of a program with an open order names it, and calls itself exact only if it is; one without does not.
 for times in 1 4; do
     for name in two-queues-raw two-queues-raw-twin loose-barrier; do
         "$TRACESMITH" replay --times $times "$work/$name.sbt" >"$work/$name.out" 2>"$work/log" || true

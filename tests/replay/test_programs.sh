@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs that nobody wrote for this are recorded with their data and replayed in another process, from another place: what
+# Foreign programs are recorded with their data and replayed in another process, from another place: what
 # they compute is the same with and without recording, and every result of the replay is exact; where the order of a
-# floating-point sum is not fixed, it is noise. A program that is not installed is left out, and said so.
+# floating-point sum is not fixed, it is noise. A program that is not installed is left out, which is printed.
 #
-# docs/replay.md lists the programs. TRACESMITH_SOAK: a hundred replays each, and programs whose kernels take minutes to build.
-# TRACESMITH_PROGRAMS: only those whose name has this in it.
-# shellcheck disable=SC2016 # inner shells expand what is in single quotes
+# docs/replay.md lists the programs. TRACESMITH_SOAK: a hundred replays each, and programs whose kernels take minutes
+# to build. TRACESMITH_PROGRAMS: only those whose name has this in it. shellcheck disable=SC2016 # inner shells expand
+# what is in single quotes
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -23,7 +23,7 @@ export PYOPENCL_NO_CACHE=1 OPENCV_OPENCL_DEVICE=:CPU: OPENCV_OPENCL_CACHE_ENABLE
 mkdir "$work/elsewhere"
 tried=0
 
-# try NAME exact|noise LEAST COMMAND...: at least so many results.
+# try NAME exact|noise LEAST COMMAND...: at least LEAST results.
 try() {
     name=$1
     kind=$2

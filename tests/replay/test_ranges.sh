@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every range of --capture records the commands it names, and nothing else; replays exactly what they computed; and is no
-# larger than the whole. tests/programs/cl_ranges.c says what there is to record.
+# Every range of --capture records the commands it names, and nothing else; replays exactly what they computed; and is
+# no larger than the whole. tests/programs/cl_ranges.c describes its commands.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -20,7 +20,7 @@ a = json.load(open(sys.argv[1])); v = a["verdicts"]; r = a["results"]; n = a["re
 sys.exit(0 if eval(sys.argv[2]) else "not so: %s: %s" % (sys.argv[2], json.dumps([v, n, r[:3]])))' \
         "$work/answer.json" "$2" || fail "$1"
 }
-# `info` says as many commands and results as `replay` lists, and nothing of a recording where none is.
+# `info` states as many commands and results as `replay` lists, and nothing about a recording if there is none.
 says_what_it_has() {
     "$TRACESMITH" info "$1" >"$work/info.txt" || return 1
     python3 -c 'import json, re, sys
@@ -84,7 +84,7 @@ correlation=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["
 said=$("$TRACESMITH" query --csv "$work/last.sbt" "select name from kernel where correlation = $correlation" | tail -1 | tr -d '\r')
 [ "$said" = double_it ] || fail "the command with the number $correlation is '$said' in the trace"
 
-# Ranges that the program tells NVTX: RANGE, kernels in it, what cl_nvtx is asked for.
+# Ranges that the program passes to NVTX: RANGE, kernels in it, arguments of cl_nvtx.
 while read -r kernels words range; do
     # shellcheck disable=SC2086 # the program's words
     "$TRACESMITH" profile --capture="range:$range" -o "$work/range.sbt" -- "$programs/cl_nvtx" ${words%%/*} ${words##*/} \
@@ -126,7 +126,7 @@ wait $recorder || fail "$(cat "$work/err")"
 # After the fourth double_it: add_it, and three rounds up to the seventh double_it.
 judge "$work/signal.sbt" "n['kernels'] == 6 and v['exact'] == len(r) >= 1"
 
-# What is no range is said before anything runs.
+# An invalid range is reported before anything runs.
 for range in '' kernels kernels:0+1 kernels:1+ kernel: between:a queue:x nothing range: 'all no-payload'; do
     code=0
     "$TRACESMITH" profile --capture="$range" -o "$work/bad.sbt" -- true 2>"$work/err" || code=$?
@@ -158,8 +158,8 @@ first = next(x for x in r if x["verdict"] == "diverged")
 sys.exit(0 if (first["writer"], first["writer_command"]) == ("add_it", 2 + 4 + 4 * 2 + 1) else str(first))
 PY
 
-# With a tolerance: how far what has only a hash is off, nobody knows, so it is no reason to call it diverged; what there is
-# data of lies within it.
+# With a tolerance: the distance of a result with only a hash is unknown, so it does not count as diverged; results
+# with data are within it.
 replay_within() {
     code=0
     "$TRACESMITH" replay --json --source "add_it=$work/edited.cl" --tolerance "$1" "$work/every.sbt" >"$work/answer.json" ||

@@ -42,7 +42,7 @@ said, answer = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
 sys.exit(said["launches"] != answer["recording"]["kernels"])
 PY
 
-# Two queues with events between them, and a buffer that nobody filled.
+# Two queues with events between them, and a buffer that was never filled.
 capture queues "$programs/cl_what_if" queues
 replay 0 queues
 verdicts queues 'v["exact"] == len(r) == 1'
@@ -91,13 +91,15 @@ else
     echo "left out: noise ($(head -1 "$work/cc"))"
 fi
 
-# A float sum by atomics: how its last bits come out is the device's luck, so only what holds whatever the order: the whole
-# numbers beside it are exact, and no order moves the sum by more than all its roundings (a million, of half a unit each).
+# A float sum by atomics: its last bits depend on the order, so only facts for every order are checked: the whole
+# numbers next to it are exact, and no order moves the sum by more than all its roundings (a million, of half a unit
+# each).
 capture noise "$programs/cl_float_sum" -n 1048576
 replay 0 noise --tolerance 65536
 verdicts noise 'v["diverged"] == 0 and v["exact"] + v["within-tolerance"] == len(r) == 5'
 verdicts noise '{x["element"] for x in r if x["verdict"] != "exact"} <= {"f32"}'
-# One that diverged all the same is told what could tell noise from a wrong result, if its kernel has atomics.
+# If one diverged all the same, the hint names what could distinguish noise from a wrong result, if its kernel has
+# atomics.
 code=0
 "$TRACESMITH" replay "$work/noise.sbt" >"$work/noise.txt" || code=$?
 [ "$code" -eq 0 ] || grep -q -- "--times 20 distinguishes noise" "$work/noise.txt" || fail "no hint: $(cat "$work/noise.txt")"
@@ -111,7 +113,7 @@ for program in cl_own_events cl_errors; do
     verdicts "$program" 'v["diverged"] == 0'
 done
 
-# Killed: what is whole of it is replayed, and it is said to end early.
+# Killed: the complete part is replayed, and reported to end early.
 code=0
 "$TRACESMITH" profile --capture -o "$work/killed.sbt" -- "$programs/cl_crash" -n 300 signal 9 >"$work/killed.out" 2>/dev/null ||
     code=$?
@@ -161,7 +163,8 @@ CL
 replay 1 loop --source "tick=$work/edited.cl"
 verdicts loop 'v["diverged"] >= 1 and all(x["offset"] == 0 for x in r if x["verdict"] == "diverged")'
 
-# What does not compile, makes another kernel, or stands for a kernel that is not there, is no answer of "everything is the same".
+# A source that does not compile, makes another kernel, or replaces an unknown kernel, is never "everything is the
+# same".
 replay 2 loop --source "tock=$work/edited.cl"
 grep -q "'tock'; there are: 'tick'" "$work/loop.err" || fail "a kernel that is not there: $(cat "$work/loop.err")"
 replay 2 loop --permute 2 --source "tock=$work/edited.cl"
@@ -178,8 +181,8 @@ code=0
 [ "$code" -ne 0 ] || fail "a trace without a recording is replayed"
 grep -q -- --capture "$work/plain.err" || fail "how to get one is not said: $(cat "$work/plain.err")"
 
-# A program that closes all files it does not know: what it opens then is its own, and the recording goes on. It is given the same
-# numbers for its files as ever.
+# A program that closes all files it does not know: files it opens then are its own, and the recording continues. It
+# is given the same numbers for its files as ever.
 mkdir "$work/mine" "$work/recorded"
 "$programs/cl_closes" "$work/mine" >"$work/numbers"
 capture closes "$programs/cl_closes" "$work/recorded"
@@ -187,7 +190,7 @@ cmp "$work/numbers" "$work/closes.out" || fail "the program is given other descr
 replay 0 closes
 verdicts closes 'a["recording"]["kernels"] == 40 and a["recording"]["unfinished"] == 0 and v["exact"] == len(r) >= 1'
 
-# No room for all of it: what there was room for is replayed, and why there is no more is said.
+# No room for all of it: the part that fits is replayed, and the reason for the rest is printed.
 if [ -x "$TRACESMITH_BUILD_DIR/examples/image_pipeline" ]; then
     capture full sh -c 'ulimit -f 8000; exec "$@"' sh "$TRACESMITH_BUILD_DIR/examples/image_pipeline" -n 8 -s 1024x576
     ! grep -q "nothing lost" "$work/full.err" || fail "what was lost is not said: $(cat "$work/full.err")"

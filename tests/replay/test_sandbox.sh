@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# replay --sandbox: a driver layer that reaches out (reaching_layer.c) can do all of it without a sandbox and nothing of it
-# within one, and the answer says what was refused; the verdicts are the same in and out of it, on every driver that is here;
-# and where the kernel cannot restrict something, the answer says so. The notice without --sandbox is given once per user.
+# replay --sandbox: a driver layer that reaches out (reaching_layer.c) can do all of it without a sandbox and nothing
+# of it within one, and the answer lists the refused operations; the verdicts are the same in and out of it, on every
+# installed driver; and the answer lists what the kernel cannot restrict. The notice without --sandbox is given once
+# per user.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -32,7 +33,7 @@ fill() {
 # What the folder has: names, modes, contents.
 state() { (cd "$work/reach" && find . -printf "%p %m %y %l\n" | sort && { cat kept removed renamed 2>/dev/null || :; }); }
 
-# reach COMMAND...: replays with the layer; what the layer said is in `said`.
+# reach COMMAND...: replays with the layer; the layer's output is in `said`.
 reach() {
     fill
     code=0

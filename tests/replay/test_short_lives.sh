@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a program makes and releases by the hundred thousand leaves nothing with the recorder: the program's own heap grows no
-# more than without it (tests/programs/cl_short_lives.c). And the handles that are used again and again are told apart: what was computed in
-# them replays exactly.
+# What a program makes and releases by the hundred thousand leaves nothing with the recorder: the program's own heap
+# grows no more than without it (tests/programs/cl_short_lives.c). And reused handles are distinguished: their results
+# replay exactly.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
 . "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
 [ -f "$agents/libtracesmith-opencl-record.so" ] || skip "the OpenCL recorder is not built"
 
-# Of the 90,000 objects made meanwhile each would be 200 bytes; what differs in the data is noted for good.
+# Of the 90,000 objects made meanwhile each would be 200 bytes; different data stays recorded.
 room=1048576
 grown() { sed -n 's/^.*grown \([0-9]*\)$/\1/p' "$work/out"; }
 

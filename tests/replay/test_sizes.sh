@@ -15,7 +15,7 @@ set -eu
 tried=0
 export PYOPENCL_NO_CACHE=1
 
-# measure NAME LEAST-RATIO COMMAND...: the dumps are so many times larger than the recording.
+# measure NAME LEAST-RATIO COMMAND...: the dumps are at least LEAST-RATIO times larger than the recording.
 measure() {
     name=$1
     ratio=$2

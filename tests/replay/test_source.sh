@@ -11,7 +11,7 @@ TMPDIR=$work/tmp
 export TMPDIR
 mkdir "$TMPDIR" "$work/there" "$work/there/inc" "$work/there/inc/deep" "$work/here"
 
-# gives CODE PATTERN ARGUMENT...: what replay says, on either of its outputs, into `said`.
+# gives CODE PATTERN ARGUMENT...: the output of replay, on either stream, into `said`.
 gives() {
     want=$1
     pattern=$2
@@ -22,7 +22,7 @@ gives() {
     grep -q "$pattern" said || fail "replay $*: says no '$pattern': $(cat said)"
 }
 
-# value.h -> deep/factor.h (beside it) -> ../base.h; and one from the current folder.
+# value.h -> deep/factor.h (next to it) -> ../base.h; and one from the current folder.
 printf '#pragma once\n#include "deep/factor.h"\n#include "current.h"\n#include <not_there.h>\n#define VALUE (FACTOR + CURRENT)\n' |
     sed 's/^#include <not_there.h>$/#ifdef NEVER\n&\n#endif/' >"$work/there/inc/value.h"
 printf '#include "../base.h"\n#define FACTOR (BASE * 10)\n' >"$work/there/inc/deep/factor.h"
@@ -61,7 +61,7 @@ result = [r for r in json.load(open(sys.argv[1]))["results"] if r["verdict"] == 
 assert (result["offset"], int(result["recorded_bits"], 16), int(result["replayed_bits"], 16)) == (0, 0, 43), result
 PY
 
-# Both contents are saved as files: every element that the program's own count says.
+# Both contents are saved as files: every element of the program's own count.
 gives 1 'results: 2 results' build.sbt --source fill=edited.cl --save-results results
 python3 - results <<'PY' || fail "the saved results: $(ls results)"
 import array, os, sys
@@ -80,7 +80,7 @@ gives 0 'nothing: 0 results' build.sbt --save-results nothing
 [ -z "$(ls nothing)" ] || fail "exact results are written"
 gives 0 'every: 2 results' build.sbt --save-results every --all
 
-# What is there is kept, and what is not there is said.
+# Existing files are kept, and missing ones are reported.
 gives 4 'edited.cl: File exists' build.sbt --save-source fill=edited.cl
 gives 3 "no program in the recording has a kernel 'blur'; there are: 'fill'" build.sbt --save-source blur=blur.cl
 [ ! -e blur.cl ] || fail "a file was made of nothing"

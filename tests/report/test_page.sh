@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-# page TRACE MOST: a report of at most so many bytes, judged.
+# page TRACE MOST: a report of at most MOST bytes, judged.
 page() {
     "$TRACESMITH" report "$1" -o "$folder/page.html" 2>"$folder/err" || fail "$1: $(cat "$folder/err")"
     python3 "$here/check_page.py" "$folder/page.html" "$1"
@@ -69,7 +69,7 @@ code=0
 "$TRACESMITH" diff "$folder/awkward.json" "$folder/awkward.json" --html "$folder/awkward.json" >/dev/null 2>&1 || code=$?
 [ "$code" -eq 2 ] || fail "a page may replace the trace that is read: exit code $code"
 
-# A trace that ends early says so.
+# A trace that ends early is reported as such.
 "$TRACESMITH" import "$folder/awkward.json" -o "$folder/whole.sbt" >/dev/null 2>&1
 head -c "$(($(wc -c <"$folder/whole.sbt") * 2 / 3))" "$folder/whole.sbt" >"$folder/cut.sbt"
 "$TRACESMITH" report "$folder/cut.sbt" -o "$folder/cut.html" 2>/dev/null || [ $? -eq 3 ] || fail "a cut trace has no report"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The second reader, written from docs/sbt-format.md alone, still says of every golden file what NAME.json holds (and
+# The second reader, written from docs/sbt-format.md alone, still reads every golden file as NAME.json (and
 # test_golden.c holds the library to the same), and the files together use everything the format has.
 set -eu
 source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The server of `tracesmith studio`: check_server.py says who may ask and what, check_tiles.py compares tiles with SQL, of a
-# recorded trace and of real ones (TRACESMITH_CORPUS). And what the command refuses.
+# The server of `tracesmith studio`: check_server.py checks which requests are allowed, check_tiles.py compares tiles
+# with SQL, of a recorded trace and of real ones (TRACESMITH_CORPUS). And the errors of the command.
 set -eu
 : "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +19,7 @@ fail() {
     exit 1
 }
 
-# refused CODE WORD OPTION...: the command ends at once and says why.
+# refused CODE WORD OPTION...: the command ends at once and prints why.
 refused() {
     wanted=$1 word=$2
     shift 2

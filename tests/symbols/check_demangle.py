@@ -28,7 +28,7 @@ def symbols(path):
 
 
 def plain(name):
-    # Copies that a compiler makes of a function: `f() [clone .cold]`, `f() (.cold)`; Rust's say no more.
+    # Copies that a compiler makes of a function: `f() [clone .cold]`, `f() (.cold)`; Rust's names have no more data.
     # LLVM's says const twice where a const argument was given for T in `T const`.
     name = name.replace(" const const", " const")
     return re.sub(r"\[clone[^]]*\]|\(\.[^)]*\)|\s", "", name)

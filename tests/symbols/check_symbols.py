@@ -80,7 +80,7 @@ def same_name(ours, theirs):
 
 
 def place(file, line):
-    # Where there is no line some say the unit's name, which is no place.
+    # Without a line some tools print the unit's name, which is not a place.
     return (os.path.normpath(file), line) if line else None
 
 
@@ -107,7 +107,7 @@ def check_lines(names, path, debug):
             if bad <= 3:
                 print("0x%x" % address, reasons, chain, other, binutils[address], sep="\n  ")
     print("%s: %d addresses, %d with inlined functions, %d wrong" % (os.path.basename(path), len(addresses), inlined, bad))
-    # addr2line takes the name of some lambdas from the function that they are in; where LLVM is, it says so.
+    # addr2line takes the name of some lambdas from the function that they are in; LLVM's output shows that.
     assert addresses and (bad == 0 if llvm else bad * 1000 < len(addresses))
     return inlined
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Split DWARF: a program whose units lie in .dwo files or a package has the names, lines and inlined functions of the same program
-# with everything in one file, to the byte; of that one addr2line and llvm-symbolizer say the same (test_symbols.sh).
+# Split DWARF: a program whose units are in .dwo files or a package has the names, lines and inlined functions of the
+# same program with everything in one file, to the byte; for that one addr2line and llvm-symbolizer agree
+# (test_symbols.sh).
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
 for tool in nm objcopy strip c++; do
@@ -75,7 +76,7 @@ try() { # COMPILER VERSION OPTION...
     same program "$what"
     tear inlined.dwo program
 
-    # Beside the program, when the folder it was made in is gone; packed; and not there.
+    # Next to the program, when the folder it was made in no longer exists; packed; and missing.
     mkdir -p elsewhere/gone
     cp program elsewhere/program
     mv inlined.dwo elsewhere

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Names of addresses: what addr2line, llvm-symbolizer and nm say of the same files; separate and packed symbols; files that
-# are not the ones they should be, or not whole.
+# Names of addresses, compared with addr2line, llvm-symbolizer and nm on the same files; separate and packed symbols;
+# files that are not the ones they should be, or not whole.
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
 for tool in addr2line nm objcopy objdump strip readelf python3 c++ c++filt; do

@@ -28,7 +28,8 @@ elif language == "d":
     assert len(said) == 4, said
     for mangled, name in said.items():
         mine = names[mangled]
-        # Where it lies and its own name are the compiler's; arguments of functions and templates are written in ways of their own.
+        # Its context and its own name are the compiler's; arguments of functions and templates are written in other
+        # ways.
         assert bare(mine) == bare(name), (mangled, mine, name)
         assert mine.startswith("app.physics.") and mine.endswith(")"), mine
 else:

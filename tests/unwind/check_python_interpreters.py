@@ -106,7 +106,7 @@ def check(own_lock, release, depth, around, nested=False):
         (_, text, missing), inner = json.load(file)
     seen, inner = python_frames(text), [tuple(frame) for frame in inner]
     if missing:
-        # What is told is innermost, and nothing of another interpreter.
+        # The reported frames are innermost, and none is of another interpreter.
         if seen and seen != inner:
             fail("missing, and what is told is wrong", seen, inner)
         counts["inner" if seen else "none"] += 1

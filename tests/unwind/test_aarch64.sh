@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# aarch64, on whatever machine this is: the rules of its C library as readelf has them, and, where qemu runs it, the walk
-# against backtrace() and the program's own account: code without frame pointers, signed return addresses, signal handlers on
-# an alternate stack, modules that come and go, threads; and the walk from registers that the kernel hands over.
+# aarch64, on any machine: the rules of its C library as readelf has them, and, where qemu runs it, the walk against
+# backtrace() and the program's own account: code without frame pointers, signed return addresses, signal handlers on
+# an alternate stack, modules that come and go, threads; and the walk from registers that the kernel provides.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
 skip() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Python stacks against what the interpreter itself says, and the layouts against its headers, with every CPython that is here:
-# python3.8 to python3.13 in PATH and in $TRACESMITH_PYTHONS (paths of interpreters).
+# Python stacks compared with the interpreter's own report, and the layouts against its headers, with every CPython
+# that is here: python3.8 to python3.13 in PATH and in $TRACESMITH_PYTHONS (paths of interpreters).
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}" "${CC:?}"
 [ "$(uname -m)" = x86_64 ] || {

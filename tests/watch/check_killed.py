@@ -85,8 +85,8 @@ def sleeps_in(path):
 def check_watch(work):
     said, slept_of = {}, {}
 
-    # What the kernel has told comes into the file while the program runs. Where a process has its code can be looked up while it
-    # is there only: it is held until all of its stacks are in the file.
+    # The kernel's records come into the file while the program runs. The code of a process can be looked up only
+    # while it exists: it is held until all of its stacks are in the file.
     def wait_for_stacks(recording, line):
         if b"sleeps" not in line:
             return

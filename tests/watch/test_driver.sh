@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# profile --driver=NODE against what a program says of its own calls of device nodes: every ioctl with its number, result and
-# time, every mmap with its address, a fault for every page it touched; and nothing of what it asked of others.
+# profile --driver=NODE compared with a program's own record of its calls of device nodes: every ioctl with its
+# number, result and time, every mmap with its address, a fault for every page it touched; and nothing of other files.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/watch/common.sh
@@ -51,7 +51,7 @@ for role in said.values():
     assert len(events) == len(ioctls) + len(maps) + len(touched)
 assert not [e for e in trace["events"] if e["kind"] == "loss" and e not in lost]
 PY
-# What is not a device node is said, and nothing is run.
+# A file that is not a device node is reported, and nothing is run.
 code=0
 "$TRACESMITH" profile --driver=/etc/passwd -o "$work/wrong.sbt" -- touch "$work/was_run" 2>"$work/err" || code=$?
 { [ "$code" -eq 2 ] && grep -q "not a device node" "$work/err" && [ ! -e "$work/was_run" ]; } ||

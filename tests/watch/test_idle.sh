@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# analyze idle says why the host did not launch: what a program did between its launches, by its own clock, is what the
-# table says that the device was host-bound for.
+# analyze idle gives the reason why the host did not launch: the program's activity between its launches, by its own
+# clock, equals the table's reasons for host-bound time.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh
@@ -28,13 +28,13 @@ assert asked * 0.97 <= slept <= times["sleeping"], (slept, times)
 def wakers(call):
     return {row["woken_by"]: row["time_ns"] for row in rows if row["host"] == "sleeping" and row["in"] == call}
 assert set(wakers("clock_nanosleep")) <= {"interrupt", ""} and wakers("clock_nanosleep")["interrupt"] > slept / 2
-# A wait for the other thread, if it was not over before it began; nobody else ends it.
+# A wait for the other thread, if it was not over before it began; only that thread ends it.
 read = total(host="sleeping", **{"in": "read"})
 assert read <= times["waiting"] and set(wakers("read")) <= {"cl_sleepy", ""}, wakers("read")
 assert total(host="running") + total(host="ready") >= times["computing"] * 0.97
 assert causes["host_bound"] >= sum(times.values()) * 0.97
 PY
-# And advice says it in words.
+# And advice has it as a sentence.
 "$TRACESMITH" analyze "$work/run.sbt" | tr -s ' \n' '  ' >"$work/text"
 grep -q "of it the host is sleeping in clock_nanosleep, woken by interrupt" "$work/text" ||
     fail "it is not said what to do: $(cat "$work/text")"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# profile --probe kernel:FUNCTION against what a program says that it asked of the kernel: every sleep with its length, every read
-# and write of a byte, on the thread that did, when it did. A name that is nearly right is asked about; where the kernel
-# refuses, it is said, and nothing is run.
+# profile --probe kernel:FUNCTION compared with a program's own record of its calls: every sleep with its length,
+# every read and write of a byte, on the thread that did, when it did. A nearly right name gets a suggestion; if the
+# kernel refuses, that is reported, and nothing is run.
 set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}"
 waits=$TRACESMITH_BUILD_DIR/tests/programs/waits
@@ -48,7 +48,7 @@ for event in trace["events"]:
     if event["kind"] == "host_function":
         assert event["category"] == "kernel" and "duration" in event, event
         calls[tracks[event["track"]]["tid"], event["name"]].append(event)
-# The kernel runs none of our programs while it is in one; it says how often that was.
+# The kernel runs none of our programs while one is running; it counts these cases.
 lost = [e for e in trace["events"] if e["kind"] == "loss"]
 assert all(e["reason"] in ("vendor_dropped", "unmatched") for e in lost), lost
 for role in said.values():

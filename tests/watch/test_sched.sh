@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# profile --sched and --probe against what a program says of itself: where it waited, when, and who woke it; how often a
-# function of it was called. Somebody without the right is told what is needed, and nothing is run.
+# profile --sched and --probe compared with a program's own record: where it waited, when, and its waker; how often a
+# function was called. A user without permission gets a message about what is needed, and nothing is run.
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/watch/common.sh
@@ -9,7 +9,7 @@ set -eu
 waits=$TRACESMITH_BUILD_DIR/tests/programs/waits
 [ -x "$waits" ] || skip "the programs are not built"
 [ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-bpf.so" ] || {
-    # Without it the option says what is missing, and nothing is run.
+    # Without it the option prints what is missing, and nothing is run.
     code=0
     "$TRACESMITH" profile --sched -o "$work/none.sbt" -- touch "$work/was_run" 2>"$work/err" || code=$?
     { [ "$code" -eq 4 ] && grep -q libbpf "$work/err" && [ ! -e "$work/was_run" ]; } ||
@@ -42,10 +42,10 @@ for event in trace["events"]:
     elif event["kind"] == "host_function":
         calls[pids[track["process"]], track["tid"]].append(event)
 
-# Kernels do not tell of every switch to a thread. The end of such a wait is taken from how long the thread ran then: it may be late
-# by what its processor did for others meanwhile, and is there and marked.
+# Kernels do not report every switch to a thread. The end of such a wait is taken from how long the thread ran then:
+# it may be late by what its processor did for others meanwhile, and is there and marked.
 DURING = 2000 # ns; two clocks: theirs was compared with the trace's to within a few hundred
-# Nobody else's threads: the two of each process.
+# No other threads: the two of each process.
 known = {(role["pid"], tid) for role in said.values() for tid in (role["tid"], role["waker_tid"])}
 # Threads of a program without a GPU have their names: that of the program, and the one it gave its second thread.
 assert {track["name"] for track in tracks.values() if track["kind"] == "thread"} == {"waits", "waker"}, tracks
@@ -177,7 +177,7 @@ for wrong in "$waits:nowhere" "$work/nowhere.so:f" "word"; do
         fail "--probe $wrong gave $code: $(cat "$work/err")"
 done
 
-# Somebody else. They need not be able to reach the build: what is run is copied.
+# Another user, who need not be able to reach the build: the files to run are copied.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     cp "$TRACESMITH" "$work/tracesmith" && cp -R "$TRACESMITH_BUILD_DIR/lib" "$work/lib"
     chmod -R go+rX "$work" && mkdir -m 777 "$work/theirs"

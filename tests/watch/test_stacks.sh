@@ -57,8 +57,8 @@ PY
 "$TRACESMITH" view --stacks -t off_cpu "$work/run.sbt" >"$work/text" || fail "it cannot be shown"
 grep -q "woken from" "$work/text" || fail "the waker's stack is not shown"
 
-# A thread that waits so often that its stack is not copied each time: what the kernel did is all there is of such a wait, and it
-# says that its callers are missing.
+# A thread that waits so often that its stack is not copied each time: such a wait has only the kernel's part, and its
+# callers are marked as missing.
 "$TRACESMITH" profile --sched --stacks -o "$work/often.sbt" -- python3 -c 'import time
 for i in range(2000): time.sleep(0.0001)' 2>"$work/err" || fail "recording: $(cat "$work/err")"
 "$TRACESMITH" view --stacks -f json "$work/often.sbt" >"$work/often.json" || fail "the trace cannot be read"

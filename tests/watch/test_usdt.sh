@@ -46,8 +46,9 @@ passed = sorted(e["start"] for e in trace["events"] if e["kind"] == "marker" and
 calls = sorted((e["start"], e["start"] + e["duration"]) for e in trace["events"]
                if e["kind"] == "api" and e["name"] == "clEnqueueNDRangeKernel")
 assert len(passed) == len(calls) == said["launches"], (len(passed), len(calls), said)
-# Right after each call and before the next one, as far as the trace says that it knows the kernel's clock and the agent's.
-# A slope between two comparisons that holds until the distance has doubled errs by at most three times what they err by.
+# Right after each call and before the next one, within the errors of the kernel's clock and the agent's that the
+# trace states. A slope between two comparisons that holds until the distance has doubled errs by at most three times
+# what they err by.
 known = {clock["name"]: clock["error_ns"]["most"] for clock in info["clocks"] if not clock["device"]}
 error = 3 * (known.get("tsc", 0) + known["CLOCK_MONOTONIC"])
 for i, at in enumerate(passed):

@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tests/opencl/common.sh
 . "$TRACESMITH_SOURCE_DIR/tests/opencl/common.sh"
 [ "$(id -u)" = 0 ] || skip "only root may attach probes"
-# A copy that nobody else uses: a tool sees all that pass the place in a file, and other tests launch meanwhile.
+# A private copy: a tool sees every pass of the place in a file, and other tests launch meanwhile.
 cp -r "$agents" "$work/agents"
 TRACESMITH_AGENT_DIR=$work/agents
 export TRACESMITH_AGENT_DIR

@@ -83,7 +83,7 @@ class Session:
         try:
             self._statistics = native.stop()
         except StateError:
-            if os.getpid() == self._owner:  # a forked child ends its own part only, and is told so
+            if os.getpid() == self._owner:  # a forked child ends its own part only, and gets an error
                 raise
         finally:
             self._restore_environment()

@@ -54,7 +54,7 @@ class Simulation:
 
     def __init__(self, native: dict[str, Any], asked: bool) -> None:
         parts, least, most = native.pop("parts"), native.pop("least"), native.pop("makespan")
-        # Delays that nothing explains may or may not stay with a change. Much of the time: the answer says so.
+        # Unexplained delays may or may not remain after a change. If they are much of the time, the answer states it.
         if not asked or native.pop("unexplained") <= _UNEXPLAINED_MUCH * most:
             least = most
         native.pop("unexplained", None)
