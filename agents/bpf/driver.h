@@ -204,7 +204,9 @@ int BPF_PROG(on_fault, unsigned long address, struct pt_regs *registers, unsigne
     if (!is_recorded(task))
         return 0;
     struct agent_bpf_driver call = {.address = address, .result = (long long)why};
-    enum { NOT_THERE = -2 }; // ENOENT; other failures: another thread is changing the process's memory at this moment
+    enum {
+        NOT_THERE = -2
+    }; // ENOENT; other failures: another thread is changing the process's memory at this moment
     const long failed = bpf_find_vma(task, address, look_at_area, &call, 0);
     if (failed && failed != NOT_THERE)
         count_lost(LOST_FAULTS);

@@ -276,7 +276,7 @@ bool touch_wait(struct touch *touch, cl_event event);
 // What the kernel may read and write by its arguments.
 void touch_arguments(struct touch *touch);
 // With the lock held, which it gives away meanwhile: a thread that copies memory asks the driver for it without the lock. What
-// comes after the copy, and the end of the memory, wait until the driver has it; not for ever where a driver lets that thread
+// comes after the copy, and the end of the memory, wait until the driver has it; not forever if a driver lets that thread
 // wait for this one. False when it did not wait long enough.
 bool touch_wait_for_copier(const struct object *memory);
 // After the driver; true when the command is to be written down.
@@ -302,7 +302,8 @@ void snapshot_take(struct object *memory, enum recording_type type, uint64_t fla
 // Writes down those that have arrived.
 void snapshot_reap(void);
 void snapshot_at_exit(void);
-void snapshot_too_late(void); // a command comes that is not recorded, because recording is over: reports it, once
+void snapshot_too_late(
+    void); // a command comes that is not recorded, because recording is over: reports it, once
 // Before the last reference to a queue goes: what is in it is still waited for.
 void snapshot_queue_goes(cl_command_queue queue);
 

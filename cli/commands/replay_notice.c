@@ -14,7 +14,8 @@
 #include "cli/options/command.h"
 #include "cli/present/terminal.h"
 
-static const char name[] = "replay-notice"; // in the folder tracesmith of the user's state: the notice was shown
+static const char name[] =
+    "replay-notice"; // in the folder tracesmith of the user's state: the notice was shown
 
 // A folder within another, created if missing; -1 if that fails, or if it belongs to another user. Closes `parent`.
 static int enter(int parent, const char *folder) {

@@ -110,7 +110,7 @@ static const struct option replay_options[] = {
 static const struct example replay_examples[] = {
     {"tracesmith profile --capture -o run.sbt ./program", "Record a program with commands and data"},
     {"tracesmith replay run.sbt", "Run the commands again and compare every result"},
-    {"tracesmith replay --sandbox theirs.sbt", "Replay a recording from somebody else"},
+    {"tracesmith replay --sandbox theirs.sbt", "Replay a recording from another user"},
     {"tracesmith replay run.sbt --times 5", "Distinguish noise (atomics, races) from wrong results"},
     {"tracesmith replay run.sbt --save-source blur=blur.cl", "Get the recorded source of a kernel"},
     {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp --timing",

@@ -38,9 +38,10 @@ extern "C" {
     X(STREAM_ORDER, 4, "stream_order", 1, 0, "an in-order queue runs one command after the other")           \
     X(GRAPH_NODE, 5, "graph_node", 1, 0, "stream order within one launch of a captured graph")               \
     X(BARRIER, 6, "barrier", 1, 0, "a barrier or marker of an out-of-order queue")                           \
-    X(EVENT_WAIT, 7, "event_wait", 1, 0, "a command was told to wait for another")                           \
+    X(EVENT_WAIT, 7, "event_wait", 1, 0, "a command had another in its wait list")                           \
     X(DEFAULT_STREAM, 8, "default_stream", 1, 0,                                                             \
-      "inferred: a stream that never ran beside the default stream, and at least twice waited for it")       \
+      "inferred: a stream that never ran concurrently with the default stream, and at least twice waited "   \
+      "for it")                                                                                              \
     X(RESOURCE, 9, "resource", 1, 0,                                                                         \
       "inferred: a device or copy engine that never ran two commands at once, and at least twice made "      \
       "one wait")                                                                                            \

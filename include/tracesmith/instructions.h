@@ -40,7 +40,7 @@ TSMITH_API const char *tsmith_address_space_name(tsmith_address_space space); //
 #define TSMITH_FINDING_TABLE(X)                                                                              \
     X(INVALID_ACCESS, 0, "invalid-access", "memory was read or written where there is none")                 \
     X(RACE, 1, "race", "two work-items met in memory, at least one of them writing, with nothing between")   \
-    X(UNINITIALIZED, 2, "uninitialized", "a value was used that nobody had written")                         \
+    X(UNINITIALIZED, 2, "uninitialized", "an uninitialized value was used")                                  \
     X(DIVERGENCE, 3, "divergence", "not all work-items of a group came to the same barrier")                 \
     X(OTHER, 4, "other", "whatever else it said")
 

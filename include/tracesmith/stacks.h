@@ -27,12 +27,12 @@ typedef struct tsmith_symbolize_options {
 } tsmith_symbolize_options;
 
 typedef struct tsmith_symbolize_counts {
-    size_t size;            // sizeof(tsmith_symbolize_counts), the caller's
-    uint64_t frames;        // that had no name
-    uint64_t named;         // that have got one
-    uint32_t modules;       // files that contain them
-    uint32_t modules_gone;  // whose file no longer exists, or cannot be identified as the same
-    uint32_t modules_other; // where another file is now: its build id is not the one that was loaded
+    size_t size;              // sizeof(tsmith_symbolize_counts), the caller's
+    uint64_t frames;          // that had no name
+    uint64_t named;           // that have got one
+    uint32_t modules;         // files that contain them
+    uint32_t modules_gone;    // whose file no longer exists, or cannot be identified as the same
+    uint32_t modules_other;   // where another file is now: its build id is not the one that was loaded
     uint32_t modules_damaged; // that are no ELF files of 64 bits, or damaged
 } tsmith_symbolize_counts;
 

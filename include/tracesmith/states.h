@@ -51,7 +51,7 @@ typedef enum tsmith_coarse {
     X(QUEUED, 5, "queued", QUEUED,                                                                           \
       "the next command is being enqueued, or was and is not handed to the device yet")                      \
     X(UNKNOWN, 6, "unknown", UNKNOWN,                                                                        \
-      "the trace does not tell: a hole, a command nobody is seen to launch, or one that waits for longer "   \
+      "unknown: a hole, a command without a known launch, or one that waits for longer "                     \
       "than "                                                                                                \
       "launching takes (10 times the median of its device, at least 100 us)")                                \
     X(WAIT_HOST, 9, "wait_host", WAITING, "the next command waits for an event that the host has not set")   \
@@ -69,10 +69,10 @@ typedef enum tsmith_state {
 #define TSMITH_BLOCK_TABLE(X)                                                                                \
     X(NONE, 0, "none", "nothing is known to have held it up")                                                \
     X(STREAM_ORDER, 1, "stream_order", "the command before it in its queue, a barrier, the default stream")  \
-    X(EVENT, 2, "event", "a command it was told to wait for")                                                \
+    X(EVENT, 2, "event", "a command in its wait list")                                                       \
     X(RESOURCE, 3, "resource", "the device or copy engine was busy")                                         \
     X(COMPILE, 4, "compile", "it was being compiled")                                                        \
-    X(HOST, 5, "host", "the host had not set an event that it was told to wait for")
+    X(HOST, 5, "host", "the host had not set an event in its wait list")
 
 typedef enum tsmith_block {
 #define TSMITH_BLOCK_ENUM(NAME, number, name, doc) TSMITH_BLOCK_##NAME = number,

@@ -69,8 +69,8 @@ struct agent_overhead_cost *agent_overhead_claim(void) {
     if (agent_overhead_here.unclaimed)
         return NULL;
     for (uint32_t i = 0; i < COSTS; i++) {
-        uint32_t nobody = 0, used = atomic_load(&costs_used);
-        if (!atomic_compare_exchange_strong(&costs[i].owned, &nobody, 1))
+        uint32_t unowned = 0, used = atomic_load(&costs_used);
+        if (!atomic_compare_exchange_strong(&costs[i].owned, &unowned, 1))
             continue;
         while (used <= i && !atomic_compare_exchange_weak(&costs_used, &used, i + 1))
             ;

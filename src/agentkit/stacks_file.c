@@ -119,14 +119,14 @@ done:
 // More room than `count` segments had. False: there is none.
 static bool grow(uint32_t count) {
     static __thread bool is_growing __attribute__((tls_model("initial-exec")));
-    uint32_t nobody = 0;
+    uint32_t unowned = 0;
     if (is_growing)
         return false;
     for (int i = 0; atomic_load_explicit(&file.count, memory_order_acquire) == count; i++) {
         if (atomic_load_explicit(&file.full, memory_order_relaxed) || i == PATIENCE)
             return false;
-        if (!atomic_compare_exchange_strong(&file.growing, &nobody, 1)) {
-            nobody = 0;
+        if (!atomic_compare_exchange_strong(&file.growing, &unowned, 1)) {
+            unowned = 0;
             sched_yield();
             continue;
         }

@@ -185,7 +185,7 @@ static void write_modules(void *unused) {
 
 static _Atomic int owner; // the process that is looking: one that a fork left behind does not count
 
-// Waits for another thread's look, but not for ever: that may wait for a lock of the linker's that this thread has.
+// Waits for another thread's listing, but not forever: that thread may wait for a lock of the linker that this thread holds.
 bool stacks_modules_take_turn(void) {
     int self = (int)getpid();
     for (int i = 0; i < PATIENCE; i++) {

@@ -91,7 +91,7 @@ int analysis_shown(tsmith_string name);
 // The same of a name that must not be missing from a sentence: "(unnamed)" where the trace has none.
 tsmith_string analysis_named(tsmith_string name);
 #define ANALYSIS_NAMED(name) ANALYSIS_SHOWN(analysis_named(name))
-// Whether a device is busy at least half as long as the busiest: what it lacks costs the whole.
+// Whether a device is busy at least half as long as the busiest: its idle time delays the whole.
 bool analysis_matters(const struct analysis_context *context, const tsmith_row *device);
 
 #endif

@@ -50,7 +50,8 @@ struct tsmith_diff {
     double confidence;
     size_t runs[2];
     size_t truncated, without_calls; // traces
-    bool memory_open[2]; // by side: memory was in use that neither a counter nor an allocation of the trace covers
+    bool memory_open
+        [2]; // by side: memory was in use that neither a counter nor an allocation of the trace covers
     tsmith_dictionary *keys; // group, name and second name of an entry -> number + 1
     struct diff_entry *entries;
     size_t count, capacity;

@@ -14,8 +14,8 @@ enum { DEVICES_MOST = 64 }; // each is a pass over the ranges
 // Where the pass over a thread is.
 struct pass {
     uint32_t next; // range that has not begun
-    uint32_t *
-        stack; // ranges that have begun, the innermost last; ended ones may be below one that has not ended
+    uint32_t
+        *stack; // ranges that have begun, the innermost last; ended ones may be below one that has not ended
     size_t count, capacity;
     size_t call; // of the thread's outermost calls, the first that may not have ended
 };

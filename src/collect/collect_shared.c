@@ -99,11 +99,11 @@ static _Atomic uint32_t *local_state(const struct collect_channel *channel, uint
 // One atomic operation on the state of a sub-buffer in the file, by the kernel: ordered like a sequentially consistent
 // one. No thread waits on either word, so none is woken.
 static bool change(struct collect_channel *channel, uint32_t sub, int operation, uint32_t operand) {
-    static uint32_t nobody;
+    static uint32_t unused_word;
     const size_t at = LAYOUT_SUBS_AT + sub * sizeof(struct layout_sub) + offsetof(struct layout_sub, state);
     if (channel->files_damaged || !channel->shared)
         return false;
-    const long done = syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL,
+    const long done = syscall(SYS_futex, &unused_word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL,
                               (char *)channel->shared + at, FUTEX_OP(operation, operand, FUTEX_OP_CMP_EQ, 0));
     return verdict(channel, done >= 0);
 }

@@ -59,10 +59,9 @@ static inline uint64_t collect_at(uint64_t sequence, uint64_t word) {
 
 // One slot of a channel: the ring of one thread after the other.
 struct collect_ring {
-    uint64_t position; // up to which it was read, but for the sub-buffer being read
-    uint64_t
-        accounted; // recover: up to here the collector that ended had read it and reported losses
-    bool begun;    // recover: something of it was read
+    uint64_t position;     // up to which it was read, but for the sub-buffer being read
+    uint64_t accounted;    // recover: up to here the collector that ended had read it and reported losses
+    bool begun;            // recover: something of it was read
     uint64_t expected;     // ordinal of the next record, if none is lost
     uint64_t asked;        // records that the owner counted as attempted, up to the sub-buffer read last
     uint64_t last;         // tick of the end of what was read

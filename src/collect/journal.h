@@ -64,7 +64,8 @@ uint32_t journal_add_channel(struct journal *journal, const char *name, int64_t 
 void journal_finish_channel(struct journal *journal, uint32_t channel);
 // Records a batch that is about to be delivered (type, bytes and events are filled in). False if that failed, which
 // is then marked in the journal.
-void journal_give_up(struct journal *journal); // later batches are not recorded; the journal is marked accordingly
+void journal_give_up(
+    struct journal *journal); // later batches are not recorded; the journal is marked accordingly
 bool journal_deliver(struct journal *journal, const struct layout_journal_entry *entry,
                      const struct layout_journal_mark *marks, const uint64_t *words);
 

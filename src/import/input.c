@@ -29,7 +29,7 @@ struct input_decoder {
     enum packing packing;
     const char *name;
     size_t capacity; // of the window, padding not counted
-    uint64_t left;   // of a file, as it was when it was opened: one that grows is not followed for ever
+    uint64_t left;   // of a file, as it was when it was opened: a growing file is read up to this size
     unsigned char *packed;
     size_t packed_begin, packed_end;
     z_stream gzip;

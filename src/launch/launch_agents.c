@@ -43,7 +43,7 @@ tsmith_status launch_agent_directory(const char *wanted, char *out, size_t size,
                                 "the agent directory's name is too long");
     }
     Dl_info info;
-    char beside[4096 + 32];
+    char candidate[4096 + 32];
     if (dladdr((void *)(size_t)launch_agent_directory, &info) && info.dli_fname &&
         realpath(info.dli_fname, resolved)) {
         char *slash = strrchr(resolved, '/');
@@ -52,8 +52,8 @@ tsmith_status launch_agent_directory(const char *wanted, char *out, size_t size,
         // Next to the library; or, where the library is linked into a program of a build tree, next to its lib folder.
         const char *const places[] = {"/tracesmith", "/../lib/tracesmith", "/../../lib/tracesmith"};
         for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-            snprintf(beside, sizeof beside, "%s%s", resolved, places[i]);
-            if (access(beside, X_OK) == 0 && realpath(beside, resolved) &&
+            snprintf(candidate, sizeof candidate, "%s%s", resolved, places[i]);
+            if (access(candidate, X_OK) == 0 && realpath(candidate, resolved) &&
                 copy(out, size, resolved, strlen(resolved)))
                 return TSMITH_OK;
         }

@@ -92,8 +92,8 @@ static int replace(const char *path, const void *head, size_t head_size, struct 
     int fd = create_beside(path, name, sizeof name);
     if (fd < 0)
         return -1;
-    pid_t nobody;
-    bool done = false, again = lock_take(fd, &nobody) && file_write(fd, head, head_size);
+    pid_t holder;
+    bool done = false, again = lock_take(fd, &holder) && file_write(fd, head, head_size);
     for (int attempt = 0; again && attempt < 16; attempt++) {
         *old = lock_old(path);
         if (old->busy)
@@ -111,9 +111,9 @@ static int replace(const char *path, const void *head, size_t head_size, struct 
 }
 
 static int create_exclusive(const char *path, const void *head, size_t head_size) {
-    pid_t nobody;
+    pid_t holder;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 && !(lock_take(fd, &nobody) && file_write(fd, head, head_size))) {
+    if (fd >= 0 && !(lock_take(fd, &holder) && file_write(fd, head, head_size))) {
         close_and_remove(fd, path);
         return -1;
     }

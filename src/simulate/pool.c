@@ -150,11 +150,11 @@ static int order_by_name(const void *left, const void *right) {
 static double measure_demand(const tsmith_simulation *simulation, struct shared_kernel *kernels,
                              uint32_t count) {
     enum { EVIDENCE = 4 };
-    double beside_time = 0, expected = 0;
+    double shared_time = 0, expected = 0;
     qsort(kernels, count, sizeof *kernels, order_by_name);
     for (uint32_t from = 0, to; from < count; from = to) {
-        double alone = 0, beside = 0, depths = 0;
-        uint32_t alone_count = 0, beside_count = 0;
+        double alone = 0, shared = 0, depths = 0;
+        uint32_t alone_count = 0, shared_count = 0;
         for (to = from; to < count && kernels[to].name == kernels[from].name; to++) {
             const tsmith_command *command = sim_command(simulation, kernels[to].node);
             const double duration = (double)sim_between(command->start, command->end);
@@ -162,17 +162,17 @@ static double measure_demand(const tsmith_simulation *simulation, struct shared_
                 alone += duration;
                 alone_count++;
             } else if (kernels[to].depth > 1.5) {
-                beside += duration;
+                shared += duration;
                 depths += kernels[to].depth;
-                beside_count++;
+                shared_count++;
             }
         }
-        if (alone_count < EVIDENCE || beside_count < EVIDENCE)
+        if (alone_count < EVIDENCE || shared_count < EVIDENCE)
             continue;
-        beside_time += beside;
+        shared_time += shared;
         expected += alone / alone_count * depths; // were each as slow as many run
     }
-    return expected > 0 ? beside_time / expected : -1;
+    return expected > 0 ? shared_time / expected : -1;
 }
 
 static tsmith_status share_device(tsmith_simulation *simulation, const tsmith_row *device,

@@ -15,7 +15,7 @@
 
 enum {
     PATH_RUN = TSMITH_EDGE_LIMIT, // a step in which the node itself is at work; other steps: the edge's kind
-    PATH_UNEXPLAINED,             // a command could have run, or been launched, and did not, for an unknown reason
+    PATH_UNEXPLAINED, // a command could have run, or been launched, and did not, for an unknown reason
     PATH_LIMIT
 };
 

@@ -115,7 +115,7 @@ static bool is_default_stream(const tsmith_dictionary *dictionary, const tsmith_
 
 struct streams {
     const bool *is_default; // by row
-    bool *beside;           // by row: ran concurrently with the default stream
+    bool *concurrent;       // by row: ran concurrently with the default stream
     uint32_t *evidence;     // by row
     int64_t *row_end;       // by row: the latest end so far
     uint32_t *running;      // rows that ran something since the default stream last began to
@@ -133,14 +133,14 @@ static void mark_beside(const tsmith_timeline *timeline, struct streams *streams
                         const tsmith_command *command) {
     if (!streams->is_default[command->row]) {
         uint32_t last = streams->last_default;
-        streams->beside[command->row] |=
+        streams->concurrent[command->row] |=
             last != TSMITH_INDEX_NONE && timeline->commands[last].end > command->start;
         streams->running[streams->running_count++] = command->row;
         return;
     }
     for (; streams->running_count; streams->running_count--) {
         uint32_t row = streams->running[streams->running_count - 1];
-        streams->beside[row] |= streams->row_end[row] > command->start;
+        streams->concurrent[row] |= streams->row_end[row] > command->start;
     }
 }
 
@@ -162,7 +162,7 @@ static void walk_streams(struct graph_builder *builder, const struct by_start *l
             uint32_t row = is_default ? timeline->commands[last].row : command->row;
             if (!add)
                 streams->evidence[row]++;
-            else if (!streams->beside[row] && streams->evidence[row] >= EVIDENCE)
+            else if (!streams->concurrent[row] && streams->evidence[row] >= EVIDENCE)
                 graph_add(builder, TSMITH_EDGE_DEFAULT_STREAM, last, index);
         }
         note_latest(timeline, is_default ? &streams->last_default : &streams->last_other, index);
@@ -175,16 +175,16 @@ static bool add_default_stream(struct graph_builder *builder, const struct by_st
                                const bool *is_default) {
     size_t rows = builder->timeline->row_count + 1;
     struct streams streams = {.is_default = is_default,
-                              .beside = calloc(rows, sizeof(bool)),
+                              .concurrent = calloc(rows, sizeof(bool)),
                               .evidence = calloc(rows, sizeof(uint32_t)),
                               .row_end = calloc(rows, sizeof(int64_t)),
                               .running = malloc(((size_t)list->count + 1) * sizeof(uint32_t))};
-    bool done = streams.beside && streams.evidence && streams.row_end && streams.running;
+    bool done = streams.concurrent && streams.evidence && streams.row_end && streams.running;
     if (done) {
         walk_streams(builder, list, &streams, false);
         walk_streams(builder, list, &streams, true);
     }
-    free(streams.beside);
+    free(streams.concurrent);
     free(streams.evidence);
     free(streams.row_end);
     free(streams.running);

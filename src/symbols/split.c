@@ -128,13 +128,13 @@ static void close_package(struct package *package) {
 
 static void find_package(struct symbols_split *split) {
     struct package *package = &split->package;
-    const char *const beside[] = {split->module, split->path};
+    const char *const bases[] = {split->module, split->path};
     package->opened = true;
-    for (size_t i = 0; i < sizeof beside / sizeof *beside && !package->there; i++) {
+    for (size_t i = 0; i < sizeof bases / sizeof *bases && !package->there; i++) {
         char name[PATH_MAX + 8];
-        if (!*beside[i])
+        if (!*bases[i])
             continue;
-        (void)snprintf(name, sizeof name, "%s.dwp", beside[i]);
+        (void)snprintf(name, sizeof name, "%s.dwp", bases[i]);
         package->fd = symbols_files_open(name);
         if (package->fd >= 0 && !open_package(package, package->fd))
             close_package(package);

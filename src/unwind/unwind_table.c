@@ -40,7 +40,8 @@ struct gathering {
     const struct unwind_visitor *visitor;
     uint64_t count;
     bool is_first, unchanged, failed;
-    bool stays; // modules that the program was started with come first, the linker itself at their end or before
+    bool
+        stays; // modules that the program was started with come first, the linker itself at their end or before
 };
 
 static bool grow(struct copy *copy, uint64_t count) {

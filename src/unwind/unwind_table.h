@@ -7,7 +7,7 @@
 //
 // Two copies of the table, and a version whose lowest bit says which is current. The one writer at a time
 // (unwind_table_refresh) fills the other copy, then publishes it. A reader copies the one entry it needs and then
-// checks that the version has not moved: only then was nobody writing where it read. A copy that grows is mapped
+// checks that the version has not moved: only then no writer was active where it read. A copy that grows is mapped
 // anew and the old one stays mapped, so that a late reader still finds memory there (sizes double: the sum is
 // less than twice the last).
 //

@@ -146,7 +146,7 @@ def waits(made):
     (row,) = one["tables"]["waits"]
     check(row["device_works_ns"] is None and row["way_back_ns"] is None, "an unmatched wait: %s" % row)
     (row,) = one["tables"]["unobserved"]
-    check(row["longest_unobserved_ns"] is None and row["never_observed"] == 1, "a command nobody waited for: %s" % row)
+    check(row["longest_unobserved_ns"] is None and row["never_observed"] == 1, "a command without a wait: %s" % row)
     nested = [*launch("a", 0, 10, 90, 1), wait(20, 85), wait(21, 82, "cuCtxSynchronize"), wait(110, 5)]
     expect("nested", report(made.trace(nested), "sync"), ["waited 2 times, 90.0 us in all"], ["3 times"])
     expect("matched", report(made.trace([*launch("a", 0, 10, 90, 1), wait(20, 85)]), "sync"),
@@ -158,7 +158,7 @@ def parts_of(report):
 
 
 def path(made):
-    """A launch, its way to the device, its kernel and the return of the wait, by hand; what runs beside it is not on the path."""
+    """A launch, its way to the device, its kernel and the return of the wait, by hand; concurrent work is not on the path."""
     busy = report(made.trace([*launch("a", 0, 10, 50, 1), wait(20, 45)]), "critical_path")
     expect("busy", busy, ["The critical path takes 65.0 us; 76.9% of it is work of a device, and the largest part is compute (76.9%)."], ["inferred"])
     wanted = {"host in a call": 2000, "launch latency": 8000, "compute": 50000, "return of a wait": 5000}
@@ -167,16 +167,16 @@ def path(made):
     check(parts_of(nested) == wanted, "the wait that a wait makes: %s" % nested["tables"]["path"])
     late = report(made.trace([*launch("a", 0, 40, 10, 1), wait(20, 35)]), "critical_path")
     expect("late", late, ["18.2% of it is work of a device, and the largest part is launch latency (69.1%)."], ["compute ("])
-    beside = made.trace([*launch("a", 0, 10, 50, 1), kernel("b", 12, 20, stream=8, correlation=2),
+    concurrent = made.trace([*launch("a", 0, 10, 50, 1), kernel("b", 12, 20, stream=8, correlation=2),
                          event("cuda_runtime", "cudaLaunchKernel", 1, 1, 3, 2, correlation=2), wait(20, 45)])
-    expect("on the path", found(beside, "advice"), ["a ran 1 time, 50.0 us in all; 50.0 us of it are on the critical path (76.9% of the path)."],
+    expect("on the path", found(concurrent, "advice"), ["a ran 1 time, 50.0 us in all; 50.0 us of it are on the critical path (76.9% of the path)."],
            ["b ran"])
-    names = {(row["what"], row["name"]) for row in report(beside, "critical_path")["tables"]["names"]}
-    check(("compute", "a") in names and ("compute", "b") not in names, "beside the path: %s" % names)
+    names = {(row["what"], row["name"]) for row in report(concurrent, "critical_path")["tables"]["names"]}
+    check(("compute", "a") in names and ("compute", "b") not in names, "not on the path: %s" % names)
 
 
 def launching(made):
-    """A launching call that waits for its copy is told; one that returns before is none, and neither is a command without a call."""
+    """A launching call that waits for its copy is reported; one that returns before is not, and neither is a command without a call."""
     besides = "Launching calls also wait"
     call = lambda dur: event("cuda_runtime", "cudaMemcpyAsync", 1, 1, 0, dur, correlation=1)  # noqa: E731
     expect("waits", report(made.trace([call(100), copy(10, 85, kind="Pageable", correlation=1, bytes=64)]), "launches"), [besides], ["No command"])

@@ -545,7 +545,7 @@ static void text_fits_its_width_and_hides_controls(void **state) {
         assert_true(strlen(line) <= 100);
         table |= strcmp(line, "  kernel") == 0;
         begun |= table && strncmp(line, "  void a_template<", 18) == 0;
-        // What it lacks is not its end: kernels of one template differ there.
+        // The end of the name is not what is cut: kernels of one template differ there.
         ended |= begun && strncmp(line, "  ~", 3) == 0 && strcmp(line + strlen(line) - 6, ">(int)") == 0;
     }
     assert_true(table && begun && ended);

@@ -110,27 +110,27 @@ static void check_value(const struct ArrowSchema *schema, const struct ArrowArra
 
 // The answer as arrays is the answer as rows; `formats` are those of the columns.
 static void check_sql(const char *sql, const char *const *formats, int64_t rows, size_t arrays) {
-    struct asking asking = begin_asking(), beside = begin_asking();
+    struct asking asking = begin_asking(), reference = begin_asking();
     struct ArrowArrayStream stream;
     struct ArrowSchema schema;
     struct ArrowArray array;
     int64_t seen = 0;
     size_t count = 0;
     prepare(&asking, sql);
-    prepare(&beside, sql);
+    prepare(&reference, sql);
     assert_int_equal(tsmith_arrow_query(asking.query, &stream, NULL), TSMITH_OK);
     assert_int_equal(stream.get_schema(&stream, &schema), 0);
     arrow_check_schema(&schema);
     for (int64_t i = 0; i < schema.n_children; i++) {
         assert_string_equal(schema.children[i]->format, formats[i]);
-        assert_string_equal(schema.children[i]->name, tsmith_query_column_name(beside.query, (size_t)i));
+        assert_string_equal(schema.children[i]->name, tsmith_query_column_name(reference.query, (size_t)i));
     }
     while (stream.get_next(&stream, &array) == 0 && array.release) {
         arrow_check_array(&schema, &array);
         for (int64_t row = 0; row < array.length; row++, seen++) {
-            assert_int_equal(tsmith_query_next(beside.query, NULL), TSMITH_OK);
+            assert_int_equal(tsmith_query_next(reference.query, NULL), TSMITH_OK);
             for (int64_t i = 0; i < schema.n_children; i++) {
-                const tsmith_sql_value value = tsmith_query_value(beside.query, (size_t)i);
+                const tsmith_sql_value value = tsmith_query_value(reference.query, (size_t)i);
                 check_value(schema.children[i], array.children[i], row, &value);
             }
         }
@@ -138,13 +138,13 @@ static void check_sql(const char *sql, const char *const *formats, int64_t rows,
         count++;
     }
     assert_null(stream.get_last_error(&stream));
-    assert_int_equal(tsmith_query_next(beside.query, NULL), TSMITH_END);
+    assert_int_equal(tsmith_query_next(reference.query, NULL), TSMITH_END);
     assert_int_equal(seen, rows);
     assert_int_equal(count, arrays);
     arrow_drop_schema(&schema);
     arrow_drop_stream(&stream);
     end_asking(&asking);
-    end_asking(&beside);
+    end_asking(&reference);
 }
 
 #define FORMATS(...) ((const char *const[]){__VA_ARGS__})

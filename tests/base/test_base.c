@@ -121,7 +121,7 @@ static void error_carries_the_cause(void **state) {
     wide[sizeof wide - 1] = '\0';
     (void)status_set(&error, TSMITH_ERROR_IO, "%s", wide);
     assert_int_equal(strlen(error.message), TSMITH_ERROR_MESSAGE_SIZE - 1);
-    (void)status_set(NULL, TSMITH_ERROR_IO, "nobody asked");
+    (void)status_set(NULL, TSMITH_ERROR_IO, "not requested");
 }
 
 static void tick_samples_lie_between_readings_of_the_clock(void **state) {

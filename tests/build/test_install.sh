@@ -83,7 +83,7 @@ fi
 for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     [ -f "$agent" ] || continue
     [ -f "$libdir/tracesmith/${agent##*/}" ] || {
-        echo "${agent##*/} was built and not installed beside the library"
+        echo "${agent##*/} was built and not installed next to the library"
         exit 1
     }
 done

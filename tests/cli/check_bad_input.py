@@ -90,7 +90,7 @@ def main():
         with open(path, "wb") as file:
             file.write(whole[:len(whole) // 2])
         answer = run("info", path, code=3).stdout
-        check(not re.search(rb"^lost +nothing$", answer, re.M), "of a file that was cut off nobody knows what is lost")
+        check(not re.search(rb"^lost +nothing$", answer, re.M), "the losses of a file that was cut off are unknown")
         foreign = os.path.join(directory, "notes.txt")
         with open(foreign, "wb") as file:
             file.write(b"no trace\n")

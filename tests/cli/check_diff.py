@@ -73,7 +73,7 @@ def main(directory):
     run("diff", paths[0], os.path.join(directory, "none"), code=3)
     with open(paths[3], "r+", encoding="utf-8") as f:
         f.truncate(2000)
-    check(b"ends early" in run("diff", paths[0], paths[3], code=3).stderr, "a cut trace is told")
+    check(b"ends early" in run("diff", paths[0], paths[3], code=3).stderr, "a cut trace is reported")
 
 
 with tempfile.TemporaryDirectory() as made:

@@ -71,7 +71,7 @@ def check_refused(directory, gate):
     run("info", "one.sbt", code=3, cwd=directory)  # it has no end yet; a reader does not block
     let_go(gate)
     recording.communicate(timeout=120)
-    check(recording.returncode == 0, "the first is as if nobody had come")
+    check(recording.returncode == 0, "the first is unaffected")
     run("info", "one.sbt", code=0, cwd=directory)
     run("profile", "-o", "one.sbt", "--", "touch", mark, code=0, cwd=directory)
     check(os.path.exists(mark), "and then the file is free")

@@ -65,10 +65,10 @@ def check_signals(directory):
 
 
 def check_lost_file(directory):
-    """A program that removes the trace, or puts something else in its place: nobody is told that it is there."""
+    """A program that removes the trace, or puts something else in its place: the trace is not announced."""
     path = os.path.join(directory, "lost.sbt")
     for command, left in (("rm lost.sbt", None), ("rm lost.sbt; echo mine >lost.sbt", b"mine\n"),
-                          ("echo mine >beside; mv beside lost.sbt", b"mine\n")):
+                          ("echo mine >other; mv other lost.sbt", b"mine\n")):
         done = profile("-o", path, "--", "sh", "-c", command, code=4, cwd=directory)
         check(b"lost.sbt was removed or replaced" in done.stderr and b"nothing lost" not in done.stderr, done.stderr)
         check(b"recover" not in done.stderr, "there is nothing to recover")
@@ -158,7 +158,7 @@ def check_left_behind(directory):
 
 
 def check_file_limit(directory):
-    """A limit of file sizes that leaves no room for the session is named, and kills nobody."""
+    """A limit of file sizes that leaves no room for the session is named, and kills no process."""
     path, limited = os.path.join(directory, "limited.sbt"), ["sh", "-c", 'ulimit -f 8 && exec "$0" "$@"', TRACESMITH]
     done = subprocess.run(limited + ["profile", "-o", path, "true"], capture_output=True)
     check(done.returncode == 4 and b"RLIMIT_FSIZE" in done.stderr and b"ulimit -f" in done.stderr,

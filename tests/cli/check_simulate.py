@@ -120,7 +120,7 @@ def check_others(path, length, order):
 
 
 def check_policies(directory):
-    """Three streams of a device that runs one kernel at a time; somebody works on when the second is done."""
+    """Three streams of a device that runs one kernel at a time; a host thread continues when the second is done."""
     trace = Trace()
     start, ends = 100, {}
     for stream in (1, 2, 3):
@@ -152,7 +152,7 @@ def check_communication(directory):
     trace.call(11, SYNC, 10, 670)
     path = trace.write(directory, "communication.json")
     check(makespan(path) == 680 * US, "as recorded")
-    check(makespan(path, "--overlap-comm") == 420 * US, "beside the kernels")
+    check(makespan(path, "--overlap-comm") == 420 * US, "concurrently with the kernels")
     check(makespan(path, "--overlap-comm", "--scale", "kernel=k:2") == (20 + 2 * 360) * US, "and behind them no more")
 
 

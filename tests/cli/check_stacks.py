@@ -41,7 +41,7 @@ def check_view(made, path, *options):
             check(frame.get("python", False) == bool(made.flags[at] & PYTHON), frame)
             check(frame.get("guessed", False) == bool(made.flags[at] & GUESSED), frame)
             check(frame.get("truncated", False) == bool(made.flags[at] & TRUNCATED), frame)
-    check('"frames":' not in run("view", "-f", "json", path).stdout.decode(), "stacks that nobody asked for")
+    check('"frames":' not in run("view", "-f", "json", path).stdout.decode(), "stacks that were not requested")
     rows = csv.DictReader(io.StringIO(run("view", "-f", "csv", "--stacks", *options, path).stdout.decode(), newline=""))
     paths = {(row["kind"], int(row["start"])): row["call_path"] for row in rows}
     for event in made.events:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trace with call stacks of which everything is known: functions inlined into one another, of Python, without a name, that
-call themselves; work whose stack is its own, its call's, or nobody's."""
+call themselves; work whose stack is its own, its call's, or unknown."""
 import os
 import subprocess
 

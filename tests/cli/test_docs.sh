@@ -35,7 +35,7 @@ while read -r name; do
     *" $name "*) continue ;;
     esac
     grep -l "\"$name\"" "$root"/cli/*.c "$root"/cli/*/*.c | grep -qv 'commands[a-z_]*\.c$' || {
-        echo "nobody reads the option --$name"
+        echo "the option is not used: --$name"
         exit 1
     }
 done <"$work/names"

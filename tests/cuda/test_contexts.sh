@@ -62,7 +62,7 @@ run.expect(sorted(records) == ["cuCtxRecordEvent", "cuEventRecord"], f"{records}
 for event in records.values():
     run.expect({event.get("host_track")} == thread and event["object"] == 1, f"the thread of {event}")
 run = Run(folder, "without")
-run.expect(not run.of("event_record") and not run.lost, "nobody asked for events")
+run.expect(not run.of("event_record") and not run.lost, "events were not requested")
 
 # Streams of a green context are on its device, apart from those of the primary context, and named.
 for name, known in ("green", True), ("green-old", False), ("green-12.4", True):

@@ -210,5 +210,5 @@ run.expect(all(abs(row["to_submitted_median_ns"] - 600) <= 1 and abs(row["to_sta
 with open(sys.argv[1] + "/latency.chrome", encoding="utf-8") as file:
     run.expect(file.read().count('"queued') >= len(known), "queued is exported")
 run = Run(sys.argv[1], "work")
-run.expect(not any("queued" in k for k in run.of("kernel")), "nobody asked for it")
+run.expect(not any("queued" in k for k in run.of("kernel")), "not requested")
 PY

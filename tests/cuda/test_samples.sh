@@ -74,7 +74,7 @@ def check(name, lost=None):
     return run
 
 run = Run(work, "without")
-run.expect(not run.of("sample"), "nobody asked for samples")
+run.expect(not run.of("sample"), "samples were not requested")
 for version in 20, 22, 130001:
     check(f"version{version}").check_everything()
 check("small")

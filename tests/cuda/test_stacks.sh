@@ -51,7 +51,7 @@ with open(sys.argv[1] + "/alloc.text", encoding="utf-8") as file:
     run.expect("check_memory" in file.read(), "who allocates is not there")
 
 run = Run(sys.argv[1], "without")
-run.expect(not any(event.get("stack") for event in run.events), "stacks that nobody asked for")
+run.expect(not any(event.get("stack") for event in run.events), "stacks that were not requested")
 
 # A kernel of a graph has the path at which its node was made, of which the launched one is a copy; the call has its own.
 run = Run(sys.argv[1], "graphs")

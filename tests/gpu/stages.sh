@@ -281,7 +281,7 @@ metrics() {
     count=$(ask "$work/launches-metrics.sbt" "SELECT count(*) $of")
     # What is not allowed, or not there, is not measured.
     refused=$(grep -m 1 'no metrics of the GPU' "$work/launches-metrics.err") && count=- && verdict "GPU metrics" "$refused"
-    row "GPU metrics beside launches, every 100 us: values, metrics, ns from first to last; lost" "$count, $(ask "$work/launches-metrics.sbt" \
+    row "GPU metrics during launches, every 100 us: values, metrics, ns from first to last; lost" "$count, $(ask "$work/launches-metrics.sbt" \
         "SELECT count(DISTINCT name) || ', ' || coalesce(max(start) - min(start), 0) $of"); $(ask "$work/launches-metrics.sbt" \
         "SELECT coalesce(sum(lost), 0) FROM loss")" "some" "$(met 'a > 0' "$count")"
     row "GPU metrics: highest of each" "$(limited 30 "$tracesmith" query --csv "$work/launches-metrics.sbt" \

@@ -65,7 +65,7 @@ grep -q '^| PM sampling by CUPTI alone.* [1-9][0-9]* 100000 [0-9]* [0-9]* sm__cy
     "$results" || fail "PM sampling: $(grep 'PM sampling' "$results")"
 # The mock has ten metrics; their values are 0 to 99 plus 1000 for each metric before.
 grep -q '^| launches-metrics | as the program counted |$' "$results" || fail "launches with GPU metrics were not compared"
-grep -q '^| GPU metrics beside launches, .* | [1-9][0-9]*0, 10, [1-9][0-9]*; 0 | some | yes |$' "$results" ||
+grep -q '^| GPU metrics during launches, .* | [1-9][0-9]*0, 10, [1-9][0-9]*; 0 | some | yes |$' "$results" ||
     fail "GPU metrics: $(grep 'GPU metrics' "$results")"
 grep -q '^| GPU metrics: highest of each | .* 9099.0;' "$results" || fail "GPU metrics: $(grep 'GPU metrics: highest' "$results")"
 # NVIDIA's own library makes the configuration of Hopper's metrics without a GPU.
@@ -126,5 +126,5 @@ grep -q '^| vector_add | NOT TRUE: vector_add: kernel vector_add: the trace has 
 grep -q '^\*\*[0-9]* facts are not true' "$results" || fail "the conclusion does not say it"
 grep -q "^| the GPU's counters | not allowed: .*ERR_NVGPUCTRPERM" "$results" || fail "that counters are forbidden is not said"
 grep -q '^| GPU metrics | .*ERR_NVGPUCTRPERM' "$results" || fail "that GPU metrics are forbidden is not said: $(grep 'GPU metrics' "$work/out")"
-grep -q '^| GPU metrics beside launches, .* | not measured |$' "$results" || fail "GPU metrics that are forbidden count as measured"
+grep -q '^| GPU metrics during launches, .* | not measured |$' "$results" || fail "GPU metrics that are forbidden count as measured"
 grep -q '^| PC samples of matrix: .* | not measured |$' "$results" || fail "samples that are forbidden count as measured"

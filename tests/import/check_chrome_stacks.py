@@ -140,10 +140,10 @@ FRAMES = {
     "71": {"name": "unnamed place", "parent": "x\u00e9", "other": [1, {"name": "not this"}]},
     "8": {"name": "ring", "parent": "9"},
     "9": {"name": "round", "parent": "8"},
-    "10": {"name": "orphan", "parent": "nobody"},
+    "10": {"name": "orphan", "parent": "unknown"},
 }
 NAMED = {7: ["run", "main \"q\" {"], "7": ["run", "main \"q\" {"], 71: ["unnamed place", "helper", "run", "main \"q\" {"],
-         "x\u00e9": ["helper", "run", "main \"q\" {"], 10: ["orphan"], 8: [], "nobody": [], 5.5: []}
+         "x\u00e9": ["helper", "run", "main \"q\" {"], 10: ["orphan"], 8: [], "unknown": [], 5.5: []}
 
 
 def check_frames(folder):

@@ -194,7 +194,7 @@ def counters(folder):
 
 
 def two_processes(folder):
-    """A number that a launching process does not have is nobody's, though another process has it."""
+    """A number that a launching process does not have belongs to no process, though another process has it."""
     path = os.path.join(folder, "two.json")
     write(path, [event("cuda_runtime", "cudaLaunchKernel", 5, 1, 100, 2, correlation=1),
                  event("cuda_runtime", "cudaLaunchKernel", 6, 1, 101, 2, correlation=2),

@@ -460,7 +460,7 @@ def test_leftovers():
     document, _ = view(copy)
     check("log of changes" in texts(document), texts(document))
     after = sorted((f, os.stat(os.path.join(FOLDER, f)).st_mtime_ns) for f in os.listdir(FOLDER))
-    check(before == after, "nothing beside the user's file was written", before, after)
+    check(before == after, "nothing next to the user's file was written", before, after)
     os.unlink(copy + "-wal")
 
 

@@ -128,7 +128,7 @@ def nested_annotations():
 
 
 def clocks():
-    """Incremental time of a sequence, another clock, and one that nobody knows."""
+    """Incremental time of a sequence, another clock, and an unknown one."""
     def snapshot(sequence, *clocks, primary=()):
         return packet((10, sequence), (6, message(*((1, message(*clock)) for clock in clocks), *primary)))
     data = THREAD + START
@@ -234,7 +234,7 @@ def losses():
         if len(found) != 1 or found[0].get("lost") != count:
             fail(text, found)
     if lost(events, "packets were dropped")[0].get("lost") is not None:
-        fail("nobody knows how many")
+        fail("the number is unknown")
     if attributes["import.unread_field"] != "1" or attributes["import.no_text"] != "1" or \
             attributes["import.packets_of_field_33"] != "1":
         fail(attributes)

@@ -245,7 +245,7 @@ def say(path, what, data):
     check(done.stdout or done.returncode, path, what, "gives nothing, in silence")
     everything = said + "\n".join(losses)
     for word in ("memory", "malloc", "unknown error", "not an error", "no more rows", "SQL logic error"):
-        check(word not in everything, path, what, "is told as:", everything)
+        check(word not in everything, path, what, "is reported as:", everything)
     if done.returncode:
         check(damaged in said, path, what, "names no file:", said)
         check(len(said.strip()) > len(damaged) + 20, path, what, said)

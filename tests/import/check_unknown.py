@@ -97,7 +97,7 @@ def numbers(folder):
 
 
 def backwards(folder):
-    """The event is there, nobody knows how long it lasted, and the ledger has it as no_timing."""
+    """The event is there, its duration is unknown, and the ledger has it as no_timing."""
     def made(name, data):
         path = os.path.join(folder, name)
         with open(path, "wb") as file:

@@ -129,7 +129,7 @@ def make(seed=1, rows=60):
     export.node("metal-application-event-interval", ["start", "duration", "thread", "label", "size", "depth"], [
         (("start-time", 50 + t, ""), ("duration", 6, ""), export.thread(41, 5), label(export, "submit", 41),
          ("size-in-bytes", 4096, "4.00 KiB"), ("metal-nesting-level", 0, "0")) for t in range(4)])
-    export.node("somebody-elses-table", ["when", "duration", "what", "where"], [
+    export.node("foreign-table", ["when", "duration", "what", "where"], [
         (("start-time", 9, ""), ("duration", 1, ""), ("string", "a", "a"), ("double", "0.5", "0.5")),
         (("start-time", 10, ""), None, ("boolean", 1, "Yes"), ("narrative", "", None, (("string", "x", "x"),)))])
     return export.text()

@@ -376,7 +376,7 @@ with jax.profiler.trace(sys.argv[1]):
 
 
 def jax():
-    """A file that nobody here wrote; the program's own count of steps is in it."""
+    """A foreign file; the program's own count of steps is in it."""
     python = os.environ.get("TRACESMITH_JAX_PYTHON", sys.executable)
     if subprocess.run([python, "-c", "import jax"], stderr=subprocess.DEVNULL).returncode:
         print("jax is not installed: its own file is left out")

@@ -6,7 +6,7 @@ Reads both with Python's own json. Events are compared as a multiset: every key 
 the same type and value. Two differences are none:
   - a time is a number of microseconds, compared as an exact decimal (12, 12.0 and 12.000 are one time);
   - bytes that are not UTF-8 are Python's surrogateescape on both sides, NaN and Infinity become strings.
-Keys beside the events must be there too; the exported file may have more. Events of category tracesmith.* are
+Keys next to the events must be there too; the exported file may have more. Events of category tracesmith.* are
 TraceSmith's own and left out. Exit code 0: the same, 1: not (the first differences are shown).
 """
 import gzip

@@ -158,14 +158,14 @@ def check_chained(directory):
         os.unlink(counts)
         truth, trace, _ = trace_of(directory, "6", "200", env=environment)
         with open(counts) as file:
-            check(file.read() == alone, "the other plugin is told the same as alone")
+            check(file.read() == alone, "the other plugin gets the same as alone")
         check(len(of_kind(trace, "collective")) == 220 and not trace["lost"]["by_reason"], "and the trace has it all")
     # The usual name, which NCCL looks for where none is named; and "none", which it knows.
     os.rename(plugin, os.path.join(directory, "libnccl-profiler.so"))
     os.unlink(counts)
     trace_of(directory, "6", "200", env={"LD_LIBRARY_PATH": directory, "OTHER_PLUGIN_COUNTS": counts})
     with open(counts) as file:
-        check(file.read() == alone, "the plugin of the usual name is told the same as alone")
+        check(file.read() == alone, "the plugin of the usual name gets the same as alone")
     os.unlink(counts)
     trace_of(directory, "6", "10", env=dict(environment, NCCL_PROFILER_PLUGIN="none"))
     check(not os.path.exists(counts), "none is none")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A fake nsys: takes the command lines that the real one takes, runs the program, and exports a small database of the real
-one's form, with what it was told in it. FAKE_NSYS says how it fails: "report", "export", "damage"."""
+one's form, with its arguments in it. FAKE_NSYS says how it fails: "report", "export", "damage"."""
 import json
 import os
 import sqlite3

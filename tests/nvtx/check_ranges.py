@@ -116,7 +116,7 @@ def check_chained(directory):
     check("my domain push registered" in expected, "the other tool works alone: %s" % expected)
     text, trace = trace_of(directory, "everything", env=environment)
     with open(notes) as file:
-        check(file.read() == expected, "the other tool was told the same as alone")
+        check(file.read() == expected, "the other tool got the same as alone")
     check(json.loads(text)["levels"] == json.loads(alone.stdout)["levels"], "and the program got its answers")
     check(len(said(trace)) == 13 and not lost(trace), "and the trace has it all")
     if os.environ.get("NVTX_OTHER"):

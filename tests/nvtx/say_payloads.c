@@ -177,14 +177,14 @@ static void say_odd(nvtxDomainHandle_t domain) {
     schema_id(domain, "one", one, 1, 8, id + 1);
     const nvtxPayloadData_t whole = {id, sizeof data, &data},
                             both[] = {{id + 1, 8, special}, {id, SIZE_MAX, &data}}, shorter = {id, 9, &data},
-                            nobody = {id + 2, 4, &data};
+                            unregistered = {id + 2, 4, &data};
     nvtxMarkPayload(domain, &whole, 1);
     printf("plain\t{\"c\":65,\"1\":-0.5,\"s\":-3}\n");
     nvtxMarkPayload(domain, both, 2);
     printf("one\t[{\"d\":\"inf\"},{\"c\":65,\"1\":-0.5,\"s\":-3}]\n");
     nvtxMarkPayload(domain, &shorter, 1);
     printf("plain\t{\"c\":65,\"not whole\":true}\n");
-    nvtxMarkPayload(domain, &nobody, 1);
+    nvtxMarkPayload(domain, &unregistered, 1);
     printf("\t{\"schema\":%llu,\"bytes\":4}\n", (unsigned long long)id + 2);
     // The end of a range has more data.
     nvtxRangePushPayload(domain, &whole, 1);

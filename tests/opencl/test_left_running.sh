@@ -26,7 +26,7 @@ mkfifo "$work/never"
 # shellcheck disable=SC2016 # the inner shell expands it
 "$TRACESMITH" profile --wait program -o "$work/only.sbt" -- \
     sh -c 'exec 3<>"$1"; (read -r line <&3) & exec true' leave "$work/never" >"$work/only.out" 2>"$work/only.err"
-grep -q '1 process of the program still ran' "$work/only.err" || fail "nobody was left: $(cat "$work/only.err")"
+grep -q '1 process of the program still ran' "$work/only.err" || fail "no process was left: $(cat "$work/only.err")"
 echo end 1<>"$work/never" >"$work/never"
 
 # Rings that would make the file longer than the limit: the program ends as it would.
@@ -39,5 +39,5 @@ record limited sh -c 'ulimit -f 12000; exec "$0" -n 20000' "$programs/cl_launch_
 # shellcheck disable=SC2016 # the inner shell expands it
 record unattached sh -c 'ulimit -f 4000; exec "$0" -n 100' "$programs/cl_launch_loop"
 [ "$status" -eq 0 ] || fail "a small file size limit ended the program with $status"
-grep -q '1 process could not be recorded' "$work/unattached.err" || fail "nobody is missing: $(cat "$work/unattached.err")"
+grep -q '1 process could not be recorded' "$work/unattached.err" || fail "no process is missing: $(cat "$work/unattached.err")"
 echo "left running: ok"

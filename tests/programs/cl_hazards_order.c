@@ -247,16 +247,16 @@ static void run(size_t index, bool fixed) {
     MUST(status);
     B = program_buffer(setup.context, BYTES);
     // A command next to the others, on memory of its own.
-    cl_mem beside = program_buffer(setup.context, BYTES);
+    cl_mem unrelated = program_buffer(setup.context, BYTES);
     const cl_int k = 1;
-    MUST(clSetKernelArg(scale_kernel, 0, sizeof beside, &beside));
+    MUST(clSetKernelArg(scale_kernel, 0, sizeof unrelated, &unrelated));
     MUST(clSetKernelArg(scale_kernel, 1, sizeof k, &k));
     programs[index].run(fixed);
     for (int i = 0; i < QUEUES; i++)
         MUST(clFinish(queues[i]));
     MUST(clReleaseMemObject(A));
     MUST(clReleaseMemObject(B));
-    MUST(clReleaseMemObject(beside));
+    MUST(clReleaseMemObject(unrelated));
 }
 
 int main(int argc, char **argv) {

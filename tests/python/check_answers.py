@@ -107,7 +107,7 @@ class Answers(unittest.TestCase):
         self.assertFalse(found.gate("kernel_time<400ns"))
         self.assertIn("500", found.gate("kernel_time<400ns").message)
         self.assertRaises(ts.ArgumentError, found.gate, "kernel_time")
-        self.assertRaises(ts.NotFoundError, found.gate, "kernel:nobody<1ns")
+        self.assertRaises(ts.NotFoundError, found.gate, "kernel:unknown<1ns")
         self.assertRaises(ValueError, ts.diff, [], base)
         self.assertRaises(ts.NotFoundError, ts.diff, base, "no such file")
         closed = ts.open(base)

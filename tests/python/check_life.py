@@ -20,7 +20,7 @@ def resident():
 
 class Life(unittest.TestCase):
     def stays_the_same(self, act, cycles=CYCLES):
-        """Memory and descriptors after many cycles, beside those after some: a leak of 350 bytes per cycle is seen, in the
+        """Memory and descriptors after many cycles, compared with those after some: a leak of 350 bytes per cycle is seen, in the
         long form of 100."""
         for _ in range(cycles // 3):
             act()

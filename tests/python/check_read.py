@@ -135,7 +135,7 @@ class Made(unittest.TestCase):
 
 
 class Columns(unittest.TestCase):
-    """Whole columns of the file, beside what SQL says of the same events."""
+    """Whole columns of the file, compared with SQL on the same events."""
 
     @classmethod
     def setUpClass(cls):

@@ -173,7 +173,7 @@ def condition(rng):
         value += rng.choice([0, 0, 0.5])
     else:
         op = "="
-        value = {"name": rng.choice(NAMES + ["nobody"]), "track": rng.randrange(0, 8),
+        value = {"name": rng.choice(NAMES + ["unknown"]), "track": rng.randrange(0, 8),
                  "track_name": rng.choice(TRACKS[:3]), "kind": rng.choice(["kernel", "api", "range", "flow", "x"]),
                  "correlation": rng.randrange(1, 400), "duration": rng.randrange(300), "object": 5,
                  "blocking": rng.randrange(2), "depth": rng.randrange(-5, 5),

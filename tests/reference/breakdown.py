@@ -8,7 +8,7 @@ def check(trace, reports, expect):
     devices = sorted({command.device for command in trace.commands})
     breakdown, overlap = reports["breakdown"]["tables"]["devices"], reports["overlap"]["tables"]["overlap"]
     expect("devices", len(breakdown), len(devices))
-    for device, row, hidden, beside in zip(devices, breakdown, overlap[::2], overlap[1::2]):
+    for device, row, hidden, copied in zip(devices, breakdown, overlap[::2], overlap[1::2]):
         of = lambda *works: [(c.start, c.end) for c in trace.commands
                              if c.device == device and c.work in works and c.end > c.start]
         every = of("compute", "communication", "copy")
@@ -24,5 +24,5 @@ def check(trace, reports, expect):
         expect("overlapped communication", hidden["overlapped_ns"], compute + communication - both)
         expect("exposed communication", hidden["exposed_ns"], both - compute)
         copies, either = union(of("copy")), union(of("compute", "copy"))
-        expect("copies in all", beside["time_ns"], copies)
-        expect("overlapped copies", beside["overlapped_ns"], compute + copies - either)
+        expect("copies in all", copied["time_ns"], copies)
+        expect("overlapped copies", copied["overlapped_ns"], compute + copies - either)

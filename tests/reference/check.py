@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """check.py TRACE REPORTS: computes answers from a trace of Kineto, rocprofv3 or Nsight Systems by their definitions
-(docs/analyses.md), each in a file of its own beside this one, and compares them with REPORTS, what
+(docs/analyses.md), each in a separate file next to this one, and compares them with REPORTS, what
 `tracesmith analyze --json --all TRACE` prints. Prints every difference and exits 1 if there is one."""
 import json
 import math

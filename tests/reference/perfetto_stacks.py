@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Perfetto trace says of call stacks, read here in another way than src/import does: nothing becomes a row when it is told;
+"""The call stacks of a Perfetto trace, read in another way than in src/import: nothing becomes a row when it is defined;
 a stack is looked up, number by number, when an event names it. Numbers of Perfetto's protobufs
 (https://perfetto.dev/docs/reference/trace-packet-proto)."""
 import collections

@@ -125,7 +125,7 @@ assert len(races) == 1 and races[0]["kind"] == "race" and races[0]["times"] == 2
 PY
 # A kernel's answer does not mention other kernels; --check lists all.
 replay 1 "$work/faulty.sbt" --instructions outside --work-item 3
-python3 - "$work/replay.json" outside <<'PY' || fail "findings of other kernels were told"
+python3 - "$work/replay.json" outside <<'PY' || fail "findings of other kernels were reported"
 import json, re, sys
 kernels = {re.search(r"Kernel: *(\w+)", f["text"]).group(1) for f in json.load(open(sys.argv[1]))["findings"]}
 assert kernels == set(sys.argv[2:]), kernels

@@ -5,8 +5,8 @@
 # floating-point sum is not fixed, it is noise. A program that is not installed is left out, which is printed.
 #
 # docs/replay.md lists the programs. TRACESMITH_SOAK: a hundred replays each, and programs whose kernels take minutes
-# to build. TRACESMITH_PROGRAMS: only those whose name has this in it. shellcheck disable=SC2016 # inner shells expand
-# what is in single quotes
+# to build. TRACESMITH_PROGRAMS: only those whose name has this in it.
+# shellcheck disable=SC2016 # inner shells expand what is in single quotes
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/opencl/common.sh

@@ -154,7 +154,7 @@ capture family "$programs/cl_children" -n 20
 replay 0 family
 verdicts family 'a["recording"]["kernels"] == 21 + 20 + 22 + 23 and a["recording"]["processes"] == 4 and v["exact"] == len(r) == 8'
 launches=$("$TRACESMITH" query --csv "$work/family.sbt" 'SELECT count(*) FROM kernel' | tail -n 1 | tr -d '\r')
-[ "$launches" -eq 86 ] || fail "the events of children are missing beside their recording: $launches launches"
+[ "$launches" -eq 86 ] || fail "the events of children are missing next to their recording: $launches launches"
 
 # An edited kernel.
 cat >"$work/edited.cl" <<'CL'

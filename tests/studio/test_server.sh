@@ -34,8 +34,8 @@ python3 "$here/../report/make_awkward.py" "$folder/awkward.json"
 refused 3 'cannot be opened' "$folder/nothing"
 refused 3 'is a directory' "$folder"
 refused 2 'standard input' -
-refused 2 'no number of a port' --port 70000 "$folder/awkward.json"
-refused 4 'no IPv4 address' --listen example.org "$folder/awkward.json"
+refused 2 'not a port number' --port 70000 "$folder/awkward.json"
+refused 4 'not an IPv4 address' --listen example.org "$folder/awkward.json"
 refused 3 'no regular file' /dev/null
 
 trace=$folder/run.sbt

@@ -80,7 +80,7 @@ try() { # COMPILER VERSION OPTION...
     mkdir -p elsewhere/gone
     cp program elsewhere/program
     mv inlined.dwo elsewhere
-    same elsewhere/program "$what: .dwo beside the program"
+    same elsewhere/program "$what: .dwo next to the program"
     objcopy --compress-debug-sections=zlib elsewhere/inlined.dwo elsewhere/packed
     mv elsewhere/packed elsewhere/inlined.dwo
     same elsewhere/program "$what: packed .dwo"

@@ -103,7 +103,7 @@ if python3 -c 'import ctypes; ctypes.CDLL("libdebuginfod.so.1")' 2>/dev/null; th
         cmp - whole || fail "a debug file from a server"
     DEBUGINFOD_URLS=file://$work/servers DEBUGINFOD_CACHE_PATH=$work/cache ./names gone "$build_id" <addresses |
         cmp - whole || fail "a debug file of a program that is gone"
-    ./names alone <addresses | cmp - bare || fail "a server that nobody named"
+    ./names alone <addresses | cmp - bare || fail "a server that was not named"
 else
     echo "no libdebuginfod: servers are not looked at"
 fi

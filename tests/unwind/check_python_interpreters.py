@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks of a thread that runs code in several interpreters: check_python_interpreters.py DIRECTORY_OF_PROBE_INSIDE.
 
-Every Python frame that is told must be where the interpreters themselves say it is, and where frames are missing the stack
+Every reported Python frame must be where the interpreters themselves report it, and where frames are missing the stack
 says so."""
 import json
 import os
@@ -108,7 +108,7 @@ def check(own_lock, release, depth, around, nested=False):
     if missing:
         # The reported frames are innermost, and none is of another interpreter.
         if seen and seen != inner:
-            fail("missing, and what is told is wrong", seen, inner)
+            fail("missing, and the reported part is wrong", seen, inner)
         counts["inner" if seen else "none"] += 1
     else:
         if nested or seen != inner + call + outer:

@@ -77,7 +77,7 @@ __attribute__((noinline)) static struct unwind_result walk_all(uint64_t *frames)
     struct unwind_result result = unwind_walk(&thread, &registers, frames, FRAMES_MAX);
     struct unwind_result again = unwind_walk_full(&thread, &registers, full, FRAMES_MAX);
     if (result.end != UNWIND_OUTERMOST || result.exact != result.count)
-        print_difference("nobody", frames, result.count, NULL, 0);
+        print_difference("none", frames, result.count, NULL, 0);
     assert_int_equal(result.end, UNWIND_OUTERMOST);
     assert_int_equal(result.exact, result.count);
     assert_int_equal(again.end, UNWIND_OUTERMOST);

@@ -79,7 +79,7 @@ class _Opened:
 
 
 class Answers:
-    """Base of Trace: what it answers beside tables and events."""
+    """Base of Trace: its answers besides tables and events."""
 
     _native: _native.Trace
 

@@ -65,7 +65,7 @@ class IncompleteTraceWarning(UserWarning):
 
 
 class IncompleteRecordingWarning(UserWarning):
-    """Something that was asked for cannot be recorded, because it began too early or is recorded by somebody else."""
+    """Something that was asked for cannot be recorded, because it began too early or is already recorded by another session."""
 
 
 _CLASSES = {

@@ -80,7 +80,7 @@ def profile(
     IncompleteRecordingWarning says so, and `note`. `python -m tracesmith run script.py` always begins early enough.
 
     path:           the SBT file to write; it is created with mode 0600.
-    schedule:       which steps are recorded (tracesmith.schedule); None: everything. Steps are told by step().
+    schedule:       which steps are recorded (tracesmith.schedule); None: everything. step() marks the steps.
     on_trace_ready: called with the Profile at the end of each recorded window. The file is complete after the stop.
     stacks:         record the call stack of each GPU call; stack_frames: at most so many of its innermost frames.
     apis:           names of the APIs to record, as ["cuda", "nvtx"]; None: all that there are.

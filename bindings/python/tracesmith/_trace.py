@@ -29,7 +29,7 @@ def open(path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> Trace:
 
 
 class Trace(Answers):
-    """A trace. Close it, or use it in a with statement; a trace that nobody refers to is closed.
+    """A trace. Close it, or use it in a with statement; an unreferenced trace is closed.
 
     May be used by several threads; they wait for each other.
     """

@@ -93,7 +93,7 @@ bool otf2_check(struct otf2 *otf2, OTF2_ErrorCode code, const char *what);
 
 // ---- definitions.c
 
-// Strings as OTF2 numbers them: of any text, of one of ours that lives for ever, of the dictionary.
+// Strings as OTF2 numbers them: for any text, for a static one of ours, for the dictionary.
 OTF2_StringRef otf2_text(struct otf2 *otf2, const char *bytes, size_t length);
 OTF2_StringRef otf2_constant(struct otf2 *otf2, const char *text);
 OTF2_StringRef otf2_string(struct otf2 *otf2, uint32_t id);

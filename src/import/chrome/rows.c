@@ -701,7 +701,8 @@ tsmith_status rows_take(struct chrome *chrome, const tsmith_batch **out) {
         return TSMITH_ERROR_NO_MEMORY;
     if (rows->ready_taken == rows->ready_count || (!rows->ended && rows->ready_bytes <= rows->hold_bytes))
         return TSMITH_OK;
-    rows->hold_bytes = 0; // tracks and devices are registered now with the known data: nothing more to wait for
+    rows->hold_bytes =
+        0; // tracks and devices are registered now with the known data: nothing more to wait for
     tracks_write(chrome);
     tsmith_batch *batch = rows->ready[rows->ready_taken++];
     size_t bytes = batch_bytes(batch);

@@ -306,10 +306,11 @@ static void destroy(void *self) {
 // ---- opening
 
 static bool is_there(const char *path, const char *ending) {
-    char beside[PATH_MAX];
+    char log_path[PATH_MAX];
     struct stat status;
-    int length = snprintf(beside, sizeof beside, "%s%s", path, ending);
-    return length > 0 && (size_t)length < sizeof beside && stat(beside, &status) == 0 && status.st_size > 0;
+    int length = snprintf(log_path, sizeof log_path, "%s%s", path, ending);
+    return length > 0 && (size_t)length < sizeof log_path && stat(log_path, &status) == 0 &&
+           status.st_size > 0;
 }
 
 // The file next to it is not opened; its existence may mean that rows are missing.

@@ -21,8 +21,9 @@ enum {
     DEPTH_MAX = 4096, // frames of a stack that are kept: the innermost, and one that marks the cut
     PATH_BYTES_MAX = 4096,
     ID_BYTES_MAX = 64,
-    TEXT_LEAST = 16 // digits of a build id in text form: a binary id of this length does not consist of digits by
-                    // chance
+    TEXT_LEAST =
+        16 // digits of a build id in text form: a binary id of this length does not consist of digits by
+           // chance
 };
 
 // ---- texts

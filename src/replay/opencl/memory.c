@@ -336,7 +336,7 @@ void transfers_drop(struct run *run) {
 
 // ---- outside the queues of the recording: a queue of its own, after a marker in each of those that use the memory
 
-struct beside {
+struct side_queue {
     cl_command_queue queue;
     cl_event *markers;
     cl_uint count;
@@ -346,63 +346,60 @@ static bool is_queue_of(const struct live *live, size_t context) {
     return live->type == RECORDING_QUEUE && live->parent == context && live->handle.queue;
 }
 
-static bool beside_begin(struct run *run, const struct live *memory, struct beside *beside) {
+static bool side_queue_begin(struct run *run, const struct live *memory, struct side_queue *side) {
     const size_t context = memory->parent;
     cl_int status;
-    *beside = (struct beside){.markers = calloc(run->live_count + 1, sizeof *beside->markers)};
-    if (!beside->markers)
+    *side = (struct side_queue){.markers = calloc(run->live_count + 1, sizeof *side->markers)};
+    if (!side->markers)
         return false;
     // Nor does one copy overtake another.
     if (memory->hold && run->cl->clRetainEvent(memory->hold) == CL_SUCCESS)
-        beside->markers[beside->count++] = memory->hold;
-    beside->queue = run->cl->clCreateCommandQueue(run->lives[context].handle.context,
-                                                  context_device(run, &run->lives[context]), 0, &status);
-    for (size_t i = 1; beside->queue && i < run->live_count; i++) {
+        side->markers[side->count++] = memory->hold;
+    side->queue = run->cl->clCreateCommandQueue(run->lives[context].handle.context,
+                                                context_device(run, &run->lives[context]), 0, &status);
+    for (size_t i = 1; side->queue && i < run->live_count; i++) {
         if (!is_queue_of(&run->lives[i], context) || !(run->serial || is_user(memory, i)))
             continue;
         cl_command_queue queue = run->lives[i].handle.queue;
-        if (run->cl->clEnqueueMarkerWithWaitList(queue, 0, NULL, &beside->markers[beside->count]) ==
-            CL_SUCCESS)
-            beside->count++;
+        if (run->cl->clEnqueueMarkerWithWaitList(queue, 0, NULL, &side->markers[side->count]) == CL_SUCCESS)
+            side->count++;
         run->cl->clFlush(queue);
     }
-    return beside->queue != NULL;
+    return side->queue != NULL;
 }
 
-static const cl_event *markers_of(const struct beside *beside) {
-    return beside->count ? beside->markers : NULL;
+static const cl_event *markers_of(const struct side_queue *side) {
+    return side->count ? side->markers : NULL;
 }
 
-static void beside_end(struct run *run, struct beside *beside) {
-    for (cl_uint i = 0; i < beside->count; i++)
-        run->cl->clReleaseEvent(beside->markers[i]);
-    free(beside->markers);
+static void side_queue_end(struct run *run, struct side_queue *side) {
+    for (cl_uint i = 0; i < side->count; i++)
+        run->cl->clReleaseEvent(side->markers[i]);
+    free(side->markers);
 }
 
-static cl_int copy_all(struct run *run, const struct live *memory, const struct beside *beside, bool write,
+static cl_int copy_all(struct run *run, const struct live *memory, const struct side_queue *side, bool write,
                        struct transfer *transfer) {
     static const size_t origin[RECORDING_DIMENSIONS] = {0, 0, 0};
     const struct execute_calls *cl = run->cl;
     size_t region[RECORDING_DIMENSIONS];
     if (memory->type == RECORDING_SHARED)
-        return cl->clEnqueueSVMMemcpy(beside->queue, CL_FALSE,
-                                      write ? memory->handle.shared : transfer->bytes,
+        return cl->clEnqueueSVMMemcpy(side->queue, CL_FALSE, write ? memory->handle.shared : transfer->bytes,
                                       write ? transfer->bytes : memory->handle.shared, transfer->size,
-                                      beside->count, markers_of(beside), &transfer->done);
+                                      side->count, markers_of(side), &transfer->done);
     if (memory->type == RECORDING_IMAGE) {
         image_region(memory, region);
-        return write ? cl->clEnqueueWriteImage(beside->queue, memory->handle.buffer, CL_FALSE, origin, region,
-                                               0, 0, transfer->bytes, beside->count, markers_of(beside),
+        return write ? cl->clEnqueueWriteImage(side->queue, memory->handle.buffer, CL_FALSE, origin, region,
+                                               0, 0, transfer->bytes, side->count, markers_of(side),
                                                &transfer->done)
-                     : cl->clEnqueueReadImage(beside->queue, memory->handle.buffer, CL_FALSE, origin, region,
-                                              0, 0, transfer->bytes, beside->count, markers_of(beside),
+                     : cl->clEnqueueReadImage(side->queue, memory->handle.buffer, CL_FALSE, origin, region, 0,
+                                              0, transfer->bytes, side->count, markers_of(side),
                                               &transfer->done);
     }
-    return write
-               ? cl->clEnqueueWriteBuffer(beside->queue, memory->handle.buffer, CL_FALSE, 0, transfer->size,
-                                          transfer->bytes, beside->count, markers_of(beside), &transfer->done)
-               : cl->clEnqueueReadBuffer(beside->queue, memory->handle.buffer, CL_FALSE, 0, transfer->size,
-                                         transfer->bytes, beside->count, markers_of(beside), &transfer->done);
+    return write ? cl->clEnqueueWriteBuffer(side->queue, memory->handle.buffer, CL_FALSE, 0, transfer->size,
+                                            transfer->bytes, side->count, markers_of(side), &transfer->done)
+                 : cl->clEnqueueReadBuffer(side->queue, memory->handle.buffer, CL_FALSE, 0, transfer->size,
+                                           transfer->bytes, side->count, markers_of(side), &transfer->done);
 }
 
 tsmith_status memory_bring(struct run *run, struct live *memory, cl_command_queue queue, size_t record) {
@@ -412,12 +409,12 @@ tsmith_status memory_bring(struct run *run, struct live *memory, cl_command_queu
                                     .buffer = memory->id,
                                     .writer = memory->writer,
                                     .element = memory->element};
-    struct beside beside = {.queue = queue};
+    struct side_queue side = {.queue = queue};
     struct transfer transfer = {.size = memory->size};
     if (queue && !result.why)
         transfer.bytes = malloc(memory->size ? memory->size : 1);
     const bool asked =
-        transfer.bytes && copy_all(run, memory, &beside, false, &transfer) == CL_SUCCESS && transfer.done;
+        transfer.bytes && copy_all(run, memory, &side, false, &transfer) == CL_SUCCESS && transfer.done;
     if (asked)
         run->cl->clFlush(queue);
     if (asked && !run_wait(run, transfer.done))
@@ -435,13 +432,13 @@ tsmith_status memory_bring(struct run *run, struct live *memory, cl_command_queu
 
 // Takes the transfer's memory over. False when it could not be enqueued.
 static bool enqueue_all(struct run *run, const struct live *memory, bool write, struct transfer *transfer) {
-    struct beside beside;
-    bool done = beside_begin(run, memory, &beside) &&
-                copy_all(run, memory, &beside, write, transfer) == CL_SUCCESS && transfer->done;
-    transfer->queue = beside.queue;
+    struct side_queue side;
+    bool done = side_queue_begin(run, memory, &side) &&
+                copy_all(run, memory, &side, write, transfer) == CL_SUCCESS && transfer->done;
+    transfer->queue = side.queue;
     if (done)
-        run->cl->clFlush(beside.queue);
-    beside_end(run, &beside);
+        run->cl->clFlush(side.queue);
+    side_queue_end(run, &side);
     if (done)
         return true;
     free(transfer->bytes);
@@ -546,15 +543,15 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
 
 // Shared memory is freed when all that was enqueued is over.
 static void release_shared(struct run *run, struct live *live) {
-    struct beside beside;
+    struct side_queue side;
     struct transfer transfer = {.shared = live->handle.shared,
                                 .context = run->lives[live->parent].handle.context};
-    const bool begun = beside_begin(run, live, &beside);
-    transfer.queue = beside.queue;
-    if (begun && run->cl->clEnqueueMarkerWithWaitList(beside.queue, beside.count, markers_of(&beside),
+    const bool begun = side_queue_begin(run, live, &side);
+    transfer.queue = side.queue;
+    if (begun && run->cl->clEnqueueMarkerWithWaitList(side.queue, side.count, markers_of(&side),
                                                       &transfer.done) == CL_SUCCESS)
-        run->cl->clFlush(beside.queue);
-    beside_end(run, &beside);
+        run->cl->clFlush(side.queue);
+    side_queue_end(run, &side);
     live->released = transfer.done && transfer_add(run, &transfer);
     if (!live->released && transfer.done)
         run->cl->clReleaseEvent(transfer.done);

@@ -12,14 +12,14 @@
 //     zero=N        every Nth kernel has no times
 //     wrong=N       every Nth kernel has times from before its launch
 //     silent        kernels are not recorded (a library that is older than the device)
-//     held          somebody else is subscribed already; exclusive: and no kind can be enabled
+//     held          another tool is subscribed already; exclusive: and no kind can be enabled
 //     denied=N      subscribing gives error N
 //     unshared, alone, timeless   the second interface is there and does not work (an old driver): subscribing is not
-//                   supported, or refused as if somebody held it, or nothing works once one is subscribed
+//                   supported, or refused as if another tool held it, or nothing works once one is subscribed
 //     twice         a buffer is handed back twice
 //     torn          a buffer ends in a record that cannot be read
-//     strange       records of a kind that nobody knows
-//     larger        records end in fields that nobody knows yet
+//     strange       records of an unknown kind
+//     larger        records end in unknown fields
 //     strict        what loses things without a word does: two timestamp callbacks spoil as many kernels; kernels of
 //                   graphs have no times when kernels alone are enabled, and are not there once a kind was disabled
 //     early         within cuInit nothing can be switched on yet (unified memory never can)
@@ -28,11 +28,11 @@
 //     pc...         how it samples: cupti_sampling.c
 //     fatal=N       at the Nth kernel it meets an error, says so, and finalises itself
 //     hostnodes     the nodes of graphs are host functions
-//     nodes         somebody who shares CUPTI wants graphs node by node
+//     nodes         another user of CUPTI requests graphs node by node
 //     compute=N     the devices' compute capability (90)
 //     unmanageable  no counters of unified memory
 //     resets        records that were not handed over when a primary context is reset are lost, without a word
-//     takeover      after 300 launches somebody else registers its callbacks for buffers
+//     takeover      after 300 launches another tool registers its callbacks for buffers
 #include "cupti_mock.h"
 
 #include <pthread.h>

@@ -222,9 +222,9 @@ static void begin(void) {
     begin_thread();
 }
 
-static void write_session(const char *beside) {
+static void write_session(const char *base) {
     char path[4096];
-    (void)snprintf(path, sizeof path, "%s.session", beside);
+    (void)snprintf(path, sizeof path, "%s.session", base);
     FILE *file = fopen(path, "w");
     const char *session = getenv("TRACESMITH_SESSION");
     must(file && session && fprintf(file, "%s", session) > 0 && fclose(file) == 0, path);
