@@ -5,10 +5,9 @@
 //     bench_opencl_idle [FEW MANY]
 //
 // The launch loop of tests/programs runs on PoCL's device without threads, with FEW and with MANY launches; the
-// difference is the loop alone. Bare; with the agent loaded and no session; and attached to a session that is
-// switched off, as between tsmith_profiler_create and _start. There the agent has the driver time commands, because a
-// queue cannot be changed later; so once more in a program that asks for these times itself, which leaves the agent's
-// own share.
+// difference is the loop alone. Bare; with the agent loaded and no session; and attached to a session that is switched
+// off, as between tsmith_profiler_create and _start. There the agent has the driver time commands, because a queue cannot
+// be changed later; so once more in a program that asks for these times itself, which leaves the agent's own share.
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>

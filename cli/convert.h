@@ -1,4 +1,5 @@
-// The common part of `import` and `export`: carries batches from a source to a file, and prints the result.
+// The common part of `import` and `export`: carries batches from a source to a file, and prints the
+// result.
 #ifndef CLI_CONVERT_H
 #define CLI_CONVERT_H
 

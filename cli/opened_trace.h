@@ -1,4 +1,5 @@
-// A trace of any format opened for a command that answers from it: the one place that reports its problems.
+// A trace of any format opened for a command that answers from it: the one place that reports its
+// problems.
 #ifndef CLI_OPENED_TRACE_H
 #define CLI_OPENED_TRACE_H
 
@@ -85,9 +86,8 @@ void trace_add_json_tables(struct text *text, const struct trace *trace);
 // {"id":NUMBER,"name":...}
 void trace_add_json_device(struct text *text, const struct trace *trace, uint32_t id, uint32_t number);
 
-// The name of a track (tsmith_track_name) and its distinguishing suffix, without the parts in other columns
-// (`without`, of TSMITH_LABEL_...). Where it is wider than `columns` (0: no limit) the name is cut. Safe for a
-// terminal.
+// The name of a track (tsmith_track_name) and its distinguishing suffix, without the parts in other columns (`without`,
+// of TSMITH_LABEL_...). Where it is wider than `columns` (0: no limit) the name is cut. Safe for a terminal.
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,
                              unsigned without, size_t columns);
 // "device 1  NAME": by the API's own number, where it is known. In `columns`, 0: no limit.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session whose records are sound and whose journal is hostile: recover leaves out the events that the journal
-// claims are in the file, and never crashes, hangs, or yields a row twice. The input is the journal's entries, one
-// after the other:
+// A session whose records are sound and whose journal is hostile: recover leaves out the events that the journal claims are
+// in the file, and never crashes, hangs, or yields a row twice. The input is the journal's entries, one after the other:
 //
 //     u8 flags | u8 marks | u8 words | the entry | its marks and words, as far as the input goes
 //

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live collector while a hostile program runs. The files of a sound recording are put into a new session; then the
-// input is a list of steps: changes of the program to its own files and to the collector's, and continuations of the
-// collector:
+// A live collector while a hostile program runs. The files of a sound recording are put into a new session; then the input
+// is a list of steps: changes of the program to its own files and to the collector's, and continuations of the collector:
 //
 //     u8 what: 0 collect a batch | 1 write | 2 truncate | 3 put the sound bytes back | 4 hand a sub-buffer over |
 //              5 collect everything

@@ -133,8 +133,7 @@ static void compare(const tsmith_batch *a, const tsmith_batch *b) {
     }
 }
 
-// From the rest of the tape: modules, frames, stacks and symbols, with any numbers except a parent that does not
-// exist.
+// From the rest of the tape: modules, frames, stacks and symbols, with any numbers except a parent that does not exist.
 static void add_stacks(struct tape *tape, tsmith_dictionary *dictionary) {
     while (tape->at < tape->end) {
         uint32_t step = (uint32_t)take(tape, 1);

@@ -58,8 +58,7 @@ static uint32_t driver_version(void) {
 
 // ---- adding
 
-// "libcupti.so.12", "libcupti.so.11.8" and a link to one of them; a plain "libcupti.so.2025.3.1" has no version of
-// CUDA.
+// "libcupti.so.12", "libcupti.so.11.8" and a link to one of them; a plain "libcupti.so.2025.3.1" has no version of CUDA.
 static uint32_t major_of(const char *path) {
     enum { OLDEST = 9, NEWEST = 99 };
     char target[PATH_MAX];

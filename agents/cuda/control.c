@@ -38,9 +38,8 @@ static void flush(void) {
 
 static bool buffers_taken; // of the control thread
 
-// The record of a launch is in a buffer of ours, or in a buffer of another tool that registered callbacks past
-// sharing.c (by dlsym, or with a static CUPTI). The latter is certain once more launches were made than ours have
-// room for.
+// The record of a launch is in a buffer of ours, or in a buffer of another tool that registered callbacks past sharing.c
+// (by dlsym, or with a static CUPTI). The latter is certain once more launches were made than ours have room for.
 static void look_for_other_buffers(void) {
     enum { LEAST_RECORD = sizeof(struct cupti_api), UNDER_WAY = 1000 };
     static uint64_t requested, made_then;

@@ -11,10 +11,9 @@
 // CUPTI keeps the buffer it is configured with, and fills another one of the agent's on request; samples left when
 // sampling is switched off are in its own. A count belongs to a function and not to a launch.
 //
-// CUPTI reports dropped samples and samples of other programs with each reading, and NVIDIA's header does not state
-// whether per reading or in total. Both are counted correctly (struct tally): a number that falls is of its reading,
-// and so is one that makes up the reading's number of samples together with what the reading has; any other is a
-// running total.
+// CUPTI reports dropped samples and samples of other programs with each reading, and NVIDIA's header does not state whether
+// per reading or in total. Both are counted correctly (struct tally): a number that falls is of its reading, and so is one
+// that makes up the reading's number of samples together with what the reading has; any other is a running total.
 #include "pc_sampling.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sampler of a recording: reads NVML at a rate and writes counters into the session, in a process of the
-// collector's own (launch/sampler.h), so that nothing of it is in the program and a driver that hangs or crashes
-// harms neither.
+// The sampler of a recording: reads NVML at a rate and writes counters into the session, in a process of the collector's
+// own (launch/sampler.h), so that nothing of it is in the program and a driver that hangs or crashes harms neither.
 //
 // Each counter of each device is a track. A query that a device does not support is made once. Rates of NVLink come
 // from counters of bytes so far; PCIe throughput is measured by the driver over 20 ms that it waits, so it is queried

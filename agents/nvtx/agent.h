@@ -9,11 +9,10 @@
 //      handles, and the program sees what it answers.
 //   4. After fork the ranges that were open are the parent's: the child passes over their ends.
 //
-// How a range goes (files): range.c keeps it on its thread's own stack (thread.c), of all domains together, and
-// writes one record when it ends. text.c makes names into string ids; names.c keeps domains, categories, registered
-// strings and the names of threads and resources. Ranges that are open when their thread or the process ends are
-// written without a duration and counted as unmatched; in a process that is killed they are counted as never
-// completed.
+// How a range goes (files): range.c keeps it on its thread's own stack (thread.c), of all domains together, and writes
+// one record when it ends. text.c makes names into string ids; names.c keeps domains, categories, registered strings
+// and the names of threads and resources. Ranges that are open when their thread or the process ends are written
+// without a duration and counted as unmatched; in a process that is killed they are counted as never completed.
 #ifndef NVTX_AGENT_H
 #define NVTX_AGENT_H
 

@@ -2,10 +2,9 @@
 // Ranges and marks. Rules: agent.h.
 //
 // A pushed range nests within its thread and domain: a pop ends the innermost one of its domain, also where ranges of
-// other domains were pushed after it. A started range is ended by its number, on whatever thread: it is kept in a
-// table of fixed size whose free places are a list without a lock (the list's head counts its changes, so that a
-// place that was taken and returned meanwhile is noticed). A place belongs to the thread that changes its number from
-// a range's to 0.
+// other domains were pushed after it. A started range is ended by its number, on whatever thread: it is kept in a table
+// of fixed size whose free places are a list without a lock (the list's head counts its changes, so that a place that was
+// taken and returned meanwhile is noticed). A place belongs to the thread that changes its number from a range's to 0.
 #include <string.h>
 
 #include "agent.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts as string ids. A thread remembers its short texts, so that a repetition takes no lock: they are found by
-// their address or by hash, then compared, since programs make their texts in buffers that they use again. Rules:
-// agent.h.
+// Texts as string ids. A thread remembers its short texts, so that a repetition takes no lock: they are found by their
+// address or by hash, then compared, since programs make their texts in buffers that they use again. Rules: agent.h.
 #include <string.h>
 
 #include "agent.h"

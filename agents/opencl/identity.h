@@ -1,4 +1,5 @@
-// The device identity: distinguishes an OpenCL device from every other of the machine, in every process that uses it.
+// The device identity: distinguishes an OpenCL device from every other of the machine, in every process that uses
+// it.
 #ifndef OPENCL_IDENTITY_H
 #define OPENCL_IDENTITY_H
 

@@ -8,8 +8,7 @@
 //   - place QUEUED, by the device's clock, within the call. Where that clock stands against the host's, the commands before
 //     tell: each call bounds it from both sides. Any clock will do that runs at the speed of time; one that is stepped is
 //     believed again once two commands, far enough apart and with none between that contradicts them, agree on where it is.
-// The first command of a device has nothing to be compared with but itself. A command whose times are rejected has no
-// times.
+// The first command of a device has nothing to be compared with but itself. A command whose times are rejected has no times.
 #ifndef OPENCL_TIMES_H
 #define OPENCL_TIMES_H
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes that do not block, until the program can know that they are complete: the device may read the program's
-// memory at any time until then. When the program waits for anything, the memory of each is hashed once more before
-// the wait: if it is not as it was, the program changed it too early, and the device's data is unknown (CHANGED).
-// After the wait all of them are forgotten: it is not always known which of them were complete, and the memory of a
-// complete one may be changed.
+// Writes that do not block, until the program can know that they are complete: the device may read the program's memory at
+// any time until then. When the program waits for anything, the memory of each is hashed once more before the wait: if it
+// is not as it was, the program changed it too early, and the device's data is unknown (CHANGED). After the wait all of
+// them are forgotten: it is not always known which of them were complete, and the memory of a complete one may be changed.
 //
 // The memory may be freed by then, if the program knows of the completion by other means: it is read by
 // process_vm_readv, which fails where a load would end the process. Rules: recorder.h.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The OpenCL recorder: a second layer, put into a program only by `profile --capture`. It keeps what is needed to run
-// the program's commands again: objects, commands, what the host wrote, and how buffers looked when the program let
-// go of them.
+// the program's commands again: objects, commands, what the host wrote, and how buffers looked when the program let go of them.
 //
 // Rules inside the profiled process, for every file of this folder
 //   1. Recording costs time: hashing what is written, copying what was computed. It changes no result, no error code, no
@@ -338,8 +337,7 @@ struct markers {
 // Puts one into each queue that may still be writing `memory`, and adds those of queues that are gone.
 void markers_make(struct markers *markers);
 void markers_drop(struct markers *markers);
-// A thread waits for them: a command in `except` (or the recorder, NULL) waits for the copy of `memory` (NULL: of
-// any).
+// A thread waits for them: a command in `except` (or the recorder, NULL) waits for the copy of `memory` (NULL: of any).
 void markers_flush(cl_command_queue except, const struct object *memory);
 // The program's clFinish of this queue has returned: after a flush of ours it must have waited for our marker too.
 void markers_finished(cl_command_queue queue);

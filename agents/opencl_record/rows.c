@@ -1,4 +1,5 @@
-// The layout of boxes in the host's memory. Rules: recorder.h.
+// The layout of boxes in the host's memory. Rules:
+// recorder.h.
 #include <stdlib.h>
 #include <string.h>
 

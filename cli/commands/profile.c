@@ -1,4 +1,5 @@
-// `tracesmith profile`: runs a program, records it, and prints the result.
+// `tracesmith profile`: runs a program, records it, and prints the
+// result.
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -66,8 +66,7 @@ static void drain(tsmith_source *source, struct record_result *out) {
     }
 }
 
-// A source that counts the events that it passes on. The pump does not report the size of a batch that could not be
-// written.
+// A source that counts the events that it passes on. The pump does not report the size of a batch that could not be written.
 struct counted {
     tsmith_source *from;
     struct record_result *out;

@@ -1,4 +1,5 @@
-// `tracesmith replay`: runs a recording again and prints the verdict of every result.
+// `tracesmith replay`: runs a recording again and prints the verdict of every
+// result.
 #include "tracesmith/replay.h"
 
 #include <errno.h>

@@ -213,8 +213,7 @@ static void answer(struct parent *parent) {
     (void)ioctl(parent->listener, SECCOMP_IOCTL_NOTIF_SEND, &out.answer);
 }
 
-// The child sends the list of restrictions, and requests the report when it writes its answer. False: it has closed
-// the channel.
+// The child sends the list of restrictions, and requests the report when it writes its answer. False: it has closed the channel.
 static bool serve(struct parent *parent) {
     char question;
     if (!parent->introduced) {

@@ -6,8 +6,7 @@
 //   tracesmith-launch-loop LAUNCHES [REPORT-FD]
 //
 // Writes one JSON object with what it counted and the times of the loop to the descriptor, or standard output; to a
-// descriptor also the call paths (report.h). Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4
-// no device.
+// descriptor also the call paths (report.h). Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4 no device.
 #include <CL/cl.h>
 
 #include <link.h>

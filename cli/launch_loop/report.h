@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the launch loop reports in addition to its JSON, to compare a trace with: for each launch of the loop, in
-// order, the call sites of its functions, as a number. The calls are listed innermost first, each as its return
-// address
+// order, the call sites of its functions, as a number. The calls are listed innermost first, each as its return address
 // - 1 in the program's file; the call of the API itself and what is outside of main are left out.
 #ifndef LAUNCH_LOOP_REPORT_H
 #define LAUNCH_LOOP_REPORT_H

@@ -84,8 +84,7 @@ void stats_write_json(struct stats *stats);
 bool stats_is_device_work(uint8_t kind);
 // Whether bytes over time are a rate of moved memory: for copies and fills of known size, not for maps.
 bool stats_has_rate(const struct total *total);
-// Whether the trace has the waits of its host threads. One of another profiler may only have calls, some of which
-// wait.
+// Whether the trace has the waits of its host threads. One of another profiler may only have calls, some of which wait.
 bool stats_know_waits(const struct stats *stats);
 // Indices of the totals that `keep` keeps, largest sum first; the caller frees. NULL when memory is
 // exhausted.

@@ -69,9 +69,8 @@ static size_t add_total_name(struct text *line, const struct stats *stats, const
     return width;
 }
 
-// The name of one of the totals that are shown. Names that would be cut to the same lose their middle instead, so
-// that their difference is visible: global_bandwidth_v1_local_offset becomes glob~1_loca~ if
-// global_bandwidth_v1_global_offset is shown too.
+// The name of one of the totals that are shown. Names that would be cut to the same lose their middle instead, so that their
+// difference is visible: global_bandwidth_v1_local_offset becomes glob~1_loca~ if global_bandwidth_v1_global_offset is shown too.
 static size_t add_name_among(struct text *line, const struct stats *stats, const struct total *shown,
                              size_t count, size_t which, size_t columns) {
     const tsmith_string name = trace_string(&stats->view->trace, shown[which].name);

@@ -9,8 +9,7 @@
 typedef struct toy_queue toy_queue;
 
 toy_queue *toy_queue_create(void);
-// The kernel takes this many microseconds of the GPU. Its name is a constant. 0, or -1 if the queue is full (64
-// kernels).
+// The kernel takes this many microseconds of the GPU. Its name is a constant. 0, or -1 if the queue is full (64 kernels).
 int toy_launch(toy_queue *queue, const char *kernel, unsigned microseconds);
 // Waits until all that was launched has ended.
 int toy_finish(toy_queue *queue);

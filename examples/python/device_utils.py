@@ -58,7 +58,7 @@ class DeviceManager:
         self._bytes = 0  # of arrays of randn that are alive
 
     def is_gpu(self):
-        """Whether work runs beside the program, so that synchronize() has something to wait for."""
+        """Whether work runs concurrently with the program, so that synchronize() has something to wait for."""
         return self.device != "cpu"
 
     def get_device_name(self):

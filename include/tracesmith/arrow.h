@@ -13,10 +13,9 @@
 //     kinds, operations, directions and reasons; a number that this version has no word for is shown as a decimal number.
 //   - A column's metadata may have its "unit" and its description ("doc").
 //
-// Ownership: `out` is the caller's and need not be initialized; what it holds is freed by its own `release`, which
-// the importing library calls. A stream is released by the caller or its importer before the object that the stream
-// was made from is closed; arrays that came out of it stay valid after that until they are released. On failure
-// `out->release` is NULL.
+// Ownership: `out` is the caller's and need not be initialized; what it holds is freed by its own `release`, which the
+// importing library calls. A stream is released by the caller or its importer before the object that the stream was made from
+// is closed; arrays that came out of it stay valid after that until they are released. On failure `out->release` is NULL.
 //
 // Threads: a stream is used by one thread at a time, under the rule of that object. Arrays and schemas may be read
 // by any number of threads and released by any thread.
@@ -101,17 +100,15 @@ typedef struct tsmith_arrow_options {
     int without_track; // leave out the column "track"
 } tsmith_arrow_options;
 
-// The batches of a source, one array each: a struct with the column "track" (id of the dictionary's track, uint32)
-// and a column per field, named as the field, or "args.NAME" for a field that the trace itself defines. Columns are
-// shared with the batch (tsmith_batch_retain), except booleans, which Arrow packs into bits, and columns of a batch
-// of which only some events are wanted (`kinds`, window), which are copied. A live source that has nothing yet is
-// asked again.
+// The batches of a source, one array each: a struct with the column "track" (id of the dictionary's track, uint32) and
+// a column per field, named as the field, or "args.NAME" for a field that the trace itself defines. Columns are shared
+// with the batch (tsmith_batch_retain), except booleans, which Arrow packs into bits, and columns of a batch of which
+// only some events are wanted (`kinds`, window), which are copied. A live source that has nothing yet is asked again.
 //
-// The stream takes `source` over and destroys it when it is released; on failure it stays the caller's. What the
-// source reads from (a tsmith_sbt, a tsmith_trace) must outlive the stream. The first call of the stream fixes the
-// schema: a field that a foreign trace defines only later makes the stream fail, unless `fields` leaves it out. All
-// fields of a file opened with tsmith_trace_open are known from the beginning. `fields` is copied. `options` may be
-// NULL.
+// The stream takes `source` over and destroys it when it is released; on failure it stays the caller's. What the source
+// reads from (a tsmith_sbt, a tsmith_trace) must outlive the stream. The first call of the stream fixes the schema: a
+// field that a foreign trace defines only later makes the stream fail, unless `fields` leaves it out. All fields of a
+// file opened with tsmith_trace_open are known from the beginning. `fields` is copied. `options` may be NULL.
 //
 // INVALID_ARGUMENT, NO_MEMORY. An unknown field makes the first call of the stream fail.
 TSMITH_API tsmith_status tsmith_arrow_source(tsmith_source *source, const tsmith_arrow_options *options,

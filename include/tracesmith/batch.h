@@ -58,10 +58,9 @@ TSMITH_API int tsmith_batch_column(const tsmith_batch *batch, uint32_t field, ts
 TSMITH_API int tsmith_batch_get(const tsmith_batch *batch, uint32_t field, uint32_t row, uint64_t *out);
 
 // Keeps a batch beyond the next call of its source: *out has the same events and columns, never changes, and lives
-// until it is released. Nothing is copied: *out takes over the columns of a lent batch, whose owner makes new ones
-// for the next events; for a batch that was already retained, *out is the same batch with its reference count
-// increased. NO_MEMORY; *out is then NULL. Threads: the borrowing thread for a lent batch, any thread for a retained
-// one.
+// until it is released. Nothing is copied: *out takes over the columns of a lent batch, whose owner makes new ones for
+// the next events; for a batch that was already retained, *out is the same batch with its reference count increased.
+// NO_MEMORY; *out is then NULL. Threads: the borrowing thread for a lent batch, any thread for a retained one.
 TSMITH_API tsmith_status tsmith_batch_retain(const tsmith_batch *batch, const tsmith_batch **out);
 // Lets go of what tsmith_batch_retain handed out, once for each time; the last one frees it. NULL is allowed, and a batch that
 // is only lent is left alone. Any thread.

@@ -214,10 +214,9 @@ TSMITH_API int tsmith_agent_option_describe(size_t index, tsmith_agent_option_de
 
 // ---- devices
 
-// Adds every device an agent finds to the dictionary. Further facts about a device are attributes, for display:
-// "device.2.uuid" (by the entry's number); "problem.cuda" is the reason why an API reports no device or incomplete
-// data. If there is no device, the error states how to get one (MISSING if the API is not installed). Drivers are
-// queried in a child process.
+// Adds every device an agent finds to the dictionary. Further facts about a device are attributes, for display: "device.2.uuid"
+// (by the entry's number); "problem.cuda" is the reason why an API reports no device or incomplete data. If there is no device,
+// the error states how to get one (MISSING if the API is not installed). Drivers are queried in a child process.
 TSMITH_API tsmith_status tsmith_devices_enumerate(const char *agent_directory, tsmith_dictionary *into,
                                                   tsmith_error *error);
 

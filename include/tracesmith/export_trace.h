@@ -28,9 +28,8 @@ TSMITH_API const char *tsmith_export_format_name(unsigned index);
 TSMITH_API const char *tsmith_export_format_doc(unsigned index);
 TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 
-// A sink that writes the format of this name, with `options` or, where they are NULL, none. ERROR_NOT_FOUND for an
-// unknown name (the message lists the known ones); ERROR_MISSING if the library was built without the format (the
-// message names the package).
+// A sink that writes the format of this name, with `options` or, where they are NULL, none. ERROR_NOT_FOUND for an unknown name
+// (the message lists the known ones); ERROR_MISSING if the library was built without the format (the message names the package).
 //
 // "chrome": Chrome trace JSON, which chrome://tracing, Perfetto, HTA and TraceLens read. Times are microseconds with
 // as many decimals as the nanoseconds need. The output is valid JSON whatever the trace holds: bytes that are no
@@ -42,12 +41,11 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 // that was imported from Chrome JSON comes back with every event, argument, flow, process and thread.
 //
 // "perfetto": a Perfetto trace (protobuf), which ui.perfetto.dev and trace_processor read: threads beneath their
-// process, queues beneath their device, slices with every field as a debug annotation, counters, and arrows from a
-// call to the work it made; a call stack has the names of its functions. Slices that overlap without nesting go to
-// further tracks beneath theirs; nothing is cut or left out. Facts without a place in Perfetto's format are
-// attributes of the trace, so that tsmith_import_open makes the same events of the file again. The file's clock is
-// the trace clock in ns; times before 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that
-// slices can be put in order.
+// process, queues beneath their device, slices with every field as a debug annotation, counters, and arrows from a call
+// to the work it made; a call stack has the names of its functions. Slices that overlap without nesting go to further
+// tracks beneath theirs; nothing is cut or left out. Facts without a place in Perfetto's format are attributes of the
+// trace, so that tsmith_import_open makes the same events of the file again. The file's clock is the trace clock in ns;
+// times before 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that slices can be put in order.
 TSMITH_API tsmith_status tsmith_export_open(const char *format, const char *path,
                                             const tsmith_export_options *options, tsmith_sink **out,
                                             tsmith_error *error);

@@ -40,8 +40,7 @@ extern "C" {
     X(BARRIER, 6, "barrier", 1, 0, "a barrier or marker of an out-of-order queue")                           \
     X(EVENT_WAIT, 7, "event_wait", 1, 0, "a command had another in its wait list")                           \
     X(DEFAULT_STREAM, 8, "default_stream", 1, 0,                                                             \
-      "inferred: a stream that never ran concurrently with the default stream, and at least twice waited "   \
-      "for it")                                                                                              \
+      "inferred: a stream that never overlapped the default stream, and waited for it at least twice")       \
     X(RESOURCE, 9, "resource", 1, 0,                                                                         \
       "inferred: a device or copy engine that never ran two commands at once, and at least twice made "      \
       "one wait")                                                                                            \

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorded kernel does, instruction by instruction: the recording is run on Oclgrind, a device that
-// interprets, and every instruction, memory access and branch of a kernel is counted. docs/instruction-level.md
-// defines the terms.
+// What a recorded kernel does, instruction by instruction: the recording is run on Oclgrind, a device that interprets,
+// and every instruction, memory access and branch of a kernel is counted. docs/instruction-level.md defines the terms.
 //
 // The instructions are LLVM's, as Oclgrind's compiler made them of the recorded source: not those of another device.
 // Oclgrind is loaded into the calling process; its variables (OCLGRIND_*) are set for the time of the call, so no

@@ -48,11 +48,10 @@ typedef struct tsmith_session_options {
     tsmith_overflow overflow;
     const char *session_root; // as in tsmith_capture_options
     double block_timeout;     // as in tsmith_capture_options
-    // Not NULL: agents record the GPU APIs of this process, and of the programs that it starts, into the same file.
-    // An API that cannot be recorded because it is already in use is not a failure; tsmith_session_note returns a
-    // message about it. The environment of this process is changed until the stop (tsmith_session_environment). Of
-    // the options, those above are the session's; `recording`, `gpu_counter_rate` and `environment` are
-    // INVALID_ARGUMENT.
+    // Not NULL: agents record the GPU APIs of this process, and of the programs that it starts, into the same file. An
+    // API that cannot be recorded because it is already in use is not a failure; tsmith_session_note returns a message
+    // about it. The environment of this process is changed until the stop (tsmith_session_environment). Of the
+    // options, those above are the session's; `recording`, `gpu_counter_rate` and `environment` are INVALID_ARGUMENT.
     const tsmith_capture_options *agents;
 } tsmith_session_options;
 
@@ -77,8 +76,7 @@ TSMITH_API tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_ses
 // is written there: the stop ends only the emissions of this process, and its statistics are 0. STATE if this process
 // is not being recorded, or its collector has ended.
 TSMITH_API tsmith_status tsmith_session_attach(tsmith_session **out, tsmith_error *error);
-// For a session with agents: the APIs that cannot be recorded, with reasons; "" if there are none. Valid until the
-// stop.
+// For a session with agents: the APIs that cannot be recorded, with reasons; "" if there are none. Valid until the stop.
 TSMITH_API const char *tsmith_session_note(const tsmith_session *session);
 // For a session with agents: this process's environment as the start has set it, "NAME=VALUE", NULL after the last,
 // for programs that are started with an environment of their own; NULL without agents. Until the stop.

@@ -108,8 +108,7 @@ typedef struct tsmith_simulation_model {
     uint64_t inferred;  // dependencies on that path that are inferred (tsmith_edge_kind_inferred)
     int64_t rests;      // ns of that path before the last of them: they rest on it
     // The second half of the trace, predicted from the first (held out): from the launch of the command in the middle
-    // to the end. `error` above only shows that the model reproduces its own input; this is the error of a
-    // prediction.
+    // to the end. `error` above only shows that the model reproduces its own input; this is the error of a prediction.
     double
         held_out_error; // |predicted - recorded| / recorded; negative where the trace does not allow it: fewer than 20
                         // commands, or less than half of the time has a counterpart in the first half

@@ -90,10 +90,9 @@ typedef enum tsmith_block {
 //   running      in [start, end)
 //   finished     in [end, observed): has run, and no host thread is known to have seen it; complete from `completed` on
 //   observed     from `observed` on
-// `enqueued` is TSMITH_TIME_UNKNOWN if the trace does not have it; then queued, submitted and unblocked are unknown
-// as well. `observed` is TSMITH_TIME_UNKNOWN if no thread is known to have waited for it. All times are as the
-// device's clock shows them: where the graph places that clock (tsmith_graph_clocks), a host's time differs from the
-// call's by the offset.
+// `enqueued` is TSMITH_TIME_UNKNOWN if the trace does not have it; then queued, submitted and unblocked are unknown as
+// well. `observed` is TSMITH_TIME_UNKNOWN if no thread is known to have waited for it. All times are as the device's clock
+// shows them: where the graph places that clock (tsmith_graph_clocks), a host's time differs from the call's by the offset.
 typedef struct tsmith_life {
     int64_t enqueued, queued, submitted, unblocked;
     int64_t completed; // end, if the trace does not have it

@@ -38,10 +38,9 @@ typedef struct tsmith_trace_report_options {
     size_t table_rows; // maximum number of rows per table; rows left out are counted. 0: 30
 } tsmith_trace_report_options;
 
-// Writes the report. All analyses are made for it, in one pass over the events; memory is theirs
-// (tracesmith/analyze.h). Names of the trace are treated as text only. `options` may be NULL. TRUNCATED where the
-// trace ends early: the report is written and states it. ERROR_INVALID_ARGUMENT for an unknown format, an empty
-// window, or an output without a function.
+// Writes the report. All analyses are made for it, in one pass over the events; memory is theirs (tracesmith/analyze.h).
+// Names of the trace are treated as text only. `options` may be NULL. TRUNCATED where the trace ends early: the report is
+// written and states it. ERROR_INVALID_ARGUMENT for an unknown format, an empty window, or an output without a function.
 TSMITH_API tsmith_status tsmith_trace_report_write(tsmith_trace *trace,
                                                    const tsmith_trace_report_options *options,
                                                    const tsmith_output *output, tsmith_error *error);

@@ -47,9 +47,8 @@ typedef struct tsmith_watch_options {
 // NOT_FOUND if a probe's file or function does not exist.
 TSMITH_API tsmith_status tsmith_watch_create(const tsmith_watch_options *options, tsmith_watch **out,
                                              tsmith_error *error);
-// The additional cost of a call of a probed function, measured now on a function with the same first instruction.
-// `site` describes that instruction, and for a kernel function the cost for programs that are not recorded. The watch
-// owns it.
+// The additional cost of a call of a probed function, measured now on a function with the same first instruction. `site`
+// describes that instruction, and for a kernel function the cost for programs that are not recorded. The watch owns it.
 TSMITH_API tsmith_status tsmith_watch_probe_cost(tsmith_watch *watch, size_t probe, double *ns,
                                                  const char **site, tsmith_error *error);
 // From now on what this process starts is watched, with all that it starts in turn; the events come into the trace when the

@@ -125,9 +125,8 @@ static void write_event(const struct agent_overhead_cost *cost, uint64_t ticks) 
     ring_commit(ring, WORDS);
 }
 
-// What the threads have spent since the last look, `passed` ticks ago; of the costliest one. A measured call during
-// which its thread was preempted is not typical of the other calls, so a thread's cost is limited to the time that
-// passed.
+// What the threads have spent since the last look, `passed` ticks ago; of the costliest one. A measured call during which
+// its thread was preempted is not typical of the other calls, so a thread's cost is limited to the time that passed.
 static uint64_t gather(uint64_t passed) {
     const uint32_t used = atomic_load(&costs_used);
     uint64_t most = 0, skipped = 0;
@@ -158,8 +157,7 @@ void agent_overhead_look(bool last) {
     const uint64_t spent = gather(tick - looked.tick);
     const uint32_t level = atomic_load(&agent_overhead.level);
     looked.share = passed > 0 ? (double)spent / passed : 0;
-    // A window shorter than the others is a poor sample for the rule, and at the end there is nothing left to
-    // control.
+    // A window shorter than the others is a poor sample for the rule, and at the end there is nothing left to control.
     const uint32_t next = last ? level : rule->next(level, looked.share, allowed);
     if (spent && !last)
         looked.worst = looked.share > looked.worst ? looked.share : looked.worst;

@@ -7,9 +7,8 @@
 // epochs together. None knows what another has seen in a place before, so with them every look that finds something new
 // begins an epoch.
 //
-// The linker's lock is held while modules are listed: nothing is allocated and no lock is taken then (a program's
-// malloc may wait for that lock). New modules are copied to memory that was reserved before, and written to the
-// channel afterwards.
+// The linker's lock is held while modules are listed: nothing is allocated and no lock is taken then (a program's malloc may
+// wait for that lock). New modules are copied to memory that was reserved before, and written to the channel afterwards.
 #include "agentkit/stacks_private.h"
 
 #include <fcntl.h>
@@ -93,8 +92,7 @@ static void set_span(struct span *span, uint64_t begin, uint64_t end) {
 }
 
 // The address range of one of TraceSmith's libraries; an earlier library there has been unloaded. The entry is reused
-// by the next one. If more libraries are loaded than there are entries, frames of the last ones count as the
-// program's.
+// by the next one. If more libraries are loaded than there are entries, frames of the last ones count as the program's.
 static void note_ours(const struct unwind_object *object) {
     const uint32_t count = atomic_load_explicit(&modules.ours_count, memory_order_relaxed);
     uint32_t room = count;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operator of the forward pass a command of PyTorch's backward pass belongs to. The autograd engine runs the
-// backward pass on a thread of its own, so that no range of the program is around its launches. Kineto's operators
-// identify the forward operator: by a flow "fwdbwd" between the two, or by the number of the sequence that both have
-// ("Sequence number"; that of the backward pass has a "Fwd thread id"). If several operators have a number, the one
-// that began last made the node.
+// Which operator of the forward pass a command of PyTorch's backward pass belongs to. The autograd engine runs the backward
+// pass on a thread of its own, so that no range of the program is around its launches. Kineto's operators identify the forward
+// operator: by a flow "fwdbwd" between the two, or by the number of the sequence that both have ("Sequence number"; that of
+// the backward pass has a "Fwd thread id"). If several operators have a number, the one that began last made the node.
 #ifndef ANALYZE_AUTOGRAD_H
 #define ANALYZE_AUTOGRAD_H
 

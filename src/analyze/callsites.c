@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code of the program causes the work of the devices: the time of commands, added up by the call path that
-// launched them. A command's path is its own stack, or else the stack of the call that launched it. In a trace
-// without any call stack it is the ranges around that call: functions of Python, operators of a framework, what the
-// program annotated.
+// Which code of the program causes the work of the devices: the time of commands, added up by the call path that launched
+// them. A command's path is its own stack, or else the stack of the call that launched it. In a trace without any call
+// stack it is the ranges around that call: functions of Python, operators of a framework, what the program annotated.
 //
 // Paths are folded, and marked where something is missing, by the rules in event/fold.h.
 //

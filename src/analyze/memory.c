@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: how much was alive when, what was never freed, what was freed twice; where blocks have addresses,
-// how fragmented the free memory between them is; if an allocator reports its reserve, how much of that is unused.
-// The data come from events of kind alloc and free, or PyTorch's instants named "[memory]", in fields of their own
-// (Bytes below 0: freed). Memory: 40 bytes per allocation and per free, because a thread's events come late and order
-// is needed to the ns.
+// Device memory: how much was alive when, what was never freed, what was freed twice; where blocks have addresses, how
+// fragmented the free memory between them is; if an allocator reports its reserve, how much of that is unused. The data
+// come from events of kind alloc and free, or PyTorch's instants named "[memory]", in fields of their own (Bytes below 0:
+// freed). Memory: 40 bytes per allocation and per free, because a thread's events come late and order is needed to the ns.
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,8 +47,7 @@ struct change {
     uint64_t after;           // alive in the place after the change, by a counter of the trace
 };
 
-// The count of an allocator, or of the agent of the process (live_bytes): it includes memory allocated before the
-// trace.
+// The count of an allocator, or of the agent of the process (live_bytes): it includes memory allocated before the trace.
 struct allocator {
     uint64_t allocated, reserved; // when most was allocated first
     uint64_t most_reserved;

@@ -1,4 +1,5 @@
-// Matches collectives and steps across ranks, and finds the late ranks.
+// Matches collectives and steps across ranks, and finds the late
+// ranks.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repeated sequences of kernels: the commands that one call of an operator (or one range) launches, in the order in
 // which it starts, if that is 3 commands or more. As in Holistic Trace Analysis, but for every operator at once; of
-// nested calls of the same name only the outermost counts. Sequences are distinguished by a 64-bit hash of their
-// names.
+// nested calls of the same name only the outermost counts. Sequences are distinguished by a 64-bit hash of their names.
 #include <stdlib.h>
 #include <string.h>
 

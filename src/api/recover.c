@@ -101,9 +101,8 @@ static void open_file(struct completion *completion) {
     char why[sizeof out->note];
     if (!path[0])
         return;
-    // The name of the file comes from the control file, to which the recorded program can write. A file of another
-    // user than the recording's is not opened: the recovering user may have permission to read files that the
-    // recording's user has not.
+    // The name of the file comes from the control file, to which the recorded program can write. A file of another user than
+    // the recording's is not opened: the recovering user may have permission to read files that the recording's user has not.
     if (lstat(path, &status) == 0 &&
         (!S_ISREG(status.st_mode) || status.st_uid != recovery_user(completion->recovery))) {
         snprintf(why, sizeof why,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // XRay in a recorded program: the environment that sets it up, its logs, and the offset of their clock.
 //
-// A log has ticks of the TSC, or, where XRay's runtime does not know the TSC's frequency, CLOCK_REALTIME in
-// nanoseconds. Both are compared with the trace clock throughout a session; a tick belongs to the clock that had this
-// value while the session ran.
+// A log has ticks of the TSC, or, where XRay's runtime does not know the TSC's frequency, CLOCK_REALTIME in nanoseconds. Both
+// are compared with the trace clock throughout a session; a tick belongs to the clock that had this value while the session ran.
 #include "api/xray.h"
 
 #include <dirent.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finding sub-buffers and taking them; their records are read in collect_record.c.
 //
-// Order: within a ring, sub-buffers are read by ascending sequence. A scan has two passes: all sub-buffers that
-// precede one that is FULL in the first pass are visible in the second, so no older one can appear later.
+// Order: within a ring, sub-buffers are read by ascending sequence. A scan has two passes: all sub-buffers
+// that precede one that is FULL in the first pass are visible in the second, so no older one can appear
+// later.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

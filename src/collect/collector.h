@@ -59,14 +59,14 @@ static inline uint64_t collect_at(uint64_t sequence, uint64_t word) {
 
 // One slot of a channel: the ring of one thread after the other.
 struct collect_ring {
-    uint64_t position;     // up to which it was read, but for the sub-buffer being read
-    uint64_t accounted;    // recover: up to here the collector that ended had read it and reported losses
-    bool begun;            // recover: something of it was read
-    uint64_t expected;     // ordinal of the next record, if none is lost
-    uint64_t asked;        // records that the owner counted as attempted, up to the sub-buffer read last
-    uint64_t last;         // tick of the end of what was read
-    uint64_t sequence;     // of the sub-buffer read last, or in part
-    uint32_t thread;       // dictionary's track
+    uint64_t position;  // up to which it was read, but for the sub-buffer being read
+    uint64_t accounted; // recover: the collector that was killed had read up to here and reported its losses
+    bool begun;         // recover: something of it was read
+    uint64_t expected;  // ordinal of the next record, if none is lost
+    uint64_t asked;     // records that the owner counted as attempted, up to the sub-buffer read last
+    uint64_t last;      // tick of the end of what was read
+    uint64_t sequence;  // of the sub-buffer read last, or in part
+    uint32_t thread;    // dictionary's track
     uint32_t local_thread; // the same of the channel
     bool torn;             // its thread may have been about to write when the process ended
     uint32_t held;         // sub-buffers taken and not freed yet
@@ -197,8 +197,7 @@ tsmith_dictionary *collector_dictionary(struct collector *collector);
 void collector_set_closing(struct collector *collector, bool closing);
 // While settling, a round looks at everything, hands everything out, and END is returned when nothing was left.
 void collector_set_settling(struct collector *collector, bool settling);
-// The program whose end is reported (other processes see the end of a child before its parent waits for it), and its
-// end.
+// The program whose end is reported (other processes see the end of a child before its parent waits for it), and its end.
 void collector_program_started(struct collector *collector, uint64_t pid);
 void collector_program_ended(struct collector *collector, int wait_status);
 // Processes that record and are alive as far as is known.

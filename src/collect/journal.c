@@ -4,10 +4,9 @@
 // the other half, which becomes the active one by a single write. Both halves are backed by space from the beginning,
 // so that only a session of very many tracks needs more.
 //
-// The file is written by pwrite and never read back while the collector works: where the next entry goes is in
-// private memory. The recorded programs may write to the session directory, so nothing in the file may decide where
-// the collector writes, and a mapping of it would raise SIGBUS once it is truncated. A file that was truncated or
-// removed is replaced.
+// The file is written by pwrite and never read back while the collector works: where the next entry goes is in private
+// memory. The recorded programs may write to the session directory, so nothing in the file may decide where the collector
+// writes, and a mapping of it would raise SIGBUS once it is truncated. A file that was truncated or removed is replaced.
 #include "collect/journal.h"
 
 #include <errno.h>

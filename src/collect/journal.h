@@ -10,9 +10,8 @@
 //
 //     entry of batch n committed -> batch n delivered -> written to the file -> consumer back: sub-buffers freed -> n + 1
 //
-// An entry has, for one track, the position up to which its rings had been read: everything before it, of this track,
-// is in the file. Ranges that were open then are in no batch, and their sub-buffers may be freed: their records are
-// in the entry.
+// An entry has, for one track, the position up to which its rings had been read: everything before it, of this track, is in
+// the file. Ranges that were open then are in no batch, and their sub-buffers may be freed: their records are in the entry.
 //
 // Only the collector writes. Everything read back is checked.
 #ifndef COLLECT_JOURNAL_H

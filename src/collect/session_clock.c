@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // If ticks are the TSC, CLOCK_MONOTONIC_RAW is the TSC scaled by a constant: the slope from the first
-// calibration to the newest becomes more exact. Each segment begins where the previous one ends and aims at
-// the time of the newest calibration, so that trace time is continuous, ascending, and as exact as the calibrations.
+// calibration to the newest becomes more exact. Each segment begins where the previous one ends and aims at the
+// time of the newest calibration, so that trace time is continuous, ascending, and as exact as the
+// calibrations.
 #include "collect/session_clock.h"
 
 #include <string.h>

@@ -5,10 +5,9 @@
 // and a column in which every row has one is shown without a bitmap. START and KIND exist in every batch
 // that was built row by row.
 //
-// Retained batches: `holders` is the reference count of a retained batch (0: not retained); it never changes and owns
-// its columns. A batch that was lent and retained (`lent` is the retained batch) shows the same columns without
-// owning them, until it is reset. Its `capacity` is 0, so that adding a row takes the slow path, where `own_columns`
-// copies them first.
+// Retained batches: `holders` is the reference count of a retained batch (0: not retained); it never changes and owns its
+// columns. A batch that was lent and retained (`lent` is the retained batch) shows the same columns without owning them,
+// until it is reset. Its `capacity` is 0, so that adding a row takes the slow path, where `own_columns` copies them first.
 #include "event/batch.h"
 
 #include <stdatomic.h>

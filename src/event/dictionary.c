@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Invariants: entry 0 of every table exists and is all zero ("unknown"); the hash table holds ids of strings that
-// were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may (arrays), so
-// getters of entries return pointers into chunks, which do not move. A stack's parent is before it, so that following
-// parents ends. The index of a table that is interned has all its rows below `seen`: the others are entered at the
-// next intern call, so that readers do not pay for it. Of stacks it has only those that are not their parent's first:
-// most paths continue without a branch and are found and created row after row without the index.
+// were interned, at most half full, with a power of two of slots; bytes never move (arena), entries may (arrays),
+// so getters of entries return pointers into chunks, which do not move. A stack's parent is before it, so that
+// following parents ends. The index of a table that is interned has all its rows below `seen`: the others are
+// entered at the next intern call, so that readers do not pay for it. Of stacks it has only those that are not
+// their parent's first: most paths continue without a branch and are found and created row after row without the
+// index.
 #include "event/dictionary.h"
 
 #include <stdbool.h>
@@ -391,7 +392,8 @@ static bool catch_up_stacks(tsmith_dictionary *dictionary) {
     return true;
 }
 
-// The rows of a path whose first row goes to `place`: no row continues a new row, so no lookup is needed.
+// The rows of a path whose first row goes to `place`: no row continues a new row, so no lookup is
+// needed.
 static uint32_t add_path(tsmith_dictionary *dictionary, uint32_t *place, uint32_t parent,
                          const uint32_t *frames, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,5 @@
-// Counts for distinguishing tracks with equal names. Part of a dictionary; filled when labels are requested.
+// Counts for distinguishing tracks with equal names. Part of a dictionary; filled when labels are
+// requested.
 #ifndef EVENT_LABELS_H
 #define EVENT_LABELS_H
 

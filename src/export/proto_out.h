@@ -42,8 +42,7 @@ static inline uint8_t *proto_fixed64(uint8_t *at, uint32_t field, uint64_t value
     return at + 8;
 }
 
-// Room for `more` bytes at the returned place (NULL when memory is exhausted); proto_end takes the number of bytes
-// used.
+// Room for `more` bytes at the returned place (NULL when memory is exhausted); proto_end takes the number of bytes used.
 static inline uint8_t *proto_begin(struct proto_out *out, size_t more) {
     if (__builtin_expect(out->used + more > out->capacity, 0)) {
         void *bytes = out->bytes;

@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 // X(NAME, "attribute", lost, "what it is"). `lost`: 1 when an event is missing from the result; 2 when the number is
-// unknown; 3 when the event is there and its duration is unknown; 0 when everything is there, repaired or kept as
-// text.
+// unknown; 3 when the event is there and its duration is unknown; 0 when everything is there, repaired or kept as text.
 #define PROBLEM_TABLE(X)                                                                                     \
     X(MALFORMED_EVENT, "malformed_event", 1, "events that could not be read")                                \
     X(TOO_MANY, "too_many", 1, "events on more threads or with more keys than can be distinguished")         \

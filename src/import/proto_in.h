@@ -1,4 +1,5 @@
-// Protobuf's wire format, field by field, from untrusted bytes.
+// Protobuf's wire format, field by field, from untrusted
+// bytes.
 #ifndef IMPORT_PROTO_IN_H
 #define IMPORT_PROTO_IN_H
 

@@ -37,8 +37,7 @@ bool sqlite_in_has_column(const struct sqlite_in *in, const char *table, const c
 
 // Whether a file begins as an SQLite database does.
 bool sqlite_in_is(const void *bytes, size_t length);
-// Opens the database as the format of its tables: an export of nsys, a trace of rocprofv3 (rocpd). Takes over the
-// file.
+// Opens the database as the format of its tables: an export of nsys, a trace of rocprofv3 (rocpd). Takes over the file.
 tsmith_status sqlite_in_source(struct seekable *file, const char *name, tsmith_source **out,
                                tsmith_error *error);
 

@@ -3,12 +3,11 @@
 // the other, and so on. Data that both read, mapped and hold in the end is compared as it arrives, so that only data
 // that one has and the other does not yet have is kept.
 //
-// The first wrong command is found by bisection: a number of commands is run on both from the beginning, and
-// everything that they have written is compared. Before the first command the devices are the same, after `high` of
-// them they are not; each replay halves the interval between, so that after at most log2(high), rounded up, there is
-// one command with the same before it and something else after it. (A difference that was overwritten since is not
-// seen. With `each`, which compares the memory that every command wrote directly after it, it is the first result
-// that differs.)
+// The first wrong command is found by bisection: a number of commands is run on both from the beginning, and everything
+// that they have written is compared. Before the first command the devices are the same, after `high` of them they are
+// not; each replay halves the interval between, so that after at most log2(high), rounded up, there is one command with
+// the same before it and something else after it. (A difference that was overwritten since is not seen. With `each`,
+// which compares the memory that every command wrote directly after it, it is the first result that differs.)
 #include "replay/against.h"
 
 #include <stdio.h>

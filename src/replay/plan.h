@@ -12,13 +12,11 @@
 //     their synchronization (locks, joins) is not recorded;
 //   - a user event comes after what the host had waited for when it set it.
 //
-// All edges but those of user events point from a lower to a higher number; a recording that contradicts itself can
-// have circles, and nodes in or behind one never run (`order` leaves them out), like nodes that wait for an event
-// that was never set.
+// All edges but those of user events point from a lower to a higher number; a recording that contradicts itself can have
+// circles, and nodes in or behind one never run (`order` leaves them out), like nodes that wait for an event that was never set.
 //
-// Accesses are exact for transfers. For a kernel they are its arguments, read and written whole unless the
-// declaration, the buffer or the source of the kernel says otherwise; where nothing is known they are marked as
-// assumed.
+// Accesses are exact for transfers. For a kernel they are its arguments, read and written whole unless the declaration,
+// the buffer or the source of the kernel says otherwise; where nothing is known they are marked as assumed.
 //
 //   plan.c          records -> nodes and edges
 //   plan_access.c   a command -> its accesses

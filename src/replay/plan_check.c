@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conflicts that no path orders, and the real dependencies: one walk in a legal order.
 //
-// Nodes form chains, each node after the one before it in its chain. A node's clock has, for every chain, the
-// position up to which the chain is before the node; so A is before B if B's clock includes A's position in A's
-// chain. A clock consists of a part that several nodes share, and the node's own position, which is added to the
-// shared part only when a node of another chain follows: an in-order queue passes on one shared part, and a thousand
-// commands behind one wait share one. It lives until the last successor was processed. A node without successors
-// needs no chain.
+// Nodes form chains, each node after the one before it in its chain. A node's clock has, for every chain, the position
+// up to which the chain is before the node; so A is before B if B's clock includes A's position in A's chain. A clock
+// consists of a part that several nodes share, and the node's own position, which is added to the shared part only
+// when a node of another chain follows: an in-order queue passes on one shared part, and a thousand commands behind
+// one wait share one. It lives until the last successor was processed. A node without successors needs no chain.
 //
 // Each memory has a row of disjoint stretches, each with its last writer and the readers since. A node is checked
 // against those only: earlier nodes were already checked against them.

@@ -1,4 +1,5 @@
-// The plan's commands for the commands of a trace: they are matched by the call that launched both.
+// The plan's commands for the commands of a trace: they are matched by the call that launched
+// both.
 #include <stdlib.h>
 #include <string.h>
 

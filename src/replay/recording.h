@@ -62,8 +62,7 @@ const char *recording_text(struct tsmith_recording *recording, const struct reco
 // Whether the program makes a kernel of this name, from that record on. source.c
 bool recording_makes_kernel(const struct recorded_process *process, size_t from, uint64_t program,
                             const char *name);
-// INVALID_ARGUMENT, with the available names, if no program makes a kernel of this name; NULL is allowed and means
-// none.
+// INVALID_ARGUMENT, with the available names, if no program makes a kernel of this name; NULL is allowed and means none.
 tsmith_status recording_has_source_of(struct tsmith_recording *recording, const char *kernel,
                                       tsmith_error *error);
 

@@ -1,4 +1,5 @@
-// The trace's facts about itself and its losses, for both formats of a report.
+// The trace's facts about itself and its losses, for both formats of a
+// report.
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns of a file that is to be small: more transforms, and most are chosen by packing with each and keeping the
-// smallest. START comes first (its field has the lowest number) and decides whether it and DURATION are stored as
-// NEST.
+// smallest. START comes first (its field has the lowest number) and decides whether it and DURATION are stored as NEST.
 #include <string.h>
 
 #include "event/batch.h"

@@ -1,4 +1,5 @@
-// A new file that begins with the sound frames of one that was cut off, and continues with batches from elsewhere.
+// A new file that begins with the sound frames of one that was cut off, and continues with batches from
+// elsewhere.
 #ifndef SBT_CONTINUE_H
 #define SBT_CONTINUE_H
 

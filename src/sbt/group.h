@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of values that are GROUPED by another column (section 6 of docs/sbt-format.md): equal keys are adjacent.
+// The order of values that are GROUPED by another column (section 6 of docs/sbt-format.md): equal keys are
+// adjacent.
 #ifndef SBT_GROUP_H
 #define SBT_GROUP_H
 

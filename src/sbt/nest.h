@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NEST transform (section 6 of docs/sbt-format.md): nested ranges, such as calls, stored by the time from each
-// begin or end to the preceding one, of any range. A caller's duration is then only the part after its last callee.
+// begin or end to the preceding one, of any range. A caller's duration is then only the part after its last
+// callee.
 #ifndef SBT_NEST_H
 #define SBT_NEST_H
 

@@ -237,8 +237,7 @@ static int64_t shortest_gap(const tsmith_simulation *simulation) {
     return shortest;
 }
 
-// By call: whether it is captured, and whether it, or the host's work before it, is removed because the graph
-// replaces it.
+// By call: whether it is captured, and whether it, or the host's work before it, is removed because the graph replaces it.
 struct captured {
     bool *in, *follows;
     bool *waits; // for something, still

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How well the second half of a trace is predicted from its first: the model's error where it has to predict.
 //
-// The trace is cut where half of its commands have been launched. In the second half every command takes what
-// commands of its name and bytes took on average in the first, every call what calls of its name took, and the host
-// between two calls what it took between calls of these names. Unexplained delays are left out. Commands and calls
-// without a counterpart in the first half stay as recorded, and their share is reported: if that is most of the time,
-// there is no held-out error.
+// The trace is cut where half of its commands have been launched. In the second half every command takes what commands of
+// its name and bytes took on average in the first, every call what calls of its name took, and the host between two calls
+// what it took between calls of these names. Unexplained delays are left out. Commands and calls without a counterpart in
+// the first half stay as recorded, and their share is reported: if that is most of the time, there is no held-out error.
 //
 // Gaps and launch latencies are one figure for each kind and device, of the whole trace.
 #include <math.h>

@@ -77,8 +77,7 @@ static inline bool graph_is_wait(uint32_t kind) {
 // The time when the commands that a call waited for had ended, on the hosts' clock; TSMITH_TIME_UNKNOWN if it is not
 // known to have waited.
 int64_t graph_waited_until(const tsmith_graph *graph, uint32_t call);
-// Whether a command it waited for has no times: then graph_waited_until is the time when that was enqueued, not its
-// end.
+// Whether a command it waited for has no times: then graph_waited_until is the time when that was enqueued, not its end.
 bool graph_waited_for_untimed(const tsmith_graph *graph, uint32_t call);
 
 // The command that ends last of those enqueued in a row before `time`, or TSMITH_INDEX_NONE.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues that wait for each other without a record of it: gaps of one that repeatedly end with a command of another.
+// Queues that wait for each other without a record of it: gaps of one that repeatedly end with a command of
+// another.
 //
-// A gap is a stretch of more than SOON before a command of an in-order queue in which the command before it had
-// ended, its own call had returned, and no edge explains the wait. It is explained by another queue of the device
-// where a command of that ended within the gap and at most SOON before its end. By chance that happens with the
-// probability that a moment of the gap comes so shortly after an end of the other queue; the sum over all gaps is the
-// number expected by chance. Edges are added where it happened TIMES_LEAST times or more, and more often than by
-// chance.
+// A gap is a stretch of more than SOON before a command of an in-order queue in which the command before it had ended,
+// its own call had returned, and no edge explains the wait. It is explained by another queue of the device where a
+// command of that ended within the gap and at most SOON before its end. By chance that happens with the probability
+// that a moment of the gap comes so shortly after an end of the other queue; the sum over all gaps is the number
+// expected by chance. Edges are added where it happened TIMES_LEAST times or more, and more often than by chance.
 #include <stdlib.h>
 
 #include "base/array.h"

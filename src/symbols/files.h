@@ -1,5 +1,6 @@
-// Finds the symbols of a module if they are in another file. Only regular files are opened, and only those with the
-// right build id (or, without one, the right checksum) are used.
+// Finds the symbols of a module if they are in another file. Only regular files are
+// opened, and only those with the right build id (or, without one, the right checksum) are
+// used.
 #ifndef SYMBOLS_FILES_H
 #define SYMBOLS_FILES_H
 

@@ -1,4 +1,5 @@
-// DWARF's entries have no parent links: the path to an entry is found from its unit's, past its siblings.
+// DWARF's entries have no parent links: the path to an entry is found from its unit's, past its
+// siblings.
 #include "symbols/scope.h"
 
 #include <dwarf.h>
@@ -110,8 +111,7 @@ static bool find_in_list(const struct symbols_scope_list *list, Dwarf_Die *die, 
     return low && dwarf_offdie(dwarf_cu_getdwarf(die->cu), list->offsets[low - 1], die) != NULL;
 }
 
-// Among the entries in `parent`, of which `die` is the first, the last one that begins at `target` or before it.
-// False: too many.
+// Among the entries in `parent`, of which `die` is the first, the last one that begins at `target` or before it. False: too many.
 static bool step_to(struct symbols_scopes *scopes, const void *parent, Dwarf_Die *die, Dwarf_Off target) {
     const Dwarf_Die first = *die;
     Dwarf_Die next;

@@ -6,9 +6,8 @@
 //     DWARF 5   header 12 | id 8 | code | values       -->   header 12 | code | low_pc 8 | values
 //     DWARF 4   header 11 | code | .. | GNU_dwo_id 8 | ..   -->   the id becomes low_pc
 //
-// The declaration of the unit's entry in .debug_abbrev is rewritten accordingly. Everything the unit refers to by an
-// index is in a section of its own that begins where the unit's part does, so that its missing bases equal libdw's
-// defaults.
+// The declaration of the unit's entry in .debug_abbrev is rewritten accordingly. Everything the unit refers to by an index
+// is in a section of its own that begins where the unit's part does, so that its missing bases equal libdw's defaults.
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -29,8 +29,7 @@ static uint8_t flags_of(uint8_t kind, bool is_timed) {
     }
 }
 
-// Whether a command of this kind keeps a queue busy. Other events on a queue (annotations, waits) are about something
-// else.
+// Whether a command of this kind keeps a queue busy. Other events on a queue (annotations, waits) are about something else.
 static bool is_work(uint8_t kind) {
     return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET ||
            kind == TSMITH_KIND_COLLECTIVE || kind == TSMITH_KIND_HOST_FUNCTION ||

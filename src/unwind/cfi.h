@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Call frame information (.eh_frame, .debug_frame): how to get from the registers of a frame to those of its caller,
 // for one program counter. What is read is untrusted: every read is checked against the section, the work is bounded,
-// and everything that is not understood is "unknown". No allocation, no lock, no system call: fit for signal
-// handlers.
+// and everything that is not understood is "unknown". No allocation, no lock, no system call: fit for signal handlers.
 #ifndef UNWIND_CFI_H
 #define UNWIND_CFI_H
 

@@ -294,8 +294,7 @@ static bool read_stack(struct python_thread *thread, const struct python_native 
         read_chain(thread, intern, inner);
         uint32_t count = thread->count, groups = thread->groups;
         read_chain(thread, intern, state);
-        // More loops than both have run: the frames between the two chains are unknown, and so is the begin of the
-        // outer one.
+        // More loops than both have run: the frames between the two chains are unknown, and so is the begin of the outer one.
         if (loops > thread->groups || !native->is_whole) {
             thread->count = count;
             thread->groups = groups;

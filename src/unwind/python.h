@@ -10,11 +10,10 @@
 // fault, and every object on it must be of the type that it should be. Other interpreters (PyPy, debug builds with
 // other objects) fail that, and their stacks stay native.
 //
-// A thread that runs code of several interpreters (PEP 554, PEP 684) has a chain of frames in each. The innermost
-// chain is that of the thread state that is current, the one before that of the state that
-// PyGILState_GetThisThreadState gives; further ones are unknown. Each native frame of the interpreter's loop has run
-// a group of Python frames, so more loops than groups mean that a chain is missing: uncertain frames then stay
-// native, and are counted.
+// A thread that runs code of several interpreters (PEP 554, PEP 684) has a chain of frames in each. The innermost chain
+// is that of the thread state that is current, the one before that of the state that PyGILState_GetThisThreadState
+// gives; further ones are unknown. Each native frame of the interpreter's loop has run a group of Python frames, so
+// more loops than groups mean that a chain is missing: uncertain frames then stay native, and are counted.
 #ifndef UNWIND_PYTHON_H
 #define UNWIND_PYTHON_H
 

@@ -66,8 +66,7 @@ static void mark_guess(struct walk *walk) {
 
 // --- rules ---------------------------------------------------------------------------------------
 
-// DW_OP_breg of the frame pointer, DW_OP_deref: gcc's expression for a CFA that is stored in the frame, below its
-// frame pointer.
+// DW_OP_breg of the frame pointer, DW_OP_deref: gcc's expression for a CFA that is stored in the frame, below its frame pointer.
 static bool is_deref(const struct cfi_section *section, const struct cfi_rule *cfa, int32_t *offset) {
     const uint8_t *code = section->start + cfa->value;
     if (cfa->length != 3 || code[0] != 0x70 + CFI_FRAME_POINTER || code[1] & 0x80 || code[2] != 0x06)

@@ -88,8 +88,7 @@ enum { UNWIND_STRUCK_MAX = 4 };
 
 struct unwind_result {
     uint32_t count;
-    uint32_t
-        exact; // this many are found by CFI; those from there on depend on a frame pointer, or on such a frame
+    uint32_t exact; // found by CFI; those from there on depend on a frame pointer, or on such a frame
     enum unwind_end end;
     uint32_t
         same; // not 0: the same frames, from outermost to innermost, as every walk of this thread with this number

@@ -11,12 +11,11 @@
 // anew and the old one stays mapped, so that a late reader still finds memory there (sizes double: the sum is
 // less than twice the last).
 //
-// The table is as old as the last refresh, which a helper thread makes now and then. A walk detects that it is too
-// old for the code that it meets (unwind_table_enter): it asks the linker, once per walk and module, whether the
-// module is still the one in the table, through a function of glibc 2.35 and later that takes no lock. Modules loaded
-// with the program itself stay loaded, and are not checked. With an older libc code loaded since is unknown until the
-// next refresh, and where another module took the place of one that was closed, frames of that can come out wrong
-// until then (never outside the stack).
+// The table is as old as the last refresh, which a helper thread makes now and then. A walk detects that it is too old for
+// the code that it meets (unwind_table_enter): it asks the linker, once per walk and module, whether the module is still the
+// one in the table, through a function of glibc 2.35 and later that takes no lock. Modules loaded with the program itself
+// stay loaded, and are not checked. With an older libc code loaded since is unknown until the next refresh, and where another
+// module took the place of one that was closed, frames of that can come out wrong until then (never outside the stack).
 #ifndef UNWIND_UNWIND_TABLE_H
 #define UNWIND_UNWIND_TABLE_H
 

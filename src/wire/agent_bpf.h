@@ -44,8 +44,7 @@ enum agent_bpf_type {
     AGENT_BPF_NAME
 };
 
-// flags. The kernel does not report every switch: END_INFERRED has `end` computed from how long the thread ran
-// afterwards.
+// flags. The kernel does not report every switch: END_INFERRED has `end` computed from how long the thread ran afterwards.
 enum { AGENT_BPF_WOKEN = 1, AGENT_BPF_WOKEN_BY_INTERRUPT = 2, AGENT_BPF_END_INFERRED = 4 };
 
 enum agent_bpf_copy_what { AGENT_BPF_OF_WAIT = 1, AGENT_BPF_OF_WAKER };

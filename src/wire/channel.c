@@ -12,11 +12,10 @@
 // a thread may be about to look at a gate.
 //
 // A fork takes none of them. A thread in a driver may need one while it holds the driver's own locks, and the forking
-// thread waits for those in the fork handlers of the driver: if it held ours by then, both would wait forever. A
-// forked child may therefore find changes of other threads half done: for each thread, a prefix of its stores, in
-// order. Data that the child relies on is therefore published by one store after everything that belongs to it: a
-// process in the registry, a channel in its list, an entry of the table. Everything else it makes anew, without the
-// program's allocator.
+// thread waits for those in the fork handlers of the driver: if it held ours by then, both would wait forever. A forked
+// child may therefore find changes of other threads half done: for each thread, a prefix of its stores, in order. Data
+// that the child relies on is therefore published by one store after everything that belongs to it: a process in the
+// registry, a channel in its list, an entry of the table. Everything else it makes anew, without the program's allocator.
 #include "wire/channel_private.h"
 
 #include <errno.h>

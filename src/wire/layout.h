@@ -130,9 +130,8 @@ struct layout_journal_entry {
     uint32_t bytes; // of the whole entry, a multiple of 8
     uint32_t type;
     uint32_t channel;
-    uint32_t track; // of the channel, or LAYOUT_JOURNAL_PROCESS, LAYOUT_JOURNAL_LOSS
-    uint64_t
-        events; // events delivered in all, this batch included: it is in the file when the file has this many
+    uint32_t track;            // of the channel, or LAYOUT_JOURNAL_PROCESS, LAYOUT_JOURNAL_LOSS
+    uint64_t events;           // delivered in all, with this batch: it is in the file when that has as many
     uint32_t rows;             // of the batch; 0: there was none, but ranges were begun
     uint32_t dictionary_track; // its id in the file
     int64_t first_start, last_end;
@@ -206,10 +205,9 @@ struct layout_channel {
     uint32_t bytes; // of this structure
     uint64_t pid;
     uint64_t parent_pid;
-    uint64_t
-        start_time; // of the process, in clock ticks since boot (/proc/PID/stat): distinguishes a reused pid
-    int64_t attached; // trace time
-    uint32_t name;    // string ids of this channel
+    uint64_t start_time; // of the process, in clock ticks since boot (/proc/PID/stat), against reused pids
+    int64_t attached;    // trace time
+    uint32_t name;       // string ids of this channel
     uint32_t command_line;
     uint32_t host;
     uint32_t pid_namespace;                  // whose number `pid` is; 0: not known

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interned stacks: the same frames get the same number, a u32 that an event can carry.
 //
-// The table is one block of memory without pointers, which may be shared with another process; it only grows. Any
-// number of threads add at once, and signal handlers too: a stack is written, then its slot is taken by one
-// compare-and-swap; the loser of a race finds the winner's number. The number is the position of the stack (in units
-// of 8 bytes), so it can be looked up without an index, and once returned the stack is complete even if its process
-// is killed.
+// The table is one block of memory without pointers, which may be shared with another process; it only grows. Any number
+// of threads add at once, and signal handlers too: a stack is written, then its slot is taken by one compare-and-swap;
+// the loser of a race finds the winner's number. The number is the position of the stack (in units of 8 bytes), so it
+// can be looked up without an index, and once returned the stack is complete even if its process is killed.
 //
 // When there is no more room, stacks get the number 0 ("none").
 #ifndef WIRE_STACK_TABLE_H

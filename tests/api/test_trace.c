@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a trace: the same events from every format and source, damage is remembered, and nothing is left behind.
+// Opening a trace: the same events from every format and source, damage is remembered, and nothing is left
+// behind.
 #include "tracesmith/trace.h"
 
 #include <dirent.h>

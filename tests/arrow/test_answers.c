@@ -1,4 +1,5 @@
-// Tables of reports and answers of SQL as Arrow arrays, compared with the cells and rows that they were made from.
+// Tables of reports and answers of SQL as Arrow arrays, compared with the cells and rows that they were made
+// from.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -93,8 +93,7 @@ static size_t every_field(const tsmith_dictionary *dictionary, uint32_t *fields)
     return count;
 }
 
-// Reads all arrays, releases the stream and closes the file, and only then compares them with a second scan of the
-// file.
+// Reads all arrays, releases the stream and closes the file, and only then compares them with a second scan of the file.
 static void check_file(const uint32_t *asked, size_t asked_count) {
     struct made_trace made;
     FILE *file;

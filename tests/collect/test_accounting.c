@@ -292,8 +292,7 @@ static void too_long(void **unused) {
     check(&state, TSMITH_OVERFLOW_DROP_NEWEST);
 }
 
-// Block waits for a collector, and not for one that is dead: the program continues, and unrecorded events are
-// counted.
+// Block waits for a collector, and not for one that is dead: the program continues, and unrecorded events are counted.
 static void nobody_to_wait_for(void **unused) {
     (void)unused;
     struct state state;

@@ -246,8 +246,7 @@ static void lost_before_it_was_read(void **unused) {
     end(&state);
 }
 
-// The collector's own files: it continues, and a recovery after its end finds the session and begins where the file
-// ends.
+// The collector's own files: it continues, and a recovery after its end finds the session and begins where the file ends.
 static void own_files(void (*how)(int fd)) {
     struct state state;
     tsmith_error error;

@@ -3,8 +3,7 @@
 // records that it had not delivered are still in the directory, and the program never notices.
 //
 // The truth is the victim's own count, in memory it shares with us: `begun` before and `done` after each emission.
-// usage: test_kill [RUNS] (each run kills one victim: 200, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak
-// does)
+// usage: test_kill [RUNS] (each run kills one victim: 200, or 10,000 where TRACESMITH_SOAK is set, as ./dev soak does)
 #include "support/numbered.h"
 
 #include <errno.h>

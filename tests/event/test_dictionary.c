@@ -109,8 +109,7 @@ static void stacks_of_any_tree_get_one_id(void **state) {
     tsmith_dictionary_destroy(dictionary);
 }
 
-// A path as a whole equals its frames interned one after the other, also if rows were added that were never looked
-// up.
+// A path as a whole equals its frames interned one after the other, also if rows were added that were never looked up.
 static void a_path_is_its_frames(void **state) {
     enum { PATHS = 3000, DEPTH = 12, FRAMES = 3 };
     (void)state;

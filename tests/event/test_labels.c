@@ -1,4 +1,5 @@
-// Names of tracks and devices: no two are alike if anything distinguishes them.
+// Names of tracks and devices: no two are alike if anything distinguishes
+// them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

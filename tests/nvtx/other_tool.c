@@ -1,4 +1,5 @@
-// Another injected library: notes its calls in the file OTHER_TOOL_LOG, with handles of its own.
+// Another injected library: notes its calls in the file OTHER_TOOL_LOG, with handles of its
+// own.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,7 @@
 //
 //   cl_nvtx 1 spread
 //
-// With "spread" 12 of its 23 launches are in ranges "two words": one that another thread ends, a nested one, one of a
-// domain.
+// With "spread" 12 of its 23 launches are in ranges "two words": one that another thread ends, a nested one, one of a domain.
 //
 // With "pause" it prints the session's path in the middle (or an empty line), and continues on request.
 

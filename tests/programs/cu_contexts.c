@@ -5,9 +5,10 @@
 //     cu_contexts events|green|reset|managed|second|long
 //
 // events: each call that records or waits for an event, once. green: kernels in the primary context and in two green
-// ones. reset: kernels in a primary context, which is reset and made again. managed: a managed allocation on the
-// first device, then a context on a second one, with an allocation too. second: the contexts first. long: launches
-// before and after a few flushes of CUPTI. Exit status 4: there is no CUDA here.
+// ones. reset: kernels in a primary context, which is reset and made again. managed: a managed
+// allocation on the first device, then a context on a second one, with an allocation too. second: the
+// contexts first. long: launches before and after a few flushes of CUPTI. Exit status 4: there is no
+// CUDA here.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated NCCL: no GPU, no communication. Loads a profiler plugin as NCCL does (NCCL_PROFILER_PLUGIN, the newest
-// version that both know, or the one asked for) and calls it in NCCL's order: groups, operations in them, which are
-// over as soon as they are enqueued, and then, on a thread of its own, the channels of their kernels and the proxy's
-// work.
+// version that both know, or the one asked for) and calls it in NCCL's order: groups, operations in them, which are over
+// as soon as they are enqueued, and then, on a thread of its own, the channels of their kernels and the proxy's work.
 //
 //   nccl_host VERSION [OPERATIONS] [killed | quick]
 //

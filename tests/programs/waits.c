@@ -22,8 +22,7 @@
 
 enum { ROUNDS_MOST = 1000, DEPTH = 3 };
 
-// Between the two times the kernel itself counted this many switches away: to wait, and because another thread was to
-// run.
+// Between the two times the kernel itself counted this many switches away: to wait, and because another thread was to run.
 struct wait {
     int64_t before, after;
     long waited, preempted;

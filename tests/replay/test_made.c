@@ -260,8 +260,7 @@ static void test_flipped_anywhere(void **state) {
         const tsmith_replay_result *result = tsmith_replay_result_get(opened.replay, 0);
         assert_int_equal(result->verdict, TSMITH_VERDICT_DIVERGED);
         assert_true(result->offset <= at && at < result->offset + 4);
-        // The memory between the beginning and the end was not recorded: any of the three commands may be the first
-        // wrong one.
+        // The memory between the beginning and the end was not recorded: any of the three commands may be the first wrong one.
         assert_true(tsmith_replay_culprit_get(opened.replay, &culprit));
         assert_true(culprit.first == 0 && culprit.count == 3 && strcmp(culprit.kernel, "twice") == 0);
         finish(&opened);

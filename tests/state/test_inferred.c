@@ -1,4 +1,5 @@
-// Waits that are inferred: planted ones are found, under any name of the call, and similar calls are not.
+// Waits that are inferred: planted ones are found, under any name of the call, and similar calls are
+// not.
 #include <stdlib.h>
 
 #include "state/graph.h"

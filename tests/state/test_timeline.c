@@ -261,8 +261,7 @@ static void a_record_within_a_call_is_no_second_wait(void **state) {
     made_trace_finish(&trace);
 }
 
-// cudaStreamSynchronize makes cuStreamSynchronize, and CUPTI's record is inside that one: one wait, of the outer
-// call.
+// cudaStreamSynchronize makes cuStreamSynchronize, and CUPTI's record is inside that one: one wait, of the outer call.
 static void a_wait_within_a_wait_is_the_same_one(void **state) {
     (void)state;
     struct made_trace trace;

@@ -29,8 +29,7 @@ static struct {
 static struct unwind_copy copy;
 static uint8_t bytes[COPY];
 
-// Everything above the stack pointer, also what sanitizers keep free there: the environment is beyond the first
-// function's frame.
+// Everything above the stack pointer, also what sanitizers keep free there: the environment is beyond the first function's frame.
 __attribute__((no_sanitize("address"))) static void copy_stack(const volatile uint8_t *from, uint32_t size) {
     for (uint32_t i = 0; i < size; i++)
         bytes[i] = from[i];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a process lives: while it runs, when only its first thread has left, and when it has ended and was not
-// waited for.
+// Whether a process lives: while it runs, when only its first thread has left, and when it has ended and was not waited for.
 #include "support/test.h"
 
 #include <pthread.h>

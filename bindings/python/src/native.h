@@ -30,7 +30,8 @@ struct native_state {
     struct native_functions *functions; // calls of functions are recorded; NULL: they are not
     // Ranges referenced only from here are reused (range.c); NULL: a free place.
     PyObject *ranges[NATIVE_RANGES];
-    PyObject *attached; // the Session of the process that started this one; active when no other is; NULL: none
+    PyObject
+        *attached; // the Session of the process that started this one; active when no other is; NULL: none
 };
 
 // Raises the exception of `status` with the message, path, offset and record of `error`. Always NULL.

@@ -19,7 +19,7 @@ def merge(
     have, the recording's are kept. Times are compared by the wall clock, which both know.
 
     Returns a dict: added and left_out (events of the other trace), error (ns: the bound of the recording's comparisons with
-    the wall clock; how exact the other profiler was, nobody knows).
+    the wall clock; the accuracy of the other profiler is unknown).
     Warns with IncompleteTraceWarning when one of the traces ends early or is damaged: what could be read is there.
     Raises UnsupportedError where a trace does not say how its clock relates to the wall clock, ArgumentError when the traces are
     not of the same time or `output` exists, and what tracesmith.open raises.

@@ -1,4 +1,5 @@
-// Strings, attributes, regions and metrics: defined in the archive at first use.
+// Strings, attributes, regions and metrics: defined in the archive at first
+// use.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// Texts of a sequence, each defined once: a hash table from the key of a text to its number in the sequence.
+// Texts of a sequence, each defined once: a hash table from the key of a text to its number in the
+// sequence.
 #include <stdlib.h>
 
 #include "event/category.h"

@@ -132,8 +132,7 @@ static uint32_t add_frame(struct chrome *chrome, uint32_t parent, uint32_t name)
     return id ? tsmith_dictionary_intern_stack(dictionary, &(tsmith_stack){parent, id}) : 0;
 }
 
-// The stack at `time` within that range (index + 1). The enclosing ranges that have not ended are kept with each
-// range.
+// The stack at `time` within that range (index + 1). The enclosing ranges that have not ended are kept with each range.
 static uint32_t make_stack(struct chrome *chrome, struct around_track *around, uint32_t at, int64_t time) {
     uint32_t path[DEPTH_MAX];
     size_t depth = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "stackFrames": {"7": {"name": "f", "category": "libx.so", "parent": "5"}, ..}, and events with "sf": 7. Most
-// programs write the frames after the events. When an event refers to a frame and none is known, the rest of a file
-// is searched for them, once (impossible for a pipe). Stacks are made when an event refers to them, so that unused
-// frames become no stacks.
+// "stackFrames": {"7": {"name": "f", "category": "libx.so", "parent": "5"}, ..}, and events with "sf": 7. Most programs
+// write the frames after the events. When an event refers to a frame and none is known, the rest of a file is searched for
+// them, once (impossible for a pipe). Stacks are made when an event refers to them, so that unused frames become no stacks.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// Facts of the file about itself, and the ledger of its losses.
+// Facts of the file about itself, and the ledger of its
+// losses.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

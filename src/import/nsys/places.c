@@ -159,8 +159,7 @@ static void read_gpus(struct nsys *nsys) {
     sort_pairs(&nsys->places.cuda_devices);
 }
 
-// Which record of an event a synchronization is about. For the first million events; later ones have the numbers
-// only.
+// Which record of an event a synchronization is about. For the first million events; later ones have the numbers only.
 static void read_event_records(struct nsys *nsys) {
     struct nsys_pairs *pairs = &nsys->places.event_records;
     sqlite3_stmt *select = nsys_select(nsys, "SELECT globalPid, eventSyncId, correlationId, streamId "

@@ -1,4 +1,5 @@
-// Track events: slices from their begins and ends, instants, counters; also in the older form of event.
+// Track events: slices from their begins and ends, instants, counters; also in the older form of
+// event.
 #include <stdlib.h>
 
 #include "base/array.h"

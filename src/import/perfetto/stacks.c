@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call stacks. A sequence defines the names of functions, files and modules, then frames that are made of these, then
-// stacks that are made of frames, each by number until its state is cleared; within one packet in any order. They
-// become rows of the dictionary at once, where the same frame of another sequence is the same row. Symbols of a whole
-// file may come at its end.
+// Call stacks. A sequence defines the names of functions, files and modules, then frames that are made of these, then stacks
+// that are made of frames, each by number until its state is cleared; within one packet in any order. They become rows of the
+// dictionary at once, where the same frame of another sequence is the same row. Symbols of a whole file may come at its end.
 #include <stdlib.h>
 
 #include "base/array.h"

@@ -1,4 +1,5 @@
-// Data that a sequence of packets has once: texts by number, defaults, and clocks.
+// Data that a sequence of packets has once: texts by number, defaults, and
+// clocks.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-// A plane's own data: its names, its stats, and the positions of its lines.
+// A plane's own data: its names, its stats, and the positions of its
+// lines.
 #include <stdlib.h>
 #include <string.h>
 

@@ -69,9 +69,8 @@ static tsmith_element element_of_channel(uint64_t type) {
     }
 }
 
-// The initial content of a new image: from the recording, or zeros. The driver reads as many bytes as the format has,
-// and the recording may state it wrongly: there is room for the largest pixels. In memory that the caller frees;
-// NULL: none.
+// The initial content of a new image: from the recording, or zeros. The driver reads as many bytes as the format has, and
+// the recording may state it wrongly: there is room for the largest pixels. In memory that the caller frees; NULL: none.
 static uint8_t *first_content(struct run *run, struct live *live, const struct recording_record *record) {
     size_t size = 0;
     uint8_t *bytes = NULL;

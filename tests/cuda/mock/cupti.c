@@ -517,8 +517,7 @@ static uint64_t call_back(uint64_t launches) {
         data.site = 1;
         data.result = &result;
         subscriber(subscriber_context, CUPTI_DOMAIN_DRIVER, 307, &data);
-        // The records of these launches would fill a buffer: without one the client would conclude that they go to
-        // another.
+        // The records of these launches would fill a buffer: without one the client would conclude that they go to another.
         if (i % LAUNCHES_OF_BUFFER == 0)
             mock_deliver(mock_ask());
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program's own profiler, as it uses CUPTI: in the order of calls of PyTorch's Kineto, in both of its forms.
-// Written by us; a library that is linked with libcupti. It counts the records it gets, and prints one line per
-// session.
+// A program's own profiler, as it uses CUPTI: in the order of calls of PyTorch's Kineto, in both of its forms. Written
+// by us; a library that is linked with libcupti. It counts the records it gets, and prints one line per session.
 //
 //     subscribed    (until August 2026) it subscribes first, and where that is refused it profiles no device at all
 //     buffers       (since then) it never subscribes

@@ -43,8 +43,7 @@ struct hooks {
     void (*reset)(void);
     void (*memory)(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
                    uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
-    // Returns buffers with `count` launches and their kernels in them, as fast as possible. Returns the ns that the
-    // client took.
+    // Returns buffers with `count` launches and their kernels in them, as fast as possible. Returns the ns that the client took.
     uint64_t (*feed)(uint64_t launches);
     // Requests `count` buffers before it returns one. Returns how many it got.
     uint64_t (*hoard)(uint64_t buffers);

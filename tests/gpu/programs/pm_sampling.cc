@@ -4,9 +4,8 @@
 //
 //     pm samples COUNT PERIOD-NS FIRST-START LAST-END HIGHEST-OF-EACH-METRIC...
 //
-// With CHIP (for example GH100) only the part that needs no GPU: the library for metrics makes the configuration for
-// that chip. CUPTI_LIBRARY names the libcupti to take. Exit codes: 0 samples came (with CHIP: a configuration), 1
-// not, 77 not there.
+// With CHIP (for example GH100) only the part that needs no GPU: the library for metrics makes the configuration for that chip.
+// CUPTI_LIBRARY names the libcupti to take. Exit codes: 0 samples came (with CHIP: a configuration), 1 not, 77 not there.
 #include "driver.h"
 
 #include <cupti_pmsampling.h>

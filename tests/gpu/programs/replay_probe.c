@@ -4,9 +4,8 @@
 //     probe NAME yes|no|not-there|skipped DETAIL
 //
 // replay_probe parameters   cuFuncGetParamInfo: offset and size of each parameter of a kernel whose layout is known
-// replay_probe addresses    whether memory can be had at a fixed address in another process (cuMemAddressReserve with
-// a hint) replay_probe checkpoint   whether another process can be checkpointed and continues with its memory at the
-// same addresses
+// replay_probe addresses    whether memory can be had at a fixed address in another process (cuMemAddressReserve with a hint)
+// replay_probe checkpoint   whether another process can be checkpointed and continues with its memory at the same addresses
 #define _GNU_SOURCE
 #include "driver.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of all the kinds of frames that compilers make, compiled again and again: FUNCTIONS_NAME is the name of
-// their table, SEED decides how large their frames are. Of two libraries with different seeds, functions are at the
-// same addresses.
+// Functions of all the kinds of frames that compilers make, compiled again and again: FUNCTIONS_NAME is the name of their
+// table, SEED decides how large their frames are. Of two libraries with different seeds, functions are at the same addresses.
 #include "path.h"
 
 #include <alloca.h>
