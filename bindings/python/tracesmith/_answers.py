@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Analyses of a trace: what Trace.analyze gives."""
+"""Analyses of a trace: the results of Trace.analyze."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> dict[str, str]:
-    """The analyses that Trace.analyze knows: {name: question}. docs/analyses.md says what each means."""
+    """The analyses that Trace.analyze knows: {name: question}. docs/analyses.md defines each."""
     return dict(_native.analyses())
 
 
@@ -98,11 +98,11 @@ class Answers:
         skip: Iterable[str] = (),
         hide_interpreter: bool = False,
     ) -> Analysis:
-        """What `tracesmith analyze` answers, as an Analysis: what to fix first, and the reports it is made of.
+        """The answer of `tracesmith analyze`, as an Analysis: what to fix first, and the reports behind it.
 
         names: which analyses (see tracesmith.analyses()); none: all.
-        start: only what lies at this time or later (ns on the trace clock); None: from the first event.
-        end:   only what lies before this time (ns on the trace clock); None: to the last event.
+        start: only events at this time or later (ns on the trace clock); None: from the first event.
+        end:   only events before this time (ns on the trace clock); None: to the last event.
         skip:  functions that the analysis "callsites" does not take for the place that launches, but who called them.
         hide_interpreter: whether "callsites" leaves the functions of the Python interpreter itself out.
 
@@ -271,7 +271,7 @@ class Analysis:
 
     @property
     def findings(self) -> list[Finding]:
-        """What to fix first, the largest saving first, as a list of Finding; [] where "advice" was not asked for."""
+        """What to fix first, the largest saving first, as a list of Finding; [] if "advice" was not requested."""
         return _findings(self._reports["advice"]) if "advice" in self._reports else []
 
     def to_dict(self) -> dict[str, Any]:
@@ -291,7 +291,7 @@ class Report:
     """The answer of one analysis: a finding in words, and tables. report["table"] is a Result.
 
     name:     of the analysis ("kernels").
-    question: what it answers.
+    question: the question that it answers.
     finding:  the answer in one or two sentences.
     notes:    what makes the answer weaker than it looks, as a tuple of texts.
     start, end: the window that it is about (ns on the trace clock).
@@ -335,7 +335,7 @@ class Report:
 
     @property
     def covered(self) -> float | None:
-        """The share of the window about which nothing is known to be missing; None of an empty window."""
+        """The share of the window without known losses; None for an empty window."""
         length = self.end - self.start
         return 1 - self.missing / length if length > 0 else None
 
@@ -398,7 +398,7 @@ class Diff(Report):
 
 
 class Gate:
-    """A condition of Diff.gate: true if it holds. `message` says what was measured."""
+    """A condition of Diff.gate: true if it holds. `message` has the measured value."""
 
     __slots__ = ("condition", "passed", "message")
 

@@ -21,7 +21,7 @@ Runs a Python program and records it from its first instruction: the same as
 
 
 def run_arguments(words):
-    """What `tracesmith profile` is given for the words behind `run`. Raises ValueError without a program."""
+    """The arguments of `tracesmith profile` for the words after `run`. Raises ValueError without a program."""
     words = list(words)
     options = []
     while words and words[0].startswith("-") and words[0] not in ("-m", "--", "-"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of the package tracesmith that came before this one, for programs written against it; docs/python.md says what replaces them.
 
-Nothing here makes events up: what a device did was recorded on one, and what a program emitted is what it emitted.
+No events are invented: device events were recorded on a device, and other events were emitted by the program.
 """
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Events(list):  # type: ignore[type-arg]
         weakref.finalize(self, shutil.rmtree, os.path.dirname(path), True)
 
     def is_whole(self) -> bool:
-        """Whether nothing was added to the list, taken away or moved."""
+        """Whether the list is unchanged."""
         return [id(event) for event in self] == self._whole
 
 
@@ -87,7 +87,7 @@ def _event_of(row: dict[str, Any]) -> TraceEvent:
 
 
 class ProfilerConfig:
-    """What create_profiler's profiler records. buffer_size: bytes for each thread; 0: the default."""
+    """The configuration of create_profiler's profiler. buffer_size: bytes for each thread; 0: the default."""
 
     def __init__(self) -> None:
         self.capture_kernels = True
@@ -117,7 +117,7 @@ class Profiler:
         return True
 
     def stop_capture(self) -> bool:
-        """Ends. Raises StateError where nothing was begun."""
+        """Ends. Raises StateError if nothing was started."""
         if self._profile is None:
             raise StateError("stop_capture: nothing was started")
         self._profile.stop()
@@ -129,7 +129,7 @@ class Profiler:
         return True
 
     def get_events(self) -> Events:
-        """The events of the last recording. Raises StateError where there is none."""
+        """The events of the last recording. Raises StateError if there is none."""
         if self._events is None:
             raise StateError("get_events: nothing was recorded")
         return self._events
@@ -143,7 +143,7 @@ def create_profiler(platform: PlatformType) -> Profiler:
 
 
 def capture_trace(duration_ms: float = 1000) -> Events:
-    """What this process does with GPUs in the next `duration_ms` milliseconds (other threads: this one waits)."""
+    """Records the GPU work of this process in the next `duration_ms` milliseconds (other threads: this one waits)."""
     import time
 
     from tracesmith._profile import profile
@@ -229,7 +229,7 @@ class ReplayOutcome:
 
 def replay_trace(events: Iterable[TraceEvent]) -> ReplayOutcome:
     """Runs recorded events again, if their trace has what that needs (`tracesmith profile --capture`). Nothing else can be replayed:
-    success is False then, and the reason says so."""
+    success is then False, and the reason has the cause."""
     from tracesmith._errors import NotFoundError
     from tracesmith._trace import open as open_trace
 
@@ -262,7 +262,7 @@ class SBTWriter:
         self._path, self._parts, self._done = os.fspath(path), [], False  # type: ignore[var-annotated]
 
     def write_events(self, events: Iterable[TraceEvent]) -> bool:
-        """Takes the events; all of them, as long as nothing else was written and the list is whole, with all that the trace knows."""
+        """Takes the events; all of them, with all their fields if nothing else was written and the list is complete."""
         if self._done:
             raise StateError("write_events: the file was finalized")
         self._parts.append(events if isinstance(events, Events) else list(events))
@@ -336,7 +336,7 @@ class TracingSession:
         return False
 
     def emit(self, event: TraceEvent) -> bool:
-        """Takes a copy of an event. False where there is no room. Raises StateError where the session does not run."""
+        """Takes a copy of an event. False if there is no room. Raises StateError where the session does not run."""
         import copy
         import time
 
@@ -350,7 +350,7 @@ class TracingSession:
             return True
 
     def emit_counter(self, name: str, value: float) -> bool:
-        """Takes a value of a counter. False where there is no room, or counters are not enabled."""
+        """Takes a value of a counter. False if there is no room, or counters are not enabled."""
         import time
 
         with self._lock:
@@ -370,7 +370,7 @@ class TracingSession:
             return True
 
     def get_statistics(self) -> TracingStatistics:
-        """Numbers of the session. events_emitted counts what was dropped, too."""
+        """Numbers of the session. events_emitted includes dropped events."""
         import time
 
         with self._lock:
@@ -380,7 +380,7 @@ class TracingSession:
             return TracingStatistics(duration, emitted, self._dropped, len(self._counters))
 
     def export_to_file(self, path: str | os.PathLike[str]) -> bool:
-        """Writes what was taken: Chrome JSON if the name ends in .json or .json.gz, SBT if in .sbt, else Perfetto's own format."""
+        """Writes the recorded events: Chrome JSON if the name ends in .json or .json.gz, SBT if in .sbt, else Perfetto's own format."""
         name = os.fspath(path)
         with self._lock, _Source(self._events, self._counters) as source:
             if name.endswith(".sbt"):

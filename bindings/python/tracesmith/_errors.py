@@ -25,7 +25,7 @@ class ArgumentError(Error, ValueError):
 
 
 class MemoryLimitError(Error, MemoryError):
-    """There is not enough memory."""
+    """Out of memory."""
 
 
 class SystemFailure(Error, OSError):
@@ -33,7 +33,7 @@ class SystemFailure(Error, OSError):
 
 
 class NotFoundError(Error, FileNotFoundError):
-    """There is no such file, table or name."""
+    """The file, table or name does not exist."""
 
 
 class PermissionDeniedError(Error, PermissionError):
@@ -49,7 +49,7 @@ class FormatError(Error, ValueError):
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """This is not supported, or the machine lacks what it needs."""
+    """Not supported, or something that it needs is missing on this machine."""
 
 
 class LimitError(Error, OverflowError):
@@ -61,11 +61,11 @@ class StateError(Error, RuntimeError):
 
 
 class IncompleteTraceWarning(UserWarning):
-    """The trace ends early or is damaged: what could be read is there, and answers lack the rest."""
+    """The trace ends early or is damaged: answers cover only the readable part."""
 
 
 class IncompleteRecordingWarning(UserWarning):
-    """Something that was asked for cannot be recorded, because it began too early or is already recorded by another session."""
+    """A requested API cannot be recorded, because it began too early or is already recorded by another session."""
 
 
 _CLASSES = {

@@ -25,7 +25,7 @@ def _texts(array, valid, words):
 
 
 def numpy(columns):
-    """{name: array} of what Stream.columns gave. Of columns with the same name the last one stays."""
+    """{name: array} from the result of Stream.columns. If columns have the same name, the last one stays."""
     arrays = {}
     for name, kind, values, valid, words in columns:
         if kind not in _TYPES:
@@ -55,7 +55,7 @@ def _categories(pd, array, valid, words):
 
 
 def pandas(columns):
-    """A data frame of what Stream.columns gave."""
+    """A data frame from the result of Stream.columns."""
     import pandas as pd
 
     nullable = {"g": pd.arrays.FloatingArray}

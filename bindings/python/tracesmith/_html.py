@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a notebook shows of a trace. Texts of the trace are text: nothing in them is markup, and nothing is a script."""
+"""The display of a trace in a notebook. Texts of the trace are escaped: they never become markup or scripts."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ def duration(ns: int) -> str:
 
 
 def legend(colours: dict[str, str], missing: bool) -> str:
-    """What the colours of a timeline mean, as HTML."""
+    """The legend of a timeline, as HTML."""
     entries = [f'<span style="color:{colour}">&#9632;</span> {name}' for name, colour in colours.items()]
     entries += ['<span style="color:#c0392b">&#9640;</span> events are missing'] if missing else []
     return '<div style="font:12px sans-serif">height: share of the time; ' + " &nbsp; ".join(entries) + "</div>"
@@ -60,7 +60,7 @@ def findings_html(analysis: Analysis) -> str:
 
 
 def trace_html(trace: Answers) -> str:
-    """A trace: what it is, what to fix first, and its timeline."""
+    """A trace: a summary, what to fix first, and its timeline."""
     if trace._native.closed:
         return "<p>a closed trace</p>"
     info = trace.info

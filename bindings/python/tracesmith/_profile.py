@@ -15,7 +15,7 @@ from tracesmith._session import Session
 
 
 class ProfilerAction(enum.Enum):
-    """What a schedule wants of one step. Names and meanings are those of torch.profiler."""
+    """The action of a schedule for one step. Names and meanings are those of torch.profiler."""
 
     NONE = 0
     WARMUP = 1
@@ -29,7 +29,7 @@ _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Which steps are recorded, as torch.profiler.schedule says it: after `skip_first` steps comes a cycle of `wait` steps
+    """Which steps are recorded, as in torch.profiler.schedule: after `skip_first` steps comes a cycle of `wait` steps
     that are not recorded, `warmup` steps that are not recorded either, and `active` steps that are; `repeat` cycles, or
     cycles without end if it is 0. If `skip_first_wait` is not 0, the first cycle has no `wait` steps.
 
@@ -134,7 +134,7 @@ class Profile(Session):
 
     @property
     def current_action(self) -> ProfilerAction:
-        """What the schedule wants of the current step."""
+        """The action of the schedule for the current step."""
         return self._action
 
     @property
@@ -143,7 +143,7 @@ class Profile(Session):
         return list(self._windows)
 
     def start(self) -> Self:
-        """Begins with step 0. Raises what Session.start raises."""
+        """Begins with step 0. Raises the exceptions of Session.start."""
         super().start()
         if self._schedule is not None and self._native is not None:
             self._native.pause()

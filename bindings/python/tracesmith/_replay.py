@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays of a recording: what Trace.replay gives. The package's own command runs them, in a process of its own: a replay runs the
-recording's kernels in a driver, and what crashes there must not take this process with it."""
+"""Replays of a recording: the results of Trace.replay. The package's own command runs them, in a process of its own: a replay runs the
+recording's kernels in a driver, and a crash there must not end this process."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ReplayResult:
-    """One comparison of a replay: data that the program read, or what a buffer held in the end.
+    """One comparison of a replay: data that the program read, or the final content of a buffer.
 
     verdict:  "exact", "within-tolerance", "within-noise", "diverged" or "uncomparable".
     reason:   why it is uncomparable; None otherwise.
@@ -23,7 +23,7 @@ class ReplayResult:
     size:     bytes.
     element:  what they are taken for ("f32", "u8"...).
     writer:   the kernel (or "write", "copy"...) that wrote it last, or None.
-    details:  all that the command says of it, as a dict.
+    details:  all data of the command about it, as a dict.
     """
 
     __slots__ = ("verdict", "reason", "what", "command", "buffer", "size", "element", "writer", "details")
@@ -49,14 +49,14 @@ class ReplayResult:
 
 
 class Replay:
-    """What a replay found. True if at least one result was compared and none diverged.
+    """The result of a replay. True if at least one result was compared and none diverged.
 
     device:   the name of the device that it ran on; None if nothing ran.
     verdicts: {verdict: how many results}.
     results:  a list of ReplayResult.
     notes:    what could not be done as it was recorded, as a tuple of texts.
     complete: whether the recording is whole; False: it is damaged or was cut off.
-    details:  all that `tracesmith replay --json` says, as a dict.
+    details:  the output of `tracesmith replay --json`, as a dict.
     """
 
     device: str | None

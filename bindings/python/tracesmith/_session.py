@@ -116,7 +116,7 @@ class Session:
 
     @property
     def note(self) -> str:
-        """What could not be recorded though it was asked for, and why; empty when there is nothing to say."""
+        """Requested APIs that could not be recorded, with the reason; empty if there are none."""
         return self._note
 
     @property

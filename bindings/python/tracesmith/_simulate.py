@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a trace would take if something were different: what Trace.simulate gives."""
+"""How long a trace would take after a change: the results of Trace.simulate."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ class Simulation:
     """The answer of Trace.simulate. Times are in ns.
 
     recorded:  what the trace took, from its first moment to its last end.
-    makespan:  what it would take: (least, most); they differ by delays that nothing explains.
+    makespan:  the predicted duration: (least, most); they differ by unexplained delays.
     interval:  what a run of the changed program may take, with what differs from run to run: (least, most).
     open:      the same without that: only what the trace leaves open.
     affected:  how many commands and calls the changes concern.

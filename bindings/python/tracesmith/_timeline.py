@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How busy the queues of a trace were over time: what Trace.timeline gives, and its picture."""
+"""How busy the queues of a trace were over time: the result of Trace.timeline, and its picture."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +13,7 @@ _ROW, _GAP, _LABELS, _AXIS = 26, 6, 190, 22
 class Queue:
     """One queue (stream) of a Timeline.
 
-    name, device: what it is called.
+    name, device: its name, and its device.
     pid:          of the process that launches its commands; None if that is not known.
     busy:         ns of the window in which at least one of its commands ran.
     compute, communication, copy: in each bucket the share of time in which such a command ran, as lists of numbers from 0 to 1.

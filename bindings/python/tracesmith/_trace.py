@@ -71,7 +71,7 @@ class Trace(Answers):
 
     @property
     def info(self) -> dict[str, Any]:
-        """What is known without reading events, as a dict.
+        """Facts that are known without reading events, as a dict.
 
         path, format ("sbt", "chrome-json"...), bytes (size of the file; None of a pipe),
         complete (False: it ends early or is damaged), incomplete_because (text or None), damaged_frames,

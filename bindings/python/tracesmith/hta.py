@@ -45,7 +45,7 @@ def _microseconds(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _union(frame: pandas.DataFrame) -> list[tuple[int, int]]:
-    """Intervals that cover what the rows cover, sorted and apart."""
+    """Disjoint sorted intervals that cover the same time as the rows."""
     import numpy
 
     order = numpy.argsort(frame["ts"].to_numpy(), kind="stable")
@@ -75,7 +75,7 @@ def _times_by_types(covered: list[list[tuple[int, int]]]) -> dict[tuple[int, ...
 
 
 class _Rank:
-    """What is asked of the trace of one rank."""
+    """The data of one rank's trace."""
 
     def __init__(self, trace: Trace, include_last: bool) -> None:
         import pandas
@@ -117,7 +117,7 @@ class _Rank:
         return self.gpu[self.gpu["type"] == name]
 
     def launched(self, names: tuple[str, ...]) -> pandas.DataFrame:
-        """Calls with what they launched: columns of both, those of the call end in "_call"."""
+        """Calls with the commands that they launched: columns of both, those of the call end in "_call"."""
         calls = self.calls[self.calls["name"].isin(names)]
         return calls.merge(self.gpu, on="correlation", suffixes=("_call", ""))
 
@@ -178,7 +178,7 @@ class TraceAnalysis:
         include_memory_kernels: bool = True,
         image_renderer: str = "",
     ) -> tuple[pandas.DataFrame, pandas.DataFrame]:
-        """Time by types of kernels (us and percent, with what overlaps what), and by kernel, type and rank (us).
+        """Time by types of kernels (us and percent, with overlaps), and by kernel, type and rank (us).
 
         Of each type at most num_kernels, and those beyond the quantile duration_ratio of the running sum are "others"."""
         import pandas
@@ -239,7 +239,7 @@ class TraceAnalysis:
         visualize_pctg: bool = True,
         show_idle_interval_stats: bool = False,
     ) -> tuple[pandas.DataFrame, pandas.DataFrame | None]:
-        """Idle time between what follows each other in a stream, by cause (us).
+        """Idle time between consecutive commands of a stream, by cause (us).
 
         host_wait: the launch came after the end of the one before; kernel_wait: another gap shorter than
         consecutive_kernel_delay (us); other. The second answer has statistics of the gaps, if they were asked for."""
@@ -281,7 +281,7 @@ class TraceAnalysis:
         include_memory_events: bool = True,
         visualize: bool = False,
     ) -> dict[int, pandas.DataFrame]:
-        """{rank: a row per launch}: correlation, duration of the call and of what it launched, delay from one to the other (us)."""
+        """{rank: a row per launch}: correlation, duration of the call and of its command, delay from one to the other (us)."""
         answers = {}
         for rank, data in self._chosen(ranks).items():
             both = data.launched(_LAUNCHES + (_MEMORY_CALLS if include_memory_events else ()))
