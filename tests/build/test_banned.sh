@@ -67,4 +67,32 @@ fi
 readers=$(find src -mindepth 1 -maxdepth 1 -type d ! -name event ! -name sbt ! -name arrow ! -name collect)
 # shellcheck disable=SC2086 # names of our own folders
 search "$raw" $readers cli bindings examples || failed=1
+
+# words PATH...: prints the places of words that $here/words.txt lists, and what to write instead.
+words() {
+    found=0
+    while IFS= read -r line; do
+        case $line in '#'* | '') continue ;; esac
+        pattern=${line%% | *}
+        instead=${line#* | }
+        instead=${instead%% | *}
+        if grep -rniwE --include='*.[ch]' --include='*.cc' --include='*.ts' --include='*.md' --exclude=benchmarks.md -- "$pattern" "$@"; then
+            echo "write instead: $instead (tests/build/words.txt)"
+            found=1
+        fi
+    done <"$here/words.txt"
+    [ "$found" -eq 0 ]
+}
+rm "$work/planted/bad.c"
+words "$work/planted" || {
+    echo "self-test: good words were refused"
+    exit 1
+}
+printf '// The thread beside it.\n' >"$work/planted/bad.c"
+if words "$work/planted" >/dev/null; then
+    echo "self-test: a word of words.txt was not found"
+    exit 1
+fi
+# What users read: public headers, the command with its messages and help, and the documents.
+words include cli docs README.md ARCHITECTURE.md CONTRIBUTING.md || failed=1
 [ "$failed" -eq 0 ]

@@ -40,7 +40,7 @@ static void add_info(struct rocpd *rocpd, struct rocpd_infos *infos, struct rocp
     infos->items[infos->count++] = info;
 }
 
-// For each row: its number, a name, two numbers.
+// Of each row: its number, a name, two numbers.
 static void read_list(struct rocpd *rocpd, struct rocpd_infos *infos, const char *columns,
                       const char *table) {
     sqlite3_stmt *select =
@@ -106,23 +106,21 @@ static void add_agents(struct rocpd *rocpd, struct rocpd_part *part) {
 
 // ---- arguments and counter values
 
-static int compare_arguments(const void *left, const void *right) {
-    int64_t a = ((const struct rocpd_argument *)left)->event,
-            b = ((const struct rocpd_argument *)right)->event;
+static int compare_beside(const void *left, const void *right) {
+    int64_t a = ((const struct rocpd_beside *)left)->event, b = ((const struct rocpd_beside *)right)->event;
     return (a > b) - (a < b);
 }
 
-struct rocpd_argument *rocpd_argument(const struct rocpd_part *part, int64_t event) {
-    size_t from = 0, to = part->argument_count;
+struct rocpd_beside *rocpd_beside(const struct rocpd_part *part, int64_t event) {
+    size_t from = 0, to = part->beside_count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (part->arguments[middle].event < event)
+        if (part->beside[middle].event < event)
             from = middle + 1;
         else
             to = middle;
     }
-    return from < part->argument_count && part->arguments[from].event == event ? &part->arguments[from]
-                                                                               : NULL;
+    return from < part->beside_count && part->beside[from].event == event ? &part->beside[from] : NULL;
 }
 
 static void add_beside(struct rocpd *rocpd, struct rocpd_part *part, struct rocpd_beside beside) {
@@ -141,11 +139,11 @@ static void read_arguments(struct rocpd *rocpd, struct rocpd_part *part) {
     sqlite3_stmt *select =
         rocpd_select(rocpd, "SELECT event_id, name, value, type FROM \"rocpd_arg%w\"", part->suffix);
     while (select && !rocpd->failed && sqlite3_step(select) == SQLITE_ROW)
-        add_argument(rocpd, part,
-                     (struct rocpd_argument){.event = sqlite3_column_int64(select, 0),
-                                             .name = rocpd_text(rocpd, select, 1),
-                                             .value = rocpd_text(rocpd, select, 2),
-                                             .type = rocpd_text(rocpd, select, 3)});
+        add_beside(rocpd, part,
+                   (struct rocpd_beside){.event = sqlite3_column_int64(select, 0),
+                                         .name = rocpd_text(rocpd, select, 1),
+                                         .value = rocpd_text(rocpd, select, 2),
+                                         .type = rocpd_text(rocpd, select, 3)});
     sqlite3_finalize(select);
 }
 
@@ -157,13 +155,13 @@ static void read_values(struct rocpd *rocpd, struct rocpd_part *part) {
         rocpd->problems[ROCPD_PROBLEM_DANGLING] += !counter;
         char name[40];
         (void)snprintf(name, sizeof name, "counter %lld", (long long)sqlite3_column_int64(select, 1));
-        add_argument(
-            rocpd, part,
-            (struct rocpd_argument){.event = sqlite3_column_int64(select, 0),
-                                    .name = counter ? counter->name
-                                                    : tsmith_dictionary_intern_cstr(rocpd->dictionary, name),
-                                    .counter = 1,
-                                    .number = sqlite3_column_double(select, 2)});
+        add_beside(rocpd, part,
+                   (struct rocpd_beside){.event = sqlite3_column_int64(select, 0),
+                                         .name = counter
+                                                     ? counter->name
+                                                     : tsmith_dictionary_intern_cstr(rocpd->dictionary, name),
+                                         .counter = 1,
+                                         .number = sqlite3_column_double(select, 2)});
     }
     sqlite3_finalize(select);
 }
@@ -188,10 +186,10 @@ void rocpd_read_infos(struct rocpd *rocpd) {
     sqlite3_free(tracks);
     read_arguments(rocpd, part);
     read_values(rocpd, part);
-    for (size_t i = 1; i < part->argument_count && sorted; i++)
-        sorted = part->arguments[i - 1].event <= part->arguments[i].event;
+    for (size_t i = 1; i < part->beside_count && sorted; i++)
+        sorted = part->beside[i - 1].event <= part->beside[i].event;
     if (!sorted)
-        qsort(part->arguments, part->argument_count, sizeof *part->arguments, compare_arguments);
+        qsort(part->beside, part->beside_count, sizeof *part->beside, compare_beside);
 }
 
 void rocpd_finish_infos(struct rocpd_part *part) {
@@ -202,9 +200,9 @@ void rocpd_finish_infos(struct rocpd_part *part) {
         free(all[i]->items);
         *all[i] = (struct rocpd_infos){.count = 0};
     }
-    free(part->arguments);
-    part->arguments = NULL;
-    part->argument_count = part->argument_capacity = 0;
+    free(part->beside);
+    part->beside = NULL;
+    part->beside_count = part->beside_capacity = 0;
 }
 
 // ---- tables that describe

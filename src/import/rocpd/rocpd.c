@@ -82,13 +82,13 @@ static void end_table(struct rocpd *rocpd) {
         return;
     rocpd->table = 0;
     struct rocpd_part *part = rocpd_part(rocpd);
-    for (size_t i = 0; i < part->argument_count; i++)
-        rocpd->problems[ROCPD_PROBLEM_UNUSED] += !part->arguments[i].used;
+    for (size_t i = 0; i < part->beside_count; i++)
+        rocpd->problems[ROCPD_PROBLEM_UNUSED] += !part->beside[i].used;
     rocpd_finish_infos(part);
     rocpd->part_at++;
 }
 
-// The row and its event; versions differ in the columns of events.
+// The row and what its event says; versions differ in the columns of events.
 static sqlite3_stmt *select_rows(struct rocpd *rocpd, const char *table) {
     static const char *const columns[][2] = {{"category_id", "event category"},
                                              {"stack_id", "stack_id"},

@@ -22,7 +22,7 @@ enum { ROCPD_TRACKS_MAX = 1 << 18, ROCPD_FIELDS_MAX = 2048, ROCPD_BESIDE_MAX = 1
     X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "rows that end before they start")                              \
     X(DANGLING, 0, TSMITH_REASON_CORRUPT, "numbers of rows that the file does not have, kept as numbers")    \
     X(UNUSED, 0, TSMITH_REASON_UNTRACED, "arguments and counter values of events that are on no row")        \
-    X(ARGUMENTS, 0, TSMITH_REASON_TABLE_FULL, "arguments and counter values, more than can be kept")         \
+    X(BESIDE, 0, TSMITH_REASON_TABLE_FULL, "arguments and counter values, more than can be kept")            \
     X(TWICE, 0, TSMITH_REASON_TABLE_FULL, "arguments that a row has twice; the last one is kept")            \
     X(FIELDS, 0, TSMITH_REASON_TABLE_FULL, "values with more names than can be kept")
 
@@ -48,7 +48,7 @@ struct rocpd_infos {
 };
 
 // An argument or a counter value of an event.
-struct rocpd_argument {
+struct rocpd_beside {
     int64_t event;
     uint32_t name, value, type; // strings; a counter value has its bits
     uint32_t used : 1, counter : 1;
@@ -59,8 +59,8 @@ struct rocpd_part {
     const char *suffix;
     struct rocpd_infos processes, threads, agents, queues, streams, kernels, counters, tracks, nodes;
     struct rocpd_infos strings;
-    struct rocpd_argument *arguments; // by event
-    size_t argument_count, argument_capacity;
+    struct rocpd_beside *beside; // by event
+    size_t beside_count, beside_capacity;
 };
 
 enum rocpd_table {
@@ -74,7 +74,7 @@ enum rocpd_table {
 
 enum rocpd_role {
     ROCPD_AS_IS,
-    ROCPD_NEEDLESS, // numbers of the row itself, and facts of its track
+    ROCPD_NEEDLESS, // numbers of the row itself, and what a track says
     ROCPD_START,
     ROCPD_END,
     ROCPD_PID,
@@ -157,7 +157,7 @@ void rocpd_finish_infos(struct rocpd_part *part);
 // NULL when the file does not have it.
 struct rocpd_info *rocpd_find(const struct rocpd_infos *infos, int64_t id);
 // The first argument or value of an event, the others behind it; NULL when there is none.
-struct rocpd_argument *rocpd_argument(const struct rocpd_part *part, int64_t event);
+struct rocpd_beside *rocpd_beside(const struct rocpd_part *part, int64_t event);
 uint32_t rocpd_text(struct rocpd *rocpd, sqlite3_stmt *select, int column);
 // Tables that describe: an attribute each.
 void rocpd_describe(struct rocpd *rocpd);

@@ -140,7 +140,7 @@ static void keep(struct row *row, int index) {
     set_dynamic(row, *field, types[form], bits);
 }
 
-// A text by its number, in a field of this name.
+// A text that a number stands for, in a field of this name.
 static void keep_text(struct row *row, const char *name, uint32_t text) {
     uint32_t id = tsmith_dictionary_intern_cstr(row->rocpd->dictionary, name);
     set_dynamic(row, new_field(row->rocpd, id, TSMITH_TYPE_STRING, 0), TSMITH_TYPE_STRING, text);
@@ -282,7 +282,7 @@ static tsmith_kind kind_of(const struct row *row) {
     }
 }
 
-// ---- facts from several columns
+// ---- what several columns say together
 
 static void set_sizes(struct row *row) {
     for (int i = 0; i < 6; i++) {
@@ -331,12 +331,12 @@ static void set_number(struct row *row, enum rocpd_role role, uint32_t field) {
 
 // ---- arguments and counter values
 
-static void set_argument(struct row *row, struct rocpd_argument *argument, size_t nth) {
+static void set_beside(struct row *row, struct rocpd_beside *beside, size_t nth) {
     tsmith_dictionary *dictionary = row->rocpd->dictionary;
-    uint64_t bits = argument->value;
-    uint32_t unit = argument->type, name = argument->name;
-    if (argument->counter)
-        memcpy(&bits, &argument->number, sizeof bits);
+    uint64_t bits = beside->value;
+    uint32_t unit = beside->type, name = beside->name;
+    if (beside->counter)
+        memcpy(&bits, &beside->number, sizeof bits);
     else if (!unit)
         unit = tsmith_dictionary_intern_cstr(dictionary, "argument");
     if (nth) { // a counter of several instances
@@ -344,20 +344,19 @@ static void set_argument(struct row *row, struct rocpd_argument *argument, size_
         (void)snprintf(text, sizeof text, "%.160s #%zu", string_of(row, name), nth + 1);
         name = tsmith_dictionary_intern_cstr(dictionary, text);
     }
-    tsmith_type type = argument->counter ? TSMITH_TYPE_F64 : TSMITH_TYPE_STRING;
+    tsmith_type type = beside->counter ? TSMITH_TYPE_F64 : TSMITH_TYPE_STRING;
     set_dynamic(row, new_field(row->rocpd, name, type, unit), type, bits);
 }
 
 static void set_all_beside(struct row *row) {
     int64_t event;
-    struct rocpd_argument *first =
-        number_of(row, ROCPD_EVENT, &event) ? rocpd_argument(row->part, event) : NULL;
-    const struct rocpd_argument *end = first ? row->part->arguments + row->part->argument_count : NULL;
-    for (struct rocpd_argument *at = first; at && at < end && at->event == event; at++) {
+    struct rocpd_beside *first = number_of(row, ROCPD_EVENT, &event) ? rocpd_beside(row->part, event) : NULL;
+    const struct rocpd_beside *end = first ? row->part->beside + row->part->beside_count : NULL;
+    for (struct rocpd_beside *at = first; at && at < end && at->event == event; at++) {
         size_t nth = 0;
-        for (const struct rocpd_argument *other = first; other < at && at - first < 256; other++)
+        for (const struct rocpd_beside *other = first; other < at && at - first < 256; other++)
             nth += other->name == at->name && other->type == at->type && other->counter == at->counter;
-        set_argument(row, at, nth);
+        set_beside(row, at, nth);
         at->used = 1;
     }
 }
@@ -508,18 +507,18 @@ static void add_event(struct row *row) {
 // ---- samples
 
 // A value of a counter at a time, on the row of that counter.
-static void add_value(struct row *row, const struct rocpd_info *track, struct rocpd_argument *argument) {
+static void add_value(struct row *row, const struct rocpd_info *track, struct rocpd_beside *beside) {
     const struct rocpd_info *process = track ? rocpd_find(&row->part->processes, track->a) : NULL;
-    const int64_t key[5] = {PLACE_COUNTER, (int64_t)row->rocpd->part_at, track ? track->id : -1,
-                            argument->name, 0};
+    const int64_t key[5] = {PLACE_COUNTER, (int64_t)row->rocpd->part_at, track ? track->id : -1, beside->name,
+                            0};
     const tsmith_track counter = {.kind = TSMITH_TRACK_COUNTER,
                                   .process = process ? process->entry : 0,
-                                  .name = track && track->name ? track->name : argument->name};
+                                  .name = track && track->name ? track->name : beside->name};
     uint64_t bits;
-    memcpy(&bits, &argument->number, sizeof bits);
+    memcpy(&bits, &beside->number, sizeof bits);
     row->kind = TSMITH_KIND_COUNTER;
-    row->name = argument->name;
-    argument->used = 1;
+    row->name = beside->name;
+    beside->used = 1;
     if (!begin_row(row, track_of(row->rocpd, key, &counter)))
         return;
     set(row, TSMITH_FIELD_VALUE, bits);
@@ -531,12 +530,11 @@ static void add_value(struct row *row, const struct rocpd_info *track, struct ro
 static void add_sample(struct row *row) {
     const struct rocpd_info *track = info_of(row, ROCPD_TRACK, &row->part->tracks);
     int64_t event, correlation;
-    struct rocpd_argument *first =
-        number_of(row, ROCPD_EVENT, &event) ? rocpd_argument(row->part, event) : NULL;
-    const struct rocpd_argument *end = first ? row->part->arguments + row->part->argument_count : NULL;
+    struct rocpd_beside *first = number_of(row, ROCPD_EVENT, &event) ? rocpd_beside(row->part, event) : NULL;
+    const struct rocpd_beside *end = first ? row->part->beside + row->part->beside_count : NULL;
     bool counted = false;
     name_row(row);
-    for (struct rocpd_argument *at = first; at && at < end && at->event == event; at++) {
+    for (struct rocpd_beside *at = first; at && at < end && at->event == event; at++) {
         if (at->counter)
             add_value(row, track, at);
         counted |= at->counter;
