@@ -1,5 +1,5 @@
-// The common part of `import` and `export`: carries batches from a source to a file, and prints the
-// result.
+// SPDX-License-Identifier: Apache-2.0
+// The common part of `import` and `export`: carries batches from a source to a file, and prints the result.
 #ifndef CLI_CONVERT_H
 #define CLI_CONVERT_H
 

@@ -1,5 +1,5 @@
-// A trace of any format opened for a command that answers from it: the one place that reports its
-// problems.
+// SPDX-License-Identifier: Apache-2.0
+// A trace of any format opened for a command that answers from it: the one place that reports its problems.
 #ifndef CLI_OPENED_TRACE_H
 #define CLI_OPENED_TRACE_H
 

@@ -1,6 +1,6 @@
-// Names of any bytes: a terminal gets no control character and no more columns than
-// it has, JSON and CSV stay well formed. Quantities of any bytes: a value, or
-// refused.
+// SPDX-License-Identifier: Apache-2.0
+// Names of any bytes: a terminal gets no control character and no more columns than it has, JSON and CSV stay well
+// formed. Quantities of any bytes: a value, or refused.
 #include "../cli/options/quantity.c"
 #include "../cli/present/text.c"
 

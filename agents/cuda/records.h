@@ -1,5 +1,5 @@
-// CUPTI's records -> records of the ring. On the thread on which CUPTI returns a
-// buffer.
+// SPDX-License-Identifier: Apache-2.0
+// CUPTI's records -> records of the ring. On the thread on which CUPTI returns a buffer.
 #ifndef CUDA_RECORDS_H
 #define CUDA_RECORDS_H
 

@@ -1,5 +1,5 @@
-// The tracks of records: a stream of a context of a device, a thread, and the device as a
-// whole.
+// SPDX-License-Identifier: Apache-2.0
+// The tracks of records: a stream of a context of a device, a thread, and the device as a whole.
 #ifndef CUDA_TRACKS_H
 #define CUDA_TRACKS_H
 

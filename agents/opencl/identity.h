@@ -1,5 +1,5 @@
-// The device identity: distinguishes an OpenCL device from every other of the machine, in every process that uses
-// it.
+// SPDX-License-Identifier: Apache-2.0
+// The device identity: distinguishes an OpenCL device from every other of the machine, in every process that uses it.
 #ifndef OPENCL_IDENTITY_H
 #define OPENCL_IDENTITY_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules: agent.h. The rule of throttling: overhead.h.
 #include "overhead.h"
 

@@ -1,5 +1,5 @@
-// The layout of boxes in the host's memory. Rules:
-// recorder.h.
+// SPDX-License-Identifier: Apache-2.0
+// The layout of boxes in the host's memory. Rules: recorder.h.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// `tracesmith profile`: runs a program, records it, and prints the
-// result.
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith profile`: runs a program, records it, and prints the result.
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>

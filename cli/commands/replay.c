@@ -1,5 +1,5 @@
-// `tracesmith replay`: runs a recording again and prints the verdict of every
-// result.
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith replay`: runs a recording again and prints the verdict of every result.
 #include "tracesmith/replay.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-// Prints the findings of `replay` on the plan of a recording: conflicts that nothing
-// orders.
+// SPDX-License-Identifier: Apache-2.0
+// Prints the findings of `replay` on the plan of a recording: conflicts that nothing orders.
 #ifndef CLI_REPLAY_PLAN_H
 #define CLI_REPLAY_PLAN_H
 

@@ -1,5 +1,5 @@
-// Prints the lines of `replay` around its verdicts: where it runs, what it runs, what is damaged, and what to do
-// next.
+// SPDX-License-Identifier: Apache-2.0
+// Prints the lines of `replay` around its verdicts: where it runs, what it runs, what is damaged, and what to do next.
 #ifndef CLI_REPLAY_SAY_H
 #define CLI_REPLAY_SAY_H
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matches collectives and steps across ranks, and finds the late
 // ranks.
 #include <stdlib.h>

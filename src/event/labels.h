@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts for distinguishing tracks with equal names. Part of a dictionary; filled when labels are
 // requested.
 #ifndef EVENT_LABELS_H

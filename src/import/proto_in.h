@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protobuf's wire format, field by field, from untrusted
 // bytes.
 #ifndef IMPORT_PROTO_IN_H

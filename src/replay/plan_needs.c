@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan's commands for the commands of a trace: they are matched by the call that launched
 // both.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trace's facts about itself and its losses, for both formats of a
 // report.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A new file that begins with the sound frames of one that was cut off, and continues with batches from
 // elsewhere.
 #ifndef SBT_CONTINUE_H

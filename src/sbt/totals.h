@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file's facts about its events as a whole: totals (in the END frame) and totals per name (AGGREGATE frames).
 #ifndef SBT_TOTALS_H
 #define SBT_TOTALS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the symbols of a module if they are in another file. Only regular files are
 // opened, and only those with the right build id (or, without one, the right checksum) are
 // used.

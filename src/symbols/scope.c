@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DWARF's entries have no parent links: the path to an entry is found from its unit's, past its
 // siblings.
 #include "symbols/scope.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of reports and answers of SQL as Arrow arrays, compared with the cells and rows that they were made
 // from.
 #include <stdio.h>

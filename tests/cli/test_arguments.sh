@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The command line: accepted forms, error messages, and exit codes.
 set -u
 work=$(mktemp -d)

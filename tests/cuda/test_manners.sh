@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # For every behaviour of CUPTI with its buffers, everything recorded is in the trace once, and everything else is
 # counted.
 set -eu

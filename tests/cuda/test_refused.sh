@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # If CUDA work cannot be recorded, the program runs as before, and one line has the obstacle and the remedy.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

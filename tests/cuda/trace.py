@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A trace of cu_work, and the program's own count.
 import json
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches compared with a table of rows.
 #include "support/test.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of tracks and devices: no two are alike if anything distinguishes
 // them.
 #include <setjmp.h>

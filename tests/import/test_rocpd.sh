@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # rocpd databases (rocprofv3): check_rocpd.py makes them and compares with SQLite's answers.
 set -eu
 source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}

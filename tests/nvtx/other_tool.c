@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Another injected library: notes its calls in the file OTHER_TOOL_LOG, with handles of its
 // own.
 #include <stdint.h>

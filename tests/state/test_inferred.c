@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waits that are inferred: planted ones are found, under any name of the call, and similar calls are
 // not.
 #include <stdlib.h>

@@ -36,7 +36,7 @@ refused 3 'is a directory' "$folder"
 refused 2 'standard input' -
 refused 2 'not a port number' --port 70000 "$folder/awkward.json"
 refused 4 'not an IPv4 address' --listen example.org "$folder/awkward.json"
-refused 3 'no regular file' /dev/null
+refused 3 'not a regular file' /dev/null
 
 trace=$folder/run.sbt
 "$TRACESMITH" profile -o "$trace" -- "$TRACESMITH_BUILD_DIR/examples/image_pipeline" >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"

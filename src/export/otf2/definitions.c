@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strings, attributes, regions and metrics: defined in the archive at first
 // use.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of a sequence, each defined once: a hash table from the key of a text to its number in the
 // sequence.
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Facts of the file about itself, and the ledger of its
 // losses.
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Track events: slices from their begins and ends, instants, counters; also in the older form of
 // event.
 #include <stdlib.h>

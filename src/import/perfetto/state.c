@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data that a sequence of packets has once: texts by number, defaults, and
 // clocks.
 #include <stdio.h>

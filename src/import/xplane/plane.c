@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plane's own data: its names, its stats, and the positions of its
 // lines.
 #include <stdlib.h>
