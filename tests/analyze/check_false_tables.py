@@ -75,7 +75,7 @@ def idle(made):
     equal("reported late", late.get("draining"), 15000)
     soon = causes(queued(made, [(0, (0, 1), (0, 1, 10, 50, 50), "kernel", 0), (0, (66, 67), (66, 67, 70, 90), "kernel", 0)]))
     check("draining" not in soon, "reported at once: %s" % soon)
-    unknown, told = "the largest cause is unknown", "the trace does not tell, not even what queued work waited for"
+    unknown, told = "the largest cause is unknown", "the cause is not in the trace; what queued work waited for is unknown"
     expect("kernels alone", report(made.trace([kernel("a", 10, 50), kernel("b", 170, 10)]), "idle"), [unknown, told], [])
     expect("with calls", report(made.trace([*launch("a", 0, 10, 50, 1), *launch("b", 165, 170, 10, 2)]), "idle"),
            ["the largest cause is host_bound"], [unknown, told])
