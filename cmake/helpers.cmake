@@ -79,6 +79,7 @@ function(tracesmith_add_agent api)
     string(REPLACE "_" "-" file_name ${api})
     set_target_properties(tracesmith_${api} PROPERTIES
         PREFIX lib OUTPUT_NAME tracesmith-${file_name} LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR})
+    set_property(GLOBAL APPEND PROPERTY tracesmith_agents tracesmith_${api})
     install(TARGETS tracesmith_${api} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tracesmith)
 endfunction()
 

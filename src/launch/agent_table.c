@@ -16,7 +16,7 @@ static const struct agent_option_row cuda_options[] = {CUDA_OPTION_TABLE(OPTION)
 #undef OPTION
 
 #define OPTIONS(table) table, sizeof table / sizeof table[0]
-const struct agent_row agent_rows[AGENT_ROWS] = {
+static const struct agent_row agent_rows[] = {
     {"opencl", "OpenCL, through a layer of its loader", "OPENCL_LAYERS", ':', NULL, "libOpenCL.so.1", NULL,
      0},
     {"cuda", "CUDA, through CUPTI; the driver loads the agent", INJECTION_CUDA, '\0', INJECTION_CUDA_NEXT,
@@ -27,6 +27,7 @@ const struct agent_row agent_rows[AGENT_ROWS] = {
     {"openmp", "OpenMP: target constructs, through OMPT", INJECTION_OPENMP, ':', NULL, NULL, NULL, 0},
 };
 #undef OPTIONS
+enum { AGENT_ROWS = sizeof agent_rows / sizeof *agent_rows };
 
 // A part of a text.
 struct span {
@@ -62,6 +63,10 @@ static void join_names(const char *(*name)(const void *table, size_t index), con
     out[0] = '\0';
     for (size_t i = 0; i < count && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", name(table, i));
+}
+
+const struct agent_row *agent_row_at(size_t index) {
+    return index < AGENT_ROWS ? &agent_rows[index] : NULL;
 }
 
 tsmith_status agent_row_find(const char *api, const struct agent_row **out, tsmith_error *error) {

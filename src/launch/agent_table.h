@@ -31,8 +31,8 @@ struct agent_row {
     size_t option_count;
 };
 
-enum { AGENT_ROWS = 5 };
-extern const struct agent_row agent_rows[AGENT_ROWS];
+// NULL past the last.
+const struct agent_row *agent_row_at(size_t index);
 
 // The row of an API. INVALID_ARGUMENT, with the APIs there are, if there is none.
 tsmith_status agent_row_find(const char *api, const struct agent_row **out, tsmith_error *error);

@@ -149,11 +149,11 @@ static tsmith_status check_apis(const tsmith_capture_options *options, const cha
 
 // The layer that records commands and data, nearer to the driver than the one that records times: what it does itself is
 // not in the trace.
-static bool inject_recorder(struct list *list, size_t injection, const char *directory) {
+static bool inject_recorder(struct list *list, const struct agent_row *agent, const char *directory) {
     char path[4096], name[64];
-    snprintf(name, sizeof name, "%s-record", agent_rows[injection].api);
+    snprintf(name, sizeof name, "%s-record", agent->api);
     return !launch_agent_path(directory, name, path, sizeof path) || // not every API has one
-           set(list, agent_rows[injection].variable, path, agent_rows[injection].separator);
+           set(list, agent->variable, path, agent->separator);
 }
 
 // As one word of the variable.
@@ -169,6 +169,7 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
 #define RANGE(name, argument, doc) name argument ", "
     static const char ranges[] = TSMITH_CAPTURE_RANGE_TABLE(RANGE);
 #undef RANGE
+    const struct agent_row *opencl;
     struct recording_range range;
     char path[4096];
     if (!options->recording)
@@ -191,12 +192,13 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
         return status_set(error, TSMITH_ERROR_MISSING,
                           "capture ranges of a program need NVTX, and its agent is not selected or not in %s",
                           directory);
-    if (!loader_reads(agent_rows[0].loader, agent_rows[0].variable))
+    const tsmith_status status = agent_row_find("opencl", &opencl, error);
+    if (status == TSMITH_OK && !loader_reads(opencl->loader, opencl->variable))
         return status_set(
             error, TSMITH_ERROR_MISSING,
             "commands and data are recorded by a layer, and the OpenCL loader does not support layers: "
             "install ocl-icd 2.3 or the Khronos loader");
-    return TSMITH_OK;
+    return status;
 }
 
 static bool set_recording(struct list *list, const tsmith_capture_options *options) {
@@ -226,21 +228,22 @@ static bool set_agent_options(struct list *list, const char *options) {
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
-    for (size_t i = 0; i < AGENT_ROWS; i++) {
-        if (!agent_is_selected(options, agent_rows[i].api) ||
-            !launch_agent_path(directory, agent_rows[i].api, path, sizeof path))
+    const struct agent_row *agent;
+    for (size_t i = 0; (agent = agent_row_at(i)); i++) {
+        if (!agent_is_selected(options, agent->api) ||
+            !launch_agent_path(directory, agent->api, path, sizeof path))
             continue;
         // A loader that knows nothing of layers is given the calls by a library before it.
-        snprintf(name, sizeof name, "%s-preload", agent_rows[i].api);
-        bool layer = loader_reads(agent_rows[i].loader, agent_rows[i].variable) ||
+        snprintf(name, sizeof name, "%s-preload", agent->api);
+        bool layer = loader_reads(agent->loader, agent->variable) ||
                      !launch_agent_path(directory, name, preload, sizeof preload);
-        if (agent_rows[i].next && !keep(list, agent_rows[i].variable, agent_rows[i].next, path))
+        if (agent->next && !keep(list, agent->variable, agent->next, path))
             return false;
         // Loaders put each layer before the one named before it.
-        if (options->recording && !inject_recorder(list, i, directory))
+        if (options->recording && !inject_recorder(list, agent, directory))
             return false;
-        if (!set(list, layer ? agent_rows[i].variable : "LD_PRELOAD", layer ? path : preload,
-                 layer ? agent_rows[i].separator : ':'))
+        if (!set(list, layer ? agent->variable : "LD_PRELOAD", layer ? path : preload,
+                 layer ? agent->separator : ':'))
             return false;
         (*injected)++;
     }
