@@ -140,9 +140,12 @@ static bool walk_path(tsmith_simulation *simulation, struct walked *walked) {
         const uint32_t why = simulation->why[point];
         uint32_t from;
         bool done;
-        if (why == SIM_WHY_NOTHING)
-            return add_part(simulation, "before it began", point / 2,
-                            sim_between(simulation->origin, simulation->time[point]));
+        if (why == SIM_WHY_NOTHING) {
+            // Nothing is known to come before it, for example before the first call of a thread. The time is kept as recorded.
+            const int64_t before = sim_between(simulation->origin, simulation->time[point]);
+            walked->unexplained = sim_add(walked->unexplained, before);
+            return add_part(simulation, "before it began", point / 2, before);
+        }
         if (why == SIM_WHY_OWN) {
             from = point - 1;
             done = add_part(simulation, work_of(simulation, point / 2), point / 2,

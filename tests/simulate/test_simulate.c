@@ -204,6 +204,28 @@ static void commands_wait_for_what_they_need(void **state) {
     destroy(&built);
 }
 
+// A thread that begins 70,000 ns later than the first one, and whose launch decides the end: why it began then, nothing in
+// the trace says.
+static void the_time_before_a_thread_is_unexplained(void **state) {
+    (void)state;
+    struct built built = {0};
+    struct made_trace *trace = &built.trace;
+    made_trace_init(trace);
+    const uint32_t process = made_process(trace, 1), device = made_device(trace, "device");
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t thread = made_track(trace, TSMITH_TRACK_THREAD, process, 0, 0, "thread");
+        const uint32_t queue = made_track(trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+        made_launch(trace, thread, queue, i + 1, 70000 * (int64_t)i, 100, 70000 * (int64_t)i + 200, 2000);
+    }
+    build(&built);
+    const tsmith_simulated out = run(&built, NULL);
+    assert_int_equal(out.makespan, 70000 + 200 + 2000);
+    assert_int_equal(out.unexplained, 70000);
+    assert_int_equal(out.least, 200 + 2000);
+    assert_int_equal(tsmith_simulation_get_model(built.simulation)->unexplained, 70000);
+    destroy(&built);
+}
+
 // ---- policies
 
 // A device that runs one kernel at a time, and three queues; kernels of queue q take 100 * (q + 1) ns. All are launched
@@ -327,6 +349,7 @@ int main(void) {
         cmocka_unit_test(fused_kernels_have_no_gap),
         cmocka_unit_test(a_captured_graph_needs_no_host),
         cmocka_unit_test(commands_wait_for_what_they_need),
+        cmocka_unit_test(the_time_before_a_thread_is_unexplained),
         cmocka_unit_test(policies_are_told_apart),
         cmocka_unit_test(random_traces_add_up),
     };
