@@ -11,7 +11,7 @@
 
 #define ELAPSED ".avg.pct_of_peak_sustained_elapsed"
 
-// The most useful first. A chip has one or the other name for tensor cores.
+// The most useful first. A chip has one or the other name for tensor cores. GB100 has no bytes of PCIe, only its throughput.
 static const char *const choice[] = {"gr__cycles_active" ELAPSED,
                                      "sm__cycles_active" ELAPSED,
                                      "sm__pipe_tensor_cycles_active" ELAPSED,
@@ -21,7 +21,8 @@ static const char *const choice[] = {"gr__cycles_active" ELAPSED,
                                      "pcie__read_bytes.sum.per_second",
                                      "pcie__write_bytes.sum.per_second",
                                      "nvlrx__bytes.sum.per_second",
-                                     "nvltx__bytes.sum.per_second"};
+                                     "nvltx__bytes.sum.per_second",
+                                     "pcie__throughput" ELAPSED};
 
 void metrics_config_free(const struct metrics_functions *functions, struct metrics_config *config) {
     if (config->host)

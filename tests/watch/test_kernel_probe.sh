@@ -36,7 +36,7 @@ if [ "$code" -eq 4 ]; then
     skip "$(cat "$work/err")"
 fi
 [ "$code" -eq 0 ] || fail "recording gave $code: $(cat "$work/err")"
-[ "$(grep -c "each will take [0-9.]* us more.*not recorded pay [0-9.]* us" "$work/err")" -eq 3 ] ||
+[ "$(grep -c "each call will take [0-9.]* us more.*not recorded costs [0-9.]* us" "$work/err")" -eq 3 ] ||
     fail "the costs are not said: $(cat "$work/err")"
 "$TRACESMITH" view -f json "$work/run.sbt" >"$work/run.json" || fail "the trace cannot be read"
 python3 - "$work/run.json" "$work/said.json" <<'PY' || fail "the calls are not what the program says"

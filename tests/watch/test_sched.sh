@@ -25,7 +25,7 @@ code=0
 
 "$TRACESMITH" profile --sched --probe "$waits:waits_probed" -o "$work/run.sbt" -- "$waits" -n 20 >"$work/said.json" \
     2>"$work/err" || fail "recording: $(cat "$work/err")"
-grep -q "probe .*: each will take [0-9.]* us more" "$work/err" || fail "the cost is not said: $(cat "$work/err")"
+grep -q "probe .*: each call will take [0-9.]* us more" "$work/err" || fail "the cost is not said: $(cat "$work/err")"
 grep -q "probe .*: 160 calls" "$work/err" || fail "the calls are not counted: $(cat "$work/err")"
 "$TRACESMITH" view -f json "$work/run.sbt" >"$work/run.json" || fail "the trace cannot be read"
 python3 - "$work/run.json" "$work/said.json" <<'PY' || fail "the waits are not what the program says"
