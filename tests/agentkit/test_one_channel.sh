@@ -7,10 +7,7 @@ set -eu
 # shellcheck source=tests/cuda/common.sh
 . "$TRACESMITH_SOURCE_DIR/tests/cuda/common.sh"
 # ./dev tsan builds only what its rooms need; wire.meeting runs there.
-[ -x "$programs/cu_nvtx" ] || {
-    echo "skipped: the programs of the CUDA tests are not built"
-    exit 77
-}
+[ -x "$programs/cu_nvtx" ] || skip "the programs of the CUDA tests are not built"
 mkfifo "$work/go"
 
 # count NAME APIS PROGRAM...: runs it, counts the channels of its session in NAME.channels while it waits, and lets it end.
