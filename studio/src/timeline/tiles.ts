@@ -4,7 +4,7 @@ import { packedColor } from "./colors";
 
 export const BUCKETS = 512;
 export const LEVELS = 41;
-const KEPT = 2500;
+const KEPT = 1500;
 const AT_ONCE = 6;
 // A rectangle is 5 words: from, to (0..1 of the tile), lane, height (0..1 of the lane), colour.
 export const WORDS = 5;
