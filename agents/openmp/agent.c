@@ -45,7 +45,8 @@ static void begin(enum opened_kind kind, int device) {
     }
     if (here.depth == DEPTH_MAX) {
         here.beyond++;
-        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+        if (agent_recording()) // the callbacks are set before the agent attaches, which may fail
+            channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
         return;
     }
     here.at[here.depth].kind = kind;
