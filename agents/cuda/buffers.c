@@ -90,7 +90,7 @@ void buffers_flushed(void) {
     for (size_t word = 0; word < WORDS && buffers_any_wait(); word++)
         for (uint64_t now = atomic_load(&waiting[word]); now; now = atomic_load(&waiting[word])) {
             const uint32_t place = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(now);
-            // It is not given back until it is read, and so is nobody else's.
+            // No other thread gets this buffer until it was read and returned to the pool.
             if (!(atomic_fetch_and(&waiting[word], ~bit_of(place)) & bit_of(place)))
                 continue;
             atomic_fetch_sub(&waiting_count, 1);

@@ -101,8 +101,8 @@ static inline struct pending_entry *pending_at(const struct pending_list *list, 
 struct pending_entry *pending_reserve_slow(uint32_t words);
 void pending_reap_sometimes(struct pending_list *list);
 
-// Room for `words` in one piece, at the tail of the thread's list; NULL: there is none, and the caller keeps what it holds. Until
-// the commit nobody else sees it.
+// Room for `words` in one piece, at the tail of the thread's list; NULL: there is none, and the caller keeps what it holds. Other
+// threads see it from the commit on.
 static inline struct pending_entry *pending_reserve(uint32_t words) {
     const struct pending_list *list = pending_own;
     if (__builtin_expect(list != NULL, 1)) {
