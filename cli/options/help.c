@@ -6,7 +6,7 @@
 
 #include "cli/present/terminal.h"
 
-enum { COLUMNS = 80, OPTION_COLUMNS = 26, LIST_COLUMNS = 18 };
+enum { COLUMNS = 80, OPTION_COLUMNS = 26, WORD_COLUMNS = 28, WORD_DOC_COLUMNS = 42, LIST_COLUMNS = 18 };
 
 #define BOLD "\x1b[1m"
 #define PLAIN "\x1b[0m"
@@ -47,19 +47,31 @@ static void add_heading(struct text *text, const char *heading) {
     text_add_format(text, "\n%s%s%s\n", terminal_color() ? BOLD : "", heading, terminal_color() ? PLAIN : "");
 }
 
+// Words without descriptions share their lines.
+static void add_bare_words(struct text *text, const struct option *option) {
+    struct text words = {0};
+    for (size_t i = 0; option->word(i); i++)
+        text_add_format(&words, "%s%s", i ? ", " : "", option->word(i));
+    text_add_repeat(text, ' ', WORD_COLUMNS);
+    add_wrapped(text, words.bytes, words.length, WORD_COLUMNS, WORD_COLUMNS);
+    text_finish(&words);
+}
+
 static void add_words(struct text *text, const struct option *option) {
+    if (option->word && !option->word_doc) {
+        add_bare_words(text, option);
+        return;
+    }
     for (size_t i = 0; option->word && option->word(i); i++) {
-        text_add_repeat(text, ' ', OPTION_COLUMNS);
-        size_t from = text->length;
-        text_add_format(text, "  %-13s", option->word(i));
-        size_t column = OPTION_COLUMNS + (text->length - from);
-        if (option->word_doc) {
-            text_add_char(text, ' ');
-            const char *doc = option->word_doc(i);
-            add_wrapped(text, doc, strlen(doc), OPTION_COLUMNS + 16, column + 1);
-        } else {
+        const char *word = option->word(i), *doc = option->word_doc(i);
+        text_add_repeat(text, ' ', WORD_COLUMNS);
+        text_add_format(text, "%-*s", WORD_DOC_COLUMNS - WORD_COLUMNS, word);
+        size_t column = WORD_COLUMNS + strlen(word);
+        if (column + 1 > WORD_DOC_COLUMNS) {
             text_add_char(text, '\n');
+            text_add_repeat(text, ' ', WORD_DOC_COLUMNS);
         }
+        add_wrapped(text, doc, strlen(doc), WORD_DOC_COLUMNS, WORD_DOC_COLUMNS);
     }
 }
 
