@@ -75,7 +75,7 @@ def predict(path, wall, options):
     low, high = found["open_ns"]
     held_out = 2 * abs(model["held_out_predicted_ns"] - model["held_out_recorded_ns"])
     margin = lambda time: max(MARGIN * (time + shift), held_out if model["held_out_error"] is not None else 0)
-    return max(low + shift - margin(low), 0), found["makespan_most_ns"] + shift, high + shift + margin(high)
+    return max(low + shift - margin(low), 0), found["makespan_max_ns"] + shift, high + shift + margin(high)
 
 
 def ratio(directory, driver, shape, work, change):

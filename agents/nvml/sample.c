@@ -28,8 +28,8 @@ enum { DEVICES_MAX = 64, TEXT_MAX = 256 };
     X(CLOCK, "SM clock", "MHz")                                                                              \
     X(MEMORY_CLOCK, "memory clock", "MHz")                                                                   \
     X(MEMORY, "memory used", "bytes")                                                                        \
-    X(BUSY, "GPU utilisation", "%")                                                                          \
-    X(MEMORY_BUSY, "memory utilisation", "%")                                                                \
+    X(BUSY, "GPU utilization", "%")                                                                          \
+    X(MEMORY_BUSY, "memory utilization", "%")                                                                \
     X(NVLINK_SENT, "NVLink sent", "bytes/s")                                                                 \
     X(NVLINK_RECEIVED, "NVLink received", "bytes/s")                                                         \
     X(PCIE_SENT, "PCIe sent", "bytes/s")                                                                     \

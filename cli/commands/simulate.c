@@ -600,10 +600,10 @@ static void add_answer_json(const struct simulate *simulate, struct text *text,
         text_add_f64(text, scale->from + found->part * (scale->to - scale->from));
     }
     text_add_format(text,
-                    "],\"affected\":%" PRIu64 ",\"makespan_least_ns\":%" PRId64
-                    ",\"makespan_most_ns\":%" PRId64 ",\"interval_ns\":[%" PRId64 ",%" PRId64
-                    "],\"open_ns\":[%" PRId64 ",%" PRId64 "],\"unknown_launches\":%" PRIu64
-                    ",\"untimed\":%" PRIu64 ",\"device_busy_ns\":%" PRId64 ",\"choices\":%" PRIu64,
+                    "],\"affected\":%" PRIu64 ",\"makespan_min_ns\":%" PRId64 ",\"makespan_max_ns\":%" PRId64
+                    ",\"interval_ns\":[%" PRId64 ",%" PRId64 "],\"open_ns\":[%" PRId64 ",%" PRId64
+                    "],\"unknown_launches\":%" PRIu64 ",\"untimed\":%" PRIu64 ",\"device_busy_ns\":%" PRId64
+                    ",\"choices\":%" PRIu64,
                     simulate->affected, found->point.from, found->point.to, found->interval.from,
                     found->interval.to, found->open.from, found->open.to, found->bounds.unknown_launches,
                     found->bounds.untimed, found->simulated.device_busy, found->simulated.choices);

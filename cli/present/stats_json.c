@@ -46,7 +46,7 @@ static void add_totals(struct text *text, const struct stats *stats) {
             text_add_cstr(text, ",\"total_ns\":null");
         else
             text_add_format(text,
-                            ",\"total_ns\":%" PRId64 ",\"average_ns\":%" PRId64 ",\"min_ns\":%" PRId64
+                            ",\"total_ns\":%" PRId64 ",\"mean_ns\":%" PRId64 ",\"min_ns\":%" PRId64
                             ",\"max_ns\":%" PRId64,
                             total->sum, total->sum / (int64_t)total->timed, total->least, total->most);
         if (total->sized)
@@ -155,8 +155,8 @@ static void add_memory(struct text *text, const struct stats *stats) {
                         first ? "\n" : ",\n", id, memory->allocations, memory->frees);
         if (memory->sized)
             text_add_format(text,
-                            ",\"allocated_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64 ",\"peak_at\":%" PRId64
-                            ",\"live_bytes\":%" PRIu64,
+                            ",\"allocated_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
+                            ",\"peak_at_ns\":%" PRId64 ",\"live_bytes\":%" PRIu64,
                             memory->allocated_bytes, memory->peak, memory->peak_at, memory->live);
         text_add_char(text, '}');
         first = false;
@@ -177,7 +177,7 @@ void stats_write_json(struct stats *stats) {
                     stats->from, stats->to, stats->to - stats->from, stats->events);
     text_add_format(&text, ",\"work\":{\"commands\":%" PRIu64 ",\"timed\":%" PRIu64 "}", stats->work,
                     stats->timed_work);
-    text_add_format(&text, ",\"lost_in_window\":{\"events\":%" PRIu64 ",\"holes_ns\":%" PRId64 "}",
+    text_add_format(&text, ",\"lost_in_window\":{\"events\":%" PRIu64 ",\"unrecorded_ns\":%" PRId64 "}",
                     stats->lost, stats->holes.busy);
     text_add_cstr(&text, ",\"kinds\":{");
     for (int kind = 0; kind < TSMITH_KIND_LIMIT; kind++) {

@@ -196,7 +196,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
                                                    {"span", TSMITH_CELL_DURATION},
                                                    {"busy", TSMITH_CELL_DURATION},
                                                    {"total", TSMITH_CELL_DURATION},
-                                                   {"utilisation", TSMITH_CELL_SHARE},
+                                                   {"utilization", TSMITH_CELL_SHARE},
                                                    {"autograd", TSMITH_CELL_COUNT},
                                                    {"autograd_busy", TSMITH_CELL_DURATION},
                                                    {"autograd_total", TSMITH_CELL_DURATION}};

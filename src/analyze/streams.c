@@ -51,10 +51,10 @@ static tsmith_status add_depths(struct report *report, struct report_table *tabl
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
     static const tsmith_report_column QUEUES[] = {
-        {"device", TSMITH_CELL_TEXT},        {"queue", TSMITH_CELL_TEXT},
-        {"commands", TSMITH_CELL_COUNT},     {"busy", TSMITH_CELL_DURATION},
-        {"utilisation", TSMITH_CELL_SHARE},  {"while_active", TSMITH_CELL_SHARE},
-        {"most_at_once", TSMITH_CELL_COUNT}, {"gaps", TSMITH_CELL_COUNT},
+        {"device", TSMITH_CELL_TEXT},          {"queue", TSMITH_CELL_TEXT},
+        {"commands", TSMITH_CELL_COUNT},       {"busy", TSMITH_CELL_DURATION},
+        {"utilization", TSMITH_CELL_SHARE},    {"while_active", TSMITH_CELL_SHARE},
+        {"max_concurrent", TSMITH_CELL_COUNT}, {"gaps", TSMITH_CELL_COUNT},
     };
     static const tsmith_report_column DEPTHS[] = {{"device", TSMITH_CELL_TEXT},
                                                   {"running", TSMITH_CELL_COUNT},
@@ -63,7 +63,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     const tsmith_timeline *timeline = context->timeline;
     struct report_table *queues =
         REPORT_TABLE(report, "queues",
-                     "utilisation is of the window, while_active from its first command to its last", QUEUES);
+                     "utilization is of the window, while_active from its first command to its last", QUEUES);
     for (size_t i = 0; i < timeline->row_count; i++)
         add_row(report, queues, context, &timeline->rows[i]);
     struct report_table *depths =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What waiting costs. A wait is split where the device finished what it waited for: before that the device worked,
-// after that only the way back to the host took time. Also: how long finished commands stayed unobserved.
+// after that only the return to the host took time. Also: how long finished commands stayed unobserved.
 #include <stdlib.h>
 
 #include "analyze/analysis.h"
@@ -133,12 +133,12 @@ static void write_calls(const struct syncs *syncs, const struct analysis_context
                                                    {"role", TSMITH_CELL_TEXT},
                                                    {"count", TSMITH_CELL_COUNT},
                                                    {"total", TSMITH_CELL_DURATION},
-                                                   {"device_works", TSMITH_CELL_DURATION},
-                                                   {"way_back", TSMITH_CELL_DURATION},
+                                                   {"device_work", TSMITH_CELL_DURATION},
+                                                   {"return_delay", TSMITH_CELL_DURATION},
                                                    {"matched", TSMITH_CELL_COUNT}};
     struct report_table *table = REPORT_TABLE(
         report, "waits",
-        "host waits; device_works and way_back are of those matched with what they waited for", COLUMNS);
+        "host waits; device_work and return_delay are of those matched with what they waited for", COLUMNS);
     struct group all = {0};
     for (size_t i = 0; i < syncs->count; i++) {
         const struct group *group = &syncs->groups[i];

@@ -47,7 +47,7 @@ export function share(value: number | null | undefined): string {
   return value === null || value === undefined ? UNKNOWN : `${(100 * value).toFixed(1)} %`;
 }
 
-const SHARES = new Set(["share", "utilisation", "overlap", "fragmentation", "while_active", "occupancy", "covered"]);
+const SHARES = new Set(["share", "utilization", "overlap", "fragmentation", "while_active", "occupancy", "covered"]);
 
 // Numbers that name something and are not counted.
 const NUMBERS = new Set(["process", "pid", "tid", "device", "rank", "slowest_rank", "last_rank", "stream", "queue", "track", "context", "id", "correlation", "object", "line"]);

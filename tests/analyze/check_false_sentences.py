@@ -144,7 +144,7 @@ def waits(made):
     one = report(made.trace([kernel("a", 0, 100), wait(10, 95)]), "sync")
     expect("unmatched", one, ["waited 1 time, 95.0 us in all; when the device had finished is not known", "1 of 1 wait is not matched"], [finished])
     (row,) = one["tables"]["waits"]
-    check(row["device_works_ns"] is None and row["way_back_ns"] is None, "an unmatched wait: %s" % row)
+    check(row["device_work_ns"] is None and row["return_delay_ns"] is None, "an unmatched wait: %s" % row)
     (row,) = one["tables"]["unobserved"]
     check(row["longest_unobserved_ns"] is None and row["never_observed"] == 1, "a command without a wait: %s" % row)
     nested = [*launch("a", 0, 10, 90, 1), wait(20, 85), wait(21, 82, "cuCtxSynchronize"), wait(110, 5)]

@@ -103,7 +103,7 @@ def at_once(made):
     """Two queues overlap for 25 of 100 us; the share of a queue is of the window, or of the time from its first command to its last."""
     path = made.trace([kernel("a", 0, 50), kernel("b", 25, 50, stream=8), kernel("c", 90, 10)])
     equal("concurrency", rows(path, "streams", "concurrency", "running", "time_ns"), [(0, 15000), (1, 60000), (2, 25000)])
-    equal("queues", rows(path, "streams", "queues", "queue", "busy_ns", "utilisation", "while_active", "most_at_once"),
+    equal("queues", rows(path, "streams", "queues", "queue", "busy_ns", "utilization", "while_active", "max_concurrent"),
           [("stream 7", 60000, 0.6, 0.6, 1), ("stream 8", 50000, 0.5, 1, 1)])
     expect("busy", report(path, "streams"), ["a device is busy 85.0% of the trace on average, and at most 2 commands run at once"], [])
     path = made.trace([kernel("a", 0, 50), kernel("b", 50, 50, stream=8)])

@@ -51,7 +51,7 @@ def report(tracesmith, path):
                                capture_output=True)
     path = {row["what"]: row["share"] for row in found["tables"]["path"]}
     matched = [(row["call"], row["count"], row["matched"]) for row in sync["tables"]["waits"]]
-    return path, matched, found["notes"], json.loads(simulated.stdout)["answers"][0]["makespan_least_ns"]
+    return path, matched, found["notes"], json.loads(simulated.stdout)["answers"][0]["makespan_min_ns"]
 
 
 def main():

@@ -227,8 +227,8 @@ static void waits_by_hand(void **state) {
     const tsmith_report_table *unobserved = table_of(tsmith_analysis_report(analysis, 0), "unobserved");
     assert_int_equal(waits->row_count, 1);
     assert_int_equal(integer(waits, 0, "total"), 135);
-    assert_int_equal(integer(waits, 0, "device_works"), 105); // 95 .. 200
-    assert_int_equal(integer(waits, 0, "way_back"), 30);
+    assert_int_equal(integer(waits, 0, "device_work"), 105); // 95 .. 200
+    assert_int_equal(integer(waits, 0, "return_delay"), 30);
     assert_int_equal(integer(unobserved, 0, "observed"), 1);
     assert_int_equal(integer(unobserved, 0, "never_observed"), 1);
     assert_int_equal(integer(unobserved, 0, "mean_unobserved"), 30);

@@ -171,7 +171,7 @@ def main():
             # What has no stack, or not all of it, was recorded.
             losses = [e for e in trace.events if e["kind"] == "loss" and e["reason"] == "ring_full"]
             check(stats["lost_in_window"] == {"events": sum(e["lost"] for e in losses),
-                                              "holes_ns": len(ticks(losses, first, last))}, "losses")
+                                              "unrecorded_ns": len(ticks(losses, first, last))}, "losses")
             low, high = first + 300, first + 1700
             check_window(path, trace, tracks, low, high, ["--from", "300ns", "--to", "1.7us"])
             text = run("view", path, "--stats").stdout.decode()

@@ -98,7 +98,7 @@ def check_otf2(path):
 def check_stats(path):
     totals = json.loads(run("view", "--stats", "-f", "json", path).stdout)["totals"]
     for total in totals:
-        told = {field: total.get(field) for field in ("total_ns", "average_ns", "min_ns", "max_ns") if total.get(field) is not None}
+        told = {field: total.get(field) for field in ("total_ns", "mean_ns", "min_ns", "max_ns") if total.get(field) is not None}
         check(bool(told) == bool(total["timed"]), "view --stats: %s" % total)
     shown = run("view", "--stats", path).stdout.decode()
     for name in NAMES - {"unknown copy"}:

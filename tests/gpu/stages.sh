@@ -317,7 +317,7 @@ counters() {
         2>"$work/counters.err" || code=$?
     [ "$code" -eq 0 ] || untrue "counters: $(ended $code "$work/counters.err")"
     refused=$(grep -m 1 'cannot be sampled' "$work/counters.err") && verdict counters "$refused" && return 0
-    for counter in power 'SM clock' 'memory used' 'GPU utilisation'; do
+    for counter in power 'SM clock' 'memory used' 'GPU utilization'; do
         [ "$(ask "$work/counters.sbt" "SELECT count(*) FROM counter WHERE name = '$counter' AND value > 0")" != 0 ] ||
             say "counters: $counter: this GPU does not tell it, or 0"
     done

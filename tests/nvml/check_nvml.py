@@ -77,7 +77,7 @@ def check_counters(directory, mocks):
                           'until [ "$(wc -c <"$0")" -ge 60 ]; do sleep 0.02; done', samples)
     values, starts = counters(trace), counters(trace, "start")
     expected = {"power [W]": (123.5, None), "SM clock [MHz]": (1000, 1001), "memory clock [MHz]": (2000, 2001),
-                "memory used [bytes]": (1e9, 2e9), "GPU utilisation [%]": (40, 41), "memory utilisation [%]": (7, 7),
+                "memory used [bytes]": (1e9, 2e9), "GPU utilization [%]": (40, 41), "memory utilization [%]": (7, 7),
                 "PCIe sent [bytes/s]": (5e6, 5e6), "PCIe received [bytes/s]": (6e6, 6e6),
                 "NVLink received [bytes/s]": (0, 0)}
     for name, pair in expected.items():

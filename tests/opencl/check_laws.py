@@ -143,7 +143,7 @@ class Laws:
         called = Counter(call["name"] for call in self.trace.calls())
         for row in rows:
             expect(recorded[row["call"]] <= row["count"] <= called[row["call"]], f"{row}: {recorded}")
-            expect((row["device_works_ns"] or 0) + (row["way_back_ns"] or 0) <= row["total_ns"], str(row))
+            expect((row["device_work_ns"] or 0) + (row["return_delay_ns"] or 0) <= row["total_ns"], str(row))
         for wait in self.stats["waits"]:
             causes = sum(cause["ns"] for cause in wait["for"]) + wait["nothing_ran_ns"]
             expect(causes <= wait["total_ns"] + 1, f"{wait} has {causes} ns of causes")

@@ -64,7 +64,7 @@ def answers(shape, known, all_commands):
     expect(total > 0, f"{shape}: no wait of the host: {calls}")
     if not known:  # when what was waited for ended is not known of any
         expect("when the device had finished is not known" in waits["finding"], f"{shape}: {waits['finding']}")
-        expect(all(call["matched"] == 0 and call["way_back_ns"] is None for call in calls), f"{shape}: {calls}")
+        expect(all(call["matched"] == 0 and call["return_delay_ns"] is None for call in calls), f"{shape}: {calls}")
     expect("what to fix first is not known" in whole, f"{shape}: advice rests on untimed commands")
     with open(f"{work}/{shape}.err") as file:
         expect(f"times are known for {share}" in file.read(), f"{shape}: profile does not say {share}")

@@ -61,7 +61,7 @@ def check(trace, reports, expect):
         if not known and any(not call and c.end > c.start for call, c in calls):
             mine = *mine[:3], None, None, None  # their launch times are unknown
         waiting.append(mine)
-    expect("queues", rows_of(streams["queues"], ("commands", "busy_ns", "most_at_once", "gaps")),
+    expect("queues", rows_of(streams["queues"], ("commands", "busy_ns", "max_concurrent", "gaps")),
            sorted(wanted, key=str))
     running = [row for device in sorted({c.device for c in trace.commands}) for row in depths(
         [(c.start, c.end) for c in trace.commands if c.device == device and c.end > c.start], window)[0].items()]

@@ -7,11 +7,11 @@ SHARES = (("breakdown", "devices", "compute_share", "compute_ns", "span_ns"),
           ("breakdown", "devices", "copy_share", "copy_ns", "span_ns"),
           ("breakdown", "devices", "idle_share", "idle_ns", "span_ns"),
           ("idle", "causes", "share", "time_ns", "window"),
-          ("streams", "queues", "utilisation", "busy_ns", "window"),
+          ("streams", "queues", "utilization", "busy_ns", "window"),
           ("streams", "concurrency", "share", "time_ns", "window"),
           ("queue_length", "queues", "empty_share", "empty_ns", "window"),
           ("overlap", "overlap", "overlap", "overlapped_ns", "time_ns"),
-          ("ranges", "ranges", "utilisation", "busy_ns", "span_ns"),
+          ("ranges", "ranges", "utilization", "busy_ns", "span_ns"),
           ("critical_path", "path", "share", "time_ns", "all"),
           ("critical_path", "names", "share", "time_ns", "all"))
 

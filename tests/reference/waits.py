@@ -94,7 +94,7 @@ def check(trace, reports, expect):
         for commands in covers + seen_with(queues, trace, wait):
             for _, _, number in commands:
                 observed[number] = min(observed.get(number, call.end), call.end)
-    rows = {(row["call"], row["role"]): [row["count"], row["total_ns"], row["device_works_ns"], row["way_back_ns"],
+    rows = {(row["call"], row["role"]): [row["count"], row["total_ns"], row["device_work_ns"], row["return_delay_ns"],
                                          row["matched"]] for row in reports["sync"]["tables"]["waits"]}
     for one in sums.values():
         one[2:4] = one[2:4] if one[4] else [None, None]

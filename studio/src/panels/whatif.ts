@@ -10,7 +10,7 @@ type Changes = [string, string][];
 
 interface Simulated {
   model: { recorded_ns: number; error: number; held_out_error: number | null; held_out_covered: number };
-  answers?: { interval_ns: [number, number]; affected: number; makespan_least_ns: number; makespan_most_ns: number; untimed: number; unknown_launches: number }[];
+  answers?: { interval_ns: [number, number]; affected: number; makespan_min_ns: number; makespan_max_ns: number; untimed: number; unknown_launches: number }[];
 }
 
 function show(simulated: Simulated): HTMLElement {
