@@ -11,70 +11,70 @@
 const uint32_t tiles_fields[TILES_FIELDS] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION, TSMITH_FIELD_KIND,
                                              TSMITH_FIELD_NAME, TSMITH_FIELD_VALUE};
 
-static uint8_t flags_of(uint8_t kind, bool is_timed) {
-    switch (kind) {
-    case TSMITH_KIND_LOSS:
-        return TSMITH_TILE_LOSS;
-    case TSMITH_KIND_SYNC:
-        return TSMITH_TILE_WAIT;
-    case TSMITH_KIND_COMPILE:
-        return TSMITH_TILE_BUILD;
-    case TSMITH_KIND_KERNEL:
-    case TSMITH_KIND_MEMCPY:
-    case TSMITH_KIND_MEMSET:
-    case TSMITH_KIND_COLLECTIVE:
-        return is_timed ? 0 : TSMITH_TILE_UNTIMED;
-    default:
-        return 0;
-    }
-}
-
-// Whether a command of this kind keeps a queue busy. Other events on a queue (annotations, waits) are about something else.
-static bool is_work(uint8_t kind) {
-    return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET ||
-           kind == TSMITH_KIND_COLLECTIVE || kind == TSMITH_KIND_HOST_FUNCTION ||
-           kind == TSMITH_KIND_GRAPH_LAUNCH;
-}
+const uint8_t tile_traits[UINT8_MAX + 1] = {
+    [TSMITH_KIND_LOSS] = TSMITH_TILE_LOSS,
+    [TSMITH_KIND_SYNC] = TSMITH_TILE_WAIT,
+    [TSMITH_KIND_COMPILE] = TSMITH_TILE_BUILD,
+    [TSMITH_KIND_KERNEL] = TRAIT_WORK | TRAIT_COMMAND,
+    [TSMITH_KIND_MEMCPY] = TRAIT_WORK | TRAIT_COMMAND,
+    [TSMITH_KIND_MEMSET] = TRAIT_WORK | TRAIT_COMMAND,
+    [TSMITH_KIND_COLLECTIVE] = TRAIT_WORK | TRAIT_COMMAND,
+    [TSMITH_KIND_HOST_FUNCTION] = TRAIT_WORK,
+    [TSMITH_KIND_GRAPH_LAUNCH] = TRAIT_WORK,
+};
 
 enum { START, DURATION, KIND, NAME, VALUE };
 
-static struct tile_event event_of(const struct tsmith_tiles *tiles, const tsmith_view views[TILES_FIELDS],
-                                  int64_t start, uint32_t row) {
-    struct tile_event event = {.start = tiles_since(tiles, start),
-                               .kind = tsmith_view_word(&views[KIND], row),
-                               .name = tsmith_view_id(&views[NAME], row)};
-    int64_t duration = 0;
-    event.is_timed = tsmith_view_i64(&views[DURATION], row, &duration);
-    event.end = event.start + (duration > TILES_FARTHEST ? TILES_FARTHEST : duration > 0 ? duration : 0);
-    (void)!tsmith_view_f64(&views[VALUE], row, &event.value); // of counters, which were looked at
-    event.flags = flags_of(event.kind, event.is_timed);
-    return event;
-}
-
-bool tiles_take_batch(const struct tsmith_tiles *tiles, const struct tile_track *track,
-                      const tsmith_batch *batch, struct tile_event **events, size_t *count,
-                      size_t *capacity) {
+bool tiles_open_rows(const struct tsmith_tiles *tiles, const struct tile_track *track,
+                     const tsmith_batch *batch, struct tile_rows *out) {
     tsmith_view views[TILES_FIELDS];
     tsmith_view_batch(batch, tiles_fields, TILES_FIELDS, views);
-    const int64_t *starts = tsmith_view_every(&views[START]);
-    const uint32_t rows = tsmith_batch_count(batch);
-    if (!rows || !starts)
-        return true;
-    if (!ARRAY_RESERVE(*events, *capacity, *count + rows))
-        return false;
-    bool is_sorted = true;
-    for (uint32_t row = 0; row < rows; row++) {
-        if (track->is_counter && !tsmith_view_has(&views[VALUE], row))
-            continue;
-        struct tile_event *event = &(*events)[*count];
-        *event = event_of(tiles, views, starts[row], row);
-        event->is_idle = track->is_queue && !is_work(event->kind);
-        is_sorted = is_sorted && (*count == 0 || event[-1].start <= event->start);
-        ++*count;
+    *out = (struct tile_rows){.starts = tsmith_view_every(&views[START]),
+                              .count = tsmith_batch_count(batch),
+                              .origin = tiles->origin,
+                              .duration = views[DURATION],
+                              .kind = views[KIND],
+                              .name = views[NAME],
+                              .value = views[VALUE],
+                              .is_queue = track->is_queue};
+    return out->count && out->starts && tsmith_view_every(&views[KIND]);
+}
+
+bool tile_rows_are_plain(const struct tile_rows *rows) {
+    const uint64_t origin = (uint64_t)rows->origin;
+    uint64_t all = 0, steps = 0, last = 0;
+    for (uint32_t row = 0; row < rows->count; row++) {
+        const uint64_t since = (uint64_t)rows->starts[row] - origin;
+        all |= since;
+        steps |= since - last; // negative: the top bit
+        last = since;
     }
-    if (!is_sorted)
-        tiles_sort_events(*events, *count);
-    return true;
+    return all < (uint64_t)TILES_FARTHEST && !(steps >> 63) && rows->origin < TILES_FARTHEST &&
+           rows->origin > -TILES_FARTHEST;
+}
+
+int64_t tile_time_since(int64_t time, int64_t origin) {
+    int64_t since;
+    if (__builtin_sub_overflow(time, origin, &since))
+        since = time < origin ? -TILES_FARTHEST : TILES_FARTHEST;
+    return since > TILES_FARTHEST ? TILES_FARTHEST : since < -TILES_FARTHEST ? -TILES_FARTHEST : since;
+}
+
+struct tile_event tile_event_of(const struct tile_rows *rows, uint32_t row) {
+    struct tile_event event = {.start = tile_time_since(rows->starts[row], rows->origin),
+                               .kind = tsmith_view_word(&rows->kind, row),
+                               .name = tsmith_view_id(&rows->name, row)};
+    int64_t duration = 0;
+    event.is_timed = tsmith_view_i64(&rows->duration, row, &duration);
+    event.end = event.start + (duration > TILES_FARTHEST ? TILES_FARTHEST : duration > 0 ? duration : 0);
+    if (!tsmith_view_f64(&rows->value, row, &event.value))
+        event.value = __builtin_nan("");
+    const uint8_t trait = tile_traits[event.kind];
+    event.flags = trait & TRAIT_FLAGS;
+    if (!event.is_timed && (trait & TRAIT_COMMAND))
+        event.flags |= TSMITH_TILE_UNTIMED;
+    event.is_idle = rows->is_queue && !(trait & TRAIT_WORK);
+    return event;
 }
 
 // The longer first, so that an event comes after the one that contains it.
@@ -85,8 +85,33 @@ static int by_start(const void *a, const void *b) {
     return (left->end < right->end) - (left->end > right->end);
 }
 
-void tiles_sort_events(struct tile_event *events, size_t count) {
-    qsort(events, count, sizeof *events, by_start);
+// Whether an event can touch a window. Its start alone decides most.
+static bool touches(const struct tile_rows *rows, uint32_t row, int64_t from, int64_t to) {
+    const int64_t start = tile_time_since(rows->starts[row], rows->origin);
+    if (start >= to || start >= from)
+        return start < to;
+    return tsmith_view_i64_or(&rows->duration, row, 0) > from - start;
+}
+
+bool tiles_take_rows(const struct tile_rows *rows, uint32_t first, int64_t from, int64_t to,
+                     struct tile_events *out) {
+    if (!ARRAY_RESERVE(out->events, out->capacity, out->count + rows->count))
+        return false;
+    for (uint32_t row = first; row < rows->count; row++) {
+        if (!touches(rows, row, from, to))
+            continue;
+        struct tile_event *event = &out->events[out->count];
+        *event = tile_event_of(rows, row);
+        out->is_unsorted = out->is_unsorted || (out->count && by_start(event - 1, event) > 0);
+        out->least = out->count++ && out->least < event->start ? out->least : event->start;
+    }
+    return true;
+}
+
+void tiles_sort_events(struct tile_events *events) {
+    if (events->is_unsorted)
+        qsort(events->events, events->count, sizeof *events->events, by_start);
+    events->is_unsorted = false;
 }
 
 void tiles_add_value(tsmith_value_bucket *bucket, double value) {

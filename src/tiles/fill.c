@@ -33,29 +33,72 @@ static bool make_finest(struct tile_track *track) {
     return track->load != NULL;
 }
 
-static void add_event(struct tile_track *track, const struct tile_event *event) {
-    if (!track->is_counter) {
-        load_add(track->load, event);
-        return;
+static void add_values(struct tile_track *track, const struct tile_rows *rows) {
+    for (uint32_t row = 0; row < rows->count; row++) {
+        double value;
+        const int64_t start = tile_time_since(rows->starts[row], rows->origin);
+        const uint64_t bucket = (uint64_t)(start >> track->shift) - track->skipped;
+        if (start >= 0 && bucket < track->levels[0].count && tsmith_view_f64(&rows->value, row, &value))
+            tiles_add_value(&track->levels[0].buckets[bucket].value, value);
     }
-    const size_t bucket = (size_t)(event->start >> track->shift) - track->skipped;
-    if (event->start >= 0 && bucket < track->levels[0].count)
-        tiles_add_value(&track->levels[0].buckets[bucket].value, event->value);
+}
+
+static void drop_pending(struct tile_events *pending, size_t count) {
+    pending->count -= count;
+    if (count && pending->count)
+        memmove(pending->events, pending->events + count, pending->count * sizeof *pending->events);
+    pending->least = pending->count ? pending->events->start : 0;
 }
 
 // Adds what is pending before a time.
 static void add_pending(struct tile_track *track, int64_t before) {
+    struct tile_events *pending = &track->pending;
     size_t i = 0;
-    while (i < track->pending_count && track->pending[i].start < before)
-        add_event(track, &track->pending[i++]);
-    track->pending_count -= i;
-    memmove(track->pending, track->pending + i, track->pending_count * sizeof *track->pending);
+    if (!pending->count || pending->least >= before)
+        return; // often nothing is due: it is sorted when something is
+    tiles_sort_events(pending);
+    while (i < pending->count && pending->events[i].start < before)
+        load_add(track->load, &pending->events[i++]);
+    drop_pending(pending, i);
+}
+
+// The first row at or after a time.
+static uint32_t row_at(const struct tile_rows *rows, uint32_t row, int64_t time) {
+    uint32_t to = rows->count;
+    while (row < to) {
+        const uint32_t middle = row + (to - row) / 2;
+        if (rows->starts[middle] - rows->origin < time)
+            row = middle + 1;
+        else
+            to = middle;
+    }
+    return row;
+}
+
+// Adds rows and what is pending in order, up to a time. Returns the first row that is left.
+static uint32_t add_rows(struct tile_track *track, const struct tile_rows *rows, int64_t before) {
+    struct tile_events *pending = &track->pending;
+    uint32_t row = 0;
+    size_t i = 0;
+    if (pending->count && pending->least < before)
+        tiles_sort_events(pending);
+    for (; pending->least < before && i < pending->count && pending->events[i].start < before; i++) {
+        const uint32_t to = row_at(rows, row, pending->events[i].start);
+        load_add_rows(track->load, rows, row, to);
+        load_add(track->load, &pending->events[i]);
+        row = to;
+    }
+    if (i)
+        drop_pending(pending, i);
+    const uint32_t to = row_at(rows, row, before);
+    load_add_rows(track->load, rows, row, to);
+    return to;
 }
 
 // The earliest start of what comes after this batch. A damaged frame of the index may not have come.
 static int64_t least_after(struct tile_track *track, const struct tsmith_tiles *tiles,
                            const tsmith_batch *batch) {
-    const int64_t first = tiles_since(tiles, tsmith_batch_first_start(batch));
+    const int64_t first = tile_time_since(tsmith_batch_first_start(batch), tiles->origin);
     while (track->frame_next < track->frame_count) {
         const struct tile_frame *frame = &track->frames[track->frame_next++];
         if (frame->first == first && frame->events == tsmith_batch_count(batch))
@@ -70,26 +113,39 @@ static tsmith_status take(struct tsmith_tiles *tiles, const tsmith_batch *batch,
         return TSMITH_OK;
     if (!track->level_count && !make_finest(track))
         return out_of_memory(error);
-    if (!tiles_take_batch(tiles, track, batch, &track->pending, &track->pending_count,
-                          &track->pending_capacity))
+    struct tile_rows rows;
+    if (!tiles_open_rows(tiles, track, batch, &rows))
+        return TSMITH_OK;
+    if (track->is_counter) {
+        add_values(track, &rows);
+        return TSMITH_OK;
+    }
+    const int64_t before = least_after(track, tiles, batch);
+    const bool is_plain = tile_rows_are_plain(&rows);
+    const uint32_t added = is_plain ? add_rows(track, &rows, before) : 0;
+    if (added == rows.count)
+        return TSMITH_OK;
+    if (!tiles_take_rows(&rows, added, INT64_MIN, INT64_MAX, &track->pending))
         return out_of_memory(error);
-    add_pending(track, least_after(track, tiles, batch));
+    if (!is_plain)
+        add_pending(track, before);
     return TSMITH_OK;
 }
 
 static bool finish_track(struct tile_track *track) {
     if (!track->level_count)
         return true; // no batch of it could be read
-    add_pending(track, INT64_MAX);
-    if (track->load)
+    if (track->load) {
+        add_pending(track, INT64_MAX);
         load_end(track->load);
+    }
     free(track->load);
-    free(track->pending);
+    free(track->pending.events);
     free(track->frames);
     track->load = NULL;
-    track->pending = NULL;
     track->frames = NULL;
-    track->pending_count = track->pending_capacity = track->frame_count = track->frame_capacity = 0;
+    track->pending = (struct tile_events){0};
+    track->frame_count = track->frame_capacity = 0;
     track->is_filled = true;
     return tiles_make_levels(track);
 }

@@ -14,27 +14,46 @@ void load_begin(struct load *load, int64_t from, unsigned shift, tsmith_bucket *
     memset(load, 0, sizeof *load);
     load->from = load->covered = load->time = from;
     load->shift = shift;
+    load->scale = SHARE_MOST / (double)(UINT64_C(1) << shift);
     load->buckets = buckets;
     load->count = count;
 }
 
-static void add_name(struct load *load, uint32_t name, uint8_t kind, uint64_t time) {
-    const uint32_t stamp = (uint32_t)load->at + 1;
-    unsigned slot = (name * 0x9E3779B1u ^ kind * 0x85EBCA6Bu) >> 25;
+static uint64_t key_of(uint32_t name, uint8_t kind) {
+    return (uint64_t)kind << 32 | name;
+}
+
+// Where the search for a name begins. Names of a trace are numbered one after the other, so that few share a place.
+static unsigned slot_of(uint32_t name, uint8_t kind) {
+    return (name + kind * 37u) % LOAD_NAMES;
+}
+
+static void find_name(struct load *load, unsigned slot, uint64_t key, uint64_t time) {
+    const uint64_t stamp = load->at + 1;
     for (;; slot = (slot + 1) % LOAD_NAMES) { // ends: at most half of the entries are in use
         struct load_name *entry = &load->names[slot];
         if (entry->bucket != stamp) {
             if (load->name_count == sizeof load->used)
                 return;
             load->used[load->name_count++] = (uint8_t)slot;
-            *entry = (struct load_name){time, name, stamp, kind};
+            *entry = (struct load_name){key, time, stamp};
             return;
         }
-        if (entry->name == name && entry->kind == kind) {
+        if (entry->key == key) {
             entry->time += time;
             return;
         }
     }
+}
+
+static inline void add_name(struct load *load, uint32_t name, uint8_t kind, uint64_t time) {
+    const uint64_t key = key_of(name, kind);
+    const unsigned slot = slot_of(name, kind);
+    struct load_name *entry = &load->names[slot];
+    if (entry->key == key && entry->bucket == load->at + 1)
+        entry->time += time;
+    else
+        find_name(load, slot, key, time);
 }
 
 static void write_bucket(struct load *load) {
@@ -45,14 +64,13 @@ static void write_bucket(struct load *load) {
         if (!most || entry->time > most->time)
             most = entry;
     }
-    const double share = (double)load->busy / (double)(UINT64_C(1) << load->shift);
-    out->busy = (uint16_t)(share * SHARE_MOST + 0.5);
+    out->busy = (uint16_t)((double)load->busy * load->scale + 0.5);
     if (load->busy && !out->busy)
         out->busy = 1; // little is not nothing
     out->events = load->events < UINT32_MAX ? (uint32_t)load->events : UINT32_MAX;
     out->flags = load->flags;
-    out->name = most ? most->name : 0;
-    out->kind = most ? most->kind : 0;
+    out->name = most ? (uint32_t)most->key : 0;
+    out->kind = most ? (uint8_t)(most->key >> 32) : 0;
 }
 
 // Gives the time up to `time`, which is in the bucket, to what ran last.
@@ -124,6 +142,59 @@ void load_add(struct load *load, const struct tile_event *event) {
     if (event->end > load->covered)
         load->covered = event->end;
     keep_open(load, event);
+}
+
+// Adds rows from `row` on while each lies in the bucket that is being filled and ends before the next begins: nothing has to be kept
+// for later then. Returns the first row that is not so; row `to` - 1 at the latest, since what follows it is not known.
+static uint32_t add_plain(struct load *load, const struct tile_rows *rows, uint32_t row, uint32_t to) {
+    const int64_t end = bucket_start(load, load->at + 1) + rows->origin;
+    const int64_t origin = rows->origin, *starts = rows->starts, *durations = rows->duration.values;
+    const uint8_t *kinds = rows->kind.values; // every event has one
+    const uint8_t needed = rows->is_queue ? TRAIT_WORK : 0;
+    const uint32_t first = row;
+    int64_t time = load->time + origin, covered = load->covered + origin;
+    uint64_t busy = load->busy;
+    uint8_t flags = load->flags;
+    for (; row + 1 < to; row++) {
+        const int64_t start = starts[row], next = starts[row + 1] < end ? starts[row + 1] : end;
+        const uint8_t trait = tile_traits[kinds[row]];
+        if (start >= end || (trait & needed) != needed || !tsmith_view_has(&rows->duration, row) ||
+            (uint64_t)durations[row] > (uint64_t)(next - start))
+            break;
+        if (load->open_count) {
+            load->time = time - origin;
+            pass_time(load, (start > time ? start : time) - origin);
+        }
+        const int64_t stop = start + durations[row];
+        if (stop > covered) {
+            busy += (uint64_t)(stop - (start > covered ? start : covered));
+            covered = stop;
+        }
+        add_name(load, tsmith_view_id(&rows->name, row), kinds[row], (uint64_t)durations[row]);
+        flags |= trait & TRAIT_FLAGS;
+        time = stop;
+    }
+    load->time = time - origin;
+    load->covered = covered - origin;
+    load->busy = busy;
+    load->events += row - first;
+    load->flags = flags;
+    return row;
+}
+
+void load_add_rows(struct load *load, const struct tile_rows *rows, uint32_t row, uint32_t to) {
+    while (row < to) {
+        const int64_t start = rows->starts[row] - rows->origin;
+        const uint64_t bucket = (uint64_t)(start - load->from) >> load->shift;
+        if (start >= load->from && bucket < load->count) {
+            go_to(load, (size_t)bucket);
+            if (load->at == bucket) // a file with a wrong index may have an event before it
+                row = add_plain(load, rows, row, to);
+        }
+        const struct tile_event event = tile_event_of(rows, row);
+        load_add(load, &event);
+        row++;
+    }
 }
 
 void load_end(struct load *load) {

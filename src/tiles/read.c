@@ -22,16 +22,6 @@ static tsmith_status out_of_memory(tsmith_error *error) {
 
 // ---- from the file
 
-static void keep_what_touches(struct tsmith_tiles *tiles, const struct wanted *wanted, size_t from) {
-    size_t kept = from;
-    for (size_t i = from; i < tiles->event_count; i++) {
-        const struct tile_event *event = &tiles->events[i];
-        if (event->start < wanted->to && (event->end > wanted->from || event->start >= wanted->from))
-            tiles->events[kept++] = *event;
-    }
-    tiles->event_count = kept;
-}
-
 static tsmith_status read_events(struct tsmith_tiles *tiles, const struct wanted *wanted,
                                  tsmith_error *error) {
     int64_t from, to;
@@ -49,20 +39,19 @@ static tsmith_status read_events(struct tsmith_tiles *tiles, const struct wanted
                               .field_count = TILES_FIELDS};
     tsmith_source *source;
     const tsmith_batch *batch;
-    tiles->event_count = 0;
+    tiles->events.count = 0;
+    tiles->events.is_unsorted = false;
     tsmith_status status = tsmith_sbt_scan(tiles->trace, &scan, &source, error);
     while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, error)) == TSMITH_OK) {
-        const size_t before = tiles->event_count;
-        if (!tiles_take_batch(tiles, wanted->track, batch, &tiles->events, &tiles->event_count,
-                              &tiles->event_capacity))
+        struct tile_rows rows;
+        if (tiles_open_rows(tiles, wanted->track, batch, &rows) &&
+            !tiles_take_rows(&rows, 0, wanted->from, wanted->to, &tiles->events))
             status = out_of_memory(error);
-        else
-            keep_what_touches(tiles, wanted, before < tiles->event_count ? 0 : before);
     }
     tsmith_source_destroy(source);
     if (status < 0)
         return status;
-    tiles_sort_events(tiles->events, tiles->event_count);
+    tiles_sort_events(&tiles->events);
     return TSMITH_OK; // what a damaged file lacks is in its ledger
 }
 
@@ -81,8 +70,8 @@ static unsigned lane_of(int64_t *ends, unsigned *lanes, const struct tile_event 
 static void put_slices(struct tsmith_tiles *tiles, tsmith_tile *out) {
     int64_t ends[TSMITH_TILE_LANES];
     unsigned lanes = 0;
-    for (size_t i = 0; i < tiles->event_count; i++) {
-        const struct tile_event *event = &tiles->events[i];
+    for (size_t i = 0; i < tiles->events.count; i++) {
+        const struct tile_event *event = &tiles->events.events[i];
         tiles->slices[i] = (tsmith_slice){.start = event->start,
                                           .duration = event->is_timed ? event->end - event->start : -1,
                                           .name = event->name,
@@ -91,26 +80,26 @@ static void put_slices(struct tsmith_tiles *tiles, tsmith_tile *out) {
                                           .flags = event->flags};
     }
     out->form = TSMITH_FORM_SLICES;
-    out->count = (uint32_t)tiles->event_count;
+    out->count = (uint32_t)tiles->events.count;
     out->of.slices = tiles->slices;
 }
 
 static void put_events(struct tsmith_tiles *tiles, const struct wanted *wanted, tsmith_tile *out) {
-    if (!wanted->track->is_counter && tiles->event_count <= TSMITH_TILE_SLICES) {
+    if (!wanted->track->is_counter && tiles->events.count <= TSMITH_TILE_SLICES) {
         put_slices(tiles, out);
         return;
     }
     if (wanted->track->is_counter) {
-        for (size_t i = 0; i < tiles->event_count; i++)
-            if (tiles->events[i].start >= wanted->from)
+        for (size_t i = 0; i < tiles->events.count; i++)
+            if (tiles->events.events[i].start >= wanted->from)
                 tiles_add_value(
-                    &tiles->buckets[(tiles->events[i].start - wanted->from) >> wanted->level].value,
-                    tiles->events[i].value);
+                    &tiles->buckets[(tiles->events.events[i].start - wanted->from) >> wanted->level].value,
+                    tiles->events.events[i].value);
         return;
     }
     load_begin(&tiles->load, wanted->from, wanted->level, &tiles->buckets->load, TSMITH_TILE_BUCKETS);
-    for (size_t i = 0; i < tiles->event_count; i++)
-        load_add(&tiles->load, &tiles->events[i]);
+    for (size_t i = 0; i < tiles->events.count; i++)
+        load_add(&tiles->load, &tiles->events.events[i]);
     load_end(&tiles->load);
 }
 
@@ -215,7 +204,8 @@ tsmith_status tsmith_tiles_read(tsmith_tiles *tiles, uint32_t track, uint32_t le
                         .form = wanted.track->is_counter ? TSMITH_FORM_VALUES : TSMITH_FORM_BUCKETS,
                         .level = level,
                         .count = TSMITH_TILE_BUCKETS};
-    tiles->event_count = 0;
+    tiles->events.count = 0;
+    tiles->events.is_unsorted = false;
     if (wanted.to <= wanted.track->first || wanted.from > wanted.track->last)
         put_events(tiles, &wanted, &tile); // none
     else if (must_read(tiles, &wanted, &tile)) {

@@ -56,19 +56,12 @@ static int by_number(const void *a, const void *b) {
     return left->track < right->track ? -1 : left->track > right->track;
 }
 
-int64_t tiles_since(const struct tsmith_tiles *tiles, int64_t time) {
-    int64_t since;
-    if (__builtin_sub_overflow(time, tiles->origin, &since))
-        since = time < tiles->origin ? -TILES_FARTHEST : TILES_FARTHEST;
-    return since > TILES_FARTHEST ? TILES_FARTHEST : since < -TILES_FARTHEST ? -TILES_FARTHEST : since;
-}
-
 static void order_frames(const struct tsmith_tiles *tiles, struct tile_track *track) {
     int64_t least = INT64_MAX;
     for (size_t i = track->frame_count; i-- > 0;) {
         struct tile_frame *frame = &track->frames[i];
-        frame->first = tiles_since(tiles, frame->first);
-        frame->last = tiles_since(tiles, frame->last);
+        frame->first = tile_time_since(frame->first, tiles->origin);
+        frame->last = tile_time_since(frame->last, tiles->origin);
         frame->least_after = least;
         least = frame->first < least ? frame->first : least;
     }
@@ -96,8 +89,8 @@ static bool finish_tracks(struct tsmith_tiles *tiles, const tsmith_dictionary *d
         track->is_counter = entry && entry->kind == TSMITH_TRACK_COUNTER;
         track->is_queue =
             entry && (entry->kind == TSMITH_TRACK_QUEUE || entry->kind == TSMITH_TRACK_COPY_ENGINE);
-        track->first = tiles_since(tiles, track->first);
-        track->last = tiles_since(tiles, track->last);
+        track->first = tile_time_since(track->first, tiles->origin);
+        track->last = tile_time_since(track->last, tiles->origin);
         order_frames(tiles, track);
         tiles->described[i] =
             (tsmith_tile_track){track->track, track->events, track->first, track->last, track->is_counter};
@@ -134,14 +127,14 @@ void tsmith_tiles_destroy(tsmith_tiles *tiles) {
         for (unsigned level = 0; level < track->level_count; level++)
             free(track->levels[level].buckets);
         free(track->frames);
-        free(track->pending);
+        free(track->pending.events);
         free(track->load);
     }
     free(tiles->tracks);
     free(tiles->described);
     free(tiles->buckets);
     free(tiles->slices);
-    free(tiles->events);
+    free(tiles->events.events);
     free(tiles);
 }
 

@@ -28,6 +28,13 @@ struct tile_frame {
     uint32_t events;
 };
 
+struct tile_events {
+    struct tile_event *events;
+    size_t count, capacity;
+    int64_t least;  // earliest start, where there are events
+    bool is_unsorted;
+};
+
 struct tile_track {
     uint32_t track;
     uint64_t events;
@@ -44,8 +51,7 @@ struct tile_track {
     struct tile_frame *frames;
     size_t frame_count, frame_capacity, frame_next;
     // While it is filled: what cannot be added yet, since an earlier event may come.
-    struct tile_event *pending;
-    size_t pending_count, pending_capacity;
+    struct tile_events pending;
     struct load *load;
 };
 
@@ -60,19 +66,21 @@ struct tsmith_tiles {
     // Of the tile that was read last.
     union tile_bucket *buckets;
     tsmith_slice *slices;
-    struct tile_event *events;
-    size_t event_count, event_capacity;
+    struct tile_events events;
     struct load load;
 };
 
 enum { TILES_FIELDS = 5 };
 extern const uint32_t tiles_fields[TILES_FIELDS];
 
-// Appends what a batch has of a track, in order of start; the events of tracks that are no counters, or only values. False when
-// memory is exhausted.
-bool tiles_take_batch(const struct tsmith_tiles *tiles, const struct tile_track *track,
-                      const tsmith_batch *batch, struct tile_event **events, size_t *count, size_t *capacity);
-void tiles_sort_events(struct tile_event *events, size_t count);
+// The columns of a batch; false when it has no events.
+bool tiles_open_rows(const struct tsmith_tiles *tiles, const struct tile_track *track,
+                     const tsmith_batch *batch, struct tile_rows *out);
+// Appends the events from row `first` on that touch [from, to) ns since the origin. False when memory is exhausted.
+bool tiles_take_rows(const struct tile_rows *rows, uint32_t first, int64_t from, int64_t to,
+                     struct tile_events *out);
+// Sorts them by start, the longer first.
+void tiles_sort_events(struct tile_events *events);
 // Puts a value into a bucket.
 void tiles_add_value(tsmith_value_bucket *bucket, double value);
 
@@ -82,7 +90,7 @@ bool tiles_make_levels(struct tile_track *track);
 union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, size_t of, bool is_counter);
 
 // ns since the origin, or as far from it as is drawn: sums of two such times do not overflow.
-int64_t tiles_since(const struct tsmith_tiles *tiles, int64_t time);
+int64_t tile_time_since(int64_t time, int64_t origin);
 struct tile_track *tiles_find(const struct tsmith_tiles *tiles, uint32_t track);
 
 #endif
