@@ -78,11 +78,8 @@ struct tile_event tile_event_of(const struct tile_rows *rows, uint32_t row) {
 }
 
 // The longer first, so that an event comes after the one that contains it.
-static int by_start(const void *a, const void *b) {
-    const struct tile_event *left = a, *right = b;
-    if (left->start != right->start)
-        return left->start < right->start ? -1 : 1;
-    return (left->end < right->end) - (left->end > right->end);
+static inline bool is_after(const struct tile_event *left, const struct tile_event *right) {
+    return left->start != right->start ? left->start > right->start : left->end < right->end;
 }
 
 // Whether an event can touch a window. Its start alone decides most.
@@ -102,16 +99,53 @@ bool tiles_take_rows(const struct tile_rows *rows, uint32_t first, int64_t from,
             continue;
         struct tile_event *event = &out->events[out->count];
         *event = tile_event_of(rows, row);
-        out->is_unsorted = out->is_unsorted || (out->count && by_start(event - 1, event) > 0);
+        out->is_unsorted = out->is_unsorted || (out->count && is_after(event - 1, event));
         out->least = out->count++ && out->least < event->start ? out->least : event->start;
     }
     return true;
 }
 
-void tiles_sort_events(struct tile_events *events) {
-    if (events->is_unsorted)
-        qsort(events->events, events->count, sizeof *events->events, by_start);
+// The end of the run in order that begins at `from`.
+static size_t run_end(const struct tile_events *events, size_t from) {
+    while (++from < events->count && !is_after(&events->events[from - 1], &events->events[from]))
+        continue;
+    return from < events->count ? from : events->count;
+}
+
+static void merge(const struct tile_event *left, const struct tile_event *left_end,
+                  const struct tile_event *right, const struct tile_event *right_end,
+                  struct tile_event *out) {
+    while (left < left_end && right < right_end)
+        *out++ = is_after(left, right) ? *right++ : *left++;
+    memcpy(out, left, (size_t)(left_end - left) * sizeof *left);
+    out += left_end - left;
+    memcpy(out, right, (size_t)(right_end - right) * sizeof *right);
+}
+
+// Events come from batches, each of which is in order: runs are merged, two by two.
+bool tiles_sort_events(struct tile_events *events) {
+    if (!events->is_unsorted)
+        return true;
+    struct tile_event *other = malloc(events->capacity * sizeof *other);
+    if (!other)
+        return false;
+    size_t runs;
+    do {
+        runs = 0;
+        for (size_t from = 0; from < events->count; runs++) {
+            const size_t middle = run_end(events, from);
+            const size_t to = middle < events->count ? run_end(events, middle) : middle;
+            merge(events->events + from, events->events + middle, events->events + middle,
+                  events->events + to, other + from);
+            from = to;
+        }
+        struct tile_event *sorted = other;
+        other = events->events;
+        events->events = sorted;
+    } while (runs > 1);
+    free(other);
     events->is_unsorted = false;
+    return true;
 }
 
 void tiles_add_value(tsmith_value_bucket *bucket, double value) {

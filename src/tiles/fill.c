@@ -50,13 +50,15 @@ static void drop_pending(struct tile_events *pending, size_t count) {
     pending->least = pending->count ? pending->events->start : 0;
 }
 
-// Adds what is pending before a time.
+// Whether something is pending before a time, which is then sorted.
+static bool is_due(const struct tile_track *track, int64_t before) {
+    return track->pending.count && track->pending.least < before;
+}
+
+// Adds what is pending before a time. It is sorted.
 static void add_pending(struct tile_track *track, int64_t before) {
     struct tile_events *pending = &track->pending;
     size_t i = 0;
-    if (!pending->count || pending->least >= before)
-        return; // often nothing is due: it is sorted when something is
-    tiles_sort_events(pending);
     while (i < pending->count && pending->events[i].start < before)
         load_add(track->load, &pending->events[i++]);
     drop_pending(pending, i);
@@ -80,9 +82,8 @@ static uint32_t add_rows(struct tile_track *track, const struct tile_rows *rows,
     struct tile_events *pending = &track->pending;
     uint32_t row = 0;
     size_t i = 0;
-    if (pending->count && pending->least < before)
-        tiles_sort_events(pending);
-    for (; pending->least < before && i < pending->count && pending->events[i].start < before; i++) {
+    const bool has_due = is_due(track, before);
+    for (; has_due && i < pending->count && pending->events[i].start < before; i++) {
         const uint32_t to = row_at(rows, row, pending->events[i].start);
         load_add_rows(track->load, rows, row, to);
         load_add(track->load, &pending->events[i]);
@@ -122,13 +123,18 @@ static tsmith_status take(struct tsmith_tiles *tiles, const tsmith_batch *batch,
     }
     const int64_t before = least_after(track, tiles, batch);
     const bool is_plain = tile_rows_are_plain(&rows);
+    if (is_due(track, before) && !tiles_sort_events(&track->pending))
+        return out_of_memory(error);
     const uint32_t added = is_plain ? add_rows(track, &rows, before) : 0;
     if (added == rows.count)
         return TSMITH_OK;
     if (!tiles_take_rows(&rows, added, INT64_MIN, INT64_MAX, &track->pending))
         return out_of_memory(error);
-    if (!is_plain)
+    if (!is_plain && is_due(track, before)) {
+        if (!tiles_sort_events(&track->pending))
+            return out_of_memory(error);
         add_pending(track, before);
+    }
     return TSMITH_OK;
 }
 
@@ -136,6 +142,8 @@ static bool finish_track(struct tile_track *track) {
     if (!track->level_count)
         return true; // no batch of it could be read
     if (track->load) {
+        if (!tiles_sort_events(&track->pending))
+            return false;
         add_pending(track, INT64_MAX);
         load_end(track->load);
     }

@@ -74,7 +74,8 @@ void load_end(struct load *load);
 // What a kind is. TRAIT_FLAGS are those of tsmith_bucket that its events have.
 enum {
     TRAIT_FLAGS = TSMITH_TILE_LOSS | TSMITH_TILE_WAIT | TSMITH_TILE_BUILD,
-    TRAIT_WORK = 64,    // keeps a queue busy; other events on a queue (annotations, waits) are about something else
+    TRAIT_WORK =
+        64, // keeps a queue busy; other events on a queue (annotations, waits) are about something else
     TRAIT_COMMAND = 128 // has a duration, unless the trace lacks it
 };
 extern const uint8_t tile_traits[UINT8_MAX + 1];

@@ -51,7 +51,8 @@ static tsmith_status read_events(struct tsmith_tiles *tiles, const struct wanted
     tsmith_source_destroy(source);
     if (status < 0)
         return status;
-    tiles_sort_events(&tiles->events);
+    if (!tiles_sort_events(&tiles->events))
+        return out_of_memory(error);
     return TSMITH_OK; // what a damaged file lacks is in its ledger
 }
 

@@ -31,7 +31,7 @@ struct tile_frame {
 struct tile_events {
     struct tile_event *events;
     size_t count, capacity;
-    int64_t least;  // earliest start, where there are events
+    int64_t least; // earliest start, where there are events
     bool is_unsorted;
 };
 
@@ -79,8 +79,8 @@ bool tiles_open_rows(const struct tsmith_tiles *tiles, const struct tile_track *
 // Appends the events from row `first` on that touch [from, to) ns since the origin. False when memory is exhausted.
 bool tiles_take_rows(const struct tile_rows *rows, uint32_t first, int64_t from, int64_t to,
                      struct tile_events *out);
-// Sorts them by start, the longer first.
-void tiles_sort_events(struct tile_events *events);
+// Sorts them by start, the longer first. False when memory is exhausted.
+bool tiles_sort_events(struct tile_events *events);
 // Puts a value into a bucket.
 void tiles_add_value(tsmith_value_bucket *bucket, double value);
 
