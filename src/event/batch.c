@@ -47,8 +47,8 @@ struct tsmith_batch {
     struct column *spare;
     size_t spare_count, spare_capacity;
     uint16_t index[TSMITH_FIELD_LIMIT]; // of a schema field: its column's index + 1, or 0
-    uint16_t guess[GUESSES];            // of another field, by its number: what its index + 1 was last
-    void *scratch;                      // for sorting
+    uint16_t guess[GUESSES]; // of a scalar dynamic field: what its index + 1 was last in this batch
+    void *scratch;           // for sorting
     size_t scratch_capacity;
     tsmith_batch *lent;
     atomic_uint holders;
@@ -102,6 +102,7 @@ void tsmith_batch_reset(tsmith_batch *batch, uint32_t track) {
     batch->count = 0;
     batch->first_start = batch->last_end = 0;
     memset(batch->index, 0, sizeof batch->index);
+    memset(batch->guess, 0, sizeof batch->guess);
 }
 
 // ---- retaining
@@ -247,11 +248,14 @@ static struct column take_spare(tsmith_batch *batch, uint32_t field, tsmith_type
     return taken;
 }
 
+static inline struct column *schema_column(const tsmith_batch *batch, uint32_t field) {
+    const uint16_t index = batch->index[field];
+    return index ? &batch->columns[index - 1] : NULL;
+}
+
 static struct column *find_column(const tsmith_batch *batch, uint32_t field) {
-    if (field < TSMITH_FIELD_LIMIT) {
-        uint16_t index = batch->index[field];
-        return index ? &batch->columns[index - 1] : NULL;
-    }
+    if (field < TSMITH_FIELD_LIMIT)
+        return schema_column(batch, field);
     for (uint32_t i = batch->column_count; i-- > 0 && batch->columns[i].field >= field;)
         if (batch->columns[i].field == field)
             return &batch->columns[i];
@@ -383,7 +387,8 @@ void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end
 
 // ---- row by row
 
-static void store(struct column *column, uint32_t row, uint64_t bits) {
+// Inline: every value of an import comes here.
+static inline __attribute__((always_inline)) void store(struct column *column, uint32_t row, uint64_t bits) {
     switch (column->size) {
     case 1:
         ((uint8_t *)column->values)[row] = (uint8_t)bits;
@@ -394,61 +399,68 @@ static void store(struct column *column, uint32_t row, uint64_t bits) {
     default:
         ((uint64_t *)column->values)[row] = bits;
     }
-    uint64_t bit = (uint64_t)1 << (row % 64);
-    column->valid_count += !(column->valid[row / 64] & bit);
-    column->valid[row / 64] |= bit;
+    const uint64_t bit = (uint64_t)1 << (row % 64);
+    uint64_t *word = &column->valid[row / 64];
+    column->valid_count += !(*word & bit);
+    *word |= bit;
 }
 
 uint32_t tsmith_batch_append(tsmith_batch *batch, tsmith_kind kind, int64_t start) {
     if (batch->count >= TSMITH_BATCH_MAX || !reserve_batch_rows(batch, batch->count + 1))
         return UINT32_MAX;
-    struct column *starts = find_column(batch, TSMITH_FIELD_START);
-    if (!starts && !insert_column(batch, TSMITH_FIELD_START, TSMITH_TYPE_TIME, false))
+    if (!schema_column(batch, TSMITH_FIELD_START) &&
+        !insert_column(batch, TSMITH_FIELD_START, TSMITH_TYPE_TIME, false))
         return UINT32_MAX;
-    struct column *kinds = find_column(batch, TSMITH_FIELD_KIND);
-    if (!kinds && !insert_column(batch, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND, false))
+    if (!schema_column(batch, TSMITH_FIELD_KIND) &&
+        !insert_column(batch, TSMITH_FIELD_KIND, TSMITH_TYPE_KIND, false))
         return UINT32_MAX;
     uint32_t row = batch->count++;
-    store(find_column(batch, TSMITH_FIELD_START), row, (uint64_t)start);
-    store(find_column(batch, TSMITH_FIELD_KIND), row, kind);
+    store(schema_column(batch, TSMITH_FIELD_START), row, (uint64_t)start);
+    store(schema_column(batch, TSMITH_FIELD_KIND), row, kind);
     return row;
 }
 
-static struct column *column_for_set(tsmith_batch *batch, uint32_t field, tsmith_type type) {
-    uint16_t *guess = &batch->guess[field % GUESSES];
-    if (field >= TSMITH_FIELD_LIMIT && *guess && *guess <= batch->column_count &&
-        batch->columns[*guess - 1].field == field)
-        return &batch->columns[*guess - 1];
-    struct column *column = find_column(batch, field);
-    if (!column)
-        column = insert_column(batch, field, type, false);
-    if (column)
-        *guess = (uint16_t)(column - batch->columns + 1);
-    return column;
+// The column of a field that was set in this batch before, where its guess still holds.
+static inline struct column *guessed_column(const tsmith_batch *batch, uint32_t field) {
+    const uint16_t guess = batch->guess[field % GUESSES];
+    struct column *column = guess ? &batch->columns[guess - 1] : NULL;
+    return column && column->field == field ? column : NULL;
 }
 
-tsmith_status tsmith_batch_set_dynamic(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t bits) {
+static tsmith_status set_searched(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t bits) {
     if (batch->count == 0 || type == TSMITH_TYPE_LIST)
         return TSMITH_ERROR_INVALID_ARGUMENT;
     if (batch->lent && !own_columns(batch))
         return TSMITH_ERROR_NO_MEMORY;
-    struct column *column = column_for_set(batch, field, type);
+    struct column *column = find_column(batch, field);
+    if (!column)
+        column = insert_column(batch, field, type, false);
     if (!column)
         return tsmith_type_size(type) ? TSMITH_ERROR_NO_MEMORY : TSMITH_ERROR_INVALID_ARGUMENT;
     if (column->type != type)
         return TSMITH_ERROR_INVALID_ARGUMENT;
+    if (field >= TSMITH_FIELD_LIMIT)
+        batch->guess[field % GUESSES] = (uint16_t)(column - batch->columns + 1);
+    store(column, batch->count - 1, bits);
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_batch_set_dynamic(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t bits) {
+    struct column *column = guessed_column(batch, field);
+    if (!column || column->type != type || batch->lent)
+        return set_searched(batch, field, type, bits);
     store(column, batch->count - 1, bits);
     return TSMITH_OK;
 }
 
 tsmith_status tsmith_batch_set(tsmith_batch *batch, uint32_t field, uint64_t bits) {
-    struct column *column = field < TSMITH_FIELD_LIMIT ? find_column(batch, field) : NULL;
+    struct column *column = field < TSMITH_FIELD_LIMIT ? schema_column(batch, field) : NULL;
     if (column && !batch->lent && column->type != TSMITH_TYPE_LIST && batch->count) {
         store(column, batch->count - 1, bits);
         return TSMITH_OK;
     }
     const tsmith_field_info *info = tsmith_field_describe(field);
-    return info ? tsmith_batch_set_dynamic(batch, field, info->type, bits) : TSMITH_ERROR_INVALID_ARGUMENT;
+    return info ? set_searched(batch, field, info->type, bits) : TSMITH_ERROR_INVALID_ARGUMENT;
 }
 
 // Rows up to `row` that had no list get an empty one.
@@ -463,7 +475,9 @@ tsmith_status tsmith_batch_set_list(tsmith_batch *batch, uint32_t field, const u
         return TSMITH_ERROR_INVALID_ARGUMENT;
     if (!own_columns(batch))
         return TSMITH_ERROR_NO_MEMORY;
-    struct column *column = column_for_set(batch, field, TSMITH_TYPE_LIST);
+    struct column *column = find_column(batch, field);
+    if (!column)
+        column = insert_column(batch, field, TSMITH_TYPE_LIST, false);
     if (!column)
         return TSMITH_ERROR_NO_MEMORY;
     uint32_t row = batch->count - 1;

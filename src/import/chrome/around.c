@@ -53,8 +53,7 @@ void stacks_finish(struct stacks *stacks) {
 // ---- ranges
 
 // The outer one first, as the ranges of a trace are ordered everywhere.
-static int compare(const void *left, const void *right, void *dictionary) {
-    const struct around *a = left, *b = right;
+static int compare(const struct around *a, const struct around *b, const tsmith_dictionary *dictionary) {
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     if (a->end != b->end)
@@ -108,12 +107,53 @@ static void add_range(struct chrome *chrome, struct row_track *track, const stru
         set_parent(around->items, around->count - 1);
 }
 
+// The end of the ascending items from `from` on.
+static size_t run_end(const struct around_track *around, size_t from, const tsmith_dictionary *dictionary) {
+    size_t end = from;
+    do
+        end++;
+    while (end < around->count && compare(&around->items[end - 1], &around->items[end], dictionary) <= 0);
+    return end;
+}
+
+// The ascending items from[0 .. middle) and from[middle .. end), in order.
+static void merge(const struct around *from, size_t middle, size_t end, struct around *into,
+                  const tsmith_dictionary *dictionary) {
+    size_t left = 0, right = middle;
+    while (left < middle && right < end)
+        *into++ = compare(&from[left], &from[right], dictionary) <= 0 ? from[left++] : from[right++];
+    memcpy(into, from + left, (middle - left) * sizeof *from);
+    memcpy(into + (middle - left), from + right, (end - right) * sizeof *from);
+}
+
+// Merges ascending runs until one is left: Kineto writes a run of operators and one of functions. False when there is no memory.
+static bool merge_runs(struct around_track *around, const tsmith_dictionary *dictionary) {
+    struct around *other = malloc(around->capacity * sizeof *other);
+    for (size_t runs = 2; other && runs > 1;) {
+        runs = 0;
+        for (size_t from = 0, middle, end; from < around->count; from = end, runs++) {
+            end = middle = run_end(around, from, dictionary);
+            if (middle < around->count)
+                end = run_end(around, middle, dictionary);
+            merge(around->items + from, middle - from, end - from, other + from, dictionary);
+        }
+        struct around *merged = other;
+        other = around->items;
+        around->items = merged;
+    }
+    free(other);
+    return other != NULL;
+}
+
 static bool sort(struct chrome *chrome, struct around_track *around) {
     struct stacks *stacks = &chrome->rows->stacks;
     stacks->sorted += around->count;
     if (stacks->sorted > SORTS_FREE + stacks->ranges * SORTS_PER_RANGE)
         return false;
-    qsort_r(around->items, around->count, sizeof *around->items, compare, chrome->dictionary);
+    if (!merge_runs(around, chrome->dictionary)) {
+        chrome->rows->failed = true;
+        return false;
+    }
     for (size_t i = 0; i < around->count; i++)
         set_parent(around->items, i);
     around->unsorted = false;

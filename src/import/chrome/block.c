@@ -65,6 +65,7 @@ bool block_add_event(struct chrome *chrome, struct block *block, const struct ev
     *record = (struct record){.text_length = text_length, .in_ns = chrome->in_ns, .event = *event};
     record->event.values = NULL;
     record->event.count = count;
+    record->event.roles = count ? event->roles : 0;
     record->event.capacity = 0;
     char *behind = (char *)(record + 1);
     if (values)
@@ -99,7 +100,6 @@ bool block_add_words(struct block *block, const tsmith_dictionary *words, uint32
 
 void unpacked_finish(struct unpacked *unpacked) {
     free(unpacked->words);
-    free(unpacked->event.values);
 }
 
 bool unpacked_learn(struct unpacked *unpacked, const struct block *block) {
@@ -130,30 +130,17 @@ static void translate_moment(struct unpacked *unpacked, struct chrome *chrome, s
         moment->text = word_id(unpacked, chrome, moment->text);
 }
 
-// Whether the values found room.
-static bool translate_values(struct unpacked *unpacked, struct chrome *chrome, const struct value *values,
-                             size_t count) {
-    struct event *event = &unpacked->event;
-    if (!ARRAY_RESERVE(event->values, event->capacity, count))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        struct key *key = reader_key(chrome->reader, values[i].key);
-        if (!key->name)
-            key->name = word_id(unpacked, chrome, key->text);
-        event->values[i] = (struct value){values[i].key, values[i].form,
-                                          bits_of(unpacked, chrome, values[i].form, values[i].bits)};
-    }
-    return true;
+static void translate_value(struct unpacked *unpacked, struct chrome *chrome, struct value *value) {
+    struct key *key = &chrome->keys[value->key];
+    if (!key->name)
+        key->name = word_id(unpacked, chrome, key->text);
+    value->bits = bits_of(unpacked, chrome, value->form, value->bits);
 }
 
-static bool unpack_event(struct unpacked *unpacked, struct chrome *chrome, const struct record *record,
-                         const char *behind) {
-    struct event *event = &unpacked->event;
-    struct value *values = event->values;
-    const size_t capacity = event->capacity, count = record->event.count;
-    *event = record->event;
-    event->values = values;
-    event->capacity = capacity;
+static bool unpack_event(struct unpacked *unpacked, struct chrome *chrome, struct record *record,
+                         char *behind) {
+    struct event *event = &record->event;
+    event->values = (struct value *)(void *)behind;
     if (event->has_name)
         event->name = word_id(unpacked, chrome, event->name);
     if (event->has_category)
@@ -163,20 +150,18 @@ static bool unpack_event(struct unpacked *unpacked, struct chrome *chrome, const
     translate_ident(unpacked, chrome, &event->id);
     translate_moment(unpacked, chrome, &event->start);
     translate_moment(unpacked, chrome, &event->duration);
-    if (!translate_values(unpacked, chrome, (const struct value *)(const void *)behind, count)) {
-        chrome->texts.failed = true;
-        return false;
-    }
+    for (size_t i = 0; i < event->count; i++)
+        translate_value(unpacked, chrome, &event->values[i]);
     if (record->in_ns && !chrome->in_ns) {
         chrome->in_ns = true;
         tsmith_dictionary_set_attribute(chrome->dictionary, "import.time_unit", "ns");
     }
-    return rows_add(chrome, event, behind + count * sizeof *event->values, record->text_length);
+    return rows_add(chrome, event, behind + event->count * sizeof *event->values, record->text_length);
 }
 
 bool unpacked_next(struct unpacked *unpacked, struct chrome *chrome, struct block *block) {
-    const struct record *record = (const struct record *)(const void *)(block->bytes + block->at);
-    const char *behind = (const char *)(record + 1);
+    struct record *record = (struct record *)(void *)(block->bytes + block->at);
+    char *behind = (char *)(record + 1);
     const size_t first = record->is_key ? record->key_length : record->event.count * sizeof(struct value);
     block->at += sizeof *record + aligned(first + record->text_length);
     if (!record->is_key)

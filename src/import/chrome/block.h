@@ -25,11 +25,10 @@ struct word {
     uint32_t id;
 };
 
-// Where blocks are taken apart into.
+// What is known of the blocks that were taken apart so far.
 struct unpacked {
     struct word *words;
     size_t word_count, word_capacity;
-    struct event event; // owns its values
 };
 
 void block_reset(struct block *block);
@@ -45,7 +44,8 @@ bool block_add_words(struct block *block, const tsmith_dictionary *words, uint32
 
 // Learns the strings of a block, before anything else is taken from it. False when memory is exhausted.
 bool unpacked_learn(struct unpacked *unpacked, const struct block *block);
-// Hands the next event or key of the block to the rows of `chrome`. False when the rows are full.
+// Hands the next event or key of the block to the rows of `chrome`: an event is changed where it is, and stays there until the
+// block is reset. False when the rows are full.
 bool unpacked_next(struct unpacked *unpacked, struct chrome *chrome, struct block *block);
 void unpacked_finish(struct unpacked *unpacked);
 

@@ -66,7 +66,9 @@ enum role {
 #define ROLE_ENUM(NAME, place, key) ROLE_##NAME,
     ROLE_TABLE(ROLE_ENUM)
 #undef ROLE_ENUM
+        ROLE_COUNT
 };
+_Static_assert(ROLE_COUNT <= 32, "struct event has a bit per role");
 
 enum { KEY_SUCCESSORS = 6, KEY_MEMO = 56, KEYS_MAX = 4096 };
 
@@ -95,7 +97,7 @@ struct key {
 
 struct value {
     uint32_t key; // index
-    uint32_t form;
+    uint8_t form, role;
     uint64_t bits;
 };
 
@@ -126,10 +128,19 @@ struct event {
     bool has_name, has_category, empty_args, too_large;
     char ph;           // 0: none
     uint8_t direction; // of a copy, if an argument has it; 0: unknown
-    uint32_t name_key;
+    uint32_t roles;    // those of its values: bit 1 << role
     struct value *values;
     size_t count, capacity;
 };
+
+// The first value of this role; NULL when there is none.
+static inline const struct value *event_value(const struct event *event, uint8_t role) {
+    if (event->roles >> role & 1)
+        for (size_t i = 0; i < event->count; i++)
+            if (event->values[i].role == role)
+                return &event->values[i];
+    return NULL;
+}
 
 struct chrome {
     tsmith_dictionary *dictionary;
@@ -139,6 +150,7 @@ struct chrome {
     struct problems problems;
     struct texts texts;
     struct reader *reader;
+    struct key *keys; // the reader's
     struct rows *rows;
     bool has_unit, in_ns;         // of times (times.c)
     bool has_writer, by_mctracer; // it is known who wrote the file: mcTracer (kinds.c)
@@ -157,9 +169,6 @@ tsmith_status reader_run(struct chrome *chrome, tsmith_error *error);
 // Behind the end of the trace: reads the rest of the file, so that the checksums of compressed data are compared. END, or
 // TRUNCATED when the data is damaged; `events` were read.
 tsmith_status reader_finish(struct chrome *chrome, uint64_t events, tsmith_error *error);
-struct key *reader_key(struct reader *reader, uint32_t index);
-// The first value whose key has this role; NULL when there is none.
-const struct value *reader_value(struct reader *reader, const struct event *event, uint8_t role);
 
 // ---- rows
 

@@ -5,17 +5,6 @@
 #include "import/chrome/reader.h"
 #include "import/chrome/rows.h"
 
-struct key *reader_key(struct reader *reader, uint32_t index) {
-    return &reader->keys[index];
-}
-
-const struct value *reader_value(struct reader *reader, const struct event *event, uint8_t role) {
-    for (size_t i = 0; i < event->count; i++)
-        if (reader->keys[event->values[i].key].role == role)
-            return &event->values[i];
-    return NULL;
-}
-
 static uint8_t find_role(const char *text, size_t length, uint8_t place) {
     static const struct {
         const char *text;

@@ -57,13 +57,13 @@ bool kinds_is_mtia(const struct chrome *chrome, const struct event *event) {
 // with a small letter, and other events with a number are calls ("mcMemcpyAsync").
 static tsmith_kind kind_of_mctracer(const struct chrome *chrome, const struct event *event) {
     tsmith_string name = tsmith_dictionary_string(chrome->dictionary, event->name);
-    if (reader_value(chrome->reader, event, ROLE_GRID))
+    if (event_value(event, ROLE_GRID))
         return TSMITH_KIND_KERNEL;
     if (name.length >= 6 && memcmp(name.bytes, "memcpy", 6) == 0)
         return TSMITH_KIND_MEMCPY;
     if (name.length >= 6 && memcmp(name.bytes, "memset", 6) == 0)
         return TSMITH_KIND_MEMSET;
-    return reader_value(chrome->reader, event, ROLE_CO_ID) ? TSMITH_KIND_API : TSMITH_KIND_RANGE;
+    return event_value(event, ROLE_CO_ID) ? TSMITH_KIND_API : TSMITH_KIND_RANGE;
 }
 
 tsmith_kind kinds_of(const struct chrome *chrome, const struct row_track *track, const struct event *event) {
@@ -112,7 +112,7 @@ static uint32_t mctracer_device(struct chrome *chrome, uint64_t number) {
 }
 
 static void learn_mctracer(struct chrome *chrome, struct row_track *track, const struct event *event) {
-    const struct value *number = reader_value(chrome->reader, event, ROLE_DEVICE_ID);
+    const struct value *number = event_value(event, ROLE_DEVICE_ID);
     track->by_name = true;
     if (!number || number->form != FORM_I64)
         return;
@@ -126,7 +126,7 @@ static void find_writer(struct chrome *chrome, const struct event *event) {
     if (chrome->has_writer || event->ph != 'X')
         return;
     chrome->has_writer = true;
-    if (!chrome->in_ns || !reader_value(chrome->reader, event, ROLE_CO_ID))
+    if (!chrome->in_ns || !event_value(event, ROLE_CO_ID))
         return;
     tsmith_attribute attribute = {tsmith_dictionary_intern_cstr(chrome->dictionary, "import.writer"),
                                   tsmith_dictionary_intern_cstr(chrome->dictionary, "mcTracer")};
@@ -166,7 +166,7 @@ void kinds_learn(struct chrome *chrome, struct row_track *track, const struct ev
 static tsmith_direction direction_of(struct chrome *chrome, const struct event *event) {
     struct rows *rows = chrome->rows;
     tsmith_direction direction = event->direction;
-    const struct value *said = direction ? NULL : reader_value(chrome->reader, event, ROLE_DIRECTION);
+    const struct value *said = direction ? NULL : event_value(event, ROLE_DIRECTION);
     if (said && said->form == FORM_STRING)
         direction = copy_direction(tsmith_dictionary_string(chrome->dictionary, (uint32_t)said->bits));
     if (direction || !event->has_name)
@@ -192,17 +192,18 @@ static void set_python_place(struct chrome *chrome, tsmith_batch *batch, const s
         rows->python_category = event->category;
     if (!rows->python_category || event->category != rows->python_category || !event->has_name)
         return;
-    if (event->name != rows->python_name) {
+    struct python_place *place = &rows->python_places[event->name % PYTHON_PLACES];
+    if (event->name != place->name) {
         tsmith_string name = tsmith_dictionary_string(dictionary, event->name);
-        rows->python_name = event->name;
-        rows->python_file = python_name_place(name, &length, &rows->python_line)
-                                ? tsmith_dictionary_intern(dictionary, name.bytes, length)
-                                : 0;
+        place->name = event->name;
+        place->file = python_name_place(name, &length, &place->line)
+                          ? tsmith_dictionary_intern(dictionary, name.bytes, length)
+                          : 0;
     }
-    if (!rows->python_file)
+    if (!place->file)
         return;
-    set(rows, batch, TSMITH_FIELD_FILE, rows->python_file);
-    set(rows, batch, TSMITH_FIELD_LINE, rows->python_line);
+    set(rows, batch, TSMITH_FIELD_FILE, place->file);
+    set(rows, batch, TSMITH_FIELD_LINE, place->line);
 }
 
 // The value of a counter with one series: its only number. With several series each is an argument, because none of
@@ -213,7 +214,7 @@ static void set_counter_value(struct chrome *chrome, tsmith_batch *batch, const 
     uint64_t bits;
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
-        if (reader_key(chrome->reader, value->key)->place != PLACE_ARGUMENT || value->form > FORM_F64)
+        if (chrome->keys[value->key].place != PLACE_ARGUMENT || value->form > FORM_F64)
             continue;
         if (only)
             return;
@@ -247,8 +248,8 @@ void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, 
         set_python_place(chrome, batch, event);
     if (kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_MEMCPY && kind != TSMITH_KIND_MEMSET)
         return;
-    const struct value *priority = reader_value(chrome->reader, event, ROLE_PRIORITY);
-    priority = priority ? priority : reader_value(chrome->reader, event, ROLE_STREAM_PRIORITY);
+    const struct value *priority = event_value(event, ROLE_PRIORITY);
+    priority = priority ? priority : event_value(event, ROLE_STREAM_PRIORITY);
     if (priority && priority->form == FORM_I64)
         set(chrome->rows, batch, TSMITH_FIELD_PRIORITY, priority->bits);
 }

@@ -24,7 +24,7 @@ void own_recognize(struct chrome *chrome, const char *key, size_t key_length, co
 }
 
 tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsmith_kind otherwise) {
-    const struct value *said = reader_value(chrome->reader, event, ROLE_KIND);
+    const struct value *said = event_value(event, ROLE_KIND);
     tsmith_kind kind =
         said && said->form == FORM_STRING
             ? tsmith_kind_find(tsmith_dictionary_string(chrome->dictionary, (uint32_t)said->bits).bytes)
@@ -35,8 +35,8 @@ tsmith_kind own_kind(const struct chrome *chrome, const struct event *event, tsm
 }
 
 void own_learn(struct chrome *chrome, struct row_track *track, const struct event *event) {
-    const struct value *device = reader_value(chrome->reader, event, ROLE_DEVICE);
-    const struct value *stream = reader_value(chrome->reader, event, ROLE_STREAM);
+    const struct value *device = event_value(event, ROLE_DEVICE);
+    const struct value *stream = event_value(event, ROLE_STREAM);
     if (track->device_id || !device || !stream || device->form != FORM_I64 || stream->form != FORM_I64)
         return;
     uint32_t *slot = tracks_device(chrome->rows, device->bits);
@@ -155,7 +155,7 @@ static bool set_list(struct chrome *chrome, tsmith_batch *batch, uint32_t field,
 }
 
 bool own_set(struct chrome *chrome, tsmith_batch *batch, const struct value *value) {
-    const struct key *key = reader_key(chrome->reader, value->key);
+    const struct key *key = &chrome->keys[value->key];
     const tsmith_field_info *info =
         key->place == PLACE_ARGUMENT && key->own_field ? tsmith_field_describe(key->own_field) : NULL;
     uint64_t bits;

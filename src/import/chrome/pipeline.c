@@ -155,6 +155,7 @@ static tsmith_status begin(struct chrome *chrome, void **state, tsmith_error *er
     lexer->name = chrome->name;
     lexer->fd = chrome->fd;
     lexer->reader = chrome->reader;
+    lexer->keys = chrome->keys;
     lexer->input = chrome->input;
     chrome->input = (struct input){0};
     lexer->texts = (struct texts){.dictionary = lexer->dictionary, .problems = &lexer->problems};

@@ -79,7 +79,9 @@ static void add_value(struct chrome *chrome, uint32_t key, uint32_t form, uint64
             return;
         }
     }
-    event->values[event->count++] = (struct value){key, form, bits};
+    const uint8_t role = chrome->keys[key].role;
+    event->values[event->count++] = (struct value){key, (uint8_t)form, role, bits};
+    event->roles |= 1u << role;
 }
 
 static struct ident *ident_of(struct event *event, uint8_t role) {

@@ -16,6 +16,7 @@ tsmith_status reader_create(struct chrome *chrome) {
     reader->keys = (struct key *)(((uintptr_t)reader->keys_memory + alignof(struct key) - 1) &
                                   ~(uintptr_t)(alignof(struct key) - 1));
     reader->transitions = calloc(TRANSITIONS_MAX, sizeof *reader->transitions);
+    chrome->keys = reader->keys;
     if (!reader->keys_memory || !reader->transitions)
         return TSMITH_ERROR_NO_MEMORY;
     reader->key_count = 1; // 0: the beginning of an event

@@ -35,7 +35,6 @@ static void free_track(struct row_track *track) {
     }
     for (struct open_range *open = track->open; open;) {
         struct open_range *below = open->below;
-        free(open->event.values);
         free(open);
         open = below;
     }
@@ -179,14 +178,13 @@ static uint32_t named_field(struct chrome *chrome, uint32_t *field, const char *
     return *field;
 }
 
-static uint32_t field_of(struct chrome *chrome, struct key *key, uint32_t form, bool end) {
-    uint32_t *field = &key->fields[end][form];
-    if (!*field) {
-        static const char *const units[][2] = {{"", "json"}, {"event", "event json"}, {"end", "end json"}};
-        size_t place = key->place == PLACE_ARGUMENT ? (end ? 2 : 0) : 1;
-        *field = add_field(chrome, key->name, form_types[form], units[place][form == FORM_JSON]);
-    }
-    return *field;
+// The first value of that form is here. Not inline: this is seldom.
+static __attribute__((noinline)) uint32_t add_key_field(struct chrome *chrome, struct key *key, uint32_t form,
+                                                        bool end) {
+    static const char *const units[][2] = {{"", "json"}, {"event", "event json"}, {"end", "end json"}};
+    size_t place = key->place == PLACE_ARGUMENT ? (end ? 2 : 0) : 1;
+    return key->fields[end][form] =
+               add_field(chrome, key->name, form_types[form], units[place][form == FORM_JSON]);
 }
 
 static void set(struct rows *rows, tsmith_batch *batch, uint32_t field, uint64_t bits) {
@@ -263,9 +261,10 @@ static void set_stack(struct chrome *chrome, tsmith_batch *batch, const struct v
 }
 
 // A value into the field of the vocabulary it belongs to, or aside; false when it has none or does not fit.
-static bool set_known(struct chrome *chrome, tsmith_batch *batch, uint8_t role, const struct value *value,
+static bool set_known(struct chrome *chrome, tsmith_batch *batch, const struct value *value,
                       struct known_values *known) {
     struct rows *rows = chrome->rows;
+    const uint8_t role = value->role;
     switch (role) {
     case ROLE_CO_ID:
     case ROLE_QUEUE_TS:
@@ -327,18 +326,20 @@ static bool set_bandwidth(struct chrome *chrome, tsmith_batch *batch, const stru
     return true;
 }
 
-static void set_value(struct chrome *chrome, tsmith_batch *batch, const struct value *value, bool end) {
-    struct key *key = reader_key(chrome->reader, value->key);
-    set_dynamic(chrome->rows, batch, field_of(chrome, key, value->form, end), form_types[value->form],
-                value->bits);
+static inline void set_value(struct chrome *chrome, tsmith_batch *batch, const struct value *value,
+                             bool end) {
+    struct key *key = &chrome->keys[value->key];
+    uint32_t field = key->fields[end][value->form];
+    if (__builtin_expect(!field, 0))
+        field = add_key_field(chrome, key, value->form, end);
+    set_dynamic(chrome->rows, batch, field, form_types[value->form], value->bits);
 }
 
 static void set_values(struct chrome *chrome, tsmith_batch *batch, const struct event *event, bool end) {
     struct known_values known = {.event = event};
     for (size_t i = 0; i < event->count; i++) {
         const struct value *value = &event->values[i];
-        uint8_t role = reader_key(chrome->reader, value->key)->role;
-        bool taken = !end && ((role > ROLE_ARGS && set_known(chrome, batch, role, value, &known)) ||
+        bool taken = !end && ((value->role > ROLE_ARGS && set_known(chrome, batch, value, &known)) ||
                               (chrome->by_us && own_set(chrome, batch, value)));
         if (!taken)
             set_value(chrome, batch, value, end);
@@ -426,16 +427,16 @@ static char natural_ph(tsmith_kind kind) {
                                          : 'X';
 }
 
-static void note_last(struct rows *rows, struct chrome *chrome, struct group *group,
-                      const struct event *event) {
+static void note_last(struct rows *rows, struct group *group, const struct event *event) {
     rows->last = (struct last_row){.group = group,
                                    .row = tsmith_batch_count(group->batch) - 1,
                                    .pid = event->pid,
                                    .tid = event->tid,
                                    .start = event->start};
+    if (!(event->roles >> ROLE_CORRELATION & 1))
+        return;
     for (size_t i = 0; i < event->count; i++) {
-        if (reader_key(chrome->reader, event->values[i].key)->role == ROLE_CORRELATION &&
-            event->values[i].form == FORM_I64) {
+        if (event->values[i].role == ROLE_CORRELATION && event->values[i].form == FORM_I64) {
             rows->last.correlation = event->values[i].bits;
             rows->last.has_correlation = true;
         }
@@ -462,7 +463,7 @@ static void add_row(struct chrome *chrome, const struct event *event) {
         char ph[2] = {event->ph, 0};
         set_ph(chrome, batch, ph);
     }
-    note_last(chrome->rows, chrome, group, event);
+    note_last(chrome->rows, group, event);
     if (group->around)
         around_event(chrome, group, batch, event);
 }
@@ -472,6 +473,7 @@ static void add_raw(struct chrome *chrome, struct event *event, const char *text
     enum text_form form;
     uint32_t id = texts_json_once(&chrome->texts, text, length, &form);
     event->count = 0;
+    event->roles = 0;
     event->ph = event->ph ? event->ph : '?';
     struct group *group = find_group(chrome, event);
     tsmith_batch *batch = group ? append_row(chrome, group, event) : NULL;
@@ -491,7 +493,7 @@ static uint32_t flow_form(struct chrome *chrome, const struct event *event) {
     struct rows *rows = chrome->rows;
     struct flow_form form = {.ph = event->ph, .name = event->name, .category = event->category};
     for (size_t i = 0; i < event->count; i++) {
-        const struct key *key = reader_key(chrome->reader, event->values[i].key);
+        const struct key *key = &chrome->keys[event->values[i].key];
         if (key->role == ROLE_ID && event->values[i].form == FORM_I64)
             continue;
         tsmith_string text = tsmith_dictionary_string(chrome->dictionary, key->name);
@@ -551,15 +553,19 @@ static bool attach_flow(struct chrome *chrome, const struct event *event) {
 
 // ---- begin and end
 
-static bool begin_range(struct chrome *chrome, struct event *event) {
+static bool begin_range(struct chrome *chrome, const struct event *event) {
     struct rows *rows = chrome->rows;
     struct row_track *track = tracks_find(chrome, event->pid, event->tid, false);
-    struct open_range *open = track && rows->open_ranges < OPEN_RANGES_MAX ? malloc(sizeof *open) : NULL;
+    const size_t values = event->count * sizeof *event->values;
+    struct open_range *open =
+        track && rows->open_ranges < OPEN_RANGES_MAX ? malloc(sizeof *open + values) : NULL;
     if (!open)
         return false;
-    *open = (struct open_range){track->open, *event};
-    event->values = NULL; // the range has them now
-    event->capacity = event->count = 0;
+    open->below = track->open;
+    open->event = *event;
+    open->event.values = open->values;
+    if (values)
+        memcpy(open->values, event->values, values);
     track->open = open;
     rows->open_ranges++;
     return true;
@@ -569,7 +575,6 @@ static bool begin_range(struct chrome *chrome, struct event *event) {
 static void add_unended(struct chrome *chrome, struct open_range *open) {
     chrome->problems.counts[PROBLEM_UNMATCHED_BEGIN]++;
     add_row(chrome, &open->event);
-    free(open->event.values);
     free(open);
 }
 
@@ -585,7 +590,7 @@ static struct open_range *pop_range(struct rows *rows, struct row_track *track) 
 // Whether all data of the end fits into the row of its range.
 static bool pairs(struct chrome *chrome, const struct open_range *open, const struct event *event) {
     for (size_t i = 0; i < event->count; i++)
-        if (reader_key(chrome->reader, event->values[i].key)->place != PLACE_ARGUMENT)
+        if (chrome->keys[event->values[i].key].place != PLACE_ARGUMENT)
             return false;
     int64_t duration;
     bool same_name = event->has_name && open->event.has_name && event->name == open->event.name;
@@ -625,7 +630,6 @@ static void end_range(struct chrome *chrome, const struct event *event) {
         }
         chrome->rows->last.group = NULL;
     }
-    free(open->event.values);
     free(open);
 }
 

@@ -9,13 +9,15 @@
 enum {
     TRACKS_MAX = 1 << 18,
     OPEN_RANGES_MAX = 1 << 16, // of all tracks together
-    FLOW_FORMS = 16
+    FLOW_FORMS = 16,
+    PYTHON_PLACES = 1024
 };
 
 // A begun range: its event until the end comes.
 struct open_range {
     struct open_range *below;
-    struct event event; // owns its values
+    struct event event;
+    struct value values[]; // of it
 };
 
 // Events of one track and category: a batch of them has the same columns nearly throughout.
@@ -71,6 +73,12 @@ struct flow_form {
     uint32_t text;
 };
 
+// What is in the name of a Python function.
+struct python_place {
+    uint32_t name;       // string
+    uint32_t file, line; // 0: none
+};
+
 struct rows {
     size_t hold_bytes;
     struct row_track **tracks;
@@ -103,14 +111,13 @@ struct rows {
     int64_t first_start, last_end;
     bool any;
     tsmith_status device_status;
-    uint32_t copy_name;       // string id whose direction was looked up last
-    uint8_t copy_direction;   // which
-    uint32_t python_category; // string id of "python_function", 0: not seen yet
-    uint32_t python_name, python_file,
-        python_line;        // the name that was asked last, and the place that it has; 0: none
-    uint32_t mtia_category; // string id of "mtia_ccp_events", 0: not seen yet
-    uint32_t devices_text;  // string id of deviceProperties, 0: none yet
-    uint32_t *devices;      // by number (the pid, in Kineto): device id
+    uint32_t copy_name;                               // string id whose direction was looked up last
+    uint8_t copy_direction;                           // which
+    uint32_t python_category;                         // string id of "python_function", 0: not seen yet
+    struct python_place python_places[PYTHON_PLACES]; // of the names that were asked last, by name
+    uint32_t mtia_category;                           // string id of "mtia_ccp_events", 0: not seen yet
+    uint32_t devices_text;                            // string id of deviceProperties, 0: none yet
+    uint32_t *devices;                                // by number (the pid, in Kineto): device id
     size_t device_capacity;
     size_t metadata_bytes;
     bool ended, failed;

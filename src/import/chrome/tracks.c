@@ -317,7 +317,7 @@ static void name_process(struct chrome *chrome, const struct event *event, uint3
 void tracks_metadata(struct chrome *chrome, const struct event *event, const char *text, size_t length) {
     struct rows *rows = chrome->rows;
     for (size_t i = 0; i < event->count; i++) {
-        const struct key *key = reader_key(chrome->reader, event->values[i].key);
+        const struct key *key = &chrome->keys[event->values[i].key];
         if (key->place != PLACE_ARGUMENT || event->values[i].form != FORM_STRING ||
             !is_text(chrome, key->name, "name"))
             continue;

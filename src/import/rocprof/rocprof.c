@@ -119,7 +119,9 @@ static void add_value(struct chrome *chrome, struct rocprof *rocprof, const char
         event->too_large = true;
         return;
     }
-    event->values[event->count++] = (struct value){key, form, bits};
+    const uint8_t role = chrome->keys[key].role;
+    event->values[event->count++] = (struct value){key, (uint8_t)form, role, bits};
+    event->roles |= 1u << role;
 }
 
 static const char *flatten(struct chrome *chrome, struct rocprof *rocprof, struct record *record,
