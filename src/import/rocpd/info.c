@@ -106,44 +106,46 @@ static void add_agents(struct rocpd *rocpd, struct rocpd_part *part) {
 
 // ---- arguments and counter values
 
-static int compare_beside(const void *left, const void *right) {
-    int64_t a = ((const struct rocpd_beside *)left)->event, b = ((const struct rocpd_beside *)right)->event;
+static int compare_attributes(const void *left, const void *right) {
+    int64_t a = ((const struct rocpd_attribute *)left)->event,
+            b = ((const struct rocpd_attribute *)right)->event;
     return (a > b) - (a < b);
 }
 
-struct rocpd_beside *rocpd_beside(const struct rocpd_part *part, int64_t event) {
-    size_t from = 0, to = part->beside_count;
+struct rocpd_attribute *rocpd_attributes_of(const struct rocpd_part *part, int64_t event) {
+    size_t from = 0, to = part->attribute_count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (part->beside[middle].event < event)
+        if (part->attributes[middle].event < event)
             from = middle + 1;
         else
             to = middle;
     }
-    return from < part->beside_count && part->beside[from].event == event ? &part->beside[from] : NULL;
+    return from < part->attribute_count && part->attributes[from].event == event ? &part->attributes[from]
+                                                                                 : NULL;
 }
 
-static void add_beside(struct rocpd *rocpd, struct rocpd_part *part, struct rocpd_beside beside) {
-    if (part->beside_count == ROCPD_BESIDE_MAX) {
-        rocpd->problems[ROCPD_PROBLEM_BESIDE]++;
+static void add_attribute(struct rocpd *rocpd, struct rocpd_part *part, struct rocpd_attribute attribute) {
+    if (part->attribute_count == ROCPD_ATTRIBUTES_MAX) {
+        rocpd->problems[ROCPD_PROBLEM_ATTRIBUTES]++;
         return;
     }
-    if (!ARRAY_RESERVE(part->beside, part->beside_capacity, part->beside_count + 1)) {
+    if (!ARRAY_RESERVE(part->attributes, part->attribute_capacity, part->attribute_count + 1)) {
         rocpd->failed = true;
         return;
     }
-    part->beside[part->beside_count++] = beside;
+    part->attributes[part->attribute_count++] = attribute;
 }
 
 static void read_arguments(struct rocpd *rocpd, struct rocpd_part *part) {
     sqlite3_stmt *select =
         rocpd_select(rocpd, "SELECT event_id, name, value, type FROM \"rocpd_arg%w\"", part->suffix);
     while (select && !rocpd->failed && sqlite3_step(select) == SQLITE_ROW)
-        add_beside(rocpd, part,
-                   (struct rocpd_beside){.event = sqlite3_column_int64(select, 0),
-                                         .name = rocpd_text(rocpd, select, 1),
-                                         .value = rocpd_text(rocpd, select, 2),
-                                         .type = rocpd_text(rocpd, select, 3)});
+        add_attribute(rocpd, part,
+                      (struct rocpd_attribute){.event = sqlite3_column_int64(select, 0),
+                                               .name = rocpd_text(rocpd, select, 1),
+                                               .value = rocpd_text(rocpd, select, 2),
+                                               .type = rocpd_text(rocpd, select, 3)});
     sqlite3_finalize(select);
 }
 
@@ -155,13 +157,13 @@ static void read_values(struct rocpd *rocpd, struct rocpd_part *part) {
         rocpd->problems[ROCPD_PROBLEM_DANGLING] += !counter;
         char name[40];
         (void)snprintf(name, sizeof name, "counter %lld", (long long)sqlite3_column_int64(select, 1));
-        add_beside(rocpd, part,
-                   (struct rocpd_beside){.event = sqlite3_column_int64(select, 0),
-                                         .name = counter
-                                                     ? counter->name
+        add_attribute(
+            rocpd, part,
+            (struct rocpd_attribute){.event = sqlite3_column_int64(select, 0),
+                                     .name = counter ? counter->name
                                                      : tsmith_dictionary_intern_cstr(rocpd->dictionary, name),
-                                         .counter = 1,
-                                         .number = sqlite3_column_double(select, 2)});
+                                     .counter = 1,
+                                     .number = sqlite3_column_double(select, 2)});
     }
     sqlite3_finalize(select);
 }
@@ -186,10 +188,10 @@ void rocpd_read_infos(struct rocpd *rocpd) {
     sqlite3_free(tracks);
     read_arguments(rocpd, part);
     read_values(rocpd, part);
-    for (size_t i = 1; i < part->beside_count && sorted; i++)
-        sorted = part->beside[i - 1].event <= part->beside[i].event;
+    for (size_t i = 1; i < part->attribute_count && sorted; i++)
+        sorted = part->attributes[i - 1].event <= part->attributes[i].event;
     if (!sorted)
-        qsort(part->beside, part->beside_count, sizeof *part->beside, compare_beside);
+        qsort(part->attributes, part->attribute_count, sizeof *part->attributes, compare_attributes);
 }
 
 void rocpd_finish_infos(struct rocpd_part *part) {
@@ -200,9 +202,9 @@ void rocpd_finish_infos(struct rocpd_part *part) {
         free(all[i]->items);
         *all[i] = (struct rocpd_infos){.count = 0};
     }
-    free(part->beside);
-    part->beside = NULL;
-    part->beside_count = part->beside_capacity = 0;
+    free(part->attributes);
+    part->attributes = NULL;
+    part->attribute_count = part->attribute_capacity = 0;
 }
 
 // ---- tables that describe

@@ -82,8 +82,8 @@ static void end_table(struct rocpd *rocpd) {
         return;
     rocpd->table = 0;
     struct rocpd_part *part = rocpd_part(rocpd);
-    for (size_t i = 0; i < part->beside_count; i++)
-        rocpd->problems[ROCPD_PROBLEM_UNUSED] += !part->beside[i].used;
+    for (size_t i = 0; i < part->attribute_count; i++)
+        rocpd->problems[ROCPD_PROBLEM_UNUSED] += !part->attributes[i].used;
     rocpd_finish_infos(part);
     rocpd->part_at++;
 }

@@ -13,7 +13,7 @@
 #include "tracesmith/dictionary.h"
 #include "tracesmith/stream.h"
 
-enum { ROCPD_TRACKS_MAX = 1 << 18, ROCPD_FIELDS_MAX = 2048, ROCPD_BESIDE_MAX = 1 << 24 };
+enum { ROCPD_TRACKS_MAX = 1 << 18, ROCPD_FIELDS_MAX = 2048, ROCPD_ATTRIBUTES_MAX = 1 << 24 };
 
 // X(NAME, lost, reason, "text"): what can be wrong. lost: 1 when an event is missing for each.
 #define ROCPD_PROBLEM_TABLE(X)                                                                               \
@@ -22,7 +22,7 @@ enum { ROCPD_TRACKS_MAX = 1 << 18, ROCPD_FIELDS_MAX = 2048, ROCPD_BESIDE_MAX = 1
     X(BACKWARDS, 0, TSMITH_REASON_NO_TIMING, "rows that end before they start")                              \
     X(DANGLING, 0, TSMITH_REASON_CORRUPT, "numbers of rows that the file does not have, kept as numbers")    \
     X(UNUSED, 0, TSMITH_REASON_UNTRACED, "arguments and counter values of events that are on no row")        \
-    X(BESIDE, 0, TSMITH_REASON_TABLE_FULL, "arguments and counter values, more than can be kept")            \
+    X(ATTRIBUTES, 0, TSMITH_REASON_TABLE_FULL, "arguments and counter values, more than can be kept")        \
     X(TWICE, 0, TSMITH_REASON_TABLE_FULL, "arguments that a row has twice; the last one is kept")            \
     X(FIELDS, 0, TSMITH_REASON_TABLE_FULL, "values with more names than can be kept")
 
@@ -48,7 +48,7 @@ struct rocpd_infos {
 };
 
 // An argument or a counter value of an event.
-struct rocpd_beside {
+struct rocpd_attribute {
     int64_t event;
     uint32_t name, value, type; // strings; a counter value has its bits
     uint32_t used : 1, counter : 1;
@@ -59,8 +59,8 @@ struct rocpd_part {
     const char *suffix;
     struct rocpd_infos processes, threads, agents, queues, streams, kernels, counters, tracks, nodes;
     struct rocpd_infos strings;
-    struct rocpd_beside *beside; // by event
-    size_t beside_count, beside_capacity;
+    struct rocpd_attribute *attributes; // by event
+    size_t attribute_count, attribute_capacity;
 };
 
 enum rocpd_table {
@@ -157,7 +157,7 @@ void rocpd_finish_infos(struct rocpd_part *part);
 // NULL when the file does not have it.
 struct rocpd_info *rocpd_find(const struct rocpd_infos *infos, int64_t id);
 // The first argument or value of an event, the others behind it; NULL when there is none.
-struct rocpd_beside *rocpd_beside(const struct rocpd_part *part, int64_t event);
+struct rocpd_attribute *rocpd_attributes_of(const struct rocpd_part *part, int64_t event);
 uint32_t rocpd_text(struct rocpd *rocpd, sqlite3_stmt *select, int column);
 // Tables that describe: an attribute each.
 void rocpd_describe(struct rocpd *rocpd);

@@ -331,12 +331,12 @@ static void set_number(struct row *row, enum rocpd_role role, uint32_t field) {
 
 // ---- arguments and counter values
 
-static void set_beside(struct row *row, struct rocpd_beside *beside, size_t nth) {
+static void set_attribute(struct row *row, struct rocpd_attribute *attribute, size_t nth) {
     tsmith_dictionary *dictionary = row->rocpd->dictionary;
-    uint64_t bits = beside->value;
-    uint32_t unit = beside->type, name = beside->name;
-    if (beside->counter)
-        memcpy(&bits, &beside->number, sizeof bits);
+    uint64_t bits = attribute->value;
+    uint32_t unit = attribute->type, name = attribute->name;
+    if (attribute->counter)
+        memcpy(&bits, &attribute->number, sizeof bits);
     else if (!unit)
         unit = tsmith_dictionary_intern_cstr(dictionary, "argument");
     if (nth) { // a counter of several instances
@@ -344,19 +344,20 @@ static void set_beside(struct row *row, struct rocpd_beside *beside, size_t nth)
         (void)snprintf(text, sizeof text, "%.160s #%zu", string_of(row, name), nth + 1);
         name = tsmith_dictionary_intern_cstr(dictionary, text);
     }
-    tsmith_type type = beside->counter ? TSMITH_TYPE_F64 : TSMITH_TYPE_STRING;
+    tsmith_type type = attribute->counter ? TSMITH_TYPE_F64 : TSMITH_TYPE_STRING;
     set_dynamic(row, new_field(row->rocpd, name, type, unit), type, bits);
 }
 
-static void set_all_beside(struct row *row) {
+static void set_attributes(struct row *row) {
     int64_t event;
-    struct rocpd_beside *first = number_of(row, ROCPD_EVENT, &event) ? rocpd_beside(row->part, event) : NULL;
-    const struct rocpd_beside *end = first ? row->part->beside + row->part->beside_count : NULL;
-    for (struct rocpd_beside *at = first; at && at < end && at->event == event; at++) {
+    struct rocpd_attribute *first =
+        number_of(row, ROCPD_EVENT, &event) ? rocpd_attributes_of(row->part, event) : NULL;
+    const struct rocpd_attribute *end = first ? row->part->attributes + row->part->attribute_count : NULL;
+    for (struct rocpd_attribute *at = first; at && at < end && at->event == event; at++) {
         size_t nth = 0;
-        for (const struct rocpd_beside *other = first; other < at && at - first < 256; other++)
+        for (const struct rocpd_attribute *other = first; other < at && at - first < 256; other++)
             nth += other->name == at->name && other->type == at->type && other->counter == at->counter;
-        set_beside(row, at, nth);
+        set_attribute(row, at, nth);
         at->used = 1;
     }
 }
@@ -501,24 +502,24 @@ static void add_event(struct row *row) {
     set_number(row, ROCPD_ADDRESS, TSMITH_FIELD_OBJECT);
     for (int i = 0; i < row->rocpd->column_count; i++)
         add_column(row, i);
-    set_all_beside(row);
+    set_attributes(row);
 }
 
 // ---- samples
 
 // A value of a counter at a time, on the row of that counter.
-static void add_value(struct row *row, const struct rocpd_info *track, struct rocpd_beside *beside) {
+static void add_value(struct row *row, const struct rocpd_info *track, struct rocpd_attribute *attribute) {
     const struct rocpd_info *process = track ? rocpd_find(&row->part->processes, track->a) : NULL;
-    const int64_t key[5] = {PLACE_COUNTER, (int64_t)row->rocpd->part_at, track ? track->id : -1, beside->name,
-                            0};
+    const int64_t key[5] = {PLACE_COUNTER, (int64_t)row->rocpd->part_at, track ? track->id : -1,
+                            attribute->name, 0};
     const tsmith_track counter = {.kind = TSMITH_TRACK_COUNTER,
                                   .process = process ? process->entry : 0,
-                                  .name = track && track->name ? track->name : beside->name};
+                                  .name = track && track->name ? track->name : attribute->name};
     uint64_t bits;
-    memcpy(&bits, &beside->number, sizeof bits);
+    memcpy(&bits, &attribute->number, sizeof bits);
     row->kind = TSMITH_KIND_COUNTER;
-    row->name = beside->name;
-    beside->used = 1;
+    row->name = attribute->name;
+    attribute->used = 1;
     if (!begin_row(row, track_of(row->rocpd, key, &counter)))
         return;
     set(row, TSMITH_FIELD_VALUE, bits);
@@ -530,11 +531,12 @@ static void add_value(struct row *row, const struct rocpd_info *track, struct ro
 static void add_sample(struct row *row) {
     const struct rocpd_info *track = info_of(row, ROCPD_TRACK, &row->part->tracks);
     int64_t event, correlation;
-    struct rocpd_beside *first = number_of(row, ROCPD_EVENT, &event) ? rocpd_beside(row->part, event) : NULL;
-    const struct rocpd_beside *end = first ? row->part->beside + row->part->beside_count : NULL;
+    struct rocpd_attribute *first =
+        number_of(row, ROCPD_EVENT, &event) ? rocpd_attributes_of(row->part, event) : NULL;
+    const struct rocpd_attribute *end = first ? row->part->attributes + row->part->attribute_count : NULL;
     bool counted = false;
     name_row(row);
-    for (struct rocpd_beside *at = first; at && at < end && at->event == event; at++) {
+    for (struct rocpd_attribute *at = first; at && at < end && at->event == event; at++) {
         if (at->counter)
             add_value(row, track, at);
         counted |= at->counter;
@@ -552,7 +554,7 @@ static void add_sample(struct row *row) {
     for (int i = 0; i < row->rocpd->column_count; i++)
         if (row->rocpd->columns[i].role != ROCPD_TRACK)
             add_column(row, i);
-    set_all_beside(row);
+    set_attributes(row);
 }
 
 void rocpd_add_row(struct rocpd *rocpd) {
