@@ -60,7 +60,7 @@ typedef enum tsmith_edge_kind {
 #define TSMITH_EDGE_ENUM(NAME, number, name, from_end, to_end, doc) TSMITH_EDGE_##NAME = number,
     TSMITH_EDGE_TABLE(TSMITH_EDGE_ENUM)
 #undef TSMITH_EDGE_ENUM
-        TSMITH_EDGE_LIMIT = 16
+        TSMITH_EDGE_LIMIT
 } tsmith_edge_kind;
 
 typedef struct tsmith_graph tsmith_graph;

@@ -3,7 +3,8 @@
 //
 // From these tables come the batch columns, the columns of the file, the names in JSON and CSV, the option
 // values of `view -t`, and docs/events.md (a test compares). Adding a kind or a field is one line. Numbers
-// are stored in files: they are never changed and never used again.
+// are stored in files: they are never changed and never used again. The rows of a table ascend by number, so that its limit,
+// one past the largest, follows from its last row.
 #ifndef TRACESMITH_SCHEMA_H
 #define TRACESMITH_SCHEMA_H
 
@@ -52,7 +53,7 @@ typedef enum tsmith_kind {
 #define TSMITH_KIND_ENUM(NAME, number, name, doc) TSMITH_KIND_##NAME = number,
     TSMITH_KIND_TABLE(TSMITH_KIND_ENUM)
 #undef TSMITH_KIND_ENUM
-        TSMITH_KIND_LIMIT = 27 // one past the last
+        TSMITH_KIND_LIMIT
 } tsmith_kind;
 
 // Sets of kinds are 64 bits, a bit per kind; kinds never go beyond 63. The bit of a kind, which must be below 64, and whether
@@ -86,7 +87,7 @@ typedef enum tsmith_type {
 #define TSMITH_TYPE_ENUM(NAME, number, ctype, doc) TSMITH_TYPE_##NAME = number,
     TSMITH_TYPE_TABLE(TSMITH_TYPE_ENUM)
 #undef TSMITH_TYPE_ENUM
-        TSMITH_TYPE_LIMIT = 16
+        TSMITH_TYPE_LIMIT
 } tsmith_type;
 
 // Number 37 was `inferred` (BOOL) until certainty replaced it: the reader of files turns it into that.
@@ -150,7 +151,7 @@ typedef enum tsmith_field {
 #define TSMITH_FIELD_ENUM(NAME, number, name, type, unit, doc) TSMITH_FIELD_##NAME = number,
     TSMITH_FIELD_TABLE(TSMITH_FIELD_ENUM)
 #undef TSMITH_FIELD_ENUM
-        TSMITH_FIELD_LIMIT = 51,
+        TSMITH_FIELD_LIMIT,
     // Fields a trace brings with it (attributes with no column of their own) are numbered from here, per
     // trace.
     TSMITH_FIELD_DYNAMIC = 4096
@@ -284,7 +285,7 @@ typedef enum tsmith_reason {
 #define TSMITH_REASON_ENUM(NAME, number, name, doc) TSMITH_REASON_##NAME = number,
     TSMITH_REASON_TABLE(TSMITH_REASON_ENUM)
 #undef TSMITH_REASON_ENUM
-        TSMITH_REASON_LIMIT = 22
+        TSMITH_REASON_LIMIT
 } tsmith_reason;
 
 // How sure the times of an event are. X(NAME, number, "name", "doc")

@@ -39,7 +39,7 @@ typedef enum tsmith_policy {
 #define TSMITH_POLICY_ENUM(NAME, number, name, doc) TSMITH_POLICY_##NAME = number,
     TSMITH_POLICY_TABLE(TSMITH_POLICY_ENUM)
 #undef TSMITH_POLICY_ENUM
-        TSMITH_POLICY_LIMIT = 3
+        TSMITH_POLICY_LIMIT
 } tsmith_policy;
 
 // What can be changed. X(NAME, number, "name", "doc")
@@ -66,7 +66,7 @@ typedef enum tsmith_change_kind {
 #define TSMITH_CHANGE_ENUM(NAME, number, name, doc) TSMITH_CHANGE_##NAME = number,
     TSMITH_CHANGE_TABLE(TSMITH_CHANGE_ENUM)
 #undef TSMITH_CHANGE_ENUM
-        TSMITH_CHANGE_LIMIT = 9
+        TSMITH_CHANGE_LIMIT
 } tsmith_change_kind;
 
 // A command cannot start before another has ended, because of what both do with memory. Commands of the timeline.

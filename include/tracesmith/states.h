@@ -35,7 +35,7 @@ typedef enum tsmith_coarse {
 #define TSMITH_COARSE_ENUM(NAME, number, name, doc) TSMITH_COARSE_##NAME = number,
     TSMITH_COARSE_TABLE(TSMITH_COARSE_ENUM)
 #undef TSMITH_COARSE_ENUM
-        TSMITH_COARSE_LIMIT = 6
+        TSMITH_COARSE_LIMIT
 } tsmith_coarse;
 
 // The states of a queue or device. A device is in the first of this list that any of its queues is in: who waits for
@@ -78,7 +78,7 @@ typedef enum tsmith_block {
 #define TSMITH_BLOCK_ENUM(NAME, number, name, doc) TSMITH_BLOCK_##NAME = number,
     TSMITH_BLOCK_TABLE(TSMITH_BLOCK_ENUM)
 #undef TSMITH_BLOCK_ENUM
-        TSMITH_BLOCK_LIMIT = 6
+        TSMITH_BLOCK_LIMIT
 } tsmith_block;
 
 // The life of a command: enqueued <= queued <= submitted <= start and queued <= unblocked <= start. It is

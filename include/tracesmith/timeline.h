@@ -50,7 +50,7 @@ typedef enum tsmith_work {
 #define TSMITH_WORK_ENUM(NAME, number, name, doc) TSMITH_WORK_##NAME = number,
     TSMITH_WORK_TABLE(TSMITH_WORK_ENUM)
 #undef TSMITH_WORK_ENUM
-        TSMITH_WORK_LIMIT = 4
+        TSMITH_WORK_LIMIT
 } tsmith_work;
 
 // One command of a queue. Commands are sorted by row, then by start.
@@ -103,7 +103,7 @@ typedef enum tsmith_call_role {
 #define TSMITH_CALL_ENUM(NAME, number, name, doc) TSMITH_CALL_##NAME = number,
     TSMITH_CALL_TABLE(TSMITH_CALL_ENUM)
 #undef TSMITH_CALL_ENUM
-        TSMITH_CALL_LIMIT = 10
+        TSMITH_CALL_LIMIT
 } tsmith_call_role;
 
 // One call of the GPU API, or a wait or compilation, on a host thread. Calls are sorted by thread, then by

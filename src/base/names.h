@@ -18,4 +18,10 @@
         return otherwise;                                                                                    \
     }
 
+// The limit of a table, one past its largest number, is what the enumeration counts after the last row: that is wrong where
+// the last row does not have the largest number. The size of a union of arrays is the largest number + 1.
+#define NAMES_ROOM(NAME, number, ...) char NAME[(number) + 1];
+#define NAMES_CHECK_LIMIT(TABLE, limit)                                                                      \
+    _Static_assert(sizeof(union {TABLE(NAMES_ROOM)}) == (limit), #limit " is one past the largest number")
+
 #endif

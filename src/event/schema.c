@@ -10,6 +10,11 @@
 
 _Static_assert(TSMITH_KIND_LIMIT <= 64, "a set of kinds has 64 bits");
 
+NAMES_CHECK_LIMIT(TSMITH_KIND_TABLE, TSMITH_KIND_LIMIT);
+NAMES_CHECK_LIMIT(TSMITH_TYPE_TABLE, TSMITH_TYPE_LIMIT);
+NAMES_CHECK_LIMIT(TSMITH_FIELD_TABLE, TSMITH_FIELD_LIMIT);
+NAMES_CHECK_LIMIT(TSMITH_REASON_TABLE, TSMITH_REASON_LIMIT);
+
 static const tsmith_field_info fields[TSMITH_FIELD_LIMIT] = {
 #define ROW(NAME, number, name, type, unit, doc) [number] = {number, TSMITH_TYPE_##type, name, unit, doc},
     TSMITH_FIELD_TABLE(ROW)

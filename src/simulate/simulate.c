@@ -389,5 +389,8 @@ tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, u
                                                : (tsmith_interval){0, 0};
 }
 
+NAMES_CHECK_LIMIT(TSMITH_POLICY_TABLE, TSMITH_POLICY_LIMIT);
+NAMES_CHECK_LIMIT(TSMITH_CHANGE_TABLE, TSMITH_CHANGE_LIMIT);
+
 NAMES_DEFINE(tsmith_policy_name, tsmith_policy, TSMITH_POLICY_TABLE, NAMES_NAME, "?")
 NAMES_DEFINE(tsmith_policy_doc, tsmith_policy, TSMITH_POLICY_TABLE, NAMES_DOC, "?")

@@ -163,6 +163,8 @@ const tsmith_device_clock *tsmith_graph_clocks(const tsmith_graph *graph, size_t
     return graph->clocks;
 }
 
+NAMES_CHECK_LIMIT(TSMITH_EDGE_TABLE, TSMITH_EDGE_LIMIT);
+
 NAMES_DEFINE(tsmith_edge_kind_name, tsmith_edge_kind, TSMITH_EDGE_TABLE, NAMES_NAME, "?")
 
 int tsmith_edge_kind_inferred(tsmith_edge_kind kind) {

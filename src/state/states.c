@@ -251,5 +251,9 @@ tsmith_coarse tsmith_state_coarse(tsmith_state state) {
     return (unsigned)state < TSMITH_STATE_LIMIT ? STATES[state].coarse : TSMITH_COARSE_UNKNOWN;
 }
 
+NAMES_CHECK_LIMIT(TSMITH_COARSE_TABLE, TSMITH_COARSE_LIMIT);
+NAMES_CHECK_LIMIT(TSMITH_STATE_TABLE, TSMITH_STATE_LIMIT);
+NAMES_CHECK_LIMIT(TSMITH_BLOCK_TABLE, TSMITH_BLOCK_LIMIT);
+
 NAMES_DEFINE(tsmith_coarse_name, tsmith_coarse, TSMITH_COARSE_TABLE, NAMES_NAME, "?")
 NAMES_DEFINE(tsmith_block_name, tsmith_block, TSMITH_BLOCK_TABLE, NAMES_NAME, "?")

@@ -574,6 +574,9 @@ GETTER(threads, thread, tsmith_thread)
 GETTER(waits, wait, uint32_t)
 GETTER(holes, hole, tsmith_hole)
 
+NAMES_CHECK_LIMIT(TSMITH_WORK_TABLE, TSMITH_WORK_LIMIT);
+NAMES_CHECK_LIMIT(TSMITH_CALL_TABLE, TSMITH_CALL_LIMIT);
+
 NAMES_DEFINE(tsmith_work_name, tsmith_work, TSMITH_WORK_TABLE, NAMES_NAME, "?")
 NAMES_DEFINE(tsmith_call_role_name, tsmith_call_role, TSMITH_CALL_TABLE, NAMES_NAME, "?")
 

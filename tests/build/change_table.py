@@ -61,7 +61,6 @@ def add_field(tree):
     last = re.escape(table.rsplit("\n", 1)[1])
     tree.change(schema, last, lambda match: '%s \\\n    X(DIMENSIONS, %d, "dimensions", U64, "", "dimensions of the launch")'
                 % (match.group(0), number))
-    tree.change(schema, r"TSMITH_FIELD_LIMIT = \d+", "TSMITH_FIELD_LIMIT = %d" % (number + 1))
     parts = "agents/opencl/record_parts.h"
     for words in ("KERNEL_1D_WORDS", "KERNEL_WORDS"):
         tree.change(parts, r"^#define %s\(WORD\) +\\$" % words,
