@@ -163,20 +163,15 @@ static void emit_collected(struct order *order) {
 enum outcome { WINDOW_DONE, WINDOW_TOO_WIDE, WINDOW_FAILED };
 
 static enum outcome collect_batch(struct order *order, const tsmith_batch *batch, bool can_narrow) {
-    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_KIND, TSMITH_FIELD_DURATION};
-    enum { START, KIND, DURATION, FIELDS };
-    tsmith_view views[FIELDS];
-    tsmith_view_batch(batch, fields, FIELDS, views);
-    const int64_t *starts = tsmith_view_every(&views[START]);
-    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
-    if (!starts || !kinds || !begin_run(order))
+    tsmith_spans spans;
+    if (!tsmith_view_spans(batch, &spans) || !begin_run(order))
         return order->out_of_memory ? WINDOW_FAILED : WINDOW_DONE;
     order->visitor->begin(order->visitor->context, batch);
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        const int64_t start = starts[row];
+        const int64_t start = spans.starts[row];
         int64_t duration = 0;
-        const bool has_duration = tsmith_view_i64(&views[DURATION], row, &duration);
-        if (!is_wanted(order, start, order_end(start, has_duration, duration), kinds[row]))
+        const bool has_duration = tsmith_view_i64(&spans.durations, row, &duration);
+        if (!is_wanted(order, start, order_end(start, has_duration, duration), spans.kinds[row]))
             continue;
         if (!collect_row(order, row, start))
             return WINDOW_FAILED;

@@ -61,14 +61,11 @@ struct filter {
     uint64_t kinds;
 };
 
-enum { START, KIND, DURATION, FIELDS };
-
-static bool is_wanted(const struct filter *filter, const tsmith_view views[FIELDS], uint32_t row) {
-    int64_t start = 0, duration = 0; // every event has a start
-    const bool begins = tsmith_view_i64(&views[START], row, &start);
-    const bool lasts = tsmith_view_i64(&views[DURATION], row, &duration);
-    const int64_t end = order_end(start, lasts, duration);
-    if (!begins || (filter->kinds && !tsmith_kinds_have(filter->kinds, tsmith_view_word(&views[KIND], row))))
+static bool is_wanted(const struct filter *filter, const tsmith_spans *spans, uint32_t row) {
+    int64_t duration = 0;
+    const bool lasts = tsmith_view_i64(&spans->durations, row, &duration);
+    const int64_t start = spans->starts[row], end = order_end(start, lasts, duration);
+    if (filter->kinds && !tsmith_kinds_have(filter->kinds, spans->kinds[row]))
         return false;
     return start < filter->to && (start >= filter->from || end > filter->from);
 }
@@ -89,14 +86,12 @@ static tsmith_status copy_row(tsmith_batch *to, const tsmith_batch *from, uint32
 
 // *kept is NULL when nothing of the batch is wanted, the batch itself when all of it is.
 static tsmith_status keep(struct filter *filter, const tsmith_batch *batch, const tsmith_batch **kept) {
-    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_KIND, TSMITH_FIELD_DURATION};
-    tsmith_view views[FIELDS];
+    tsmith_spans spans;
     uint32_t count = tsmith_batch_count(batch), wanted = 0;
-    tsmith_view_batch(batch, fields, FIELDS, views);
-    const int64_t *starts = tsmith_view_every(&views[START]);
+    const bool has_spans = tsmith_view_spans(batch, &spans);
     *kept = NULL;
-    for (uint32_t row = 0; starts && row < count; row++)
-        wanted += is_wanted(filter, views, row);
+    for (uint32_t row = 0; has_spans && row < count; row++)
+        wanted += is_wanted(filter, &spans, row);
     if (wanted == count)
         *kept = batch;
     if (wanted == count || wanted == 0)
@@ -104,8 +99,8 @@ static tsmith_status keep(struct filter *filter, const tsmith_batch *batch, cons
     tsmith_batch_reset(filter->kept, tsmith_batch_track(batch));
     tsmith_status status = TSMITH_OK;
     for (uint32_t row = 0; row < count && status == TSMITH_OK; row++)
-        if (is_wanted(filter, views, row))
-            status = copy_row(filter->kept, batch, row, starts[row], tsmith_view_word(&views[KIND], row));
+        if (is_wanted(filter, &spans, row))
+            status = copy_row(filter->kept, batch, row, spans.starts[row], spans.kinds[row]);
     *kept = filter->kept;
     return status == TSMITH_OK ? tsmith_batch_finish(filter->kept) : status;
 }

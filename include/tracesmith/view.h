@@ -114,6 +114,24 @@ static inline const void *tsmith_view_every(const tsmith_view *view) {
     return view->valid ? NULL : view->values;
 }
 
+// What each event of a batch is and when: for readers that select events by kind and time.
+typedef struct tsmith_spans {
+    const int64_t *starts;
+    const uint8_t *kinds;
+    tsmith_view durations;
+} tsmith_spans;
+
+// Fills it from a batch. False where the batch has no events, or lacks what every event has.
+TSMITH_VIEW_LOOK static inline int tsmith_view_spans(const tsmith_batch *batch, tsmith_spans *out) {
+    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_KIND, TSMITH_FIELD_DURATION};
+    tsmith_view views[3];
+    tsmith_view_batch(batch, fields, 3, views);
+    out->starts = (const int64_t *)tsmith_view_every(&views[0]);
+    out->kinds = (const uint8_t *)tsmith_view_every(&views[1]);
+    out->durations = views[2];
+    return out->starts && out->kinds;
+}
+
 // STRING, TRACK, and stacks: the id; 0: none.
 static inline uint32_t tsmith_view_id(const tsmith_view *view, uint32_t row) {
     return tsmith_view_has(view, row) ? ((const uint32_t *)view->values)[row] : 0;

@@ -40,7 +40,7 @@ struct cursor {
     // What it stands on.
     uint64_t row;
     uint64_t at, end;   // WAY_SCAN: in `rows`; WAY_STORE: rows; WAY_START: places
-    struct view *views; // by slot
+    tsmith_view *views; // by slot
     struct cell *cells; // by column: the first ones, which most statements are about
     uint32_t track;     // WAY_SCAN
     tsmith_source *source;
@@ -121,10 +121,10 @@ static void view_cells(struct cursor *cursor) {
     for (size_t i = 0; i < CELLS && i < count; i++) {
         const struct event_column *column = &cursor->table->columns[i];
         struct cell *cell = &cursor->cells[i];
-        const struct view *view = &cursor->views[column->slot];
+        const tsmith_view *view = &cursor->views[column->slot];
         cell->how = CELL_ANY;
         if (!(cursor->plan->columns >> i & 1) || column->other || column->aspect != ASPECT_VALUE ||
-            !view->values)
+            !tsmith_view_exists(view))
             continue;
         if (column->type == TSMITH_TYPE_STRING)
             cell->how = CELL_STRING;
@@ -139,15 +139,8 @@ static void view_batch(struct cursor *cursor) {
     cursor->track = tsmith_batch_track(cursor->batch);
     for (uint32_t i = 0; i < cursor->plan->slot_count; i++) {
         uint32_t slot = cursor->plan->slots[i];
-        struct view *view = &cursor->views[slot];
-        const uint32_t field = slot_field(slot);
-        tsmith_view column;
-        *view = (struct view){0};
-        if (slot == SLOT_TRACK)
-            continue;
-        tsmith_view_batch(cursor->batch, &field, 1, &column);
-        if (tsmith_view_exists(&column))
-            *view = (struct view){.values = column.values, .valid = column.valid, .offsets = column.offsets};
+        const uint32_t field = slot == SLOT_TRACK ? TSMITH_FIELD_NONE : slot_field(slot);
+        tsmith_view_batch(cursor->batch, &field, 1, &cursor->views[slot]);
     }
 }
 
@@ -207,7 +200,7 @@ static tsmith_status fill(struct cursor *cursor, struct store *store, store_take
 static void stand_in_store(struct cursor *cursor, const struct store *store) {
     cursor->store = store;
     for (uint32_t i = 0; i < cursor->plan->slot_count; i++)
-        store_view(store, cursor->plan->slots[i], &cursor->views[cursor->plan->slots[i]]);
+        cursor->views[cursor->plan->slots[i]] = store_view(store, cursor->plan->slots[i]);
     view_cells(cursor);
 }
 
@@ -379,21 +372,15 @@ static void give_track(sqlite3_context *context, const tsmith_dictionary *dictio
         list_give_track_name(context, dictionary, id);
 }
 
-static void give_list(sqlite3_context *context, const struct view *view, uint64_t row) {
-    const uint64_t *values = view->values;
-    uint64_t first, count;
-    if (view->pool) {
-        first = values[row] + 1;
-        count = view->pool[values[row]];
-        values = view->pool;
-    } else {
-        first = view->offsets[row];
-        count = view->offsets[row + 1] - first;
-    }
+static void give_list(const struct cursor *cursor, sqlite3_context *context, const tsmith_view *view) {
+    const uint32_t row = (uint32_t)cursor->row;
+    const uint64_t *values = NULL;
+    const uint64_t count = cursor->store ? store_list(cursor->store, tsmith_view_known(view, row), &values)
+                                         : tsmith_view_list(view, row, &values);
     sqlite3_str *text = sqlite3_str_new(NULL);
     sqlite3_str_appendchar(text, 1, '[');
     for (uint64_t i = 0; i < count; i++)
-        sqlite3_str_appendf(text, i ? ",%llu" : "%llu", (unsigned long long)values[first + i]);
+        sqlite3_str_appendf(text, i ? ",%llu" : "%llu", (unsigned long long)values[i]);
     sqlite3_str_appendchar(text, 1, ']');
     char *json = sqlite3_str_finish(text);
     if (json)
@@ -415,10 +402,10 @@ static void give_number(sqlite3_context *context, const struct event_column *col
 }
 
 static void give_end(const struct cursor *cursor, sqlite3_context *context, uint64_t row) {
-    const struct view *start = &cursor->views[TSMITH_FIELD_START],
+    const tsmith_view *start = &cursor->views[TSMITH_FIELD_START],
                       *duration = &cursor->views[TSMITH_FIELD_DURATION];
     int64_t end;
-    if (view_has(start, row) && view_has(duration, row) &&
+    if (has_value(start, row) && has_value(duration, row) &&
         !__builtin_add_overflow(((const int64_t *)start->values)[row],
                                 ((const int64_t *)duration->values)[row], &end))
         sqlite3_result_int64(context, end);
@@ -437,17 +424,17 @@ static void give_any(const struct cursor *cursor, sqlite3_context *context, int 
         give_end(cursor, context, row);
         return;
     }
-    while (!view_has(&cursor->views[column->slot], row)) {
+    while (!has_value(&cursor->views[column->slot], row)) {
         if (!column->other)
             return; // NULL
         column = &cursor->table->columns[column->other];
     }
-    const struct view *view = &cursor->views[column->slot];
+    const tsmith_view *view = &cursor->views[column->slot];
     if (column->type == TSMITH_TYPE_LIST) {
-        give_list(context, view, row);
+        give_list(cursor, context, view);
         return;
     }
-    uint64_t bits = view_bits(view, (tsmith_type)column->type, row);
+    uint64_t bits = tsmith_view_known(view, (uint32_t)row);
     const char *name = tsmith_value_name((tsmith_type)column->type, bits);
     if (column->type == TSMITH_TYPE_TRACK)
         give_track(context, dictionary, column, (uint32_t)bits);

@@ -80,34 +80,9 @@ int plan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 bool plan_settle(const struct event_table *table, struct plan *plan); // slots, fields, key
 void plans_clear(struct event_table *table);
 
-// ---- columns of what a cursor stands on
-
-struct view {
-    const void *values; // NULL: no event has one
-    const uint64_t *valid;
-    const uint32_t *offsets; // of a LIST in a batch
-    const uint64_t *pool; // of a LIST in a store: values[row] is where in it the count and the elements are
-};
-
-static inline bool view_has(const struct view *view, uint64_t row) {
-    return view->values && (!view->valid || (view->valid[row / 64] >> (row % 64) & 1));
-}
-
-static inline uint64_t view_bits(const struct view *view, tsmith_type type, uint64_t row) {
-    switch (type) {
-    case TSMITH_TYPE_TIME:
-    case TSMITH_TYPE_I64:
-    case TSMITH_TYPE_U64:
-    case TSMITH_TYPE_F64:
-    case TSMITH_TYPE_LIST:
-        return ((const uint64_t *)view->values)[row];
-    case TSMITH_TYPE_U32:
-    case TSMITH_TYPE_STRING:
-    case TSMITH_TYPE_TRACK:
-        return ((const uint32_t *)view->values)[row];
-    default:
-        return ((const uint8_t *)view->values)[row];
-    }
+// Whether a column of what a cursor stands on has a value in a row. A cursor's view is all zero where its store has no such column.
+static inline bool has_value(const tsmith_view *view, uint64_t row) {
+    return tsmith_view_exists(view) && tsmith_view_has(view, (uint32_t)row);
 }
 
 // ---- rows that cannot match are left out before SQLite sees them (filter.c)

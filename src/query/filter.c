@@ -176,14 +176,11 @@ static bool ends_within(const struct filter *filter, int64_t start, int64_t dura
 uint32_t filter_select(const struct filter *filter, const tsmith_batch *batch, uint32_t *rows) {
     uint32_t count = tsmith_batch_count(batch);
     bool whole = true;
-    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_KIND, TSMITH_FIELD_DURATION};
-    enum { START, KIND, DURATION, FIELDS };
-    tsmith_view views[FIELDS];
-    tsmith_view_batch(batch, fields, FIELDS, views);
-    const int64_t *starts = tsmith_view_every(&views[START]);
-    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
-    if (!starts || !kinds)
+    tsmith_spans spans;
+    if (!tsmith_view_spans(batch, &spans))
         return 0;
+    const int64_t *starts = spans.starts;
+    const uint8_t *kinds = spans.kinds;
     // Most batches are all of one kind.
     bool alike = count > 0 && memcmp(kinds, kinds + 1, count - 1) == 0;
     if (filter->kinds && alike && !tsmith_kinds_have(filter->kinds, kinds[0]))
@@ -194,9 +191,9 @@ uint32_t filter_select(const struct filter *filter, const tsmith_batch *batch, u
         KEEP(starts[r] >= filter->start_from && starts[r] <= filter->start_to);
     if (filter->has_end) {
         int64_t duration = 0;
-        if (!tsmith_view_exists(&views[DURATION]))
+        if (!tsmith_view_exists(&spans.durations))
             return 0;
-        KEEP(tsmith_view_i64(&views[DURATION], r, &duration) && ends_within(filter, starts[r], duration));
+        KEEP(tsmith_view_i64(&spans.durations, r, &duration) && ends_within(filter, starts[r], duration));
     }
     for (size_t e = 0; e < filter->equal_count; e++) {
         const struct filter_equal *equal = &filter->equals[e];

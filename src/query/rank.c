@@ -80,9 +80,9 @@ void ranks_finish(struct ranks *ranks) {
 
 static inline uint32_t code_at(const struct ranks *ranks, const struct codes *codes, uint64_t i) {
     uint64_t row = codes->rows ? codes->rows[i] : i;
-    if (!view_has(&codes->view, row))
+    if (!has_value(&codes->view, row))
         return ranks->limit;
-    uint64_t code = view_bits(&codes->view, (tsmith_type)ranks->column->type, row);
+    uint64_t code = tsmith_view_known(&codes->view, (uint32_t)row);
     return code < ranks->limit ? (uint32_t)code : ranks->limit;
 }
 

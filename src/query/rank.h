@@ -8,7 +8,7 @@
 
 // The numbers of some rows' values.
 struct codes {
-    struct view view;
+    tsmith_view view;
     bool constant; // all are `code`: the track of a batch
     uint32_t code;
     const uint32_t *rows; // NULL: the first ones

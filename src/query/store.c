@@ -258,11 +258,16 @@ static const struct store_column *find(const struct store *store, uint32_t slot)
     return NULL;
 }
 
-void store_view(const struct store *store, uint32_t slot, struct view *out) {
+tsmith_view store_view(const struct store *store, uint32_t slot) {
     const struct store_column *column = find(store, slot);
-    *out = (struct view){0};
-    if (column)
-        *out = (struct view){.values = column->values, .valid = column->valid, .pool = store->pool};
+    if (!column)
+        return (tsmith_view){.valid = NULL};
+    return (tsmith_view){.values = column->values, .valid = column->valid, .type = (tsmith_type)column->type};
+}
+
+uint64_t store_list(const struct store *store, uint64_t value, const uint64_t **elements) {
+    *elements = store->pool + value + 1;
+    return store->pool[value];
 }
 
 int64_t store_rowid(const struct store *store, uint64_t row) {
@@ -315,7 +320,7 @@ static bool sort_by(struct store *store, const struct plan_order *order, uint32_
     const struct event_column *column = &store->table->columns[order->column];
     struct codes codes = {.rows = NULL};
     struct ranks ranks;
-    store_view(store, column->slot, &codes.view);
+    codes.view = store_view(store, column->slot);
     bool done = ranks_init(&ranks, store->query->backend.dictionary, column);
     if (done) {
         ranks_count(&ranks, &codes, store->count);
@@ -347,7 +352,7 @@ static void codes_of(const struct store *store, const tsmith_batch *batch, const
         .rows = rows, .constant = column->slot == SLOT_TRACK, .code = tsmith_batch_track(batch)};
     const tsmith_view view = tsmith_view_typed(batch, slot_field(column->slot), (tsmith_type)column->type);
     if (!codes->constant && tsmith_view_exists(&view))
-        codes->view = (struct view){.values = view.values, .valid = view.valid};
+        codes->view = view;
 }
 
 tsmith_status store_count_rows(struct store *store, const tsmith_batch *batch, const uint32_t *rows,
@@ -451,8 +456,7 @@ static const struct event_column *key_column(const struct store *store) {
 
 static tsmith_status index_by_key(struct store *store) {
     const struct event_column *column = key_column(store);
-    struct view view;
-    store_view(store, column->slot, &view);
+    const tsmith_view view = store_view(store, column->slot);
     store->mask = 1;
     while (store->mask < store->count && store->mask < UINT32_MAX / 4)
         store->mask = store->mask * 2 + 1;
@@ -466,9 +470,9 @@ static tsmith_status index_by_key(struct store *store) {
         return TSMITH_ERROR_NO_MEMORY;
     memset(store->heads, 0xff, heads * sizeof *store->heads);
     for (uint64_t row = store->count; row-- > 0;) { // so that rows of a bucket ascend
-        if (!view_has(&view, row))
+        if (!has_value(&view, row))
             continue;
-        uint64_t key = hash_string(store, column, view_bits(&view, column->type, row));
+        uint64_t key = hash_string(store, column, tsmith_view_known(&view, (uint32_t)row));
         uint32_t at = bucket(store, key);
         store->keys[row] = key;
         store->next[row] = store->heads[at];
@@ -518,8 +522,7 @@ static int by_start(const void *a, const void *b) {
 }
 
 static tsmith_status index_by_start(struct store *store) {
-    struct view view;
-    store_view(store, TSMITH_FIELD_START, &view);
+    const tsmith_view view = store_view(store, TSMITH_FIELD_START);
     size_t count = (size_t)store->count;
     if (!account(store, count * sizeof *store->order))
         return TSMITH_ERROR_LIMIT;
@@ -545,9 +548,8 @@ tsmith_status store_index(struct store *store) {
 }
 
 uint64_t store_lower_bound(const struct store *store, int64_t start) {
-    struct view view;
+    const tsmith_view view = store_view(store, TSMITH_FIELD_START);
     uint64_t low = 0, high = store->count;
-    store_view(store, TSMITH_FIELD_START, &view);
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
         if (((const int64_t *)view.values)[store->order[middle]] < start)

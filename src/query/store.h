@@ -30,7 +30,10 @@ tsmith_status store_put(struct store *store, const tsmith_batch *batch, const ui
 tsmith_status store_index(struct store *store);
 
 uint64_t store_count(const struct store *store);
-void store_view(const struct store *store, uint32_t slot, struct view *out);
+// The view of a column, all zero when the store has none. A value of a LIST is for store_list: how many elements it has, and
+// where they are.
+tsmith_view store_view(const struct store *store, uint32_t slot);
+uint64_t store_list(const struct store *store, uint64_t value, const uint64_t **elements);
 int64_t store_rowid(const struct store *store, uint64_t row);
 
 // Rows whose key may equal: the first, and the one after `row`; UINT32_MAX past the last.
