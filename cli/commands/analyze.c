@@ -32,6 +32,7 @@ struct analyze {
     const char *skip[REPEATED_MAX];
     size_t skip_count;
     bool hide_interpreter;
+    double peak_flops, peak_bytes; // per second; 0: not stated
     struct window window;
     enum form form;
     size_t rows; // of a table in text
@@ -169,20 +170,44 @@ static bool read_ranks(const struct invocation *invocation, struct analyze *anal
     return false;
 }
 
+// Whether an analysis runs: its name was given, or none was.
+static bool is_asked(const struct analyze *analyze, const char *name) {
+    bool asked = analyze->name_count == 0;
+    for (size_t i = 0; i < analyze->name_count; i++)
+        asked |= strcmp(analyze->names[i], name) == 0;
+    return asked && !analyze->ranks && !analyze->quick;
+}
+
 static bool read_skip(const struct invocation *invocation, struct analyze *analyze) {
     const char *name;
-    bool is_asked = analyze->name_count == 0;
-    for (size_t i = 0; i < analyze->name_count; i++)
-        is_asked |= strcmp(analyze->names[i], "callsites") == 0;
     for (size_t cursor = 0; (name = invocation_next(invocation, "skip", &cursor));)
         analyze->skip[analyze->skip_count++] = name;
     analyze->hide_interpreter = invocation_flag(invocation, "hide-interpreter");
-    if (is_asked && !analyze->ranks && !analyze->quick)
+    if (is_asked(analyze, "callsites"))
         return true;
     if (!analyze->skip_count && !analyze->hide_interpreter)
         return true;
     complain("--%s applies to callsites, which is not selected",
              analyze->skip_count ? "skip" : "hide-interpreter");
+    return false;
+}
+
+// "flops=989T,bytes=3.35T"
+static bool read_peak(const struct invocation *invocation, struct analyze *analyze) {
+    const char *peaks = invocation_value(invocation, "peak");
+    for (const char *at = peaks; at;) {
+        const bool is_flops = strncmp(at, "flops=", 6) == 0;
+        double *peak = is_flops ? &analyze->peak_flops : &analyze->peak_bytes;
+        if ((!is_flops && strncmp(at, "bytes=", 6) != 0) || *peak > 0 || !quantity_rate(at + 6, &at, peak) ||
+            (*at && *at != ',')) {
+            complain("--peak: '%s' is not flops=NUMBER, bytes=NUMBER or both, separated by a comma", peaks);
+            return false;
+        }
+        at = *at ? at + 1 : NULL;
+    }
+    if (!peaks || is_asked(analyze, "roofline"))
+        return true;
+    complain("--peak applies to roofline, which is not selected");
     return false;
 }
 
@@ -199,7 +224,8 @@ static bool read_options(const struct invocation *invocation, struct analyze *an
     read_groups(invocation, analyze);
     if (!read_quick(invocation, analyze) || !read_form(invocation, analyze))
         return false;
-    if (!read_ranks(invocation, analyze) || !read_skip(invocation, analyze))
+    if (!read_ranks(invocation, analyze) || !read_skip(invocation, analyze) ||
+        !read_peak(invocation, analyze))
         return false;
     analyze->to = invocation_value(invocation, "output");
     for (size_t i = 0; analyze->to && i < analyze->file_count; i++)
@@ -378,7 +404,9 @@ static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
                                        .name_count = analyze->name_count,
                                        .skip = analyze->skip,
                                        .skip_count = analyze->skip_count,
-                                       .hide_interpreter = analyze->hide_interpreter};
+                                       .hide_interpreter = analyze->hide_interpreter,
+                                       .peak_flops = analyze->peak_flops,
+                                       .peak_bytes = analyze->peak_bytes};
     tsmith_analysis *analysis = NULL;
     tsmith_error error;
     if (!place_window(analyze, trace, &options))

@@ -33,6 +33,11 @@ static const struct option analyze_options[] = {
      .doc = "In callsites: attribute launches of this function to its caller, for a wrapper that every "
             "launch goes through; may be given several times"},
     HIDE_INTERPRETER_OPTION("In callsites"),
+    {.name = "peak",
+     .argument = "PEAKS",
+     .doc = "In roofline: what every device reaches at most per second, as flops=NUMBER, bytes=NUMBER or "
+            "both with a "
+            "comma: flops=989T,bytes=3.35T (k, M, G, T, P: powers of 1000)"},
     {.name = "rows",
      .letter = 'n',
      .argument = "COUNT",

@@ -3,6 +3,8 @@
 // options.
 #include "quantity.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -89,4 +91,22 @@ bool quantity_time(const char *word, int64_t *out) {
         return false;
     *out = (int64_t)ns;
     return true;
+}
+
+bool quantity_rate(const char *word, const char **end, double *out) {
+    static const char letters[] = "kMGTP";
+    char *behind;
+    if (!is_digit(*word) || word[1] == 'x' ||
+        word[1] == 'X') // strtod also reads hexadecimal numbers, inf and nan
+        return false;
+    double value = strtod(word, &behind);
+    const char *letter = *behind ? strchr(letters, *behind) : NULL;
+    if (letter) {
+        for (long power = letter - letters; power >= 0; power--)
+            value *= 1000;
+        behind++;
+    }
+    *end = behind;
+    *out = value;
+    return isfinite(value) && value > 0;
 }

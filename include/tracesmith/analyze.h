@@ -34,7 +34,8 @@ extern "C" {
     X(SHARE, 4, "", "a part of 1")                                                                           \
     X(BYTES, 5, "_bytes", "bytes")                                                                           \
     X(RATE, 6, "_bytes_per_s", "bytes per second")                                                           \
-    X(NUMBER, 7, "", "a number")
+    X(NUMBER, 7, "", "a number")                                                                             \
+    X(FLOP_RATE, 8, "_flop_per_s", "floating-point operations per second")
 
 typedef enum tsmith_cell_type {
 #define TSMITH_CELL_ENUM(NAME, number, suffix, doc) TSMITH_CELL_##NAME = number,
@@ -46,7 +47,7 @@ typedef struct tsmith_cell {
     int known; // 0: unknown
     union {
         int64_t integer;  // COUNT, DURATION, TIME, BYTES
-        double number;    // SHARE, RATE, NUMBER
+        double number;    // SHARE, RATE, NUMBER, FLOP_RATE
         const char *text; // TEXT
     } value;
 } tsmith_cell;
@@ -91,6 +92,9 @@ typedef struct tsmith_analysis_options {
     const char *const *skip;
     size_t skip_count;
     int hide_interpreter; // `callsites` leaves them out: tsmith_stack_names_hide_interpreter
+    // What each device reaches at most per second, for `roofline`: floating-point operations, bytes of memory. 0: not stated;
+    // then only a peak that the trace states is known. ERROR_INVALID_ARGUMENT for a number that is negative or not finite.
+    double peak_flops, peak_bytes;
 } tsmith_analysis_options;
 
 // `options` may be NULL. ERROR_NOT_FOUND for an unknown name; the message lists the known ones.

@@ -2,6 +2,7 @@
 // Runs analyses over one stream: hands each its batches, builds what they share, collects the reports.
 #include "analyze/analysis.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct tsmith_analysis {
     const char *const *skip;
     size_t skip_count;
     bool hide_interpreter;
+    double peak_flops, peak_bytes;
     bool finished;
 };
 
@@ -84,6 +86,11 @@ static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_opt
     return TSMITH_OK;
 }
 
+// Also 0: not stated.
+static bool is_rate(double value) {
+    return isfinite(value) && value >= 0;
+}
+
 tsmith_status tsmith_analysis_create(const tsmith_analysis_options *given, tsmith_analysis **out,
                                      tsmith_error *error) {
     tsmith_timeline_options window = {.size = sizeof window};
@@ -95,9 +102,14 @@ tsmith_status tsmith_analysis_create(const tsmith_analysis_options *given, tsmit
     if (!analysis)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating an analysis.");
     status = choose(analysis, &options, error);
+    if (status == TSMITH_OK && !(is_rate(options.peak_flops) && is_rate(options.peak_bytes)))
+        status = status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                            "A peak is not a number of operations or bytes per second.");
     analysis->skip = options.skip;
     analysis->skip_count = options.skip_count;
     analysis->hide_interpreter = options.hide_interpreter;
+    analysis->peak_flops = options.peak_flops;
+    analysis->peak_bytes = options.peak_bytes;
     if (options.has_window) {
         window.has_window = 1;
         window.from = options.from;
@@ -292,6 +304,8 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
         .skip = analysis->skip,
         .skip_count = analysis->skip_count,
         .hide_interpreter = analysis->hide_interpreter,
+        .peak_flops = analysis->peak_flops,
+        .peak_bytes = analysis->peak_bytes,
         .timeline = analysis->timeline,
         .ranges = &analysis->ranges,
         .gap_ranges = &analysis->gap_ranges,

@@ -22,6 +22,7 @@ struct analysis_context {
     const char *const *skip; // functions that are no places
     size_t skip_count;
     bool hide_interpreter;
+    double peak_flops, peak_bytes;   // per second, of every device, as the user states; 0: not stated
     const tsmith_timeline *timeline; // what was asked for
     const struct ranges *ranges;
     const struct gap_ranges *gap_ranges;
@@ -65,6 +66,7 @@ struct analysis_kind {
     X(streams)                                                                                               \
     X(overlap)                                                                                               \
     X(bandwidth)                                                                                             \
+    X(roofline)                                                                                              \
     X(memory)
 
 #define ANALYSIS_DECLARE(name) extern const struct analysis_kind analysis_##name;

@@ -152,6 +152,15 @@ const char *report_rate(char out[REPORT_TEXT], double bytes_per_s) {
     return out;
 }
 
+const char *report_flop_rate(char out[REPORT_TEXT], double flop_per_s) {
+    static const char *const UNITS[] = {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"};
+    size_t unit = 0;
+    for (; flop_per_s >= 1000 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
+        flop_per_s /= 1000;
+    (void)snprintf(out, REPORT_TEXT, unit == 0 ? "%.0f %s" : "%.2f %s", flop_per_s, UNITS[unit]);
+    return out;
+}
+
 double report_percent(int64_t part, int64_t whole) {
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }

@@ -58,6 +58,7 @@ tsmith_status report_written(FILE *out, tsmith_error *error);
 const char *report_duration(char out[REPORT_TEXT], int64_t ns);
 const char *report_bytes(char out[REPORT_TEXT], double bytes);
 const char *report_rate(char out[REPORT_TEXT], double bytes_per_s);
+const char *report_flop_rate(char out[REPORT_TEXT], double flop_per_s); // "1.23 TFLOP/s"
 // The ending of a noun that is counted: "%llu kernel%s".
 static inline const char *report_plural(uint64_t count) {
     return count == 1 ? "" : "s";

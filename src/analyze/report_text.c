@@ -35,6 +35,9 @@ static void format_number(char text[CELL], const tsmith_cell *cell, tsmith_cell_
     case TSMITH_CELL_RATE:
         (void)snprintf(text, CELL, "%s", report_rate(part, cell->value.number));
         break;
+    case TSMITH_CELL_FLOP_RATE:
+        (void)snprintf(text, CELL, "%s", report_flop_rate(part, cell->value.number));
+        break;
     case TSMITH_CELL_NUMBER:
         (void)snprintf(text, CELL, "%.*f", decimals, cell->value.number);
         break;

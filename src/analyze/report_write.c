@@ -26,7 +26,8 @@ tsmith_status report_written(FILE *out, tsmith_error *error) {
 // ---- numbers for machines
 
 static void write_number(FILE *out, const tsmith_cell *cell, tsmith_cell_type type) {
-    if (type == TSMITH_CELL_SHARE || type == TSMITH_CELL_RATE || type == TSMITH_CELL_NUMBER)
+    if (type == TSMITH_CELL_SHARE || type == TSMITH_CELL_RATE || type == TSMITH_CELL_NUMBER ||
+        type == TSMITH_CELL_FLOP_RATE)
         fprintf(out, "%.9g", cell->value.number);
     else
         fprintf(out, "%" PRId64, cell->value.integer);

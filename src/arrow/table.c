@@ -22,6 +22,7 @@ static enum arrow_kind kind_of(tsmith_cell_type type) {
     case TSMITH_CELL_SHARE:
     case TSMITH_CELL_RATE:
     case TSMITH_CELL_NUMBER:
+    case TSMITH_CELL_FLOP_RATE:
         return ARROW_REAL;
     default:
         return ARROW_INTEGER;

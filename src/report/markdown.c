@@ -140,6 +140,8 @@ static void put_cell(FILE *out, const tsmith_cell *cell, tsmith_cell_type type) 
         (void)fputs(report_bytes(text, (double)cell->value.integer), out);
     else if (type == TSMITH_CELL_RATE)
         (void)fputs(report_rate(text, cell->value.number), out);
+    else if (type == TSMITH_CELL_FLOP_RATE)
+        (void)fputs(report_flop_rate(text, cell->value.number), out);
     else if (type == TSMITH_CELL_SHARE)
         (void)fprintf(out, "%.1f%%", 100 * cell->value.number);
     else if (type == TSMITH_CELL_NUMBER)

@@ -74,6 +74,9 @@ void markup_cell(FILE *out, const tsmith_cell *cell, tsmith_cell_type type, int 
     case TSMITH_CELL_RATE:
         (void)fputs(report_rate(text, cell->value.number), out);
         break;
+    case TSMITH_CELL_FLOP_RATE:
+        (void)fputs(report_flop_rate(text, cell->value.number), out);
+        break;
     case TSMITH_CELL_NUMBER:
         (void)fprintf(out, "%.*f", decimals, cell->value.number);
         break;

@@ -76,6 +76,19 @@ class Answers(unittest.TestCase):
                                     trace.sql("SELECT name, count(*), sum(duration) FROM kernel GROUP BY name")})
             self.assertEqual(rows, {"a": (2, 300), "b": (1, 300)})
 
+    def test_peaks(self):
+        path = two_kernels()
+        wanted = said(path, "roofline", "--peak", "flops=1.5T,bytes=2T")["roofline"]
+        with ts.open(path) as trace:
+            self.same(trace.analyze("roofline", peak_flops=1.5e12, peak_bytes=2e12)["roofline"], wanted)
+            self.assertEqual([row["ridge"] for row in wanted["tables"]["peaks"]], [0.75])
+            (unknown,) = trace.analyze("roofline")["roofline"]["peaks"].dicts()
+            self.assertEqual([unknown["flop_rate_flop_per_s"], unknown["byte_rate_bytes_per_s"], unknown["ridge"]], [None] * 3)
+            for bad in (0, -1, float("nan"), float("inf")):
+                for name in ("peak_flops", "peak_bytes"):
+                    with self.assertRaises(ValueError):
+                        trace.analyze("roofline", **{name: bad})
+
     def test_window(self):
         path = two_kernels()
         wanted = said(path, "--only", "breakdown", "--from", "1us", "--to", "1500ns")["breakdown"]

@@ -46,8 +46,8 @@ static bool take_texts(PyObject *texts, const char ***out, size_t *count) {
 bool analysis_wanted_take(PyObject *arguments, struct analysis_wanted *out) {
     PyObject *names, *skip, *from, *to;
     *out = (struct analysis_wanted){0};
-    if (!PyArg_ParseTuple(arguments, "O!O!OOp:analyze", &PyTuple_Type, &names, &PyTuple_Type, &skip, &from,
-                          &to, &out->hide_interpreter) ||
+    if (!PyArg_ParseTuple(arguments, "O!O!OOpdd:analyze", &PyTuple_Type, &names, &PyTuple_Type, &skip, &from,
+                          &to, &out->hide_interpreter, &out->peak_flops, &out->peak_bytes) ||
         !take_texts(names, &out->names, &out->name_count) || !take_texts(skip, &out->skip, &out->skip_count))
         return false;
     out->has_window = from != Py_None && to != Py_None;
@@ -80,7 +80,9 @@ static tsmith_status analyze(struct trace_handle *handle, const struct analysis_
                                              .to = wanted->to,
                                              .skip = wanted->skip,
                                              .skip_count = wanted->skip_count,
-                                             .hide_interpreter = wanted->hide_interpreter};
+                                             .hide_interpreter = wanted->hide_interpreter,
+                                             .peak_flops = wanted->peak_flops,
+                                             .peak_bytes = wanted->peak_bytes};
     *out = NULL;
     pthread_mutex_lock(&handle->lock);
     tsmith_status status = tsmith_analysis_create(&options, out, error);

@@ -79,9 +79,10 @@ struct analysis_wanted {
     const char **names, **skip;
     size_t name_count, skip_count;
     int has_window, hide_interpreter;
+    double peak_flops, peak_bytes; // per second; 0: not stated
     int64_t from, to;
 };
-// Reads (names, skip, from, to, hide_interpreter). False with an exception; to be released in any case.
+// Reads (names, skip, from, to, hide_interpreter, peak_flops, peak_bytes). False with an exception; to be released in any case.
 bool analysis_wanted_take(PyObject *arguments, struct analysis_wanted *out);
 void analysis_wanted_release(struct analysis_wanted *wanted);
 // An Analysis. NULL with an exception.

@@ -393,7 +393,8 @@ static PyMethodDef methods[] = {
      "events(columns, kinds, start, end): a Stream of events. columns: a tuple of names of fields; kinds: a\n"
      "tuple of names, or None; start, end: ns, or None."},
     {"analyze", trace_analyze, METH_VARARGS,
-     "analyze(names, skip, start, end, hide_interpreter): an Analysis. names, skip: tuples; start, end: ns, "
+     "analyze(names, skip, start, end, hide_interpreter, peak_flops, peak_bytes): an Analysis. names, skip: "
+     "tuples; peaks: 0 if not stated; start, end: ns, "
      "or None."},
     {"timeline", trace_timeline, METH_VARARGS,
      "timeline(start, end, buckets): how busy each queue was, as a tuple (start, end, rows, holes)."},

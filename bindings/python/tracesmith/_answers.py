@@ -97,6 +97,8 @@ class Answers:
         end: int | None = None,
         skip: Iterable[str] = (),
         hide_interpreter: bool = False,
+        peak_flops: float | None = None,
+        peak_bytes: float | None = None,
     ) -> Analysis:
         """The answer of `tracesmith analyze`, as an Analysis: what to fix first, and the reports behind it.
 
@@ -105,14 +107,19 @@ class Answers:
         end:   only events before this time (ns on the trace clock); None: to the last event.
         skip:  functions that the analysis "callsites" does not take for the place that launches, but who called them.
         hide_interpreter: whether "callsites" leaves the functions of the Python interpreter itself out.
+        peak_flops, peak_bytes: what each device reaches at most (floating-point operations and bytes per second), which "roofline"
+            compares with; None: what the trace states.
 
         All analyses together read the trace once. Raises NotFoundError for a name that does not exist, StateError when the
-        trace is closed, LimitError or MemoryLimitError where it has too many events.
+        trace is closed, LimitError or MemoryLimitError where it has too many events, ValueError for a peak that is not above 0.
         """
+        for peak in (peak_flops, peak_bytes):
+            if peak is not None and not 0 < peak < float("inf"):
+                raise ValueError(f"analyze: a peak is a rate above 0, not {peak!r}")
         if isinstance(skip, str):
             raise TypeError("analyze: skip is a text, not several")
         start, end = self._window(start, end)
-        return Analysis(self._native.analyze(names, tuple(skip), start, end, bool(hide_interpreter)))
+        return Analysis(self._native.analyze(names, tuple(skip), start, end, bool(hide_interpreter), peak_flops or 0.0, peak_bytes or 0.0))
 
     def report(
         self,

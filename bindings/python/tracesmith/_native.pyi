@@ -18,7 +18,8 @@ class Trace:
     def tables(self) -> list[tuple[str, str, list[tuple[str, str, str, str, bool]]]]: ...
     def sql(self, statement: str, /) -> Stream: ...
     def analyze(
-        self, names: tuple[str, ...], skip: tuple[str, ...], start: int | None, end: int | None, hide_interpreter: bool, /
+        self, names: tuple[str, ...], skip: tuple[str, ...], start: int | None, end: int | None, hide_interpreter: bool,
+        peak_flops: float, peak_bytes: float, /
     ) -> Analysis: ...
     def timeline(
         self, start: int | None, end: int | None, buckets: int, /

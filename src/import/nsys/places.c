@@ -118,15 +118,27 @@ static uint32_t gpu_identity(struct nsys *nsys, const char *uuid, const char *bu
     return cstr(nsys, text);
 }
 
+// B/s, for the analysis `roofline`; with the name, because numbers of devices change when traces are merged.
+static void keep_bandwidth(struct nsys *nsys, uint32_t device, int64_t bandwidth, const char *name) {
+    char key[48], text[160];
+    if (!device || bandwidth <= 0 || !name)
+        return;
+    (void)snprintf(key, sizeof key, "import.device.%" PRIu32 ".memory_bandwidth", device);
+    (void)snprintf(text, sizeof text, "%" PRId64 " B/s, %.100s", bandwidth, name);
+    tsmith_dictionary_set_attribute(nsys->dictionary, key, text);
+}
+
 static void read_gpus(struct nsys *nsys) {
     static const char *const forms[] = {
-        "SELECT id, name, totalMemory, smCount, clockRate, uuid, busLocation FROM TARGET_INFO_GPU ORDER BY "
-        "id",
-        "SELECT id, name, totalMemory, smCount, clockRate, NULL, busLocation FROM TARGET_INFO_GPU ORDER BY "
-        "id",
-        "SELECT id, name, totalMemory, smCount, clockRate, NULL, NULL FROM TARGET_INFO_GPU ORDER BY id",
-        "SELECT id, name, NULL, NULL, NULL, NULL, NULL FROM TARGET_INFO_GPU ORDER BY id",
-        "SELECT id, name, NULL, NULL, NULL, NULL, NULL FROM TARGET_INFO_CUDA_GPU ORDER BY id",
+        "SELECT id, name, totalMemory, smCount, clockRate, uuid, busLocation, memoryBandwidth FROM "
+        "TARGET_INFO_GPU ORDER BY id",
+        "SELECT id, name, totalMemory, smCount, clockRate, uuid, busLocation, NULL FROM TARGET_INFO_GPU "
+        "ORDER BY id",
+        "SELECT id, name, totalMemory, smCount, clockRate, NULL, busLocation, NULL FROM TARGET_INFO_GPU "
+        "ORDER BY id",
+        "SELECT id, name, totalMemory, smCount, clockRate, NULL, NULL, NULL FROM TARGET_INFO_GPU ORDER BY id",
+        "SELECT id, name, NULL, NULL, NULL, NULL, NULL, NULL FROM TARGET_INFO_GPU ORDER BY id",
+        "SELECT id, name, NULL, NULL, NULL, NULL, NULL, NULL FROM TARGET_INFO_CUDA_GPU ORDER BY id",
     };
     sqlite3_stmt *select = NULL;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !select; i++)
@@ -136,15 +148,17 @@ static void read_gpus(struct nsys *nsys) {
                 clock = sqlite3_column_int64(select, 4);
         const uint32_t identity = gpu_identity(nsys, (const char *)sqlite3_column_text(select, 5),
                                                (const char *)sqlite3_column_text(select, 6));
-        (void)add_device(
-            nsys, sqlite3_column_int64(select, 0),
-            (tsmith_device){.name = column_text(nsys, select, 1),
-                            .memory_bytes = memory > 0 ? (uint64_t)memory : 0,
-                            .compute_units = units > 0 && units < UINT32_MAX ? (uint32_t)units : 0,
-                            .clock_mhz = clock > 0 && clock / 1000000 < UINT32_MAX
-                                             ? (uint32_t)(clock / 1000000)
-                                             : 0, // the file has Hz
-                            .identity = identity});
+        const uint32_t device =
+            add_device(nsys, sqlite3_column_int64(select, 0),
+                       (tsmith_device){.name = column_text(nsys, select, 1),
+                                       .memory_bytes = memory > 0 ? (uint64_t)memory : 0,
+                                       .compute_units = units > 0 && units < UINT32_MAX ? (uint32_t)units : 0,
+                                       .clock_mhz = clock > 0 && clock / 1000000 < UINT32_MAX
+                                                        ? (uint32_t)(clock / 1000000)
+                                                        : 0, // the file has Hz
+                                       .identity = identity});
+        keep_bandwidth(nsys, device, sqlite3_column_int64(select, 7),
+                       (const char *)sqlite3_column_text(select, 1));
     }
     sqlite3_finalize(select);
     sort_pairs(&nsys->places.gpus);

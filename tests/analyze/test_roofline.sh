@@ -1,0 +1,5 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+set -eu
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+exec python3 -B "$TRACESMITH_SOURCE_DIR/tests/analyze/check_roofline.py"
