@@ -218,6 +218,9 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     status = launch_environment(&capture->options, capture->directory.path, &capture->environment, error);
     if (status)
         goto fail_directory;
+    const char *missing = launch_missing(&capture->options);
+    if (missing)
+        tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "notice.missing", missing);
     if (capture->options.gpu_counter_rate)
         status = launch_agent_directory(capture->options.agent_directory, capture->agent_directory,
                                         sizeof capture->agent_directory, error);

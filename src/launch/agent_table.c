@@ -13,18 +13,52 @@
 #define OPTION(NAME, key, value, argument, least, most, doc)                                                 \
     {key, AGENT_VALUE_##value, argument, least, most, doc},
 static const struct agent_option_row cuda_options[] = {CUDA_OPTION_TABLE(OPTION)};
+static const struct agent_option_row rocm_options[] = {ROCM_OPTION_TABLE(OPTION)};
 #undef OPTION
 
-#define OPTIONS(table) table, sizeof table / sizeof table[0]
+#define OPTIONS(table) .options = table, .option_count = sizeof table / sizeof table[0]
+// rocprofiler-register calls abort() if a tool is named and it cannot open the SDK, by its name without a version.
+static const struct agent_needs rocm_needs = {
+    .library = "librocprofiler-sdk.so.1",
+    .also = "librocprofiler-sdk.so",
+    .folders = "/opt/rocm/lib",
+    .runtime = "libamdhip64.so",
+    .advice = "ROCm programs are not recorded: librocprofiler-sdk.so.1 was not found. Install the package "
+              "rocprofiler-sdk of ROCm 7 "
+              "or later (older versions have no SDK that is recorded); if it is not in /opt/rocm/lib, add "
+              "its folder to "
+              "LD_LIBRARY_PATH"};
+
 static const struct agent_row agent_rows[] = {
-    {"opencl", "OpenCL, through a layer of its loader", "OPENCL_LAYERS", ':', NULL, "libOpenCL.so.1", NULL,
-     0},
-    {"cuda", "CUDA, through CUPTI; the driver loads the agent", INJECTION_CUDA, '\0', INJECTION_CUDA_NEXT,
-     NULL, OPTIONS(cuda_options)},
-    {"nvtx", "NVTX: ranges, marks and names", INJECTION_NVTX, '\0', INJECTION_NVTX_NEXT, NULL, NULL, 0},
-    {"nccl", "NCCL: collectives, through its profiler plugin interface", INJECTION_NCCL, '\0',
-     INJECTION_NCCL_NEXT, NULL, NULL, 0},
-    {"openmp", "OpenMP: target constructs, through OMPT", INJECTION_OPENMP, ':', NULL, NULL, NULL, 0},
+    {.api = "opencl",
+     .doc = "OpenCL, through a layer of its loader",
+     .variable = "OPENCL_LAYERS",
+     .separator = ':',
+     .loader = "libOpenCL.so.1"},
+    {.api = "cuda",
+     .doc = "CUDA, through CUPTI; the driver loads the agent",
+     .variable = INJECTION_CUDA,
+     .next = INJECTION_CUDA_NEXT,
+     OPTIONS(cuda_options)},
+    {.api = "nvtx",
+     .doc = "NVTX: ranges, marks and names",
+     .variable = INJECTION_NVTX,
+     .next = INJECTION_NVTX_NEXT},
+    {.api = "nccl",
+     .doc = "NCCL: collectives, through its profiler plugin interface",
+     .variable = INJECTION_NCCL,
+     .next = INJECTION_NCCL_NEXT},
+    {.api = "openmp",
+     .doc = "OpenMP: target constructs, through OMPT",
+     .variable = INJECTION_OPENMP,
+     .separator = ':'},
+    {.api = "rocm",
+     .doc = "ROCm (HIP, roctx, RCCL), through rocprofiler-sdk",
+     .variable = INJECTION_ROCM,
+     .separator = ':',
+     .is_closed = true,
+     .needs = &rocm_needs,
+     OPTIONS(rocm_options)},
 };
 #undef OPTIONS
 enum { AGENT_ROWS = sizeof agent_rows / sizeof *agent_rows };

@@ -18,6 +18,15 @@ struct agent_option_row {
     const char *doc;
 };
 
+// A library without which the variable is not set: the API's runtimes would end a program that has the variable and not the
+// library.
+struct agent_needs {
+    const char *library, *also; // both in one folder
+    const char *folders;        // where it is looked for beyond the dynamic linker's, a list
+    const char *runtime; // who has this library and not that has a runtime that is too old, or incomplete
+    const char *advice;
+};
+
 // Each API reads a list of libraries in a variable of its own, or one library; then the library that the variable named before
 // is kept for our agent, which hands everything on to it.
 struct agent_row {
@@ -25,8 +34,10 @@ struct agent_row {
     const char *doc;
     const char *variable;
     char separator;     // of a list
+    bool is_closed;     // the list ends with a separator: its reader passes over what follows the last one
     const char *next;   // the variable that keeps the one library there was
     const char *loader; // the library that reads the variable, if it is new enough; NULL: all there are do
+    const struct agent_needs *needs; // NULL: nothing beyond what a program brings
     const struct agent_option_row *options;
     size_t option_count;
 };

@@ -59,12 +59,27 @@ static char *join(const char *a, const char *b, const char *c, const char *d) {
     return text;
 }
 
-// Sets `name`, or appends to the value it has: what the user asked to be loaded comes first.
+// Whether a list has this entry.
+static bool has_entry(const char *all, const char *entry, char separator) {
+    const char separators[2] = {separator, '\0'};
+    const size_t length = strcspn(entry, separators);
+    for (const char *at = all; *at; at += strspn(at, separators)) {
+        const size_t here = strcspn(at, separators);
+        if (here == length && memcmp(at, entry, length) == 0)
+            return true;
+        at += here;
+    }
+    return false;
+}
+
+// Sets `name`, or appends to the value it has, a list, if that does not have it: what the user asked to be loaded comes first.
 static bool set(struct list *list, const char *name, const char *value, char separator) {
     size_t at = find(list, name);
-    const char between[2] = {separator, '\0'};
     const char *old = at < list->count ? list->items[at] + strlen(name) + 1 : "";
     bool append = separator && old[0];
+    const char between[2] = {append && old[strlen(old) - 1] != separator ? separator : '\0', '\0'};
+    if (append && has_entry(old, value, separator))
+        return true;
     char *text = append ? join(list->items[at], between, value, "") : join(name, "=", value, "");
     if (at == list->count)
         return add(list, text);
@@ -225,14 +240,43 @@ static bool set_agent_options(struct list *list, const char *options) {
            set(list, AGENT_OPTIONS, options, '\0');
 }
 
+// Whether what the agent needs is there. Its two names are in one folder.
+static bool is_met(const struct agent_needs *needs) {
+    char path[4096], other[4096];
+    if (!needs)
+        return true;
+    if (!launch_find_library_in(needs->library, needs->folders, path, sizeof path))
+        return false;
+    const char *slash = strrchr(path, '/');
+    const int length = snprintf(other, sizeof other, "%.*s/%s", (int)(slash - path), path, needs->also);
+    return length > 0 && (size_t)length < sizeof other && access(other, R_OK) == 0;
+}
+
+const char *launch_missing(const tsmith_capture_options *options) {
+    const struct agent_row *agent;
+    char path[4096];
+    for (size_t i = 0; (agent = agent_row_at(i)); i++) {
+        if (!agent->needs || !agent_is_selected(options, agent->api) || is_met(agent->needs))
+            continue;
+        // Of all APIs by default: only where it could be used.
+        if (options->api_count ||
+            launch_find_library_in(agent->needs->runtime, agent->needs->folders, path, sizeof path))
+            return agent->needs->advice;
+    }
+    return NULL;
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
     const struct agent_row *agent;
     for (size_t i = 0; (agent = agent_row_at(i)); i++) {
         if (!agent_is_selected(options, agent->api) ||
-            !launch_agent_path(directory, agent->api, path, sizeof path))
+            !launch_agent_path(directory, agent->api, path, sizeof path - 1))
             continue;
+        (*injected)++;
+        if (!is_met(agent->needs))
+            continue; // launch_missing says so
         // A loader that knows nothing of layers is given the calls by a library before it.
         snprintf(name, sizeof name, "%s-preload", agent->api);
         bool layer = loader_reads(agent->loader, agent->variable) ||
@@ -242,10 +286,11 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         // Loaders put each layer before the one named before it.
         if (options->recording && !inject_recorder(list, agent, directory))
             return false;
+        if (agent->is_closed)
+            strncat(path, &agent->separator, 1);
         if (!set(list, layer ? agent->variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? agent->separator : ':'))
             return false;
-        (*injected)++;
     }
     return true;
 }

@@ -26,6 +26,10 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
                                  char ***out, tsmith_error *error);
 void launch_free_environment(char **environment);
 
+// Why programs of a selected API are not recorded, with what to do: a library that the agent needs was not found. NULL: there is
+// none, or the API is not used on this machine. Static.
+const char *launch_missing(const tsmith_capture_options *options);
+
 tsmith_status launch_start(char *const *argv, char **environment, const struct launch_signals *signals,
                            pid_t *out, tsmith_error *error);
 

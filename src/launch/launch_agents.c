@@ -96,3 +96,7 @@ bool launch_find_library(const char *name, char *out, size_t size) {
     out[0] = '\0';
     return false;
 }
+
+bool launch_find_library_in(const char *name, const char *folders, char *out, size_t size) {
+    return launch_find_library(name, out, size) || in_list(folders, name, out, size);
+}

@@ -14,6 +14,9 @@ bool launch_library_path(void *library, char *out, size_t size);
 // and the usual directories.
 bool launch_find_library(const char *name, char *out, size_t size);
 
+// The same, also in the folders of a list; NULL: none.
+bool launch_find_library_in(const char *name, const char *folders, char *out, size_t size);
+
 // What is added to a message about a part that is not there.
 #define LAUNCH_HOW_BUILT "; in its source tree ./dev build builds it"
 

@@ -29,4 +29,11 @@ enum agent_value {
     X(METRIC_NAMES, "metric-names", NAMES, "NAMES", 1, 16,                                                   \
       "sample the metrics in NAMES, separated by +, in place of these")
 
+#define ROCM_OPTION_TABLE(X)                                                                                 \
+    X(HSA, "hsa", NONE, NULL, 0, 0, "record calls of the HSA runtime too; slows launches down")              \
+    X(EVENTS, "events", NONE, NULL, 0, 0,                                                                    \
+      "record when the device reached each HIP event, and which queue waited for it; slows launches down")   \
+    X(GRAPHS, "graphs", NONE, NULL, 0, 0,                                                                    \
+      "record an event for each graph launch, with its number of kernels; slows launches down")
+
 #endif

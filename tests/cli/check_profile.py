@@ -21,7 +21,7 @@ def profile(*args, code, **options):
 
 def check_exit_codes(directory):
     done = profile("sh", "-c", "exit 7", code=7, cwd=directory)
-    check(b"used none of the recorded GPU APIs" in done.stderr and b"(OpenCL, CUDA, OpenMP offloading)" in done.stderr, "says that no GPU API was seen in use")
+    check(b"used none of the recorded GPU APIs" in done.stderr and b"(OpenCL, CUDA, ROCm, OpenMP offloading)" in done.stderr, "says that no GPU API was seen in use")
     try:
         driver = ctypes.CDLL("libcuda.so.1") is not None
     except OSError:

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way in, what is asked of the SDK, and when its buffers are flushed. Rules: agent.h.
+//
+// Two contexts: one, always active, for the names of kernels; one for all else, active while recording is on. A dispatch that
+// began while it was active has its record although it ends later: the SDK notes the contexts at the launch.
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+#include "agentkit/control.h"
+#include "agentkit/stacks.h"
+#include "wire/agent_options.h"
+
+enum {
+    BUFFER_BYTES = 1 << 20,
+    FLUSH_MS = 100,
+    STACKS_MS = 20,
+    LAST_PASS_MS = 5000,
+    CORRELATIONS_LOG2 = 40,
+    CORRELATION_OFFSET_BIT = 41
+};
+
+struct foreign_clock sdk_clock;
+uint64_t rocm_correlation_base;
+
+static struct sdk_id names_context, context, buffer;
+static atomic_bool ready;  // the contexts can be started
+static atomic_bool active; // the second one is
+static atomic_bool gone;   // the SDK ends
+static char refused[512];  // kinds that the SDK does not record, for the reader of the trace
+
+static bool option(const char *key) {
+    return agent_option(AGENT_API, key) != NULL;
+}
+
+// ---- attaching
+
+static bool read_clock(uint64_t *time) {
+    return sdk.get_timestamp(time) == SDK_SUCCESS;
+}
+
+static void begin(void) {
+    rocm_correlation_base = channel_correlations(agent.channel, UINT64_C(1) << CORRELATIONS_LOG2) +
+                            (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    (void)stacks_start(agent.channel);
+}
+
+// What is still in flight will not be seen any more. What the SDK dropped is counted as that.
+static void end(void) {
+    const uint64_t open = launches_open(), dropped = records_dropped();
+    if (open > dropped)
+        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, open - dropped);
+    channel_ended(agent.channel, LAUNCHES_LIST, open);
+}
+
+static const struct agent_spec spec = {.api = AGENT_API,
+                                       .begin = begin,
+                                       .fork_child = agent_control_after_fork_child,
+                                       .end = end,
+                                       .not_in_children = true};
+
+static void give_up(const char *why) {
+    char text[600];
+    snprintf(text, sizeof text, "ROCm work is not recorded: %s", why);
+    agent_notice(text);
+    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+}
+
+// ---- what is asked of the SDK
+
+static void called_back(struct sdk_callback_record record, void *word, void *data) {
+    (void)word, (void)data;
+    if (!agent_recording())
+        return;
+    switch (sdk_callback_kind(&record)) {
+    case SDK_CALLBACK_CODE_OBJECT:
+        names_kernel(&record);
+        break;
+    case SDK_CALLBACK_DISPATCH:
+        launches_dispatch(&record);
+        break;
+    case SDK_CALLBACK_STREAM:
+        launches_stream(&record);
+        break;
+    case SDK_CALLBACK_MARKER:
+        markers_call(&record, agent_on() ? stacks_capture() : 0);
+        break;
+    case SDK_CALLBACK_HIP:
+        if (sdk_callback_phase(&record) == SDK_PHASE_ENTER && agent_on())
+            launches_call(&record, stacks_capture());
+        break;
+    default:
+        break;
+    }
+}
+
+static void note_refused(const char *kind) {
+    const size_t length = strlen(refused);
+    snprintf(refused + length, sizeof refused - length, "%s%s", length ? ", " : "", kind);
+}
+
+static bool wanted(enum sdk_kind kind) {
+    switch (kind) {
+    case SDK_KIND_HSA_CORE:
+    case SDK_KIND_HSA_AMD:
+    case SDK_KIND_HSA_IMAGE:
+    case SDK_KIND_HSA_FINALIZE:
+        return option("hsa");
+    case SDK_KIND_EVENT:
+        return option("events");
+    case SDK_KIND_GRAPH:
+        return option("graphs");
+    default:
+        return true;
+    }
+}
+
+static enum sdk_kind kind_named(const char *name, size_t length) {
+    static const char *const names[] = {"",
+#define NAME(NAME, number, name) name,
+                                        SDK_KIND_TABLE(NAME)
+#undef NAME
+    };
+    for (int kind = 1; kind < SDK_KIND_COUNT; kind++)
+        if (strlen(names[kind]) == length && memcmp(names[kind], name, length) == 0)
+            return (enum sdk_kind)kind;
+    return SDK_KIND_UNKNOWN;
+}
+
+static void ask_for_buffers(void) {
+    for (int number = 1; number < SDK_KINDS_MAX; number++) {
+        const char *name = NULL;
+        uint64_t length = 0;
+        if (sdk.query_buffer_tracing_kind_name(number, &name, &length) != SDK_SUCCESS || !name)
+            continue;
+        const enum sdk_kind kind = kind_named(name, length ? (size_t)length : strlen(name));
+        if (kind == SDK_KIND_UNKNOWN || !wanted(kind))
+            continue;
+        records_kind((uint32_t)number, kind);
+        if (sdk.configure_buffer_tracing_service(context, number, NULL, 0, buffer) != SDK_SUCCESS)
+            note_refused(name);
+    }
+}
+
+static void ask_for_callbacks(void) {
+    static const struct {
+        int kind;
+        const char *name;
+    } kinds[] = {{SDK_CALLBACK_DISPATCH, "callbacks of dispatches"},
+                 {SDK_CALLBACK_STREAM, "callbacks of streams"},
+                 {SDK_CALLBACK_MARKER, "roctx"},
+                 {SDK_CALLBACK_HIP, "call stacks"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kinds[i].kind == SDK_CALLBACK_HIP && !stacks_on)
+            continue;
+        if (sdk.configure_callback_tracing_service(context, kinds[i].kind, NULL, 0, called_back, NULL) !=
+            SDK_SUCCESS)
+            note_refused(kinds[i].name);
+    }
+}
+
+// Buffers are delivered on a thread that the agent has to itself, if the SDK can do that.
+static void ask_for_thread(void) {
+    struct sdk_id thread = {0};
+    if (sdk.create_callback_thread && sdk.assign_callback_thread &&
+        sdk.create_callback_thread(&thread) == SDK_SUCCESS)
+        (void)sdk.assign_callback_thread(buffer, thread);
+}
+
+static bool ask(void) {
+    if (sdk.create_context(&names_context) != SDK_SUCCESS || sdk.create_context(&context) != SDK_SUCCESS ||
+        sdk.create_buffer(context, BUFFER_BYTES, BUFFER_BYTES / 2, SDK_BUFFER_LOSSLESS, records_buffer, NULL,
+                          &buffer) != SDK_SUCCESS)
+        return false;
+    if (sdk.configure_callback_tracing_service(names_context, SDK_CALLBACK_CODE_OBJECT, NULL, 0, called_back,
+                                               NULL) != SDK_SUCCESS)
+        note_refused("names of kernels");
+    ask_for_buffers();
+    ask_for_callbacks();
+    ask_for_thread();
+    return sdk.start_context(names_context) == SDK_SUCCESS;
+}
+
+// ---- while it runs
+
+// Recording is switched on and off by the context.
+static void follow(bool on) {
+    if (!atomic_load(&ready) || atomic_load(&gone) || atomic_exchange(&active, on) == on)
+        return;
+    (void)(on ? sdk.start_context(context) : sdk.stop_context(context));
+}
+
+static void flush(void) {
+    if (!atomic_load(&gone))
+        (void)sdk.flush_buffer(buffer);
+}
+
+static bool look(void) {
+    static int64_t next;
+    if (!channel_live(agent.channel)) {
+        follow(false);
+        atomic_store(&agent.over, true);
+        return false;
+    }
+    stacks_refresh();
+    follow(channel_armed(agent.channel));
+    if (clock_trace_now() >= next) {
+        next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
+        (void)foreign_clock_compare(&sdk_clock);
+        flush();
+    }
+    return true;
+}
+
+static void sum_up(void) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)atomic_load(&sdk_clock.error));
+    channel_attribute(agent.channel, "rocm.clock_error_ns", text);
+}
+
+static void last_pass(void) {
+    flush();
+    sum_up();
+}
+
+static void control_start(void) {
+    static struct agent_control_work work = {
+        .look = look, .last_pass = last_pass, .period_ms = STACKS_MS, .last_pass_ms = LAST_PASS_MS};
+    (void)agent_control_start(&work, agent.channel);
+}
+
+// The process itself switched recording; what has ended is recorded when this returns.
+AGENT_EXPORT void tracesmith_agent_switched(int on);
+AGENT_EXPORT void tracesmith_agent_switched(int on) {
+    if (!agent_recording() || !atomic_load(&ready))
+        return;
+    follow(on != 0);
+    flush();
+}
+
+// ---- called by the SDK
+
+static void describe(void) {
+    uint32_t major = 0, minor = 0, patch = 0;
+    char text[64];
+    if (sdk.get_version(&major, &minor, &patch) == SDK_SUCCESS) {
+        snprintf(text, sizeof text, "rocprofiler-sdk %u.%u.%u", major, minor, patch);
+        channel_attribute(agent.channel, "rocm.sdk", text);
+    }
+    if (refused[0])
+        channel_attribute(agent.channel, "rocm.not_recorded", refused);
+    if (sdk.simulated)
+        channel_attribute(agent.channel, "simulated",
+                          "rocm: rocprofiler-sdk was a mock library of the tests");
+}
+
+static int initialize(void (*finalize)(struct sdk_client), void *data) {
+    (void)finalize, (void)data;
+    sdk_clock.read = read_clock;
+    if (!launches_init() || !names_init()) {
+        give_up("no memory");
+        return 0;
+    }
+    records_init();
+    markers_init();
+    tracks_start();
+    (void)foreign_clock_compare(&sdk_clock);
+    if (!ask()) {
+        give_up("rocprofiler-sdk refused a context or a buffer");
+        return 0;
+    }
+    describe();
+    stacks_refresh(); // the SDK is on every stack
+    atomic_store(&ready, true);
+    follow(channel_armed(agent.channel));
+    control_start();
+    return 0;
+}
+
+// The SDK is still whole, and has waited for the dispatches.
+static void finalize(void *data) {
+    (void)data;
+    flush();
+    atomic_store(&gone, true);
+}
+
+AGENT_EXPORT sdk_configure_function rocprofiler_configure;
+AGENT_EXPORT struct sdk_tool *rocprofiler_configure(uint32_t version, const char *runtime, uint32_t priority,
+                                                    struct sdk_client *client) {
+    static struct sdk_tool tool = {.size = sizeof tool, .initialize = initialize, .finalize = finalize};
+    char why[400];
+    (void)runtime, (void)priority; // of a tool that is not the first, nothing is different
+    if (!agent_attach(&spec))
+        return NULL;
+    if (version < SDK_VERSION_LEAST) {
+        snprintf(why, sizeof why,
+                 "rocprofiler-sdk is version %u.%u, and its records are known from 1.0 on (ROCm 7)",
+                 version / 10000, version / 100 % 100);
+        give_up(why);
+        return NULL;
+    }
+    if (!library_load(true, why, sizeof why)) {
+        give_up(why);
+        return NULL;
+    }
+    if (client)
+        client->name = "TraceSmith";
+    return &tool;
+}

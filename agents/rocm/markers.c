@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// roctx: ranges and marks of the program, with its texts. The SDK's records of these calls have no text, so callbacks make the
+// events, with times of the host. On the program's threads. Rules: agent.h.
+#include <string.h>
+
+#include "agent.h"
+#include "agentkit/memory.h"
+#include "base/hash.h"
+#include "wire/record_part.h"
+
+enum { DEPTH_MAX = 64, STARTED_MAX = 4096, TEXTS = 1024, TEXT_MAX = 256, ARENA_BYTES = 1 << 20 };
+
+#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+#define MARK_WORDS(WORD)                                                                                     \
+    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
+    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+#define RANGE_WORDS(WORD)                                                                                    \
+    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
+    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+RECORD_PART(mark_words, MARK_WORDS)
+RECORD_PART(range_words, RANGE_WORDS)
+RECORD_PART_SHAPE(mark_words, MARK_WORDS)
+RECORD_PART_SHAPE(range_words, RANGE_WORDS)
+
+static uint16_t mark_shape, range_shape;
+static uint32_t category;
+
+struct range {
+    uint64_t tick; // 0: it is not recorded
+    uint32_t name, stack;
+};
+
+// What the calling thread has pushed.
+static __thread struct {
+    uint32_t depth;
+    struct range *at; // DEPTH_MAX, made at the first one
+} here __attribute__((tls_model("initial-exec")));
+
+// Ranges that may end on another thread, by their numbers.
+static struct started {
+    _Atomic uint64_t number; // 0: none
+    struct range range;
+} started[STARTED_MAX];
+
+// Texts that were seen, so that a repetition takes no lock. An entry never changes once it is published.
+struct text {
+    uint64_t hash;
+    uint32_t length, id;
+    char bytes[];
+};
+static struct text *_Atomic texts[TEXTS];
+static char *arena;
+static _Atomic size_t arena_used;
+
+void markers_init(void) {
+    struct record_shape shape = record_shape_begin(TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME);
+    mark_words_add(&shape);
+    mark_shape = channel_shape(agent.channel, &shape);
+    shape = record_shape_begin(TSMITH_KIND_RANGE, RECORD_SUBJECT_NAME);
+    range_words_add(&shape);
+    range_shape = channel_shape(agent.channel, &shape);
+    category = channel_string_cstr(agent.channel, "roctx");
+    arena = agent_memory(ARENA_BYTES);
+}
+
+static void remember(const char *bytes, size_t length, uint64_t hash, uint32_t id) {
+    struct text *_Atomic *place = &texts[hash % TEXTS];
+    struct text *none = NULL;
+    const size_t size = (sizeof *none + length + 15) & ~(size_t)15;
+    if (!arena || !id || length > TEXT_MAX || atomic_load_explicit(place, memory_order_relaxed))
+        return;
+    const size_t at = atomic_fetch_add_explicit(&arena_used, size, memory_order_relaxed);
+    if (at + size > ARENA_BYTES)
+        return;
+    struct text *text = (struct text *)(void *)(arena + at);
+    *text = (struct text){.hash = hash, .length = (uint32_t)length, .id = id};
+    memcpy(text->bytes, bytes, length);
+    atomic_compare_exchange_strong_explicit(place, &none, text, memory_order_release, memory_order_relaxed);
+}
+
+static uint32_t text_id(uint64_t argument) {
+    const char *bytes = (const char *)(uintptr_t)argument;
+    if (!bytes)
+        return 0;
+    const size_t length = strlen(bytes);
+    const uint64_t hash = hash_bytes(bytes, length);
+    const struct text *text = atomic_load_explicit(&texts[hash % TEXTS], memory_order_acquire);
+    if (text && text->hash == hash && text->length == length && memcmp(text->bytes, bytes, length) == 0)
+        return text->id;
+    const uint32_t id = channel_string(agent.channel, bytes, length);
+    remember(bytes, length, hash, id);
+    return id;
+}
+
+static void write_range(const struct range *range) {
+    enum { WORDS = 1 + RECORD_PART_WORDS(range_words) };
+    struct ring *ring = range->tick ? channel_ring(agent.channel) : NULL;
+    uint64_t *at = record_begin(ring, range_shape, WORDS, range->name);
+    if (!at)
+        return;
+    RECORD_SET(at, range_words, range->tick, agent_tick(), category, range->stack);
+    ring_commit(ring, WORDS);
+}
+
+static void mark(uint32_t name, uint32_t stack) {
+    enum { WORDS = 1 + RECORD_PART_WORDS(mark_words) };
+    struct ring *ring = channel_ring(agent.channel);
+    uint64_t *at = record_begin(ring, mark_shape, WORDS, name);
+    if (!at)
+        return;
+    RECORD_SET(at, mark_words, agent_tick(), category, stack);
+    ring_commit(ring, WORDS);
+}
+
+static void push(const struct range *range) {
+    if (!here.at && !(here.at = agent_memory(DEPTH_MAX * sizeof *here.at)))
+        return;
+    if (here.depth < DEPTH_MAX)
+        here.at[here.depth] = *range;
+    else
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+    here.depth++;
+}
+
+static void pop(void) {
+    if (!here.depth)
+        return; // pushed before the recording
+    here.depth--;
+    if (here.depth < DEPTH_MAX)
+        write_range(&here.at[here.depth]);
+}
+
+static void start(uint64_t number, const struct range *range) {
+    struct started *place = &started[number % STARTED_MAX];
+    uint64_t none = 0;
+    if (!number || !range->tick)
+        return;
+    if (atomic_load_explicit(&place->number, memory_order_acquire)) {
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+        return;
+    }
+    place->range = *range;
+    if (!atomic_compare_exchange_strong_explicit(&place->number, &none, number, memory_order_release,
+                                                 memory_order_relaxed))
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+}
+
+static void stop(uint64_t number) {
+    struct started *place = &started[number % STARTED_MAX];
+    if (!number || atomic_load_explicit(&place->number, memory_order_acquire) != number)
+        return; // started before the recording
+    const struct range range = place->range;
+    atomic_store_explicit(&place->number, 0, memory_order_release);
+    write_range(&range);
+}
+
+void markers_call(const struct sdk_callback_record *record, uint32_t stack) {
+    static __thread struct range starting __attribute__((tls_model("initial-exec")));
+    const void *data = sdk_callback_payload(record);
+    const bool enters = sdk_callback_phase(record) == SDK_PHASE_ENTER;
+    const int32_t operation = sdk_callback_operation(record);
+    if (!agent_recording() || !data || !SDK_HAS(data, marker, argument))
+        return;
+    struct range range = {0};
+    if (enters && agent_on() && operation != SDK_MARKER_POP && operation != SDK_MARKER_STOP) {
+        range = (struct range){.name = text_id(sdk_marker_argument(data)), .stack = stack};
+        range.tick = agent_tick();
+    }
+    if (operation == SDK_MARKER_MARK && range.tick)
+        mark(range.name, range.stack);
+    else if (operation == SDK_MARKER_PUSH && enters)
+        push(&range);
+    else if (operation == SDK_MARKER_POP && enters)
+        pop();
+    else if (operation == SDK_MARKER_START && enters)
+        starting = range;
+    else if (operation == SDK_MARKER_START && SDK_HAS(data, marker, result))
+        start(sdk_marker_result(data), &starting);
+    else if (operation == SDK_MARKER_STOP && enters)
+        stop(sdk_marker_argument(data));
+}
