@@ -287,7 +287,7 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         if (options->recording && !inject_recorder(list, agent, directory))
             return false;
         if (agent->is_closed)
-            strncat(path, &agent->separator, 1);
+            path[strlen(path) + 1] = '\0', path[strlen(path)] = agent->separator;
         if (!set(list, layer ? agent->variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? agent->separator : ':'))
             return false;

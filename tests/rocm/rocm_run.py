@@ -37,12 +37,15 @@ class Run:
     def of(self, kind):
         return [event for event in self.events if event["kind"] == kind]
 
+    def copies(self):
+        return [copy for copy in self.of("memcpy") if copy["operation"] != "migrate"]
+
     def calls(self, category="hip"):
         return [event for event in self.of("api") if event["category"] == category]
 
     def check_simulated(self):
         self.expect("rocprofiler-sdk" in self.attributes.get("simulated", ""), "the trace does not say that it is simulated")
-        for event in self.of("kernel") + self.of("memcpy"):
+        for event in self.of("kernel") + self.copies():
             self.expect(self.tracks[event["track"]]["simulated"], "a track does not say that it is simulated")
 
     def check_counts(self):
@@ -53,14 +56,14 @@ class Run:
         self.expect(len(self.calls()) == truth["calls"], f"{len(self.calls())} calls of {truth['calls']}")
         launches = [call for call in self.calls() if call["name"] == "hipModuleLaunchKernel"]
         self.expect(len(launches) == truth["launches"], f"{len(launches)} launches of {truth['launches']}")
-        self.expect(len(self.of("memcpy")) == truth["copies"], "copies")
+        self.expect(len(self.copies()) == truth["copies"], "copies")
         self.check_simulated()
 
     # Each kernel belongs to the call that launched it, lies behind its begin, and was launched by that thread.
     def check_causes(self):
         calls = {call["correlation"]: call for call in self.calls()}
         self.expect(len(calls) == len(self.calls()), "two calls have one number")
-        for work in self.of("kernel") + self.of("memcpy"):
+        for work in self.of("kernel") + self.copies():
             call = calls.get(work["correlation"])
             self.expect(call, "work without its call")
             self.expect(work["host_track"] == call["track"], "the thread that launched is another")
@@ -70,7 +73,7 @@ class Run:
     # Work of a stream does not overlap.
     def check_order(self, tolerance=100):
         ends = {}
-        for work in sorted(self.of("kernel") + self.of("memcpy"), key=lambda work: work["start"]):
+        for work in sorted(self.of("kernel") + self.copies(), key=lambda work: work["start"]):
             self.expect(work["start"] >= ends.get(work["track"], 0) - tolerance, "work of a stream overlaps")
             ends[work["track"]] = work["start"] + work["duration"]
 

@@ -154,13 +154,10 @@ static void run_kernel(const struct call *call, uintptr_t kernel, const uint32_t
                        const uint32_t block[3], uint32_t shared, uintptr_t stream) {
     uint8_t record[MOCK_RECORD_MOST] = {0};
     uint64_t start, end;
-    schedule((uint32_t)stream, kernel_ns, &start, &end);
     sdk_set_head_kind(record, MOCK_DISPATCH);
     sdk_set_head_operation(record, 2);
     sdk_set_dispatch_correlation(record, call->correlation);
     sdk_set_dispatch_thread(record, (uint64_t)syscall(SYS_gettid));
-    sdk_set_dispatch_start(record, start);
-    sdk_set_dispatch_end(record, end);
     sdk_set_dispatch_agent(record, MOCK_AGENT_GPU);
     sdk_set_dispatch_queue(record, MOCK_QUEUE + stream % 4);
     sdk_set_dispatch_kernel(record, kernel);
@@ -172,6 +169,10 @@ static void run_kernel(const struct call *call, uintptr_t kernel, const uint32_t
     sdk_set_dispatch_grid_x(record, grid[0] * block[0]);
     sdk_set_dispatch_grid_y(record, grid[1] * block[1]);
     sdk_set_dispatch_grid_z(record, grid[2] * block[2]);
+    table.launch(record);
+    schedule((uint32_t)stream, kernel_ns, &start, &end);
+    sdk_set_dispatch_start(record, start);
+    sdk_set_dispatch_end(record, end);
     table.dispatch(record);
 }
 

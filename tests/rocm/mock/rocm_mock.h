@@ -64,7 +64,8 @@ struct mock_table {
     uint64_t (*enter)(int32_t kind, int32_t operation);
     void (*leave)(int32_t kind, int32_t operation, uint64_t correlation, uint64_t start);
     void (*stream)(bool enters, uint64_t stream, uint64_t correlation);
-    // A kernel is enqueued: `record` is filled in but for its dispatch number; it is due at its end.
+    // A kernel is about to be enqueued: gives the record its number. It was: the record is due at its end.
+    void (*launch)(void *record);
     void (*dispatch)(void *record);
     // A record of any kind, due at `due` by now().
     void (*record)(void *record, size_t size, uint64_t due);

@@ -310,16 +310,23 @@ static void set_stream(bool enters, uint64_t stream, uint64_t correlation) {
               data);
 }
 
-static void dispatch(void *record) {
+static void call_back_dispatch(const void *record, int32_t phase) {
     uint8_t launch[MOCK_RECORD_MOST] = {0};
+    sdk_set_launch_size(launch, 152);
+    memcpy(launch + SDK_AT_launch_info_size, (const char *)record + SDK_AT_dispatch_info_size, 72);
+    call_back(SDK_CALLBACK_DISPATCH, SDK_DISPATCH_ENQUEUE, phase, current, launch);
+}
+
+static void launch(void *record) {
     sdk_set_dispatch_dispatch(record, 1 + atomic_fetch_add(&dispatches, 1));
     sdk_set_dispatch_info_size(record, 72);
-    sdk_set_launch_size(launch, 152);
-    memcpy(launch + SDK_AT_launch_info_size, (char *)record + SDK_AT_dispatch_info_size, 72);
-    call_back(SDK_CALLBACK_DISPATCH, SDK_DISPATCH_ENQUEUE, SDK_PHASE_ENTER, current, launch);
-    // The 128 bytes that are kept for what is known of a dispatch.
+    call_back_dispatch(record, SDK_PHASE_ENTER);
+}
+
+static void dispatch(void *record) {
+    // 128 bytes are kept for what is known of a dispatch.
     add_record(record, SDK_AT_dispatch_info_size + 128, sdk_dispatch_end(record));
-    call_back(SDK_CALLBACK_DISPATCH, SDK_DISPATCH_ENQUEUE, SDK_PHASE_EXIT, current, launch);
+    call_back_dispatch(record, SDK_PHASE_EXIT);
 }
 
 static void kernel_loaded(uint64_t kernel, const char *name) {
@@ -439,6 +446,7 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
                                                               .enter = call_enter,
                                                               .leave = call_leave,
                                                               .stream = set_stream,
+                                                              .launch = launch,
                                                               .dispatch = dispatch,
                                                               .record = add_record,
                                                               .kernel = kernel_loaded,
