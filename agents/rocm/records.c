@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent.h"
-#include "agentkit/map.h"
+#include "agentkit/memory.h"
 #include "record_parts.h"
 
 // ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
@@ -70,69 +70,74 @@ static void register_shapes(void) {
 static struct {
     struct ring *ring;
     struct foreign_clock_piece piece;
-    int64_t latest;
-    uint64_t untimed, unknown, ended, kernel_dropped;
+    int64_t earliest, latest;
+    uint64_t untimed, unknown, ended;
     // What it remembers from record to record.
-    uint64_t agent, queue;
-    uint32_t stream, queue_track;
-    uint64_t tid;
-    uint32_t thread_track;
+    uint64_t agent, queue, tid;
+    uint32_t stream, queue_track, thread_track;
 } reader;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t kinds[SDK_KINDS_MAX];
-static int64_t began;           // trace clock
+static bool has_events;
 static uint64_t dropped_before; // the SDK's count at the last buffer
 static _Atomic uint64_t dropped_all;
-static struct map events; // HIP events: the correlation of the call that recorded each last
-
-enum { CATEGORY_HIP, CATEGORY_HSA, CATEGORY_RCCL, CATEGORIES };
-static uint32_t categories[CATEGORIES];
-
-void records_init(void) {
-    static const char *const names[] = {"hip", "hsa", "rccl"};
-    enum { EVENTS_LOG2 = 12 };
-    register_shapes();
-    (void)map_init(&events, EVENTS_LOG2);
-    began = clock_trace_now();
-    for (int i = 0; i < CATEGORIES; i++)
-        categories[i] = channel_string_cstr(agent.channel, names[i]);
-}
 
 void records_kind(uint32_t number, enum sdk_kind kind) {
     if (number < SDK_KINDS_MAX)
         kinds[number] = (uint8_t)kind;
+    has_events |= kind == SDK_KIND_EVENT;
 }
 
 uint64_t records_dropped(void) {
     return atomic_load_explicit(&dropped_all, memory_order_relaxed);
 }
 
-// ---- times
-
-struct span {
-    uint64_t start, duration;
+// What records have in common.
+struct seen {
+    const void *record;
+    enum sdk_kind kind;
+    bool timed;
+    uint64_t start, duration; // if `timed`
+    uint64_t correlation;     // the process's own
+    uint32_t thread;          // track
+    struct launch launch;
 };
 
+// Where that is in the record; 0: it is not.
+struct place {
+    void (*translate)(const struct seen *seen);
+    uint16_t correlation, thread, start, end;
+    bool or_untimed; // it is translated without times too
+};
+
+static uint64_t word_at(const void *record, uint16_t offset) {
+    uint64_t word = 0;
+    if (offset && sdk_head_size(record) >= offset + sizeof word)
+        memcpy(&word, (const char *)record + offset, sizeof word);
+    return word;
+}
+
 // False: there are no times, or such as cannot be.
-static bool span_of(uint64_t start, uint64_t end, struct span *out) {
-    const int64_t at = start && end >= start ? foreign_clock_convert(&sdk_clock, &reader.piece, start)
-                                             : FOREIGN_CLOCK_UNKNOWN;
-    if (at == FOREIGN_CLOCK_UNKNOWN || at < began - MARGIN || at > reader.latest ||
-        end - start > (uint64_t)(reader.latest - (began - MARGIN)))
+static bool take_times(const struct place *place, struct seen *seen) {
+    const uint64_t start = word_at(seen->record, place->start), end = word_at(seen->record, place->end);
+    if (!start || end < start)
         return false;
-    *out = (struct span){(uint64_t)at, end - start};
+    const int64_t at = foreign_clock_convert(&sdk_clock, &reader.piece, start);
+    if (at == FOREIGN_CLOCK_UNKNOWN || at < reader.earliest || at > reader.latest ||
+        end - start > (uint64_t)(reader.latest - reader.earliest))
+        return false;
+    seen->start = (uint64_t)at;
+    seen->duration = end - start;
     return true;
 }
-#define SPAN_OF(layout, record, out)                                                                         \
-    (SDK_HAS(record, layout, end) && span_of(sdk_##layout##_start(record), sdk_##layout##_end(record), out))
 
-// The clocks of host and device are not compared often by the runtime: a record may seem to begin a little before its launch.
-static bool after_launch(const struct span *span, const struct launch *launch) {
-    enum { TOLERANCE = 1000000 };
-    return !launch->time || (int64_t)span->start + TOLERANCE >= launch->time;
+static uint32_t thread_of(uint64_t tid) {
+    if (reader.tid != tid || !reader.thread_track) {
+        reader.tid = tid;
+        reader.thread_track = tracks_thread(tid);
+    }
+    return reader.thread_track;
 }
-
-// ---- what records have in common
 
 static uint32_t queue_of(uint64_t agent_id, uint64_t queue, uint32_t stream) {
     if (__builtin_expect(reader.queue_track && reader.agent == agent_id && reader.stream == stream &&
@@ -145,81 +150,70 @@ static uint32_t queue_of(uint64_t agent_id, uint64_t queue, uint32_t stream) {
     return reader.queue_track = tracks_queue(agent_id, queue, stream);
 }
 
-// A stream is of one device, that of its kernels: a copy between two devices does not say in which it ran.
-enum { STREAMS_KEPT = 1024 };
-static uint64_t stream_devices[STREAMS_KEPT];
+// A text that never changes.
+#define TEXT(text)                                                                                           \
+    __extension__({                                                                                          \
+        static _Atomic uint32_t id_;                                                                         \
+        channel_string_once(agent.channel, &id_, text);                                                      \
+    })
 
-static void learn_stream(uint32_t stream, uint64_t device) {
-    if (stream && stream < STREAMS_KEPT)
-        stream_devices[stream] = device;
+#define SPAN .start = seen->start, .duration = seen->duration
+#define CAUSE(text)                                                                                          \
+    .correlation = seen->correlation, .name = (text), .host_track = seen->thread, .stack = seen->launch.stack
+#define CAUSED(text) SPAN, CAUSE(text)
+
+// Writes a record of `words`, and of one word more if there is one; the ring counts what has no room.
+static void write_words(uint16_t shape, uint32_t track, const void *words, uint32_t count,
+                        const uint64_t *more) {
+    const uint32_t all = 1 + count + (more != NULL);
+    uint64_t *const at = track ? record_begin(reader.ring, shape, all, track) : NULL;
+    if (!at)
+        return;
+    memcpy(at, words, count * sizeof *at);
+    if (more)
+        at[count] = *more;
+    ring_commit(reader.ring, all);
 }
+#define WRITE(shape, track, ...)                                                                             \
+    write_words(shapes.shape, track, &(const struct shape##_words){__VA_ARGS__},                             \
+                RECORD_PART_WORDS(shape##_words), NULL)
 
-static uint64_t device_of_copy(uint32_t stream, uint64_t from, uint64_t to) {
-    const uint64_t known = stream < STREAMS_KEPT ? stream_devices[stream] : 0;
-    if (known && (known == from || known == to))
-        return known;
-    return tracks_is_device(to) ? to : from;
-}
-
-static uint32_t thread_of(uint64_t tid) {
-    if (reader.tid != tid || !reader.thread_track) {
-        reader.tid = tid;
-        reader.thread_track = tracks_thread(tid);
-    }
-    return reader.thread_track;
-}
-
-#define CAUSE(layout, record, text, launch)                                                                  \
-    .correlation = rocm_correlation(SDK_OR_0(record, layout, correlation)), .name = (text),                  \
-    .host_track = thread_of(SDK_OR_0(record, layout, thread)), .stack = (launch)->stack
-
-// Writes a record of ROCM_RECORDS on a track, if there is a track, and room; the ring counts what has no room.
-#define WRITE(shape, to, ...)                                                                                \
-    do {                                                                                                     \
-        enum { WORDS = 1 + RECORD_PART_WORDS(shape##_words) };                                               \
-        const uint32_t track_ = (to);                                                                        \
-        const struct shape##_words words_ = {__VA_ARGS__};                                                   \
-        uint64_t *const at_ = track_ ? record_begin(reader.ring, shapes.shape, WORDS, track_) : NULL;        \
-        if (at_) {                                                                                           \
-            memcpy(at_, &words_, sizeof words_);                                                             \
-            ring_commit(reader.ring, WORDS);                                                                 \
-        }                                                                                                    \
-    } while (0)
-
-static uint32_t constant(_Atomic uint32_t *id, const char *text) {
-    return channel_string_once(agent.channel, id, text);
+// It ran at an unknown time: an event at its launch, as far as that is known.
+static void write_untimed(const struct seen *seen, uint32_t track, uint32_t name) {
+    const struct untimed_words words = {
+        .start = (uint64_t)(seen->launch.time ? seen->launch.time : clock_trace_now()),
+        .certainty = TSMITH_CERTAINTY_UNTIMED,
+        CAUSE(name),
+    };
+    reader.untimed++;
+    write_words(seen->kind == SDK_KIND_COPY ? shapes.untimed_copy : shapes.untimed, track, &words,
+                RECORD_PART_WORDS(untimed_words), NULL);
 }
 
 // ---- kernels
 
-static void write_kernel(const void *record, uint32_t track, const struct launch *launch,
-                         const struct span *span) {
+// A stream is of one device, that of its kernels: a copy between two devices does not say on which it ran.
+enum { STREAMS_KEPT = 1024 };
+static uint64_t stream_devices[STREAMS_KEPT];
+
+static void write_kernel(const struct seen *seen, uint32_t track, uint32_t name) {
     enum {
         WORDS_MOST = 1 + RECORD_PART_WORDS(kernel_words) + RECORD_PART_WORDS(kernel_3d_words) +
                      RECORD_PART_WORDS(kernel_segments_words)
     };
-    const bool has_sizes = SDK_HAS(record, dispatch, grid_z),
-               has_segments = SDK_HAS(record, dispatch, group_segment);
-    const bool is_3d =
-        has_sizes && (sdk_dispatch_grid_y(record) > 1 || sdk_dispatch_grid_z(record) > 1 ||
-                      sdk_dispatch_workgroup_y(record) > 1 || sdk_dispatch_workgroup_z(record) > 1);
+    const void *record = seen->record;
+    const bool has_sizes = SDK_HAS(record, dispatch, grid_z);
+    const bool has_segments = SDK_HAS(record, dispatch, group_segment);
+    const bool is_3d = has_sizes && (sdk_dispatch_grid_y(record) | sdk_dispatch_grid_z(record) |
+                                     sdk_dispatch_workgroup_y(record) | sdk_dispatch_workgroup_z(record)) > 1;
     const uint32_t parts = (is_3d ? KERNEL_3D : 0u) | (has_segments ? KERNEL_SEGMENTS : 0u);
-    // All that may take a lock, before the record is begun.
-    const struct kernel_words words = {
-        .start = span->start,
-        .duration = span->duration,
-        CAUSE(dispatch, record,
-              SDK_HAS(record, dispatch, kernel) ? names_of_kernel(sdk_dispatch_kernel(record)) : 0, launch),
-        .dispatch = SDK_OR_0(record, dispatch, dispatch),
-        .global_x = has_sizes ? sdk_dispatch_grid_x(record) : 0,
-        .local_x = has_sizes ? sdk_dispatch_workgroup_x(record) : 0,
-    };
     uint64_t *const head = track && reader.ring ? ring_reserve(reader.ring, WORDS_MOST) : NULL;
     if (!head)
         return;
     uint64_t *at = head + 1;
-    memcpy(at, &words, sizeof words);
-    at += RECORD_PART_WORDS(kernel_words);
+    RECORD_PUT(at, kernel_words, CAUSED(name), .dispatch = SDK_OR_0(record, dispatch, dispatch),
+               .global_x = has_sizes ? sdk_dispatch_grid_x(record) : 0,
+               .local_x = has_sizes ? sdk_dispatch_workgroup_x(record) : 0);
     if (is_3d)
         RECORD_PUT(at, kernel_3d_words, sdk_dispatch_grid_y(record), sdk_dispatch_grid_z(record),
                    sdk_dispatch_workgroup_y(record), sdk_dispatch_workgroup_z(record));
@@ -230,53 +224,41 @@ static void write_kernel(const void *record, uint32_t track, const struct launch
     ring_commit(reader.ring, (uint32_t)(at - head));
 }
 
-static void record_dispatch(const void *record) {
-    struct launch launch = {.time = 0};
-    struct span span;
+static void record_dispatch(const struct seen *common) {
+    // The clocks of host and device are not compared often by the runtime: a kernel may seem to begin a little before its launch.
+    enum { TOLERANCE = 1000000 };
+    struct seen with_note = *common, *seen = &with_note;
+    const void *record = seen->record;
     if (SDK_HAS(record, dispatch, dispatch))
-        reader.ended += launches_end(sdk_dispatch_dispatch(record), &launch);
+        reader.ended += launches_end(sdk_dispatch_dispatch(record), &seen->launch);
     const uint64_t device = SDK_OR_0(record, dispatch, agent);
-    const uint32_t track = queue_of(device, SDK_OR_0(record, dispatch, queue), launch.stream);
-    learn_stream(launch.stream, device);
-    if (SPAN_OF(dispatch, record, &span) && after_launch(&span, &launch)) {
-        write_kernel(record, track, &launch, &span);
-        return;
-    }
-    reader.untimed++;
-    WRITE(untimed, track, .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
-          .certainty = TSMITH_CERTAINTY_UNTIMED,
-          CAUSE(dispatch, record,
-                SDK_HAS(record, dispatch, kernel) ? names_of_kernel(sdk_dispatch_kernel(record)) : 0,
-                &launch));
+    const uint32_t stream = seen->launch.stream;
+    const uint32_t track = queue_of(device, SDK_OR_0(record, dispatch, queue), stream);
+    const uint32_t name =
+        SDK_HAS(record, dispatch, kernel) ? names_of_kernel(sdk_dispatch_kernel(record)) : 0;
+    stream_devices[stream < STREAMS_KEPT ? stream : 0] = device;
+    if (seen->timed && (!seen->launch.time || (int64_t)seen->start + TOLERANCE >= seen->launch.time))
+        write_kernel(seen, track, name);
+    else
+        write_untimed(seen, track, name);
 }
 
 // ---- copies
 
 // By the agents, where those are known: the SDK's operation does not distinguish copies between devices.
-static tsmith_direction direction_of(const void *record) {
-    static const uint8_t directions[] = {[SDK_COPY_NONE] = TSMITH_DIRECTION_NONE,
-                                         [SDK_COPY_H2H] = TSMITH_DIRECTION_HOST_TO_HOST,
-                                         [SDK_COPY_H2D] = TSMITH_DIRECTION_HOST_TO_DEVICE,
-                                         [SDK_COPY_D2H] = TSMITH_DIRECTION_DEVICE_TO_HOST,
-                                         [SDK_COPY_D2D] = TSMITH_DIRECTION_DEVICE_TO_DEVICE};
-    const uint32_t operation = (uint32_t)sdk_head_operation(record);
-    const tsmith_direction said =
-        operation < sizeof directions ? (tsmith_direction)directions[operation] : TSMITH_DIRECTION_NONE;
-    if (!SDK_HAS(record, copy, source_agent))
-        return said;
-    const uint64_t from = sdk_copy_source_agent(record), to = sdk_copy_destination_agent(record);
-    const bool from_device = tracks_is_device(from), to_device = tracks_is_device(to);
+static tsmith_direction direction_of(bool known, uint64_t from, uint64_t to, int32_t operation) {
+    static const uint8_t said[] = {[SDK_COPY_NONE] = TSMITH_DIRECTION_NONE,
+                                   [SDK_COPY_H2H] = TSMITH_DIRECTION_HOST_TO_HOST,
+                                   [SDK_COPY_H2D] = TSMITH_DIRECTION_HOST_TO_DEVICE,
+                                   [SDK_COPY_D2H] = TSMITH_DIRECTION_DEVICE_TO_HOST,
+                                   [SDK_COPY_D2D] = TSMITH_DIRECTION_DEVICE_TO_DEVICE};
+    const bool from_device = known && tracks_is_device(from), to_device = known && tracks_is_device(to);
     if (from_device && to_device)
         return from == to ? TSMITH_DIRECTION_DEVICE_TO_DEVICE : TSMITH_DIRECTION_PEER_TO_PEER;
     if (from_device || to_device)
         return from_device ? TSMITH_DIRECTION_DEVICE_TO_HOST : TSMITH_DIRECTION_HOST_TO_DEVICE;
-    return said;
-}
-
-static tsmith_operation operation_of(tsmith_direction direction) {
-    return direction == TSMITH_DIRECTION_HOST_TO_DEVICE   ? TSMITH_OPERATION_WRITE
-           : direction == TSMITH_DIRECTION_DEVICE_TO_HOST ? TSMITH_OPERATION_READ
-                                                          : TSMITH_OPERATION_COPY;
+    return operation >= 0 && (size_t)operation < sizeof said ? (tsmith_direction)said[operation]
+                                                             : TSMITH_DIRECTION_NONE;
 }
 
 static uint32_t copy_name(tsmith_direction direction) {
@@ -289,74 +271,51 @@ static uint32_t copy_name(tsmith_direction direction) {
         [TSMITH_DIRECTION_PEER_TO_PEER] = "[HIP memcpy PtoP]",
     };
     static _Atomic uint32_t ids[sizeof names / sizeof *names];
-    return constant(&ids[direction], names[direction]);
+    return channel_string_once(agent.channel, &ids[direction], names[direction]);
 }
 
-static void write_copy(const struct copy_words *words, uint32_t track, bool has_bytes, uint64_t bytes) {
-    const uint32_t count =
-        1 + RECORD_PART_WORDS(copy_words) + (has_bytes ? RECORD_PART_WORDS(bytes_words) : 0);
-    uint64_t *at =
-        track ? record_begin(reader.ring, has_bytes ? shapes.copy_sized : shapes.copy, count, track) : NULL;
-    if (!at)
-        return;
-    memcpy(at, words, sizeof *words);
-    if (has_bytes)
-        at[RECORD_PART_WORDS(copy_words)] = bytes;
-    ring_commit(reader.ring, count);
-}
-
-static void record_copy(const void *record) {
-    struct launch launch;
-    struct span span;
-    launches_of_call(SDK_OR_0(record, copy, correlation), &launch);
+static void record_copy(const struct seen *seen) {
+    const void *record = seen->record;
     const uint64_t from = SDK_OR_0(record, copy, source_agent),
                    to = SDK_OR_0(record, copy, destination_agent);
-    const uint64_t device = device_of_copy(launch.stream, from, to);
-    const tsmith_direction direction = direction_of(record);
-    const uint32_t track =
-        launch.stream ? queue_of(device, 0, launch.stream) : tracks_of_agent(device, TRACKS_COPIES);
-    if (!SPAN_OF(copy, record, &span)) {
-        reader.untimed++;
-        WRITE(untimed_copy, track, .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
-              .certainty = TSMITH_CERTAINTY_UNTIMED, CAUSE(copy, record, copy_name(direction), &launch));
+    const uint64_t bytes = SDK_OR_0(record, copy, bytes);
+    const uint32_t stream = seen->launch.stream;
+    const uint64_t of_stream = stream < STREAMS_KEPT ? stream_devices[stream] : 0;
+    const uint64_t device = stream && (of_stream == from || of_stream == to) ? of_stream
+                            : tracks_is_device(to)                           ? to
+                                                                             : from;
+    const tsmith_direction direction =
+        direction_of(SDK_HAS(record, copy, source_agent), from, to, sdk_head_operation(record));
+    const uint32_t track = stream ? queue_of(device, 0, stream) : tracks_of_agent(device, TRACKS_COPIES);
+    if (!seen->timed) {
+        write_untimed(seen, track, copy_name(direction));
         return;
     }
-    const struct copy_words words = {.start = span.start,
-                                     .duration = span.duration,
-                                     CAUSE(copy, record, copy_name(direction), &launch),
-                                     .operation = operation_of(direction),
-                                     .direction = direction,
-                                     .source = SDK_OR_0(record, copy, source),
-                                     .destination = SDK_OR_0(record, copy, destination)};
-    write_copy(&words, track, SDK_HAS(record, copy, bytes), SDK_OR_0(record, copy, bytes));
+    const struct copy_words words = {
+        CAUSED(copy_name(direction)),
+        .operation = direction == TSMITH_DIRECTION_HOST_TO_DEVICE   ? TSMITH_OPERATION_WRITE
+                     : direction == TSMITH_DIRECTION_DEVICE_TO_HOST ? TSMITH_OPERATION_READ
+                                                                    : TSMITH_OPERATION_COPY,
+        .direction = direction, .source = SDK_OR_0(record, copy, source),
+        .destination = SDK_OR_0(record, copy, destination)};
+    const bool has_bytes = SDK_HAS(record, copy, bytes);
+    write_words(has_bytes ? shapes.copy_sized : shapes.copy, track, &words, RECORD_PART_WORDS(copy_words),
+                has_bytes ? &bytes : NULL);
 }
 
-static void record_migration(const void *record) {
-    static _Atomic uint32_t name;
-    struct span span;
-    if (!SPAN_OF(migration, record, &span)) {
-        reader.untimed++;
-        return;
-    }
+static void record_migration(const struct seen *seen) {
+    const void *record = seen->record;
+    const bool known = SDK_HAS(record, migration, destination_agent);
     const uint64_t from = SDK_OR_0(record, migration, source_agent),
                    to = SDK_OR_0(record, migration, destination_agent);
-    const uint64_t device = tracks_is_device(to) ? to : from;
-    const bool has_bytes =
-        SDK_HAS(record, migration, to) && sdk_migration_to(record) > sdk_migration_from(record);
-    const struct copy_words words = {
-        .start = span.start,
-        .duration = span.duration,
-        .name = constant(&name, "page migration"),
-        .operation = TSMITH_OPERATION_MIGRATE,
-        .direction = !SDK_HAS(record, migration, destination_agent)   ? 0
-                     : tracks_is_device(to) && tracks_is_device(from) ? TSMITH_DIRECTION_PEER_TO_PEER
-                     : tracks_is_device(to)                           ? TSMITH_DIRECTION_HOST_TO_DEVICE
-                     : tracks_is_device(from)                         ? TSMITH_DIRECTION_DEVICE_TO_HOST
-                                                                      : 0,
-        .source = SDK_OR_0(record, migration, from),
-    };
-    write_copy(&words, tracks_of_agent(device, TRACKS_MIGRATION), has_bytes,
-               has_bytes ? sdk_migration_to(record) - sdk_migration_from(record) : 0);
+    const uint64_t first = SDK_OR_0(record, migration, from), end = SDK_OR_0(record, migration, to);
+    const uint64_t bytes = end - first;
+    const struct copy_words words = {CAUSED(TEXT("page migration")), .operation = TSMITH_OPERATION_MIGRATE,
+                                     .direction = direction_of(known, from, to, SDK_COPY_NONE),
+                                     .source = first};
+    write_words(end > first ? shapes.copy_sized : shapes.copy,
+                tracks_of_agent(tracks_is_device(to) ? to : from, TRACKS_MIGRATION), &words,
+                RECORD_PART_WORDS(copy_words), end > first ? &bytes : NULL);
 }
 
 // ---- calls
@@ -378,181 +337,160 @@ static uint32_t call_name(int32_t kind, int32_t operation) {
     return id;
 }
 
-static void record_call(const void *record, uint32_t category) {
-    struct launch launch;
-    struct span span;
-    if (!SPAN_OF(api, record, &span)) {
-        reader.untimed++;
-        return;
-    }
-    const uint64_t correlation = sdk_api_correlation(record);
-    launches_of_call(correlation, &launch);
-    WRITE(call, thread_of(SDK_OR_0(record, api, thread)), .start = span.start, .duration = span.duration,
-          .correlation = rocm_correlation(correlation),
-          .name = call_name(sdk_head_kind(record), sdk_head_operation(record)),
-          .category = categories[category], .stack = launch.stack);
+static void record_call(const struct seen *seen) {
+    const uint32_t category = seen->kind == SDK_KIND_HIP    ? TEXT("hip")
+                              : seen->kind == SDK_KIND_RCCL ? TEXT("rccl")
+                                                            : TEXT("hsa");
+    WRITE(call, seen->thread, SPAN, .correlation = seen->correlation, .category = category,
+          .name = call_name(sdk_head_kind(seen->record), sdk_head_operation(seen->record)),
+          .stack = seen->launch.stack);
 }
 
-static void record_graph(const void *record) {
-    static _Atomic uint32_t name;
-    struct launch launch;
-    struct span span;
-    if (!SPAN_OF(graph, record, &span)) {
-        reader.untimed++;
-        return;
-    }
-    launches_of_call(sdk_graph_correlation(record), &launch);
-    WRITE(graph, thread_of(sdk_graph_thread(record)), .start = span.start, .duration = span.duration,
-          CAUSE(graph, record, constant(&name, "graph launch"), &launch),
-          .graph = SDK_OR_0(record, graph, graph), .kernels = SDK_OR_0(record, graph, kernels));
+static void record_graph(const struct seen *seen) {
+    WRITE(graph, seen->thread, CAUSED(TEXT("graph launch")), .graph = SDK_OR_0(seen->record, graph, graph),
+          .kernels = SDK_OR_0(seen->record, graph, kernels));
 }
 
 // ---- memory
 
-static void record_allocation(const void *record) {
-    static const char *const names[] = {"memory", "device memory", "host memory"};
-    static _Atomic uint32_t ids[sizeof names / sizeof *names];
-    struct launch launch;
-    struct span span;
+static void record_allocation(const struct seen *seen) {
+    const void *record = seen->record;
     const int32_t operation = sdk_head_operation(record);
-    const bool is_free = operation == SDK_MEMORY_FREE || operation == SDK_MEMORY_VFREE;
-    if (!is_free && operation != SDK_MEMORY_ALLOC && operation != SDK_MEMORY_VALLOC) {
-        reader.unknown++;
-        return;
-    }
-    if (!SPAN_OF(allocation, record, &span)) {
-        reader.untimed++;
-        return;
-    }
-    launches_of_call(sdk_allocation_correlation(record), &launch);
     const uint64_t where = SDK_OR_0(record, allocation, agent);
-    const int which = is_free || !SDK_HAS(record, allocation, agent) ? 0 : tracks_is_device(where) ? 1 : 2;
+    const uint32_t name = !where                    ? TEXT("memory")
+                          : tracks_is_device(where) ? TEXT("device memory")
+                                                    : TEXT("host memory");
+    const uint32_t track = tracks_of_agent(where, TRACKS_MEMORY);
 #define MEMORY                                                                                               \
-    .start = span.start, .duration = span.duration,                                                          \
-    CAUSE(allocation, record, constant(&ids[which], names[which]), &launch),                                 \
-    .address = SDK_OR_0(record, allocation, address), .bytes = SDK_OR_0(record, allocation, bytes)
-    if (is_free)
-        WRITE(release, tracks_of_agent(where, TRACKS_MEMORY), MEMORY);
+    CAUSED(name), .address = SDK_OR_0(record, allocation, address),                                          \
+                  .bytes = SDK_OR_0(record, allocation, bytes)
+    if (operation == SDK_MEMORY_FREE || operation == SDK_MEMORY_VFREE)
+        WRITE(release, track, MEMORY);
+    else if (operation == SDK_MEMORY_ALLOC || operation == SDK_MEMORY_VALLOC)
+        WRITE(alloc, track, MEMORY);
     else
-        WRITE(alloc, tracks_of_agent(where, TRACKS_MEMORY), MEMORY);
+        reader.unknown++;
 #undef MEMORY
 }
 
-static void record_scratch(const void *record) {
-    static const char *const names[] = {"scratch memory", "scratch memory reclaimed"};
-    static _Atomic uint32_t ids[sizeof names / sizeof *names];
-    struct launch launch;
-    struct span span;
-    const int32_t operation = sdk_head_operation(record);
-    if (operation < SDK_SCRATCH_ALLOC || operation > SDK_SCRATCH_RECLAIM) {
-        reader.unknown++;
-        return;
-    }
-    if (!SPAN_OF(scratch, record, &span)) {
-        reader.untimed++;
-        return;
-    }
-    launches_of_call(sdk_scratch_correlation(record), &launch);
-    const int which = operation == SDK_SCRATCH_RECLAIM;
+static void record_scratch(const struct seen *seen) {
+    const void *record = seen->record;
+    const uint64_t bytes = SDK_OR_0(record, scratch, bytes);
     const uint32_t track = tracks_of_agent(sdk_scratch_agent(record), TRACKS_MEMORY);
-#define SCRATCH                                                                                              \
-    .start = span.start, .duration = span.duration,                                                          \
-    CAUSE(scratch, record, constant(&ids[which], names[which]), &launch),                                    \
-    .bytes = SDK_OR_0(record, scratch, bytes)
-    if (operation == SDK_SCRATCH_ALLOC)
-        WRITE(alloc, track, SCRATCH);
-    else
-        WRITE(release, track, SCRATCH);
-#undef SCRATCH
-}
-
-// ---- events
-
-static void record_event(const void *record) {
-    static const char *const names[] = {"hip event", "wait for hip event"};
-    static _Atomic uint32_t ids[2];
-    struct launch launch;
-    struct span span;
-    const int32_t operation = sdk_head_operation(record);
-    if (operation != SDK_EVENT_RECORD && operation != SDK_EVENT_WAIT) {
-        reader.unknown++;
-        return;
-    }
-    if (!SPAN_OF(event, record, &span) || !SDK_HAS(record, event, queue)) {
-        reader.untimed++;
-        return;
-    }
-    launches_of_call(sdk_event_correlation(record), &launch);
-    const uint32_t track = queue_of(sdk_event_agent(record), sdk_event_queue(record), launch.stream);
-    const uint64_t event = SDK_OR_0(record, event, event);
-    const void *key = (const void *)(uintptr_t)event;
-#define EVENT(which)                                                                                         \
-    .start = span.start, .duration = span.duration,                                                          \
-    CAUSE(event, record, constant(&ids[which], names[which]), &launch), .event = event
-    if (operation == SDK_EVENT_RECORD) {
-        if (event > 1)
-            (void)map_put(&events, key, rocm_correlation(sdk_event_correlation(record)));
-        WRITE(event, track, EVENT(0));
-        return;
-    }
-    const uint64_t waited_for = event > 1 ? map_get(&events, key) : 0;
-    const struct wait_words words = {EVENT(1), .operation = TSMITH_OPERATION_BARRIER,
-                                     .waits = waited_for != 0};
-#undef EVENT
-    const uint32_t count = 1 + RECORD_PART_WORDS(wait_words) + (waited_for != 0);
-    uint64_t *at = track ? record_begin(reader.ring, shapes.wait, count, track) : NULL;
-    if (!at)
-        return;
-    memcpy(at, &words, sizeof words);
-    if (waited_for)
-        at[RECORD_PART_WORDS(wait_words)] = waited_for;
-    ring_commit(reader.ring, count);
-}
-
-// ---- buffers
-
-static void translate(const void *record) {
-    const int32_t number = sdk_head_kind(record);
-    switch (number >= 0 && number < SDK_KINDS_MAX ? (enum sdk_kind)kinds[number] : SDK_KIND_UNKNOWN) {
-    case SDK_KIND_DISPATCH:
-        record_dispatch(record);
+    switch (sdk_head_operation(record)) {
+    case SDK_SCRATCH_ALLOC:
+        WRITE(alloc, track, CAUSED(TEXT("scratch memory")), .bytes = bytes);
         break;
-    case SDK_KIND_HIP:
-        record_call(record, CATEGORY_HIP);
+    case SDK_SCRATCH_FREE:
+        WRITE(release, track, CAUSED(TEXT("scratch memory")), .bytes = bytes);
         break;
-    case SDK_KIND_COPY:
-        record_copy(record);
-        break;
-    case SDK_KIND_ALLOCATION:
-        record_allocation(record);
-        break;
-    case SDK_KIND_HSA_CORE:
-    case SDK_KIND_HSA_AMD:
-    case SDK_KIND_HSA_IMAGE:
-    case SDK_KIND_HSA_FINALIZE:
-        record_call(record, CATEGORY_HSA);
-        break;
-    case SDK_KIND_RCCL:
-        record_call(record, CATEGORY_RCCL);
-        break;
-    case SDK_KIND_SCRATCH:
-        record_scratch(record);
-        break;
-    case SDK_KIND_EVENT:
-        record_event(record);
-        break;
-    case SDK_KIND_GRAPH:
-        record_graph(record);
-        break;
-    case SDK_KIND_MIGRATION:
-        record_migration(record);
-        break;
-    case SDK_KIND_DROPPED: // by the operating system's driver
-        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, SDK_OR_0(record, dropped, count));
+    case SDK_SCRATCH_RECLAIM:
+        WRITE(release, track, CAUSED(TEXT("scratch memory reclaimed")), .bytes = bytes);
         break;
     default:
         reader.unknown++;
     }
+}
+
+// ---- events
+//
+// A wait is for the last record of its event that was called before it. A program may record an event anew before the queue
+// has waited, so the calls of the last records are kept. The SDK counts calls up.
+
+enum { EVENTS = 4096, RECORDS_KEPT = 16 };
+static struct recorded {
+    uint64_t event, next;
+    uint64_t calls[RECORDS_KEPT];
+} * recorded; // by hash; another event in the same place ends what is known of the first
+
+static struct recorded *recorded_of(uint64_t event) {
+    return &recorded[event * UINT64_C(0x9e3779b97f4a7c15) >> 52 & (EVENTS - 1)];
+}
+
+// Before the records of a buffer are translated, which may be in any order.
+static void learn_event(const void *record) {
+    const uint64_t event = SDK_OR_0(record, event, event);
+    if (!event || sdk_head_operation(record) != SDK_EVENT_RECORD || !recorded)
+        return;
+    struct recorded *of = recorded_of(event);
+    if (of->event != event)
+        *of = (struct recorded){.event = event};
+    of->calls[of->next++ % RECORDS_KEPT] = rocm_correlation(sdk_event_correlation(record));
+}
+
+static uint64_t waited_for(uint64_t event, uint64_t call) {
+    const struct recorded *of = event && recorded ? recorded_of(event) : NULL;
+    uint64_t last = 0;
+    for (int i = 0; of && of->event == event && i < RECORDS_KEPT; i++)
+        if (of->calls[i] < call && of->calls[i] > last)
+            last = of->calls[i];
+    return last;
+}
+
+static void record_event(const struct seen *seen) {
+    const void *record = seen->record;
+    const int32_t operation = sdk_head_operation(record);
+    const uint32_t track =
+        queue_of(SDK_OR_0(record, event, agent), SDK_OR_0(record, event, queue), seen->launch.stream);
+    const uint64_t event = SDK_OR_0(record, event, event);
+    if (operation == SDK_EVENT_RECORD) {
+        WRITE(event, track, CAUSED(TEXT("hip event")), .event = event);
+    } else if (operation == SDK_EVENT_WAIT) {
+        const uint64_t last = waited_for(event, seen->correlation);
+        const struct wait_words words = {CAUSED(TEXT("wait for hip event")), .event = event,
+                                         .operation = TSMITH_OPERATION_BARRIER, .waits = last != 0};
+        write_words(shapes.wait, track, &words, RECORD_PART_WORDS(wait_words), last ? &last : NULL);
+    } else {
+        reader.unknown++;
+    }
+}
+
+// ---- buffers
+
+#define PLACE(layout)                                                                                        \
+    SDK_AT_##layout##_correlation, SDK_AT_##layout##_thread, SDK_AT_##layout##_start, SDK_AT_##layout##_end
+static const struct place places[SDK_KIND_COUNT] = {
+    [SDK_KIND_HIP] = {record_call, PLACE(api)},
+    [SDK_KIND_HSA_CORE] = {record_call, PLACE(api)},
+    [SDK_KIND_HSA_AMD] = {record_call, PLACE(api)},
+    [SDK_KIND_HSA_IMAGE] = {record_call, PLACE(api)},
+    [SDK_KIND_HSA_FINALIZE] = {record_call, PLACE(api)},
+    [SDK_KIND_RCCL] = {record_call, PLACE(api)},
+    [SDK_KIND_DISPATCH] = {record_dispatch, PLACE(dispatch), .or_untimed = true},
+    [SDK_KIND_COPY] = {record_copy, PLACE(copy), .or_untimed = true},
+    [SDK_KIND_ALLOCATION] = {record_allocation, PLACE(allocation)},
+    [SDK_KIND_SCRATCH] = {record_scratch, PLACE(scratch)},
+    [SDK_KIND_EVENT] = {record_event, PLACE(event)},
+    [SDK_KIND_GRAPH] = {record_graph, PLACE(graph)},
+    [SDK_KIND_MIGRATION] = {record_migration, .start = SDK_AT_migration_start, .end = SDK_AT_migration_end},
+};
+
+static enum sdk_kind kind_of(const void *record) {
+    const int32_t number = sdk_head_kind(record);
+    return number >= 0 && number < SDK_KINDS_MAX ? (enum sdk_kind)kinds[number] : SDK_KIND_UNKNOWN;
+}
+
+static void translate(const void *record, enum sdk_kind kind) {
+    const struct place *place = &places[kind];
+    const uint64_t correlation = word_at(record, place->correlation);
+    struct seen seen = {.record = record, .kind = kind, .correlation = rocm_correlation(correlation)};
+    if (kind == SDK_KIND_DROPPED) { // by the operating system's driver
+        channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, SDK_OR_0(record, dropped, count));
+        return;
+    }
+    if (!place->translate) {
+        reader.unknown++;
+        return;
+    }
+    seen.timed = take_times(place, &seen);
+    if (!seen.timed && !place->or_untimed) {
+        reader.untimed++;
+        return;
+    }
+    seen.thread = thread_of(word_at(record, place->thread));
+    if (kind != SDK_KIND_DISPATCH) // which has a note of its own
+        launches_of_call(correlation, &seen.launch);
+    place->translate(&seen);
 }
 
 static void count_dropped(uint64_t dropped) {
@@ -565,15 +503,22 @@ static void count_dropped(uint64_t dropped) {
     channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, more);
 }
 
+// NULL: it is not a record that can be read.
+static const void *record_of(const struct sdk_record_header *header) {
+    const void *record = header && header->category == SDK_CATEGORY_TRACING ? header->payload : NULL;
+    return record && SDK_HAS(record, head, operation) ? record : NULL;
+}
+
 static void read_all(struct sdk_record_header **headers, size_t count) {
+    for (size_t i = 0; has_events && i < count; i++)
+        if (record_of(headers[i]) && kind_of(record_of(headers[i])) == SDK_KIND_EVENT)
+            learn_event(record_of(headers[i]));
     for (size_t i = 0; i < count; i++) {
-        const struct sdk_record_header *header = headers[i];
-        const void *record = header ? header->payload : NULL;
-        if (!record || header->category != SDK_CATEGORY_TRACING || !SDK_HAS(record, head, operation)) {
+        const void *record = record_of(headers[i]);
+        if (record)
+            translate(record, kind_of(record));
+        else
             reader.unknown++;
-            continue;
-        }
-        translate(record);
         if (reader
                 .ended) { // right after its record: of a process that dies nothing is both in the trace and missing
             channel_ended(agent.channel, LAUNCHES_LIST, reader.ended);
@@ -600,4 +545,10 @@ void records_buffer(struct sdk_id context, struct sdk_id buffer, struct sdk_reco
     if (reader.unknown)
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader.unknown);
     pthread_mutex_unlock(&lock);
+}
+
+void records_init(void) {
+    register_shapes();
+    recorded = agent_memory(EVENTS * sizeof *recorded);
+    reader.earliest = clock_trace_now() - MARGIN;
 }

@@ -13,13 +13,14 @@
 #include "hip.h"
 #include "rocm_mock.h"
 
-enum { KERNELS_MAX = 64, STREAMS_MAX = 64 };
+enum { KERNELS_MAX = 64, STREAMS_MAX = 64, EVENTS_MAX = 64, EVENT_FIRST = 0x1000, EVENT_BYTES = 16 };
 
 static struct mock_table table;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t kernel_ns = 2000;
-static uint64_t free_at[STREAMS_MAX]; // when the stream has nothing to do
+static uint64_t free_at[STREAMS_MAX];    // when the stream has nothing to do
+static uint64_t recorded_at[EVENTS_MAX]; // when the device reaches the last record of an event
 static _Atomic uint32_t streams = 1, events, ranges;
 static uint32_t kernels;
 static __thread uint64_t range_depth;
@@ -51,14 +52,19 @@ static int leave(const struct call *call) {
     return 0;
 }
 
-// The time that a command of so many ns takes on a stream.
-static void schedule(uint32_t stream, uint64_t ns, uint64_t *start, uint64_t *end) {
+// The time that a command of so many ns takes on a stream, from `earliest` on.
+static void schedule_from(uint64_t earliest, uint32_t stream, uint64_t ns, uint64_t *start, uint64_t *end) {
     pthread_mutex_lock(&lock);
     const uint64_t now = table.now();
     *start = free_at[stream] > now ? free_at[stream] : now;
+    *start = *start > earliest ? *start : earliest;
     *end = *start + ns;
     free_at[stream] = *end;
     pthread_mutex_unlock(&lock);
+}
+
+static void schedule(uint32_t stream, uint64_t ns, uint64_t *start, uint64_t *end) {
+    schedule_from(0, stream, ns, start, end);
 }
 
 int hipInit(unsigned flags) {
@@ -202,7 +208,9 @@ static int event_call(int32_t call_operation, int32_t operation, uintptr_t event
     if (!table.now)
         return 0;
     table.stream(true, stream, call.correlation);
-    schedule((uint32_t)stream, 100, &start, &end);
+    uint64_t *recorded = &recorded_at[(event - EVENT_FIRST) / EVENT_BYTES % EVENTS_MAX];
+    schedule_from(operation == 2 ? *recorded : 0, (uint32_t)stream, 100, &start, &end);
+    *recorded = operation == 1 ? end : *recorded;
     sdk_set_head_kind(record, MOCK_EVENT);
     sdk_set_head_operation(record, operation);
     sdk_set_event_correlation(record, call.correlation);
@@ -218,7 +226,7 @@ static int event_call(int32_t call_operation, int32_t operation, uintptr_t event
 }
 
 uintptr_t mockEvent(void) {
-    return 0x1000 + 16 * (uintptr_t)atomic_fetch_add(&events, 1);
+    return EVENT_FIRST + EVENT_BYTES * (uintptr_t)atomic_fetch_add(&events, 1);
 }
 
 int hipEventRecord(uintptr_t event, uintptr_t stream) {
