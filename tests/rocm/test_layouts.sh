@@ -23,10 +23,15 @@ fields() { awk -F '\t' '!/^#/ { print $1, $2, $3 }' "$here/layouts.tsv"; }
 [ "$(grep -c _Static_assert "$work/ours.c")" -ge 100 ] || fail "the table is not read"
 ${CC:-cc} -fsyntax-only -I"$agent" "$work/ours.c" || fail "the agent's table and the second one differ"
 
-# All that the agent reads is in the second table. A kernel's data has two places: in its record, and at its launch.
-grep -oh 'sdk_[a-z_]*([a-z&]*record\|SDK_HAS([a-z]*, [a-z_]*, [a-z_]*)\|SDK_OR_0([a-z]*, [a-z_]*, [a-z_]*)' "$agent"/*.c |
-    sed -n 's/^SDK_[HASOR0_]*([a-z]*, \([a-z_]*\), \([a-z_]*\))/\1.\2/p' | grep -v '^layout' | sort -u >"$work/read"
-[ "$(wc -l <"$work/read")" -ge 40 ] || fail "what the agent reads is not found"
-while read -r field; do
-    fields | grep -q "^$field " || fail "$field is read and is not in layouts.tsv"
-done <"$work/read"
+# The second table has every member of the agent's that is not shared by several layouts under another name.
+printf '%s\n' '#define NAME(layout, type, member, offset) layout.member' '#define NAMES(layout, LIST) LIST(NAME, layout)' >"$work/names.c"
+sed -n '/^#define SDK_HEAD/,/^#define SDK_ACCESSOR/p' "$agent/layouts.h" | sed '$d' >>"$work/names.c"
+echo 'SDK_LAYOUTS(NAMES)' >>"$work/names.c"
+${CC:-cc} -E -P "$work/names.c" | grep -o '[a-z_]*\.[a-z_]*' | sort -u >"$work/members"
+[ "$(wc -l <"$work/members")" -ge 110 ] || fail "the agent's table is not read"
+fields | cut -d ' ' -f 1 | sort -u >"$work/second"
+comm -23 "$work/members" "$work/second" | grep -vE '\.(size|kind|operation|external|ancestor)$' >"$work/missing" || true
+# What is known of a dispatch is the same 72 bytes at its launch: their begin and one member are compared.
+grep -v '^launch\.' "$work/missing" && fail "the members above are not in layouts.tsv"
+comm -13 "$work/members" "$work/second" | grep . && fail "the members above are not in the agent's table"
+exit 0
