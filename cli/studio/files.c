@@ -34,14 +34,26 @@ static tsmith_status open_file(const struct server *server, struct file *file, t
     return status < 0 ? status : tsmith_tiles_create(file->sbt, &file->tiles, error);
 }
 
+// From what was kept when the trace was looked at before, else from its events.
 static void fill_tiles(struct server *server, struct file *file) {
-    tsmith_status status = TSMITH_AGAIN;
+    pthread_mutex_lock(&file->lock);
+    tsmith_status status = tsmith_trace_load_tiles(file->trace, file->tiles, NULL);
+    pthread_mutex_unlock(&file->lock);
+    const bool is_loaded = status == TSMITH_OK;
+    if (!is_loaded)
+        status = TSMITH_AGAIN;
     while (status == TSMITH_AGAIN && !atomic_load(&server->is_ending)) {
         pthread_mutex_lock(&file->lock);
         status = tsmith_tiles_fill(file->tiles, BATCHES_AT_ONCE, NULL);
         pthread_mutex_unlock(&file->lock);
     }
+    atomic_store(&file->is_loaded, is_loaded);
     atomic_store(&file->is_filled, status != TSMITH_AGAIN);
+    if (is_loaded || status != TSMITH_OK)
+        return;
+    pthread_mutex_lock(&file->lock);
+    (void)tsmith_trace_keep_tiles(file->trace, file->tiles, NULL);
+    pthread_mutex_unlock(&file->lock);
 }
 
 static void *open_all(void *context) {

@@ -209,7 +209,9 @@ void answer_overview(struct server *server, struct file *file, struct answer *ou
     text_add_format(text, ",\"format\":\"%s\",\"origin\":\"%" PRId64 "\",\"duration\":%" PRIu64,
                     tsmith_trace_format(file->trace), tsmith_tiles_origin(file->tiles),
                     (uint64_t)tsmith_tiles_end(file->tiles) - (uint64_t)tsmith_tiles_origin(file->tiles));
-    text_add_format(text, ",\"detail\":\"%s\"", atomic_load(&file->is_filled) ? "ready" : "building");
+    text_add_format(text, ",\"detail\":\"%s\",\"kept\":%s",
+                    atomic_load(&file->is_filled) ? "ready" : "building",
+                    atomic_load(&file->is_loaded) ? "true" : "false");
     add_state(text, file);
     add_kinds(text);
     add_processes(text, file);

@@ -30,6 +30,7 @@ struct file {
     atomic_int state;                  // enum file_state; what follows `lock` is there when it is FILE_READY
     atomic_uint_least64_t done, total; // bytes read while it is opened; total 0: not known
     atomic_bool is_filled;             // its tiles are
+    atomic_bool is_loaded;             // from what was kept of an earlier run
     char *error;                       // of FILE_FAILED
     pthread_mutex_t lock;              // for all below: the library takes one thread at a time
     tsmith_trace *trace;

@@ -11,6 +11,7 @@
 #include "tracesmith/sbt.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
+#include "tracesmith/tiles.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,6 +63,17 @@ TSMITH_API uint64_t tsmith_trace_bytes(const tsmith_trace *trace);
 // OK, or TRUNCATED when a foreign trace could not be read to its end, with the reason in `error`. For an SBT file
 // this is OK; tsmith_sbt_summarize has the details.
 TSMITH_API tsmith_status tsmith_trace_ended(const tsmith_trace *trace, tsmith_error *error);
+
+// Fills tiles of tsmith_trace_sbt(trace), of which nothing was filled yet, with what tsmith_trace_keep_tiles kept when a trace with the
+// same content was opened with the same `cache`. ERROR_NOT_FOUND where there is none that can be used: tsmith_tiles_fill fills them then.
+// The events are not read: damage of them that is new is noticed when they are.
+TSMITH_API tsmith_status tsmith_trace_load_tiles(tsmith_trace *trace, tsmith_tiles *tiles,
+                                                 tsmith_error *error);
+// Keeps what tsmith_tiles_fill filled, in the folder `cache` and within its bounds. Nothing is kept without one, of a damaged trace, of
+// one below 1 MiB as SBT, or of tiles that are not full. A problem with the folder is not reported. ERROR_NO_MEMORY, ERROR_NO_SPACE
+// and the like of the temporary file.
+TSMITH_API tsmith_status tsmith_trace_keep_tiles(tsmith_trace *trace, const tsmith_tiles *tiles,
+                                                 tsmith_error *error);
 
 // Yields the batches of a trace once, without the temporary file (only an SBT file that comes out of a pipe needs it).
 // Destroyed like any source. Fails as tsmith_trace_open does.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cache of imported traces: lookup, storing and removal of old entries. trace.c calls it when it opens a foreign
-// trace.
+// trace, trace_tiles.c for the detail of timelines.
 #include "api/import_cache.h"
 
 #include <dirent.h>
@@ -101,28 +101,34 @@ struct identity {
     uint64_t content[2], device, inode, size, seconds, nanoseconds;
 };
 
-static bool find_key(int source, struct chunk_hash *out) {
+static bool key_of(const struct identity *source, struct chunk_hash *out) {
     struct {
         struct identity source;
         uint8_t build[BUILD_ID_MAX];
     } all;
-    struct stat stat;
-    struct chunk_hash content;
     struct build build = {.address = (uintptr_t)&visit_object};
-    memset(&all, 0, sizeof all);
-    if (fstat(source, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size < IMPORT_CACHE_LEAST ||
-        !dl_iterate_phdr(visit_object, &build) || !build.size ||
-        !hash_file(source, (uint64_t)stat.st_size, &content))
+    if (!dl_iterate_phdr(visit_object, &build) || !build.size)
         return false;
-    all.source = (struct identity){.content = {content.low, content.high},
-                                   .device = (uint64_t)stat.st_dev,
-                                   .inode = (uint64_t)stat.st_ino,
-                                   .size = (uint64_t)stat.st_size,
-                                   .seconds = (uint64_t)stat.st_mtim.tv_sec,
-                                   .nanoseconds = (uint64_t)stat.st_mtim.tv_nsec};
+    memset(&all, 0, sizeof all);
+    all.source = *source;
     memcpy(all.build, build.id, build.size);
     *out = chunk_hash_of(&all, sizeof all);
     return true;
+}
+
+static bool find_key(int source, struct chunk_hash *out) {
+    struct stat stat;
+    struct chunk_hash content;
+    if (fstat(source, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size < IMPORT_CACHE_LEAST ||
+        !hash_file(source, (uint64_t)stat.st_size, &content))
+        return false;
+    return key_of(&(struct identity){.content = {content.low, content.high},
+                                     .device = (uint64_t)stat.st_dev,
+                                     .inode = (uint64_t)stat.st_ino,
+                                     .size = (uint64_t)stat.st_size,
+                                     .seconds = (uint64_t)stat.st_mtim.tv_sec,
+                                     .nanoseconds = (uint64_t)stat.st_mtim.tv_nsec},
+                  out);
 }
 
 // ---- the folder
@@ -182,6 +188,15 @@ void import_cache_open(struct import_cache *cache, const char *folder, uint64_t 
         import_cache_close(cache);
 }
 
+void import_cache_open_by(struct import_cache *cache, const char *folder, uint64_t limit,
+                          struct chunk_hash identity) {
+    *cache =
+        (struct import_cache){.folder = open_folder(folder), .source = -1, .limit = limit ? limit : LIMIT};
+    if (cache->folder >= 0 &&
+        !key_of(&(struct identity){.content = {identity.low, identity.high}}, &cache->key))
+        import_cache_close(cache);
+}
+
 void import_cache_close(struct import_cache *cache) {
     if (cache->folder >= 0)
         (void)close(cache->folder);
@@ -211,18 +226,33 @@ static int open_entry(const struct import_cache *cache, const char *name) {
     return -1;
 }
 
-int import_cache_find(struct import_cache *cache) {
+// The next entry of the key.
+static const char *next_entry(const struct import_cache *cache, DIR *list) {
     char key[HASH_TEXT + 1];
-    int found = -1;
-    DIR *list = cache->folder >= 0 ? list_folder(cache) : NULL;
     add_hash(key, cache->key);
-    for (struct dirent *entry; list && found < 0 && (entry = readdir(list));)
+    for (struct dirent *entry; (entry = readdir(list));)
         if (strlen(entry->d_name) == 2 * HASH_TEXT + 1 + strlen(ENDING) && ends_in(entry->d_name, ENDING) &&
             memcmp(entry->d_name, key, HASH_TEXT) == 0)
-            found = open_entry(cache, entry->d_name);
+            return entry->d_name;
+    return NULL;
+}
+
+int import_cache_find(struct import_cache *cache) {
+    int found = -1;
+    DIR *list = cache->folder >= 0 ? list_folder(cache) : NULL;
+    for (const char *name; list && found < 0 && (name = next_entry(cache, list));)
+        found = open_entry(cache, name);
     if (list)
         (void)closedir(list);
     return found;
+}
+
+void import_cache_remove(struct import_cache *cache) {
+    DIR *list = cache->folder >= 0 ? list_folder(cache) : NULL;
+    for (const char *name; list && (name = next_entry(cache, list));)
+        (void)unlinkat(cache->folder, name, 0);
+    if (list)
+        (void)closedir(list);
 }
 
 // ---- keeping
@@ -325,7 +355,7 @@ void import_cache_keep(struct import_cache *cache, int made) {
     if (cache->folder < 0 || fstat(made, &stat) != 0 || (uint64_t)stat.st_size > cache->limit)
         return;
     // The importer has read the source after it was hashed: if it is still the same, that is what was read.
-    if (!find_key(cache->source, &now) || !chunk_hash_equal(now, cache->key) ||
+    if ((cache->source >= 0 && (!find_key(cache->source, &now) || !chunk_hash_equal(now, cache->key))) ||
         !hash_file(made, (uint64_t)stat.st_size, &content) || !make_room(cache, (uint64_t)stat.st_size))
         return;
     add_hash(key, cache->key);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "api/import_cache.h"
+#include "api/opened_trace.h"
 #include "base/file.h"
 #include "base/sized.h"
 #include "base/status.h"
@@ -45,6 +46,7 @@ struct tsmith_trace {
     struct place place;
     tsmith_sbt *sbt;
     char *format;
+    char *cache; // the folder; NULL: none
     tsmith_status ended;
     tsmith_error why;
 };
@@ -304,6 +306,9 @@ tsmith_status tsmith_trace_open(const char *path, const tsmith_trace_options *op
     if (!trace)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     tsmith_status status = place_open(&trace->place, path, options, error);
+    if (status == TSMITH_OK && trace->place.options.cache &&
+        !(trace->cache = strdup(trace->place.options.cache)))
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     if (status == TSMITH_OK)
         status = open_trace(trace, error);
     if (status == TSMITH_OK)
@@ -319,7 +324,13 @@ void tsmith_trace_close(tsmith_trace *trace) {
     tsmith_sbt_close(trace->sbt);
     place_close(&trace->place);
     free(trace->format);
+    free(trace->cache);
     free(trace);
+}
+
+const char *opened_trace_cache(const tsmith_trace *trace, uint64_t *limit) {
+    *limit = trace->place.options.cache_bytes;
+    return trace->cache;
 }
 
 tsmith_sbt *tsmith_trace_sbt(tsmith_trace *trace) {

@@ -44,6 +44,7 @@ enum frame_type {
     FRAME_DICTIONARY = 2,
     FRAME_EVENTS = 3,
     FRAME_AGGREGATE = 4,
+    FRAME_DETAIL = 5,
     FRAME_INDEX = 6,
     FRAME_END = 7,
     FRAME_RECORDS = 17,

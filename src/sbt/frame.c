@@ -48,8 +48,9 @@ bool frame_header_get(const uint8_t at[SBT_FRAME_HEADER_SIZE], struct frame_head
 bool frame_is_known(const struct frame_header *header) {
     return header->version == SBT_FRAME_VERSION &&
            (header->type == FRAME_SCHEMA || header->type == FRAME_DICTIONARY ||
-            header->type == FRAME_EVENTS || header->type == FRAME_AGGREGATE || header->type == FRAME_INDEX ||
-            header->type == FRAME_END || header->type == FRAME_RECORDS || header->type == FRAME_CHUNKS);
+            header->type == FRAME_EVENTS || header->type == FRAME_AGGREGATE || header->type == FRAME_DETAIL ||
+            header->type == FRAME_INDEX || header->type == FRAME_END || header->type == FRAME_RECORDS ||
+            header->type == FRAME_CHUNKS);
 }
 
 void file_header_put(uint8_t at[SBT_FILE_HEADER_SIZE], uint16_t minor) {

@@ -82,11 +82,17 @@ enum frame_result reader_read_frame(tsmith_sbt *trace, size_t entry, struct outp
     return FRAME_SOUND;
 }
 
+bool reader_read_header(const tsmith_sbt *trace, size_t entry, uint8_t out[SBT_FRAME_HEADER_SIZE]) {
+    struct frame_header header;
+    return file_read(trace->fd, trace->frames.entries[entry].offset, out, SBT_FRAME_HEADER_SIZE) ==
+               SBT_FRAME_HEADER_SIZE &&
+           frame_header_get(out, &header);
+}
+
 bool reader_read_sequence(const tsmith_sbt *trace, size_t entry, uint64_t *out) {
     uint8_t head[SBT_FRAME_HEADER_SIZE];
     struct frame_header header;
-    if (file_read(trace->fd, trace->frames.entries[entry].offset, head, sizeof head) != sizeof head ||
-        !frame_header_get(head, &header))
+    if (!reader_read_header(trace, entry, head) || !frame_header_get(head, &header))
         return false;
     *out = header.sequence;
     return true;

@@ -34,6 +34,8 @@ struct tsmith_sbt {
 enum frame_result { FRAME_SOUND, FRAME_DAMAGED, FRAME_FAILED };
 enum frame_result reader_read_frame(tsmith_sbt *trace, size_t entry, struct output *buffer,
                                     struct frame_header *header, struct input *payload, tsmith_error *error);
+// A frame's header as it stands in the file; false when it cannot be read, or is damaged.
+bool reader_read_header(const tsmith_sbt *trace, size_t entry, uint8_t out[SBT_FRAME_HEADER_SIZE]);
 // The sequence in a frame's header; false when it cannot be read.
 bool reader_read_sequence(const tsmith_sbt *trace, size_t entry, uint64_t *out);
 // Notes that a frame, sound as it was, made no sense.

@@ -224,6 +224,11 @@ static tsmith_status create_to(const struct destination *to, const char *name,
     return status;
 }
 
+tsmith_status sbt_writer_create_fd(int fd, const char *name, const tsmith_sbt_write_options *options,
+                                   struct sbt_writer **out, tsmith_error *error) {
+    return create_to(&(struct destination){.fd = fd}, name, options, out, error);
+}
+
 void sbt_writer_destroy(struct sbt_writer *writer) {
     if (!writer)
         return;
@@ -471,7 +476,7 @@ tsmith_status tsmith_sbt_writer_open_fd(int fd, const tsmith_sbt_write_options *
     *out = NULL;
     char name[32];
     (void)snprintf(name, sizeof name, "descriptor %d", fd);
-    tsmith_status status = create_to(&(struct destination){.fd = fd}, name, options, &writer, error);
+    tsmith_status status = sbt_writer_create_fd(fd, name, options, &writer, error);
     return status == TSMITH_OK ? make_sink(writer, out, error) : status;
 }
 

@@ -13,6 +13,9 @@ enum { SBT_SMALL_LEVEL = 4 };
 
 tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options *options,
                                 struct sbt_writer **out, tsmith_error *error);
+// Into a descriptor, which stays open and the caller's. `name` is for messages.
+tsmith_status sbt_writer_create_fd(int fd, const char *name, const tsmith_sbt_write_options *options,
+                                   struct sbt_writer **out, tsmith_error *error);
 tsmith_status sbt_writer_write(struct sbt_writer *writer, const tsmith_dictionary *dictionary,
                                const tsmith_batch *batch, tsmith_error *error);
 // Writes a frame with a payload made elsewhere, under the next sequence number. `batch` holds the columns of

@@ -12,7 +12,7 @@ static tsmith_status out_of_memory(tsmith_error *error) {
                       "Out of memory while building the buckets of a timeline");
 }
 
-static bool make_finest(struct tile_track *track) {
+bool tiles_make_finest(struct tile_track *track) {
     const uint64_t length = (uint64_t)(track->last - track->first);
     const uint64_t wanted = track->events / TILES_PER_BUCKET;
     const uint64_t most = wanted > TILES_LEAST ? wanted : TILES_LEAST;
@@ -25,11 +25,18 @@ static bool make_finest(struct tile_track *track) {
         return false;
     track->levels[0] = (struct tile_level){buckets, count};
     track->level_count = 1;
+    return true;
+}
+
+static bool begin_track(struct tile_track *track) {
+    if (!tiles_make_finest(track))
+        return false;
     if (track->is_counter)
         return true;
     track->load = malloc(sizeof *track->load);
     if (track->load)
-        load_begin(track->load, (int64_t)track->skipped << track->shift, track->shift, &buckets->load, count);
+        load_begin(track->load, (int64_t)track->skipped << track->shift, track->shift,
+                   &track->levels[0].buckets->load, track->levels[0].count);
     return track->load != NULL;
 }
 
@@ -112,7 +119,7 @@ static tsmith_status take(struct tsmith_tiles *tiles, const tsmith_batch *batch,
     struct tile_track *track = tiles_find(tiles, tsmith_batch_track(batch));
     if (!track)
         return TSMITH_OK;
-    if (!track->level_count && !make_finest(track))
+    if (!track->level_count && !begin_track(track))
         return out_of_memory(error);
     struct tile_rows rows;
     if (!tiles_open_rows(tiles, track, batch, &rows))
@@ -158,13 +165,19 @@ static bool finish_track(struct tile_track *track) {
     return tiles_make_levels(track);
 }
 
+bool tiles_finish(struct tsmith_tiles *tiles) {
+    for (size_t i = 0; i < tiles->track_count; i++)
+        if (!finish_track(&tiles->tracks[i]))
+            return false;
+    tiles->is_full = true;
+    return true;
+}
+
 static tsmith_status finish(struct tsmith_tiles *tiles, tsmith_status ended, tsmith_error *error) {
     tsmith_source_destroy(tiles->filling);
     tiles->filling = NULL;
-    for (size_t i = 0; i < tiles->track_count; i++)
-        if (!finish_track(&tiles->tracks[i]))
-            return out_of_memory(error);
-    tiles->is_full = true;
+    if (!tiles_finish(tiles))
+        return out_of_memory(error);
     tiles->is_truncated = ended == TSMITH_TRUNCATED;
     return ended == TSMITH_END ? TSMITH_OK : ended;
 }

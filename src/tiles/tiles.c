@@ -108,6 +108,7 @@ tsmith_status tsmith_tiles_create(tsmith_sbt *trace, tsmith_tiles **out, tsmith_
     if (!tiles)
         return out_of_memory(error);
     tiles->trace = trace;
+    tiles->string_count = tsmith_dictionary_string_count(dictionary);
     tiles->buckets = calloc(TSMITH_TILE_BUCKETS, sizeof *tiles->buckets);
     tiles->slices = calloc(TSMITH_TILE_SLICES, sizeof *tiles->slices);
     if (!tiles->buckets || !tiles->slices || !add_frames(tiles) || !finish_tracks(tiles, dictionary)) {

@@ -53,11 +53,13 @@ struct tile_track {
     // While it is filled: what cannot be added yet, since an earlier event may come.
     struct tile_events pending;
     struct load *load;
+    size_t kept_count; // buckets that were put, while tiles are filled from kept ones
 };
 
 struct tsmith_tiles {
     tsmith_sbt *trace;
     int64_t origin, end; // on the trace clock
+    uint32_t string_count;
     struct tile_track *tracks;
     size_t track_count, track_capacity;
     tsmith_tile_track *described;
@@ -83,6 +85,33 @@ bool tiles_take_rows(const struct tile_rows *rows, uint32_t first, int64_t from,
 bool tiles_sort_events(struct tile_events *events);
 // Puts a value into a bucket.
 void tiles_add_value(tsmith_value_bucket *bucket, double value);
+
+// The finest level of a track, all zeros. False when memory is exhausted.
+bool tiles_make_finest(struct tile_track *track);
+// Ends filling. False when memory is exhausted.
+bool tiles_finish(struct tsmith_tiles *tiles);
+
+// ---- buckets that are kept from one fill for the next opening of the same file
+
+// A stretch of the finest buckets of a track.
+struct tiles_kept {
+    uint32_t track;
+    bool is_counter;
+    int64_t origin; // on the trace clock
+    unsigned shift;
+    uint64_t first; // bucket
+    const union tile_bucket *buckets;
+    size_t count;
+};
+// The tracks of tiles that are full, one stretch each; none where events could not be read.
+size_t tiles_kept_count(const struct tsmith_tiles *tiles);
+struct tiles_kept tiles_kept_at(const struct tsmith_tiles *tiles, size_t index);
+// Fills tiles instead of tsmith_tiles_fill: begin, put every stretch in order of time, end. Each is false when that cannot be: memory
+// is exhausted, or what was put does not fit the index of the file (`is_good` false: the caller knows that). Tiles are then as
+// they were before.
+bool tiles_kept_begin(struct tsmith_tiles *tiles);
+bool tiles_kept_put(struct tsmith_tiles *tiles, const struct tiles_kept *kept);
+bool tiles_kept_end(struct tsmith_tiles *tiles, bool is_good);
 
 // Makes the levels above the finest. False when memory is exhausted.
 bool tiles_make_levels(struct tile_track *track);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tiles of a trace against SQL: for random tracks, levels and places, the busy share of each bucket, the events that begin in it,
-slices and names are what a plain count over the events of `tracesmith query` gives.  usage: check_tiles.py TRACE COUNT"""
+slices and names are what a plain count over the events of `tracesmith query` gives. With "kept", the server keeps the detail of the trace
+in a first run, and the second one must not read the events again.  usage: check_tiles.py TRACE COUNT [kept]"""
 import json
 import os
 import random
 import subprocess
 import sys
+import tempfile
 
 from server import Server
 
@@ -59,9 +61,45 @@ def check_slices(server, events, parts, start, end):
             assert names[str(part[2])] in known[key], (part, names[str(part[2])], known[key])
 
 
-def main(path, count):
-    random.seed(7)
+def entries(home):
+    folder = os.path.join(home, "tracesmith/imports")
+    return [os.path.join(folder, name) for name in os.listdir(folder)] if os.path.isdir(folder) else []
+
+
+def keep(path, home):
+    """Runs the server until the detail is kept; the server that has it from there."""
+    os.environ.update(TRACESMITH_NO_CACHE="", XDG_CACHE_HOME=home)
+    server = Server(path, options=["--no-cache"]).enter().wait()
+    server.stop()
+    assert not entries(home)
     server = Server(path).enter().wait()
+    assert server.json("/api/0/overview")["kept"] is False
+    server.stop()  # when the detail was written
+    before = entries(home)
+    assert before, "nothing was kept"
+    server = Server(path).enter().wait()
+    assert server.json("/api/0/overview")["kept"] is True
+    assert entries(home) == before
+    return server
+
+
+def check_damaged(path, home):
+    """A byte of what was kept is changed: it is not used, and replaced."""
+    for entry in entries(home):
+        with open(entry, "r+b") as file:
+            file.seek(os.path.getsize(entry) // 2)
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 16]))
+    for expected in (False, True):
+        server = Server(path).enter().wait()
+        assert server.json("/api/0/overview")["kept"] is expected
+        server.stop()
+
+
+def main(path, count, home):
+    random.seed(7)
+    server = keep(path, home) if home else Server(path).enter().wait()
     overview = server.json("/api/0/overview")
     origin = int(overview["origin"])
     tracks = [track for track in overview["tracks"] if track["kind"] != "counter"]
@@ -88,8 +126,11 @@ def main(path, count):
         except AssertionError as error:
             raise AssertionError("%s: track %d level %d index %d: %s" % (path, number, level, index, error)) from error
     server.stop()
+    if home:
+        check_damaged(path, home)
     print("%s: %d tiles, forms %s" % (os.path.basename(path), count, sorted(forms)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    with tempfile.TemporaryDirectory() as made:
+        main(sys.argv[1], int(sys.argv[2]), made if sys.argv[3:] == ["kept"] else None)

@@ -44,6 +44,9 @@ requests=1000
 [ -z "${TRACESMITH_SANITIZE:-}" ] || requests=10000
 python3 "$here/check_server.py" "$trace" "$folder/awkward.json" "$requests"
 python3 "$here/check_tiles.py" "$trace" 40
+python3 "$here/make_long.py" "$folder/long.json"
+"$TRACESMITH" import --level 1 "$folder/long.json" -o "$folder/long.sbt" >"$folder/out"
+python3 "$here/check_tiles.py" "$folder/long.sbt" 40 kept
 [ -n "${TRACESMITH_CORPUS:-}" ] || exit 0
 for name in kineto_resnet50_num_workers_0_worker0.1623143089861.pt.trace.json.gz nsysai_h100_2gpu_1s.sqlite; do
     python3 "$here/check_tiles.py" "$TRACESMITH_CORPUS/$name" 40

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of a timeline's detail, for its tests: trace_tiles.c keeps it in the cache.
+#ifndef API_TRACE_TILES_H
+#define API_TRACE_TILES_H
+
+#include <stdbool.h>
+
+#include "tracesmith/sbt.h"
+#include "tracesmith/tiles.h"
+
+// Writes tiles that are full into a descriptor.
+tsmith_status trace_tiles_write(int fd, const tsmith_tiles *tiles, tsmith_error *error);
+// Fills tiles, of which nothing was filled yet, from such a file. False, and the tiles are as before, when it does not fit their trace.
+bool trace_tiles_read(tsmith_sbt *kept, tsmith_tiles *tiles);
+
+#endif
