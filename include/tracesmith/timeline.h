@@ -3,9 +3,10 @@
 // concurrency, gaps.
 //
 // A timeline is filled with batches and then finished; from then on it is read-only and all that it hands out
-// is borrowed from it. It keeps 64 bytes per command (88 where the trace has times of queueing, submission or completion) and
-// 64 bytes per call of the GPU API, and nothing of
-// any other event: a trace of 10 million events of which two thirds are calls and commands needs 500 MB. With what is made
+// is borrowed from it. It keeps 48 bytes per command (72 where the trace has times of queueing, submission or completion), 16 more
+// of one that moves bytes or has a wait list, and 48 bytes per call of the GPU API, 12 more of one that waits for commands or
+// events, and nothing of any other event: a trace of 10 million events of which two thirds are calls and commands needs 320 MB.
+// Columns of batches are not kept: their order is that of the file, and a batch in memory takes as much. With what is made
 // from it (graph, states, reports) that is up to 320 and 336 bytes. A trace that needs more than half of the machine's
 // memory, or than the environment variable TRACESMITH_MEMORY_LIMIT says ("3GiB"), is read to its end, and finishing
 // fails with ERROR_LIMIT and the memory that it needs.
@@ -57,22 +58,21 @@ typedef enum tsmith_work {
 typedef struct tsmith_command {
     int64_t start, end;
     uint64_t correlation; // 0: none
-    uint64_t bytes;       // 0: none or unknown
     uint32_t row;
-    uint32_t call; // index of the call that launched it, or TSMITH_INDEX_NONE
-    uint32_t name; // string
-    uint32_t wait_first;
-    uint32_t wait_count; // tsmith_timeline_waits()[wait_first ..]: indices of the commands it had to wait for
-    uint8_t kind;        // tsmith_kind
-    uint8_t operation;   // tsmith_operation
-    uint8_t direction;   // tsmith_direction
-    uint8_t work;        // tsmith_work
-    uint32_t thread;     // index of the thread that launched it, or TSMITH_INDEX_NONE
-    uint8_t certainty;   // tsmith_certainty of its times
-    uint8_t untimed;     // the trace has no times for it: start and end are when it was enqueued
+    uint32_t call;   // index of the call that launched it, or TSMITH_INDEX_NONE
+    uint32_t name;   // string
+    uint32_t thread; // index of the thread that launched it, or TSMITH_INDEX_NONE
+    uint32_t
+        details; // where its bytes and waits are, for tsmith_command_bytes and tsmith_command_waits; 0: it has none
+    uint8_t kind;          // tsmith_kind
+    uint8_t operation;     // tsmith_operation
+    uint8_t direction;     // tsmith_direction
+    uint8_t work : 2;      // tsmith_work
+    uint8_t certainty : 3; // tsmith_certainty of its times
+    uint8_t untimed : 1;   // the trace has no times for it: start and end are when it was enqueued
     uint8_t
-        end_unknown; // the trace has no duration for it: end is start, and says nothing. An instant has none either
-    uint8_t pageable; // a copy from or to host memory that is not pinned
+        end_unknown : 1; // the trace has no duration for it: end is start, and says nothing. An instant has none either
+    uint8_t pageable : 1; // a copy from or to host memory that is not pinned
 } tsmith_command;
 
 // The other times of a command, TSMITH_TIME_UNKNOWN when the trace does not say.
@@ -110,21 +110,21 @@ typedef enum tsmith_call_role {
 // start.
 typedef struct tsmith_call {
     int64_t start, end;
-    uint64_t correlation;            // 0: none
-    uint32_t thread;                 // index
-    uint32_t name;                   // string
-    uint32_t row;                    // the queue it is about, or TSMITH_INDEX_NONE
-    uint32_t command_count;          // commands it launched
-    uint32_t wait_first, wait_count; // as in a command
-    uint32_t record; // WAIT_EVENT: index of the RECORD call it refers to, or TSMITH_INDEX_NONE
-    uint8_t kind;    // tsmith_kind
+    uint64_t correlation;   // 0: none
+    uint32_t thread;        // index
+    uint32_t name;          // string
+    uint32_t row;           // the queue it is about, or TSMITH_INDEX_NONE
+    uint32_t command_count; // commands it launched
+    uint32_t
+        details; // where its waits and its record are, for tsmith_call_waits and tsmith_call_record; 0: it has none
+    uint8_t kind; // tsmith_kind
     uint8_t operation;
-    uint8_t role;        // tsmith_call_role
-    uint8_t blocking;    // returned only when what it launched was complete
-    uint8_t certainty;   // tsmith_certainty of its times
-    uint8_t end_unknown; // as in a command
-    uint16_t
-        row_inferred; // SYNC_QUEUE: the trace does not name the queue; it is that of the thread's last launch
+    uint8_t role : 4;        // tsmith_call_role
+    uint8_t blocking : 1;    // returned only when what it launched was complete
+    uint8_t end_unknown : 1; // as in a command
+    uint8_t
+        row_inferred : 1; // SYNC_QUEUE: the trace does not name the queue; it is that of the thread's last launch
+    uint8_t certainty : 3; // tsmith_certainty of its times
 } tsmith_call;
 
 // A queue (stream) or copy engine, or a device as a whole: busy is the union of its commands that run, so it
@@ -184,7 +184,15 @@ TSMITH_API const tsmith_call *tsmith_timeline_calls(const tsmith_timeline *timel
 TSMITH_API const tsmith_row *tsmith_timeline_rows(const tsmith_timeline *timeline, size_t *count);
 TSMITH_API const tsmith_row *tsmith_timeline_devices(const tsmith_timeline *timeline, size_t *count);
 TSMITH_API const tsmith_thread *tsmith_timeline_threads(const tsmith_timeline *timeline, size_t *count);
-TSMITH_API const uint32_t *tsmith_timeline_waits(const tsmith_timeline *timeline, size_t *count);
+// The bytes that a command moves; 0: none or unknown.
+TSMITH_API uint64_t tsmith_command_bytes(const tsmith_timeline *timeline, const tsmith_command *command);
+// The indices of the commands that a command, or a call, had to wait for.
+TSMITH_API const uint32_t *tsmith_command_waits(const tsmith_timeline *timeline,
+                                                const tsmith_command *command, size_t *count);
+TSMITH_API const uint32_t *tsmith_call_waits(const tsmith_timeline *timeline, const tsmith_call *call,
+                                             size_t *count);
+// Of a call that waits for an event, or has a queue wait for one: the index of the call that recorded it, or TSMITH_INDEX_NONE.
+TSMITH_API uint32_t tsmith_call_record(const tsmith_timeline *timeline, const tsmith_call *call);
 TSMITH_API const tsmith_hole *tsmith_timeline_holes(const tsmith_timeline *timeline, size_t *count);
 
 // ns of the window in which exactly `depth` commands of the row or device ran, for depth 0 .. depth_max; they

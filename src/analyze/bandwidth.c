@@ -26,7 +26,7 @@ static const char *direction_name(size_t direction) {
                               : tsmith_direction_name((tsmith_direction)direction);
 }
 
-static void spread(double *buckets, tsmith_interval window, const tsmith_command *command) {
+static void spread(double *buckets, tsmith_interval window, const tsmith_command *command, uint64_t bytes) {
     double length = (double)(window.to - window.from) / BUCKETS,
            time = (double)(command->end - command->start);
     double from = (double)(command->start - window.from), to = (double)(command->end - window.from);
@@ -37,7 +37,7 @@ static void spread(double *buckets, tsmith_interval window, const tsmith_command
         double begin = (double)i * length > from ? (double)i * length : from;
         double end = (double)(i + 1) * length < to ? (double)(i + 1) * length : to;
         if (end > begin)
-            buckets[i] += (double)command->bytes * (end - begin) / time;
+            buckets[i] += (double)bytes * (end - begin) / time;
     }
 }
 
@@ -54,24 +54,25 @@ static void measure(const struct analysis_context *context, struct direction *di
         if (command->work != TSMITH_WORK_COPY || !timeline_runs(command) ||
             command->end <= context->window.from || command->start >= context->window.to)
             continue;
+        const uint64_t bytes = tsmith_command_bytes(context->timeline, command);
         if (tsmith_operation_is_map((tsmith_operation)command->operation)) {
             left_out->maps++;
-            left_out->mapped += (double)command->bytes;
+            left_out->mapped += (double)bytes;
             continue;
         }
         struct direction *direction = &directions[direction_of(command)];
         int64_t time = command->end - command->start;
         direction->count++;
         direction->pageable += command->pageable;
-        if (!command->bytes) {
+        if (!bytes) {
             direction->unsized++;
             continue;
         }
-        double rate = (double)command->bytes / (double)time * 1e9;
-        direction->bytes += (double)command->bytes;
+        double rate = (double)bytes / (double)time * 1e9;
+        direction->bytes += (double)bytes;
         direction->time = sweep_add(direction->time, time);
         direction->fastest = rate > direction->fastest ? rate : direction->fastest;
-        spread(buckets, context->window, command);
+        spread(buckets, context->window, command, bytes);
     }
 }
 

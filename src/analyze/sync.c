@@ -223,9 +223,10 @@ static void write_pageable(const struct analysis_context *context, struct report
             command->start >= context->window.to)
             continue;
         sums[direction].copies++;
-        sums[direction].sized += command->bytes > 0;
-        sums[direction].moved = sweep_add(sums[direction].moved,
-                                          command->bytes > INT64_MAX ? INT64_MAX : (int64_t)command->bytes);
+        const uint64_t bytes = tsmith_command_bytes(timeline, command);
+        sums[direction].sized += bytes > 0;
+        sums[direction].moved =
+            sweep_add(sums[direction].moved, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
         sums[direction].time = sweep_add(sums[direction].time, command->end - command->start);
         if (command->call == TSMITH_INDEX_NONE)
             continue;

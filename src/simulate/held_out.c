@@ -73,11 +73,11 @@ static bool collect(const tsmith_simulation *simulation, struct samples *samples
         const bool command = sim_is_command(simulation, node);
         const int64_t own = simulation->model.own[node];
         if (own > 0)
-            done =
-                add_sample(samples, command ? SAMPLE_COMMAND : SAMPLE_CALL,
-                           command ? sim_command(simulation, node)->name : sim_call(simulation, node)->name,
-                           command ? sim_command(simulation, node)->bytes : 0, node,
-                           sim_recorded(simulation, 2 * node), own);
+            done = add_sample(
+                samples, command ? SAMPLE_COMMAND : SAMPLE_CALL,
+                command ? sim_command(simulation, node)->name : sim_call(simulation, node)->name,
+                command ? tsmith_command_bytes(simulation->timeline, sim_command(simulation, node)) : 0, node,
+                sim_recorded(simulation, 2 * node), own);
     }
     for (size_t i = 0; i < simulation->model.link_count && done; i++) {
         const struct sim_link *link = &simulation->model.links[i];

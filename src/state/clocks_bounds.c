@@ -103,16 +103,17 @@ static void add_waits(struct bounds *bounds) {
     const tsmith_timeline *timeline = bounds->timeline;
     for (size_t i = 0; i < timeline->call_count; i++) {
         const tsmith_call *call = &timeline->calls[i];
+        const struct call_details details = timeline_call_details(timeline, call);
         if (call->role != TSMITH_CALL_WAIT_EVENT)
-            for (uint32_t k = 0; k < call->wait_count; k++)
-                add_waited(bounds, timeline->waits[call->wait_first + k], call->end);
+            for (uint32_t k = 0; k < details.wait_count; k++)
+                add_waited(bounds, timeline->waits[details.wait_first + k], call->end);
         if (call->role == TSMITH_CALL_SYNC_QUEUE && call->row != TSMITH_INDEX_NONE && !call->row_inferred)
             add_row(bounds, call->row, call->start, call->end);
         else if (call->role == TSMITH_CALL_SYNC_DEVICE)
             add_device_wait(bounds, call);
-        else if (call->role == TSMITH_CALL_SYNC_EVENT && call->record != TSMITH_INDEX_NONE &&
-                 timeline->calls[call->record].row != TSMITH_INDEX_NONE)
-            add_row(bounds, timeline->calls[call->record].row, timeline->calls[call->record].start,
+        else if (call->role == TSMITH_CALL_SYNC_EVENT && details.record != TSMITH_INDEX_NONE &&
+                 timeline->calls[details.record].row != TSMITH_INDEX_NONE)
+            add_row(bounds, timeline->calls[details.record].row, timeline->calls[details.record].start,
                     call->end);
     }
 }

@@ -98,16 +98,17 @@ static void add_wait(struct graph_builder *builder, uint32_t index) {
     const tsmith_timeline *timeline = builder->timeline;
     const tsmith_call *call = &timeline->calls[index];
     uint32_t node = graph_call_node(builder->graph, index), last = TSMITH_INDEX_NONE;
-    for (uint32_t i = 0; i < call->wait_count; i++)
-        graph_add(builder, TSMITH_EDGE_SYNC_RETURN, timeline->waits[call->wait_first + i], node);
+    const struct call_details details = timeline_call_details(timeline, call);
+    for (uint32_t i = 0; i < details.wait_count; i++)
+        graph_add(builder, TSMITH_EDGE_SYNC_RETURN, timeline->waits[details.wait_first + i], node);
     if (call->role == TSMITH_CALL_SYNC_QUEUE && call->row != TSMITH_INDEX_NONE)
         last = graph_last_before(builder, call->row, call->start);
     else if (call->role == TSMITH_CALL_SYNC_DEVICE)
         last = last_of_process(builder, call);
-    else if (call->role == TSMITH_CALL_SYNC_EVENT && call->record != TSMITH_INDEX_NONE &&
-             timeline->calls[call->record].row != TSMITH_INDEX_NONE)
-        last = graph_last_before(builder, timeline->calls[call->record].row,
-                                 timeline->calls[call->record].start);
+    else if (call->role == TSMITH_CALL_SYNC_EVENT && details.record != TSMITH_INDEX_NONE &&
+             timeline->calls[details.record].row != TSMITH_INDEX_NONE)
+        last = graph_last_before(builder, timeline->calls[details.record].row,
+                                 timeline->calls[details.record].start);
     if (last != TSMITH_INDEX_NONE)
         graph_add(builder, call->row_inferred ? TSMITH_EDGE_SYNC_INFERRED : TSMITH_EDGE_SYNC_RETURN, last,
                   node);
@@ -117,9 +118,10 @@ static void add_wait(struct graph_builder *builder, uint32_t index) {
 // what was enqueued here after the wait.
 static void add_queue_wait(struct graph_builder *builder, const tsmith_call *call) {
     const tsmith_timeline *timeline = builder->timeline;
-    if (call->record == TSMITH_INDEX_NONE || call->row == TSMITH_INDEX_NONE)
+    const uint32_t recorded = tsmith_call_record(timeline, call);
+    if (recorded == TSMITH_INDEX_NONE || call->row == TSMITH_INDEX_NONE)
         return;
-    const tsmith_call *record = &timeline->calls[call->record];
+    const tsmith_call *record = &timeline->calls[recorded];
     if (record->row == TSMITH_INDEX_NONE || record->row == call->row)
         return;
     const tsmith_row *row = &timeline->rows[call->row];
@@ -140,7 +142,7 @@ void graph_add_host(struct graph_builder *builder) {
         const tsmith_call *call = &timeline->calls[i];
         if (call->role == TSMITH_CALL_WAIT_EVENT)
             add_queue_wait(builder, call);
-        else if (call->wait_count ||
+        else if (timeline_call_details(timeline, call).wait_count ||
                  (call->role >= TSMITH_CALL_SYNC_QUEUE && call->role <= TSMITH_CALL_SYNC_EVENT))
             add_wait(builder, i);
     }

@@ -295,7 +295,7 @@ static bool infer_others(struct graph_builder *builder) {
     for (uint32_t i = 0; i < timeline->call_count; i++) {
         const tsmith_call *call = &timeline->calls[i];
         if (call->command_count || call->end - call->start < WAIT_LEAST || !may_wait(call) ||
-            call->role == TSMITH_CALL_COMPILE || call->wait_count)
+            call->role == TSMITH_CALL_COMPILE || timeline_call_details(timeline, call).wait_count)
             continue;
         const struct other one = measure(builder, i);
         if (one.command == TSMITH_INDEX_NONE)

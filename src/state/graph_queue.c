@@ -66,7 +66,8 @@ static void add_barriers(struct graph_builder *builder, const tsmith_row *row) {
         bool is_barrier = command->operation == TSMITH_OPERATION_BARRIER;
         if (barrier != TSMITH_INDEX_NONE)
             graph_add(builder, TSMITH_EDGE_BARRIER, barrier, at);
-        if (i && !command->wait_count && (is_barrier || command->operation == TSMITH_OPERATION_MARKER))
+        if (i && !timeline_command_details(timeline, command).wait_count &&
+            (is_barrier || command->operation == TSMITH_OPERATION_MARKER))
             graph_add(builder, TSMITH_EDGE_BARRIER, builder->order.latest[row->first_command + i - 1], at);
         if (is_barrier)
             barrier = at;
@@ -102,8 +103,8 @@ void graph_add_queues(struct graph_builder *builder) {
     }
     scratch_finish(&scratch);
     for (uint32_t i = 0; i < timeline->command_count; i++) {
-        const tsmith_command *command = &timeline->commands[i];
-        for (uint32_t k = 0; k < command->wait_count; k++)
-            graph_add(builder, TSMITH_EDGE_EVENT_WAIT, timeline->waits[command->wait_first + k], i);
+        const struct command_details details = timeline_command_details(timeline, &timeline->commands[i]);
+        for (uint32_t k = 0; k < details.wait_count; k++)
+            graph_add(builder, TSMITH_EDGE_EVENT_WAIT, timeline->waits[details.wait_first + k], i);
     }
 }

@@ -133,15 +133,16 @@ static void cover_command(const tsmith_timeline *timeline, struct coverage *cove
 }
 
 static void cover_call(const tsmith_timeline *timeline, struct coverage *coverage, const tsmith_call *call) {
-    for (uint32_t i = 0; i < call->wait_count; i++)
-        cover_command(timeline, coverage, timeline->waits[call->wait_first + i], call);
+    const struct call_details details = timeline_call_details(timeline, call);
+    for (uint32_t i = 0; i < details.wait_count; i++)
+        cover_command(timeline, coverage, timeline->waits[details.wait_first + i], call);
     if (call->role == TSMITH_CALL_SYNC_QUEUE && call->row != TSMITH_INDEX_NONE)
         cover_row(coverage, &timeline->rows[call->row], call->start, call);
     for (size_t i = 0; call->role == TSMITH_CALL_SYNC_DEVICE && i < timeline->row_count; i++)
         if (timeline->rows[i].process == timeline->threads[call->thread].process)
             cover_row(coverage, &timeline->rows[i], call->start, call);
-    if (call->role == TSMITH_CALL_SYNC_EVENT && call->record != TSMITH_INDEX_NONE) {
-        const tsmith_call *record = &timeline->calls[call->record];
+    if (call->role == TSMITH_CALL_SYNC_EVENT && details.record != TSMITH_INDEX_NONE) {
+        const tsmith_call *record = &timeline->calls[details.record];
         if (record->row != TSMITH_INDEX_NONE)
             cover_row(coverage, &timeline->rows[record->row], record->start, call);
     }

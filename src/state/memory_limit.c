@@ -36,11 +36,9 @@ uint64_t memory_limit(void) {
     return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 2 : UINT64_MAX;
 }
 
-tsmith_status memory_limit_refuse(size_t commands, bool with_times, size_t calls, tsmith_error *error) {
+tsmith_status memory_limit_refuse(size_t commands, size_t more, size_t calls, tsmith_error *error) {
     enum { MIB = 1 << 20 };
-    uint64_t needed =
-        (uint64_t)commands * (MEMORY_PER_COMMAND + (with_times ? (uint64_t)MEMORY_PER_TIMES : 0)) +
-        (uint64_t)calls * MEMORY_PER_CALL;
+    uint64_t needed = (uint64_t)commands * (MEMORY_PER_COMMAND + more) + (uint64_t)calls * MEMORY_PER_CALL;
     unsigned long long needed_mib = needed / MIB + 1, limit_mib = memory_limit() / MIB;
     const char *text = getenv(VARIABLE), *whose = "half of this machine's memory";
     if (text)

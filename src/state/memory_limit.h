@@ -11,15 +11,22 @@
 #include "base/status.h"
 
 // What a timeline with its graph, its states and an analysis or simulation takes at most, per command, command with other times
-// than start and end, call, and element of a wait list. The test state.memory_limit measures it.
-enum { MEMORY_PER_COMMAND = 296, MEMORY_PER_TIMES = 24, MEMORY_PER_CALL = 336, MEMORY_PER_WAIT = 32 };
+// than start and end, command or call with details (struct command_details), call, and element of a wait list. The test
+// state.memory_limit measures it.
+enum {
+    MEMORY_PER_COMMAND = 280,
+    MEMORY_PER_TIMES = 24,
+    MEMORY_PER_DETAILS = 16,
+    MEMORY_PER_CALL = 320,
+    MEMORY_PER_WAIT = 32
+};
 
 // Bytes: the environment variable TRACESMITH_MEMORY_LIMIT ("3GiB", "512MiB", "800000000"), else half of the machine's
 // memory; UINT64_MAX when that is not known.
 uint64_t memory_limit(void);
 
-// ERROR_LIMIT with what so many commands (with other times than start and end, or without) and calls need, and how to allow
-// it.
-tsmith_status memory_limit_refuse(size_t commands, bool with_times, size_t calls, tsmith_error *error);
+// ERROR_NO_MEMORY with what so many commands and calls need, and how to allow it. `more`: bytes per command, for times and
+// details.
+tsmith_status memory_limit_refuse(size_t commands, size_t more, size_t calls, tsmith_error *error);
 
 #endif

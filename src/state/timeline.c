@@ -80,10 +80,19 @@ static int64_t get_time(const tsmith_view *view, uint32_t row) {
 }
 
 // The end of an event, its start where it is unknown; a negative or overflowing duration counts as none.
-static int64_t get_end(const struct columns *columns, uint32_t row, uint8_t *is_unknown) {
+static int64_t get_end(const struct columns *columns, uint32_t row) {
     int64_t start = cut(columns->start[row]), end, duration;
-    *is_unknown = !tsmith_view_i64(&columns->at[AT_DURATION], row, &duration);
-    return !*is_unknown && duration > 0 && !__builtin_add_overflow(start, duration, &end) ? cut(end) : start;
+    return tsmith_view_i64(&columns->at[AT_DURATION], row, &duration) && duration > 0 &&
+                   !__builtin_add_overflow(start, duration, &end)
+               ? cut(end)
+               : start;
+}
+
+// A word that this version does not know is the largest one that has room.
+static uint8_t get_certainty(const struct columns *columns, uint32_t row) {
+    enum { MOST = 7 }; // of three bits
+    const uint8_t word = tsmith_view_word(&columns->at[AT_CERTAINTY], row);
+    return word < MOST ? word : MOST;
 }
 
 tsmith_status tsmith_timeline_create(const tsmith_timeline_options *given, tsmith_timeline **out) {
@@ -108,7 +117,9 @@ void tsmith_timeline_destroy(tsmith_timeline *timeline) {
         return;
     free(timeline->commands);
     free(timeline->times);
+    free(timeline->command_details);
     free(timeline->calls);
+    free(timeline->call_details);
     free(timeline->rows);
     free(timeline->devices);
     free(timeline->threads);
@@ -261,6 +272,35 @@ static bool add_times(tsmith_timeline *timeline, const struct columns *columns, 
     return true;
 }
 
+// Its bytes and waits, if it has any.
+static bool add_command_details(tsmith_timeline *timeline, const struct columns *columns, uint32_t at,
+                                tsmith_command *command) {
+    struct command_details details = {.bytes = tsmith_view_u64_or(&columns->at[AT_BYTES], at, 0)};
+    if (!take_waits(timeline, &columns->at[AT_WAITS], at, &details.wait_first, &details.wait_count))
+        return false;
+    if (!details.bytes && !details.wait_count)
+        return true;
+    if (!RESERVE(timeline, command_details, command_detail_count, command_detail_capacity, 1))
+        return false;
+    timeline->command_details[timeline->command_detail_count++] = details;
+    command->details = (uint32_t)timeline->command_detail_count;
+    return true;
+}
+
+static bool add_call_details(tsmith_timeline *timeline, const struct columns *columns, uint32_t at,
+                             tsmith_call *call) {
+    struct call_details details = {.record = TSMITH_INDEX_NONE};
+    if (!take_waits(timeline, &columns->at[AT_WAITS], at, &details.wait_first, &details.wait_count))
+        return false;
+    if (!details.wait_count)
+        return true;
+    if (!RESERVE(timeline, call_details, call_detail_count, call_detail_capacity, 1))
+        return false;
+    timeline->call_details[timeline->call_detail_count++] = details;
+    call->details = (uint32_t)timeline->call_detail_count;
+    return true;
+}
+
 static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                         const struct columns *columns, uint32_t at, uint32_t row) {
     if (!RESERVE(timeline, commands, command_count, command_capacity, 1) || !add_times(timeline, columns, at))
@@ -268,20 +308,20 @@ static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dict
     tsmith_command command = {
         .start = cut(columns->start[at]),
         .correlation = tsmith_view_u64_or(&columns->at[AT_CORRELATION], at, 0),
-        .bytes = tsmith_view_u64_or(&columns->at[AT_BYTES], at, 0),
+        .end = get_end(columns, at),
         .row = row,
         .call = TSMITH_INDEX_NONE,
         .name = tsmith_view_id(&columns->at[AT_NAME], at),
         .kind = columns->kind[at],
         .operation = tsmith_view_word(&columns->at[AT_OPERATION], at),
         .direction = tsmith_view_word(&columns->at[AT_DIRECTION], at),
-        .certainty = tsmith_view_word(&columns->at[AT_CERTAINTY], at),
+        .certainty = get_certainty(columns, at) & 7u,
         .thread = TSMITH_INDEX_NONE,
     };
-    command.end = get_end(columns, at, &command.end_unknown);
+    command.end_unknown = !tsmith_view_has(&columns->at[AT_DURATION], at);
     // Files of before the field had a word for it say "inferred".
     command.untimed = command.end_unknown && command.certainty >= TSMITH_CERTAINTY_INFERRED;
-    command.work = work_of(timeline, dictionary, command.kind, command.name);
+    command.work = work_of(timeline, dictionary, command.kind, command.name) & 3u;
     if (command.kind == TSMITH_KIND_MEMCPY) {
         uint16_t class = classify(timeline, dictionary, command.name);
         command.direction = command.direction ? command.direction : names_direction(class);
@@ -290,7 +330,7 @@ static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dict
     uint32_t host = known_track(dictionary, tsmith_view_id(&columns->at[AT_HOST_TRACK], at));
     if (host && (command.thread = find_thread(timeline, dictionary, host)) == TSMITH_INDEX_NONE)
         return false;
-    if (!take_waits(timeline, &columns->at[AT_WAITS], at, &command.wait_first, &command.wait_count))
+    if (!add_command_details(timeline, columns, at, &command))
         return false;
     timeline->commands[timeline->command_count++] = command;
     return true;
@@ -318,24 +358,24 @@ static bool add_call(tsmith_timeline *timeline, const tsmith_dictionary *diction
         return false;
     tsmith_call call = {
         .start = cut(columns->start[at]),
+        .end = get_end(columns, at),
         .correlation = tsmith_view_u64_or(&columns->at[AT_CORRELATION], at, 0),
         .thread = thread,
         .name = tsmith_view_id(&columns->at[AT_NAME], at),
         .row = TSMITH_INDEX_NONE,
-        .record = TSMITH_INDEX_NONE,
         .kind = columns->kind[at],
         .operation = tsmith_view_word(&columns->at[AT_OPERATION], at),
-        .blocking = tsmith_view_word(&columns->at[AT_BLOCKING], at),
-        .certainty = tsmith_view_word(&columns->at[AT_CERTAINTY], at),
+        .blocking = tsmith_view_word(&columns->at[AT_BLOCKING], at) != 0,
+        .end_unknown = !tsmith_view_has(&columns->at[AT_DURATION], at),
+        .certainty = get_certainty(columns, at) & 7u,
     };
-    call.end = get_end(columns, at, &call.end_unknown);
     uint16_t class = classify(timeline, dictionary, call.name);
-    call.role = role_of(call.kind, call.operation, class);
+    call.role = role_of(call.kind, call.operation, class) & 15u;
     call.blocking |= (class & NAME_BLOCKING) != 0;
     uint32_t queue = known_track(dictionary, tsmith_view_id(&columns->at[AT_QUEUE_TRACK], at));
     if (queue && (call.row = find_row(timeline, dictionary, queue)) == TSMITH_INDEX_NONE)
         return false;
-    if (!take_waits(timeline, &columns->at[AT_WAITS], at, &call.wait_first, &call.wait_count))
+    if (!add_call_details(timeline, columns, at, &call))
         return false;
     timeline->calls[timeline->call_count++] = call;
     return true;
@@ -360,10 +400,9 @@ static bool add_hole(tsmith_timeline *timeline, const struct columns *columns, u
                      uint32_t process) {
     if (!RESERVE(timeline, holes, hole_count, hole_capacity, 1))
         return false;
-    uint8_t is_instant;
     timeline->holes[timeline->hole_count++] =
         (tsmith_hole){.from = cut(columns->start[at]),
-                      .to = get_end(columns, at, &is_instant),
+                      .to = get_end(columns, at),
                       .process = process,
                       .reason = tsmith_view_word(&columns->at[AT_REASON], at),
                       .lost = tsmith_view_u64_or(&columns->at[AT_LOST], at, 0)};
@@ -437,17 +476,26 @@ static bool is_too_large(tsmith_timeline *timeline) {
     uint64_t bytes = (uint64_t)timeline->command_count * MEMORY_PER_COMMAND +
                      ((uint64_t)timeline->call_count + timeline->note_count) * MEMORY_PER_CALL +
                      (uint64_t)timeline->time_count * MEMORY_PER_TIMES +
+                     (uint64_t)timeline->command_detail_count * MEMORY_PER_DETAILS +
+                     (uint64_t)timeline->call_detail_count * MEMORY_PER_DETAILS +
                      (uint64_t)timeline->raw_wait_count * MEMORY_PER_WAIT;
     if (timeline->too_large || bytes <= timeline->most_bytes)
         return timeline->too_large;
     timeline->has_times = timeline->time_count > 0;
+    timeline->has_details = timeline->command_detail_count > 0;
     timeline->refused_commands = timeline->command_count;
     timeline->refused_calls = timeline->call_count + timeline->note_count;
     free(timeline->commands);
     free(timeline->times);
+    free(timeline->command_details);
     free(timeline->calls);
+    free(timeline->call_details);
     free(timeline->raw_waits);
     timeline->commands = NULL;
+    timeline->command_details = NULL;
+    timeline->call_details = NULL;
+    timeline->command_detail_count = timeline->command_detail_capacity = 0;
+    timeline->call_detail_count = timeline->call_detail_capacity = 0;
     timeline->times = NULL;
     timeline->time_count = timeline->time_capacity = 0;
     timeline->calls = NULL;
@@ -571,9 +619,31 @@ GETTER(calls, call, tsmith_call)
 GETTER(rows, row, tsmith_row)
 GETTER(devices, device, tsmith_row)
 GETTER(threads, thread, tsmith_thread)
-GETTER(waits, wait, uint32_t)
 GETTER(holes, hole, tsmith_hole)
 
+uint64_t tsmith_command_bytes(const tsmith_timeline *timeline, const tsmith_command *command) {
+    return timeline_command_details(timeline, command).bytes;
+}
+
+const uint32_t *tsmith_command_waits(const tsmith_timeline *timeline, const tsmith_command *command,
+                                     size_t *count) {
+    const struct command_details details = timeline_command_details(timeline, command);
+    *count = details.wait_count;
+    return timeline->waits + details.wait_first;
+}
+
+const uint32_t *tsmith_call_waits(const tsmith_timeline *timeline, const tsmith_call *call, size_t *count) {
+    const struct call_details details = timeline_call_details(timeline, call);
+    *count = details.wait_count;
+    return timeline->waits + details.wait_first;
+}
+
+uint32_t tsmith_call_record(const tsmith_timeline *timeline, const tsmith_call *call) {
+    return timeline_call_details(timeline, call).record;
+}
+
+_Static_assert(TSMITH_WORK_LIMIT <= 4 && TSMITH_CALL_LIMIT <= 16,
+               "tsmith_command and tsmith_call have room for them");
 NAMES_CHECK_LIMIT(TSMITH_WORK_TABLE, TSMITH_WORK_LIMIT);
 NAMES_CHECK_LIMIT(TSMITH_CALL_TABLE, TSMITH_CALL_LIMIT);
 

@@ -41,13 +41,24 @@ struct setting {
     uint32_t command, call;
 };
 
+// What few commands and calls have. Those that have it say where: index + 1.
+struct command_details {
+    uint64_t bytes;
+    uint32_t wait_first, wait_count; // in `raw_waits` while filling, in `waits` then
+};
+
+struct call_details {
+    uint32_t wait_first, wait_count;
+    uint32_t record; // index of the RECORD call that it refers to, or TSMITH_INDEX_NONE
+};
+
 struct tsmith_timeline {
     tsmith_timeline_options options;
     bool finished;
     bool any;
     bool ledger_only;    // keep only the window and the holes
     uint64_t most_bytes; // that commands and calls may need; beyond it they are counted, and finishing fails
-    bool too_large, has_times;              // `has_times`: of the refused commands
+    bool too_large, has_times, has_details; // the latter: of the refused commands
     size_t refused_commands, refused_calls; // that were counted only
     tsmith_interval window;
 
@@ -58,8 +69,12 @@ struct tsmith_timeline {
     tsmith_command_times
         *times; // of the commands before time_count, while filling; then of all of them, or of none
     size_t time_count, time_capacity;
+    struct command_details *command_details;
+    size_t command_detail_count, command_detail_capacity;
     tsmith_call *calls;
     size_t call_count, call_capacity;
+    struct call_details *call_details;
+    size_t call_detail_count, call_detail_capacity;
     tsmith_row *rows;
     size_t row_count, row_capacity;
     tsmith_row *devices;
@@ -94,6 +109,17 @@ struct tsmith_timeline {
 static inline const tsmith_command *timeline_row_commands(const tsmith_timeline *timeline,
                                                           const tsmith_row *row) {
     return timeline->commands + row->first_command;
+}
+
+static inline struct command_details timeline_command_details(const tsmith_timeline *timeline,
+                                                              const tsmith_command *command) {
+    return command->details ? timeline->command_details[command->details - 1] : (struct command_details){0};
+}
+
+static inline struct call_details timeline_call_details(const tsmith_timeline *timeline,
+                                                        const tsmith_call *call) {
+    return call->details ? timeline->call_details[call->details - 1]
+                         : (struct call_details){.record = TSMITH_INDEX_NONE};
 }
 
 // Whether a command occupies the device.

@@ -118,23 +118,25 @@ _Static_assert(sizeof(tsmith_command) <= 128 && sizeof(tsmith_call) <= 128, "pla
     if ((a) != (b))                                                                                          \
     return (a) < (b) ? -1 : 1
 
-static int order_commands(const void *left, const void *right) {
+static int order_commands(const void *left, const void *right, void *context) {
+    const tsmith_timeline *timeline = context;
     const tsmith_command *a = left, *b = right;
     ORDER(a->end, b->end);
     ORDER(a->correlation, b->correlation);
     ORDER(a->kind, b->kind);
     ORDER(a->name, b->name);
-    ORDER(a->wait_count, b->wait_count);
+    ORDER(timeline_command_details(timeline, a).wait_count, timeline_command_details(timeline, b).wait_count);
     return 0;
 }
 
-static int order_calls(const void *left, const void *right) {
+static int order_calls(const void *left, const void *right, void *context) {
+    const tsmith_timeline *timeline = context;
     const tsmith_call *a = left, *b = right;
     ORDER(b->end, a->end); // the longest first
     ORDER(a->kind, b->kind);
     ORDER(a->correlation, b->correlation);
     ORDER(a->name, b->name);
-    ORDER(a->wait_count, b->wait_count);
+    ORDER(timeline_call_details(timeline, a).wait_count, timeline_call_details(timeline, b).wait_count);
     return 0;
 }
 
@@ -165,7 +167,7 @@ static tsmith_status sort_commands(tsmith_timeline *timeline) {
                             commands[to].start == commands[from].start;)
             to++;
         if (to - from > 1)
-            qsort(commands + from, to - from, sizeof *commands, order_commands);
+            qsort_r(commands + from, to - from, sizeof *commands, order_commands, timeline);
     }
     done = done && (!timeline->time_count || sort_times(timeline));
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
@@ -180,7 +182,7 @@ static tsmith_status sort_calls(tsmith_timeline *timeline) {
              to < count && calls[to].thread == calls[from].thread && calls[to].start == calls[from].start;)
             to++;
         if (to - from > 1)
-            qsort(calls + from, to - from, sizeof *calls, order_calls);
+            qsort_r(calls + from, to - from, sizeof *calls, order_calls, timeline);
     }
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
@@ -327,8 +329,10 @@ tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline, const tsmith_dic
         return status_set(error, status, "The timeline is already finished.");
     timeline->finished = true;
     if (timeline->too_large)
-        return memory_limit_refuse(timeline->refused_commands, timeline->has_times, timeline->refused_calls,
-                                   error);
+        return memory_limit_refuse(timeline->refused_commands,
+                                   (timeline->has_times ? (size_t)MEMORY_PER_TIMES : 0) +
+                                       (timeline->has_details ? (size_t)MEMORY_PER_DETAILS : 0),
+                                   timeline->refused_calls, error);
     if (timeline->options.has_window)
         timeline->window = (tsmith_interval){timeline->options.from, timeline->options.to};
     if ((status = sort_rows(timeline, dictionary)) != TSMITH_OK ||

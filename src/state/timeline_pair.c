@@ -179,7 +179,23 @@ static uint32_t find_stream(const tsmith_timeline *timeline, const tsmith_dictio
     return TSMITH_INDEX_NONE;
 }
 
-static void apply_notes(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
+// False when memory is exhausted.
+static bool set_record(tsmith_timeline *timeline, tsmith_call *call, uint32_t record) {
+    const struct call_details details = timeline_call_details(timeline, call);
+    if (record == details.record)
+        return true;
+    if (!call->details) {
+        if (!ARRAY_RESERVE(timeline->call_details, timeline->call_detail_capacity,
+                           timeline->call_detail_count + 1))
+            return false;
+        timeline->call_details[timeline->call_detail_count++] = details;
+        call->details = (uint32_t)timeline->call_detail_count;
+    }
+    timeline->call_details[call->details - 1].record = record;
+    return true;
+}
+
+static bool apply_notes(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                         const struct table *table, const struct processes *processes) {
     for (size_t i = 0; i < timeline->note_count; i++) {
         const struct sync_note *note = &timeline->notes[i];
@@ -190,14 +206,17 @@ static void apply_notes(tsmith_timeline *timeline, const tsmith_dictionary *dict
         tsmith_call *call = &timeline->calls[index];
         if (call->role == TSMITH_CALL_SYNC_QUEUE || call->role == TSMITH_CALL_WAIT_EVENT)
             call->row = note->row;
-        call->record =
+        const uint32_t record =
             find_call(timeline, table, processes, note->record, timeline->threads[call->thread].process);
-        if (call->record == TSMITH_INDEX_NONE)
+        if (!set_record(timeline, call, record))
+            return false;
+        if (record == TSMITH_INDEX_NONE)
             continue;
         uint32_t row = find_stream(timeline, dictionary, note->row, note->stream);
         if (row != TSMITH_INDEX_NONE)
-            timeline->calls[call->record].row = row;
+            timeline->calls[record].row = row;
     }
+    return true;
 }
 
 // A wait for a queue that the trace does not name: programs wait for what they have just launched.
@@ -269,8 +288,9 @@ static bool index_settings(const tsmith_timeline *timeline, struct table *table)
 static bool find_settings(tsmith_timeline *timeline, const struct table *settings, uint32_t index) {
     const tsmith_command *command = &timeline->commands[index];
     const uint32_t process = timeline->rows[command->row].process;
-    for (uint32_t i = 0; settings->slots && i < command->wait_count; i++) {
-        const uint64_t number = timeline->raw_waits[command->wait_first + i];
+    const struct command_details details = timeline_command_details(timeline, command);
+    for (uint32_t i = 0; settings->slots && i < details.wait_count; i++) {
+        const uint64_t number = timeline->raw_waits[details.wait_first + i];
         const uint32_t slot = *call_slot(timeline, settings, number, process);
         if (slot &&
             !ARRAY_RESERVE(timeline->settings, timeline->setting_capacity, timeline->setting_count + 1))
@@ -306,16 +326,22 @@ static tsmith_status resolve_waits(tsmith_timeline *timeline) {
         !(index_commands(timeline, &table) && index_settings(timeline, &settings)))
         status = TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < timeline->command_count && table.slots; i++) {
-        tsmith_command *command = &timeline->commands[i];
+        const tsmith_command *command = &timeline->commands[i];
+        if (!command->details)
+            continue;
+        struct command_details *details = &timeline->command_details[command->details - 1];
         if (!find_settings(timeline, &settings, (uint32_t)i))
             status = TSMITH_ERROR_NO_MEMORY;
-        resolve(timeline, &table, timeline->rows[command->row].process, &command->wait_first,
-                &command->wait_count);
+        resolve(timeline, &table, timeline->rows[command->row].process, &details->wait_first,
+                &details->wait_count);
     }
     for (size_t i = 0; i < timeline->call_count && table.slots; i++) {
-        tsmith_call *call = &timeline->calls[i];
-        resolve(timeline, &table, timeline->threads[call->thread].process, &call->wait_first,
-                &call->wait_count);
+        const tsmith_call *call = &timeline->calls[i];
+        if (!call->details)
+            continue;
+        struct call_details *details = &timeline->call_details[call->details - 1];
+        resolve(timeline, &table, timeline->threads[call->thread].process, &details->wait_first,
+                &details->wait_count);
     }
     free(table.slots);
     free(settings.slots);
@@ -331,9 +357,9 @@ tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *
     if (index_calls(timeline, &table) && list_processes(timeline, &processes)) {
         find_launching(timeline, &table, &processes);
         pair_commands(timeline, &table, &processes);
-        apply_notes(timeline, dictionary, &table, &processes);
+        const bool applied = apply_notes(timeline, dictionary, &table, &processes);
         infer_queues(timeline);
-        status = resolve_waits(timeline);
+        status = applied ? resolve_waits(timeline) : TSMITH_ERROR_NO_MEMORY;
     }
     free(table.slots);
     free(processes.items);

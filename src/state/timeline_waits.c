@@ -31,10 +31,7 @@ static void merge(tsmith_call *call, const tsmith_call *sync) {
     call->operation = sync->operation;
     call->row = sync->row != TSMITH_INDEX_NONE ? sync->row : call->row;
     call->blocking |= sync->operation == TSMITH_OPERATION_BLOCKING_CALL;
-    if (sync->wait_count) {
-        call->wait_first = sync->wait_first;
-        call->wait_count = sync->wait_count;
-    }
+    call->details = sync->details ? sync->details : call->details; // these are waits: no record is known yet
     call->correlation = call->correlation ? call->correlation : sync->correlation;
 }
 
@@ -72,10 +69,7 @@ static size_t merge_nested(tsmith_call *calls, size_t count) {
         const tsmith_call *call = &calls[i];
         if (outer && is_wait(call) && outer->thread == call->thread && outer->end >= call->end) {
             outer->row = outer->row != TSMITH_INDEX_NONE ? outer->row : call->row;
-            if (!outer->wait_count) {
-                outer->wait_first = call->wait_first;
-                outer->wait_count = call->wait_count;
-            }
+            outer->details = outer->details ? outer->details : call->details;
             continue;
         }
         calls[kept] = *call;

@@ -42,7 +42,7 @@ def close_of(text, at):
 
 
 def members(body):
-    """The names of a struct's members; those of a union or struct within it by that one's name."""
+    """The names of a struct's members; those of a union or struct within it by that one's name, of a bit-field "name : width"."""
     body = re.sub(r"\{[^{}]*\}", " ", body)
     for part in body.split(";"):
         part = re.sub(r"\[[^\]]*\]", "", part).strip()
@@ -51,7 +51,7 @@ def members(body):
             yield function.group(1)
         elif part:
             for declared in part.split(","):
-                yield re.search(r"(\w+)\s*$", declared).group(1)
+                yield re.search(r"(\w+( : \d+)?)\s*$", declared).group(1)
 
 
 def main():
@@ -64,6 +64,11 @@ def main():
         if names[0] != "size":
             lines.append('printf("struct %s size %%zu\\n", sizeof(%s));' % (name, name))
         for member in names:
+            if " : " in member:
+                member, width = member.split(" : ")
+                lines.append('{ %s one; memset(&one, 0, sizeof one); one.%s = 1; printf("member %s.%s bit %%zu width %s\\n", '
+                             'first_bit(&one, sizeof one)); }' % (name, member, name, member, width))
+                continue
             lines.append('printf("member %s.%s offset %%zu size %%zu\\n", offsetof(%s, %s), sizeof(((%s *)0)->%s));'
                          % (name, member, name, member, name, member))
     for match in re.finditer(r"\benum (?:tsmith_\w+ )?\{", text):
@@ -78,9 +83,11 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         source, program = os.path.join(work, "dump.c"), os.path.join(work, "dump")
         with open(source, "w") as out:
-            out.write("#include <stddef.h>\n#include <stdio.h>\n#include <tracesmith/tracesmith.h>\n")
+            out.write("#include <stddef.h>\n#include <stdio.h>\n#include <string.h>\n#include <tracesmith/tracesmith.h>\n")
             for name in sorted(os.listdir(os.path.join(headers, "tracesmith"))):
                 out.write("#include <tracesmith/%s>\n" % name)
+            out.write("static size_t first_bit(const void *one, size_t size) { size_t at = 0; const unsigned char *bytes = one;\n"
+                      "while (at < 8 * size && !(bytes[at / 8] >> at % 8 & 1)) at++;\nreturn at; }\n")
             out.write("int main(void) {\n" + "\n".join(lines) + "\nreturn 0;\n}\n")
         subprocess.run([cc, "-std=c11", "-I" + headers, source, "-o", program], check=True)
         told = subprocess.run([program], check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()

@@ -114,8 +114,6 @@ static void random_graphs_fit_their_definitions(void **state) {
         struct built built = build(&trace);
         check_direction(&built);
         uint64_t launches = 0, late = 0, waits = 0, late_waits = 0;
-        size_t wait_count;
-        const uint32_t *wait_list = tsmith_timeline_waits(built.timeline, &wait_count);
         for (uint32_t i = 0; i < built.command_count; i++) {
             const tsmith_command *command = &built.commands[i];
             check_stream_order(&built, i);
@@ -127,8 +125,10 @@ static void random_graphs_fit_their_definitions(void **state) {
                 launches += launched;
                 late += !launched;
             }
-            for (uint32_t k = 0; k < command->wait_count; k++) {
-                uint32_t from = wait_list[command->wait_first + k];
+            size_t wait_count;
+            const uint32_t *wait_list = tsmith_command_waits(built.timeline, command, &wait_count);
+            for (size_t k = 0; k < wait_count; k++) {
+                uint32_t from = wait_list[k];
                 bool possible = built.commands[from].end <= command->start;
                 assert_int_equal(has_edge(&built, TSMITH_EDGE_EVENT_WAIT, from, i), possible);
                 waits += possible;

@@ -84,11 +84,10 @@ static const struct made_event *call_of(const struct made_trace *trace, const st
 }
 
 static void check_commands(const struct made_trace *trace, const tsmith_timeline *timeline) {
-    size_t count, call_count, row_count, wait_count, seen = 0;
+    size_t count, call_count, row_count, seen = 0;
     const tsmith_command *commands = tsmith_timeline_commands(timeline, &count);
     const tsmith_call *calls = tsmith_timeline_calls(timeline, &call_count);
     const tsmith_row *rows = tsmith_timeline_rows(timeline, &row_count);
-    const uint32_t *waits = tsmith_timeline_waits(timeline, &wait_count);
     for (size_t i = 0; i < trace->count; i++) {
         const struct made_event *event = &trace->events[i];
         if (event->kind == TSMITH_KIND_API)
@@ -112,9 +111,12 @@ static void check_commands(const struct made_trace *trace, const tsmith_timeline
                 there += commands[m].correlation == event->waits[k] &&
                          rows[commands[m].row].process == rows[command->row].process;
         }
-        assert_int_equal(command->wait_count, there);
-        for (uint32_t k = 0; k < command->wait_count; k++)
-            assert_int_not_equal(commands[waits[command->wait_first + k]].correlation, command->correlation);
+        size_t wait_count;
+        const uint32_t *waits = tsmith_command_waits(timeline, command, &wait_count);
+        assert_int_equal(wait_count, there);
+        for (size_t k = 0; k < wait_count; k++)
+            assert_int_not_equal(commands[waits[k]].correlation, command->correlation);
+        assert_int_equal(tsmith_command_bytes(timeline, command), event->bytes);
     }
     assert_int_equal(seen, count);
 }

@@ -25,6 +25,7 @@ static inline void random_command(struct made_trace *trace, struct random *rando
     struct made_event *command = made_event(trace, (tsmith_kind)KINDS[random_below(random, 5)], queue, start,
                                             (int64_t)random_below(random, 25));
     command->correlation = correlation;
+    command->bytes = correlation % 3 * 100;
     if (has_times) {
         command->queued = queued;
         command->submitted = submitted;

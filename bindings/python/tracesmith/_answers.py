@@ -162,7 +162,7 @@ class Answers:
         buckets:    the number of parts, 1 to 100,000.
 
         Raises ValueError for an impossible window or number, StateError when the trace is closed, LimitError or
-        MemoryLimitError where it has too many commands (88 bytes are needed for each).
+        MemoryLimitError where it has too many commands (at least 48 bytes are needed for each).
         """
         from tracesmith._timeline import Timeline
 
