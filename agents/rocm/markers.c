@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // roctx: ranges and marks of the program, with its texts. The SDK's records of these calls have no text, so callbacks make the
 // events, with times of the host. On the program's threads. Rules: agent.h.
-#include <string.h>
-
 #include "agent.h"
 #include "agentkit/memory.h"
-#include "base/hash.h"
+#include "agentkit/texts.h"
 #include "wire/record_part.h"
 
-enum { DEPTH_MAX = 64, STARTED_MAX = 4096, TEXTS = 1024, TEXT_MAX = 256, ARENA_BYTES = 1 << 20 };
+enum { DEPTH_MAX = 64, STARTED_MAX = 4096 };
 
 #define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
 #define MARK_WORDS(WORD)                                                                                     \
@@ -45,16 +43,6 @@ static struct started {
     struct range range;
 } started[STARTED_MAX];
 
-// Texts that were seen, so that a repetition takes no lock. An entry never changes once it is published.
-struct text {
-    uint64_t hash;
-    uint32_t length, id;
-    char bytes[];
-};
-static struct text *_Atomic texts[TEXTS];
-static char *arena;
-static _Atomic size_t arena_used;
-
 void markers_init(void) {
     struct record_shape shape = record_shape_begin(TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME);
     mark_words_add(&shape);
@@ -63,36 +51,6 @@ void markers_init(void) {
     range_words_add(&shape);
     range_shape = channel_shape(agent.channel, &shape);
     category = channel_string_cstr(agent.channel, "roctx");
-    arena = agent_memory(ARENA_BYTES);
-}
-
-static void remember(const char *bytes, size_t length, uint64_t hash, uint32_t id) {
-    struct text *_Atomic *place = &texts[hash % TEXTS];
-    struct text *none = NULL;
-    const size_t size = (sizeof *none + length + 15) & ~(size_t)15;
-    if (!arena || !id || length > TEXT_MAX || atomic_load_explicit(place, memory_order_relaxed))
-        return;
-    const size_t at = atomic_fetch_add_explicit(&arena_used, size, memory_order_relaxed);
-    if (at + size > ARENA_BYTES)
-        return;
-    struct text *text = (struct text *)(void *)(arena + at);
-    *text = (struct text){.hash = hash, .length = (uint32_t)length, .id = id};
-    memcpy(text->bytes, bytes, length);
-    atomic_compare_exchange_strong_explicit(place, &none, text, memory_order_release, memory_order_relaxed);
-}
-
-static uint32_t text_id(uint64_t argument) {
-    const char *bytes = (const char *)(uintptr_t)argument;
-    if (!bytes)
-        return 0;
-    const size_t length = strlen(bytes);
-    const uint64_t hash = hash_bytes(bytes, length);
-    const struct text *text = atomic_load_explicit(&texts[hash % TEXTS], memory_order_acquire);
-    if (text && text->hash == hash && text->length == length && memcmp(text->bytes, bytes, length) == 0)
-        return text->id;
-    const uint32_t id = channel_string(agent.channel, bytes, length);
-    remember(bytes, length, hash, id);
-    return id;
 }
 
 static void write_range(const struct range *range) {
@@ -166,7 +124,8 @@ void markers_call(const struct sdk_callback_record *record, uint32_t stack) {
         return;
     struct range range = {0};
     if (enters && agent_on() && operation != SDK_MARKER_POP && operation != SDK_MARKER_STOP) {
-        range = (struct range){.name = text_id(sdk_marker_argument(data)), .stack = stack};
+        range = (struct range){.name = texts_id((const char *)(uintptr_t)sdk_marker_argument(data)),
+                               .stack = stack};
         range.tick = agent_tick();
     }
     if (operation == SDK_MARKER_MARK && range.tick)

@@ -217,12 +217,8 @@ void own_process_forget(struct own_environment *environment) {
 
 // ---- the switch
 
-// Agents that are loaded, and want to know.
-void own_process_switch(bool on) {
-    struct loaded loaded;
-    if (!find_loaded("libtracesmith-cuda.so", &loaded))
-        return;
-    void *agent = dlopen(loaded.path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+static void switch_agent(const char *path, bool on) {
+    void *agent = dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
     agent_switched_function *switched = NULL;
     if (agent)
         *(void **)&switched = dlsym(agent, AGENT_SWITCHED_SYMBOL);
@@ -230,4 +226,16 @@ void own_process_switch(bool on) {
         switched(on);
     if (agent)
         dlclose(agent);
+}
+
+// Agents that are loaded, and want to know.
+void own_process_switch(bool on) {
+    struct loaded loaded;
+    const char *api;
+    char name[64];
+    for (size_t i = 0; (api = tsmith_agent_name(i)); i++) {
+        snprintf(name, sizeof name, "libtracesmith-%s.so", api);
+        if (find_loaded(name, &loaded))
+            switch_agent(loaded.path, on);
+    }
 }

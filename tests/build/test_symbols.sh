@@ -88,7 +88,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     case ${agent##*/} in
     libtracesmith-opencl*.so) entry='cl[A-Z][A-Za-z0-9]*|tracesmith_agent_devices|tracesmith_opencl_correlation|tracesmith_opencl_asks' ;;
     libtracesmith-nccl.so) entry='ncclProfiler_v[1-6]' ;;
-    libtracesmith-rocm.so) entry='rocprofiler_configure|tracesmith_agent_switched' ;;
+    libtracesmith-rocm.so) entry='rocprofiler_configure|tracesmith_agent_(devices|switched)' ;;
     libtracesmith-openmp.so) entry='ompt_start_tool' ;;
     libtracesmith-cuda.so) entry='InitializeInjection|tracesmith_agent_switched' ;;
     libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;

@@ -13,6 +13,8 @@
 //                          badtimes=N   N dispatch records have impossible times
 //                          version=N    the version that tools are told
 //                          nokfd        the operating system's driver is too old for records of it
+//                          bench=N      at the start N buffers of 4,096 records go to the first tool, and the time that it
+//                                       took for each record is written to standard error: the least, the lower quartile
 //                          late=N       the SDK's clock is N ns ahead
 #include <dlfcn.h>
 #include <pthread.h>
@@ -396,6 +398,62 @@ static void find_clients(void) {
     add_client(own);
 }
 
+static int compare_times(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Of four records two are calls, one is a kernel, one a copy.
+static void measure(uint64_t rounds) {
+    enum { RECORDS = 4096, ROUNDS_MAX = 1000 };
+    static uint8_t bytes[RECORDS][MOCK_RECORD_MOST];
+    static struct sdk_record_header headers[RECORDS], *pointers[RECORDS];
+    static double took[ROUNDS_MAX];
+    const uint64_t begun = now();
+    rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX;
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        uint8_t *record = bytes[i];
+        const int32_t kind = i % 4 == 1 ? MOCK_DISPATCH : i % 4 == 3 ? MOCK_COPY : MOCK_HIP;
+        sdk_set_head_size(record, kind == MOCK_DISPATCH ? 184 : kind == MOCK_COPY ? 96 : 64);
+        sdk_set_head_kind(record, kind);
+        sdk_set_head_operation(record, kind == MOCK_HIP ? MOCK_hipModuleLaunchKernel : 2);
+        sdk_set_api_correlation(record, 1000 + i / 2);
+        if (kind == MOCK_HIP) {
+            sdk_set_api_start(record, begun + i);
+            sdk_set_api_end(record, begun + i + 500);
+            sdk_set_api_thread(record, (uint64_t)getpid());
+        } else {
+            sdk_set_copy_thread(record, (uint64_t)getpid());
+            sdk_set_copy_start(record, begun + i);
+            sdk_set_copy_end(record, begun + i + 900);
+        }
+        if (kind == MOCK_DISPATCH) {
+            sdk_set_dispatch_agent(record, MOCK_AGENT_GPU);
+            sdk_set_dispatch_queue(record, MOCK_QUEUE);
+            sdk_set_dispatch_kernel(record, 1);
+            sdk_set_dispatch_dispatch(record, 100000 + i);
+            sdk_set_dispatch_grid_x(record, 4096);
+            sdk_set_dispatch_workgroup_x(record, 64);
+        } else if (kind == MOCK_COPY) {
+            sdk_set_copy_source_agent(record, MOCK_AGENT_HOST);
+            sdk_set_copy_destination_agent(record, MOCK_AGENT_GPU);
+            sdk_set_copy_bytes(record, 4096);
+        }
+        headers[i] = (struct sdk_record_header){SDK_CATEGORY_TRACING, (uint32_t)kind, record};
+        pointers[i] = &headers[i];
+    }
+    for (uint64_t round = 0; round < rounds; round++) {
+        const uint64_t before = now();
+        buffers[0].callback(buffers[0].context, (struct sdk_id){BUFFER_FIRST}, pointers, RECORDS,
+                            buffers[0].data, 0);
+        took[round] = (double)(now() - before) / RECORDS;
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); // the collector empties the ring
+    }
+    qsort(took, rounds, sizeof *took, compare_times);
+    fprintf(stderr, "ns per record: least %.1f, lower quartile %.1f, median %.1f (%llu buffers)\n", took[0],
+            took[rounds / 4], took[rounds / 2], (unsigned long long)rounds);
+}
+
 static void initialize(void) {
     const uint64_t version = number_of("version");
     pending = malloc(PENDING_MAX * sizeof *pending);
@@ -422,6 +480,8 @@ static void initialize(void) {
         if (clients[i].tool.initialize)
             clients[i].tool.initialize(NULL, clients[i].tool.data);
     atomic_store(&initialized, 1);
+    if (number_of("bench") && buffer_count)
+        measure(number_of("bench"));
     const uint64_t unknown = number_of("unknown");
     for (uint64_t i = 0; i < unknown; i++) {
         uint8_t record[MOCK_RECORD_MOST] = {0};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts that were seen: texts.h. Called by agents on the program's threads.
+//
+// One entry for each hash. An entry never changes once it is published (release; partner: the acquire in texts_id), and the first
+// text of a place keeps it: another one of the same place takes the lock of the channel each time.
+#include "agentkit/texts.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agentkit/agent.h"
+#include "agentkit/memory.h"
+#include "base/hash.h"
+
+enum { PLACES = 4096, LENGTH_MAX = 256, ARENA_BYTES = 1 << 20, ALIGNED = 16 };
+
+struct text {
+    uint64_t hash;
+    uint32_t length, id;
+    char bytes[];
+};
+static struct text *_Atomic places[PLACES];
+static char *_Atomic arena;
+static _Atomic size_t arena_used;
+
+static char *arena_take(size_t bytes) {
+    char *none = NULL, *made = atomic_load_explicit(&arena, memory_order_acquire);
+    if (!made) { // of two threads that are first at once, one leaves its memory
+        made = agent_memory(ARENA_BYTES);
+        if (!made || !atomic_compare_exchange_strong(&arena, &none, made))
+            return NULL;
+    }
+    const size_t at = atomic_fetch_add_explicit(&arena_used, bytes, memory_order_relaxed);
+    return at + bytes <= ARENA_BYTES ? made + at : NULL;
+}
+
+static void remember(const char *bytes, size_t length, uint64_t hash, uint32_t id) {
+    struct text *_Atomic *place = &places[hash % PLACES];
+    struct text *none = NULL;
+    if (!id || length > LENGTH_MAX || atomic_load_explicit(place, memory_order_relaxed) ||
+        atomic_load_explicit(&arena_used, memory_order_relaxed) >= ARENA_BYTES)
+        return;
+    struct text *text =
+        (struct text *)(void *)arena_take((sizeof *text + length + ALIGNED - 1) & ~(size_t)(ALIGNED - 1));
+    if (!text)
+        return;
+    *text = (struct text){.hash = hash, .length = (uint32_t)length, .id = id};
+    memcpy(text->bytes, bytes, length);
+    atomic_compare_exchange_strong_explicit(place, &none, text, memory_order_release, memory_order_relaxed);
+}
+
+uint32_t texts_id(const char *bytes) {
+    if (!bytes)
+        return 0;
+    const size_t length = strlen(bytes);
+    const uint64_t hash = hash_bytes(bytes, length);
+    const struct text *text = atomic_load_explicit(&places[hash % PLACES], memory_order_acquire);
+    if (text && text->hash == hash && text->length == length && memcmp(text->bytes, bytes, length) == 0)
+        return text->id;
+    const uint32_t id = channel_string(agent.channel, bytes, length);
+    remember(bytes, length, hash, id);
+    return id;
+}
