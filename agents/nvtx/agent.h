@@ -23,6 +23,7 @@
 
 #include "abi.h"
 #include "agentkit/agent.h"
+#include "base/torch_name.h"
 
 // Another tool follows. Written before any call can come.
 extern bool nvtx_chained;
@@ -92,7 +93,9 @@ struct label {
     uint32_t color;
     bool has_color;
     uint8_t payload_type; // enum nvtx_payload
+    uint8_t torch;        // which parts PyTorch wrote behind the name: bits 1 << TORCH_NAME_...; 0: none
     uint64_t payload;     // bits of the field's value
+    uint64_t parts[TORCH_NAME_PARTS]; // numbers and strings; 0 where it has none
 };
 
 struct pushed {
@@ -145,6 +148,8 @@ void threads_over(void);
 // ---- texts (text.c)
 
 uint32_t text_ascii(struct thread *thread, const char *text);
+// The name and the parts of a text that PyTorch may have made.
+void text_named(struct thread *thread, const char *text, struct label *label);
 uint32_t text_unicode(struct thread *thread, const wchar_t *text);
 uint32_t text_any(struct thread *thread, int32_t type, union nvtx_text text);
 

@@ -127,7 +127,7 @@ static void label_end(struct pushed *pushed, struct thread *thread, const struct
     struct label label = {.name = pushed->label.name, .domain = pushed->label.domain};
     if (!count || !data)
         return;
-    if (pushed->label.payload_type == NVTX_PAYLOAD_NONE) {
+    if (pushed->label.payload_type == NVTX_PAYLOAD_NONE && !pushed->label.torch) {
         label_data(&pushed->label, thread, domain, data, count);
         return;
     }
@@ -198,7 +198,8 @@ int nvtx_RangePushEx(const struct nvtx_attributes *given) {
 
 int nvtx_RangePushA(const char *text) {
     struct thread *thread = thread_here();
-    const struct label label = {.name = text_ascii(thread, text)};
+    struct label label = {0};
+    text_named(thread, text, &label);
     const int after = HAS_AFTER(RangePushA) ? AFTER(RangePushA)(text) : 0;
     const int level = push(thread, NULL, &label);
     return HAS_AFTER(RangePushA) ? after : level;

@@ -2,6 +2,7 @@
 // The records and their shapes. An event with only a name uses the short shape of its form.
 //
 //     START [END] [NAME, where the subject is a track] | LABEL [PAYLOAD] [COLOR]
+//     START END [SEQ] [OP_ID] SIZES INPUT_OP_IDS       a range of PyTorch's: its name has them (base/torch_name.h)
 //
 // The domain is the event's CATEGORY, as in an imported trace of Nsight Systems, and so are the names of the fields.
 // Rules: agent.h.
@@ -12,6 +13,7 @@ enum { WORDS_MAX = 8, VARIANTS = 1 + 2 * NVTX_PAYLOAD_LIMIT };
 
 static uint16_t shapes[FORM_LIMIT][VARIANTS]; // [0]: the short one
 static uint16_t resource_shape;
+static uint16_t torch_shapes[4]; // by which of the two numbers a range has
 
 // What a payload is called and how it is kept.
 static const struct {
@@ -27,7 +29,7 @@ static const struct {
     [NVTX_PAYLOAD_STRUCT] = {"payload", TSMITH_TYPE_STRING},
 };
 
-static struct { uint16_t category, color, payloads[NVTX_PAYLOAD_LIMIT]; } fields;
+static struct { uint16_t category, color, payloads[NVTX_PAYLOAD_LIMIT], torch[TORCH_NAME_PARTS]; } fields;
 
 #define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
 
@@ -73,6 +75,24 @@ static struct record_shape begin(enum form form) {
     return shape;
 }
 
+static void torch_init(struct channel *channel) {
+#define FIELD_NAME(NAME, field) [TORCH_NAME_##NAME] = (field),
+    static const char *const names[TORCH_NAME_PARTS] = {TORCH_NAME_TABLE(FIELD_NAME)};
+#undef FIELD_NAME
+    for (int i = 0; i < TORCH_NAME_PARTS; i++)
+        fields.torch[i] = channel_field(channel, names[i],
+                                        i <= TORCH_NAME_OP_ID ? TSMITH_TYPE_I64 : TSMITH_TYPE_STRING, "");
+    for (unsigned numbers = 0; numbers < 4; numbers++) {
+        struct record_shape shape = begin(FORM_RANGE);
+        for (int i = 0; i < TORCH_NAME_PARTS; i++)
+            if (i > TORCH_NAME_OP_ID)
+                record_shape_add(&shape, fields.torch[i], OPTIONAL(RECORD_DYNAMIC));
+            else if (numbers >> i & 1)
+                record_shape_add(&shape, fields.torch[i], RECORD_DYNAMIC);
+        torch_shapes[numbers] = channel_shape(channel, &shape);
+    }
+}
+
 void record_init(void) {
     struct channel *channel = agent.channel;
     fields.category = channel_field(channel, "nvtxCategory", TSMITH_TYPE_STRING, "");
@@ -97,10 +117,30 @@ void record_init(void) {
     struct record_shape shape = begin(FORM_MARK);
     resource_words_add(&shape);
     resource_shape = channel_shape(channel, &shape);
+    torch_init(channel);
+}
+
+static void write_torch(struct ring *ring, const struct label *label, uint64_t start, uint64_t end) {
+    uint64_t *const head = ring_reserve(ring, WORDS_MAX);
+    if (!head)
+        return;
+    uint64_t *at = head + 1;
+    RECORD_PUT(at, start_words, start);
+    RECORD_PUT(at, end_words, end);
+    for (int i = 0; i < TORCH_NAME_PARTS; i++)
+        if (i > TORCH_NAME_OP_ID || label->torch >> i & 1)
+            *at++ = label->parts[i];
+    const uint32_t words = (uint32_t)(at - head);
+    *head = record_head(torch_shapes[label->torch & 3], words, label->name);
+    ring_commit(ring, words);
 }
 
 void record_write(enum form form, uint32_t track, const struct label *label, uint64_t start, uint64_t end) {
     struct ring *ring = channel_ring(agent.channel);
+    if (ring && label->torch && form == FORM_RANGE) {
+        write_torch(ring, label, start, end);
+        return;
+    }
     uint64_t *const head = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
     if (!head)
         return;

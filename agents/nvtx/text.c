@@ -45,6 +45,22 @@ uint32_t text_ascii(struct thread *thread, const char *text) {
     return kept->id;
 }
 
+void text_named(struct thread *thread, const char *text, struct label *label) {
+    if (!text || !strchr(text, ',') || *text == ',') {
+        label->name = text_ascii(thread, text);
+        return;
+    }
+    const struct torch_name name = torch_name_split(text, strlen(text));
+    for (int i = 0; i < TORCH_NAME_PARTS; i++) {
+        if (!name.has[i])
+            continue;
+        label->torch |= (uint8_t)(1u << i);
+        label->parts[i] = i <= TORCH_NAME_OP_ID ? (uint64_t)name.numbers[i]
+                                                : text_id(thread, name.texts[i], name.lengths[i]);
+    }
+    label->name = label->torch ? text_id(thread, text, name.length) : text_ascii(thread, text);
+}
+
 // One character as UTF-8; what is none becomes U+FFFD.
 static size_t put_character(char *to, uint32_t character) {
     if (character > 0x10ffff || (character >= 0xd800 && character < 0xe000))

@@ -68,6 +68,31 @@ def check_everything(directory):
     check(len(events) == 6 + 1 + 6 and not lost(trace), "nothing else, nothing lost: %s" % lost(trace))
 
 
+def check_torch(directory):
+    """Names as emit_nvtx makes them group, and their numbers and lists are fields; every other text is a name as it is."""
+    said_names = {
+        "aten::mm, op_id = 1": ("aten::mm", {"op_id": 1}),
+        "aten::mm, seq = 0, op_id = 2": ("aten::mm", {"seq": 0, "op_id": 2}),
+        "aten::mm, seq = 3, op_id = 3, sizes = [[2, 3], [], [3, 4]]":
+            ("aten::mm", {"seq": 3, "op_id": 3, "sizes": "[[2, 3], [], [3, 4]]"}),
+        "aten::add, op_id = 4, sizes = [[2]], input_op_ids = [(3, 0)]":
+            ("aten::add", {"op_id": 4, "sizes": "[[2]]", "input_op_ids": "[(3, 0)]"}),
+        "autograd::engine::evaluate_function: AddmmBackward0, seq = 7": ("autograd::engine::evaluate_function: AddmmBackward0", {"seq": 7}),
+        "a, b": ("a, b", {}), "a, op_id = 7x": ("a, op_id = 7x", {}), ", op_id = 5": (", op_id = 5", {}), "a,": ("a,", {}),
+        "a, op_id = 5, seq = 6": ("a, op_id = 5", {"seq": 6}), "a, sizes = [1": ("a, sizes = [1", {}),
+        "a" * 5000 + ", op_id = 5": ("a" * 5000 + ", op_id = 5", {}),
+    }
+    _, trace = trace_of(directory, "names", *said_names)
+    events = sorted(said(trace), key=lambda event: event["start"])
+    got = [(event["name"], event.get("args", {})) for event in events]
+    check(got == list(said_names.values()), "names of PyTorch: %s" % [(name[:80], args) for name, args in got])
+    check(not lost(trace), "nothing lost: %s" % lost(trace))
+    _, trace = trace_of(directory, "names", *("aten::mm, op_id = %d" % i for i in range(1, 3001)))
+    events = said(trace)
+    check({event["name"] for event in events} == {"aten::mm"} and not lost(trace), "3,000 calls have one name")
+    check(sorted(event["args"]["op_id"] for event in events) == list(range(1, 3001)), "each with its number")
+
+
 def check_many(directory):
     _, trace = trace_of(directory, "many", "20000")
     events = said(trace)
@@ -195,7 +220,7 @@ def main():
     if "address" in os.environ.get("TRACESMITH_SANITIZE", "") and os.environ.get("NVTX_SAY"):
         skip("a program without sanitizers cannot open an agent with them")
     with tempfile.TemporaryDirectory() as directory:
-        for test in (check_everything, check_many, check_unbalanced, check_killed, check_forked, check_chained,
+        for test in (check_everything, check_torch, check_many, check_unbalanced, check_killed, check_forked, check_chained,
                      check_with_launches, check_collector_killed):
             test(directory)
 

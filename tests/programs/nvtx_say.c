@@ -178,6 +178,11 @@ int main(int argc, char **argv) {
         pthread_create(&thread, NULL, many, NULL);
         many(NULL);
         pthread_join(thread, NULL);
+    } else if (strcmp(what, "names") == 0) { // ranges of these names
+        for (int i = 2; i < argc; i++) {
+            nvtxRangePushA(argv[i]);
+            nvtxRangePop();
+        }
     } else if (strcmp(what, "unbalanced") == 0) {
         unbalanced();
     } else if (strcmp(what, "killed") == 0) {

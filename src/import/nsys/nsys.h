@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/torch_name.h"
 #include "event/gather.h"
 #include "event/ledger.h"
 #include "import/sqlite_in.h"
@@ -183,19 +184,6 @@ struct nsys_column {
     bool seen_dangling;
 };
 
-// A name taken apart (nvtx.c): `length` bytes are the name itself, the parts point into the text.
-enum { NSYS_NAME_PARTS = 4 }; // two numbers, two lists
-
-struct nsys_name {
-    size_t length;
-    bool has[NSYS_NAME_PARTS];
-    int64_t numbers[NSYS_NAME_PARTS];
-    const char *texts[NSYS_NAME_PARTS];
-    size_t lengths[NSYS_NAME_PARTS];
-};
-
-struct nsys_name nsys_split_name(const char *text, size_t length);
-
 // X(NAME, lost, reason, "text"): what can be wrong with rows of a table. lost: 1 when the event is missing.
 #define NSYS_PROBLEM_TABLE(X)                                                                                \
     X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "rows without a valid time")                                        \
@@ -284,8 +272,8 @@ struct nsys {
     struct nsys_texts *labels; // of enumerations
     size_t label_count;
     struct nsys_places places;
-    uint32_t name_fields[NSYS_NAME_PARTS]; // dynamic fields of the parts of a name
-    uint32_t wait_fields[2];               // and of what a wait waits for
+    uint32_t name_fields[TORCH_NAME_PARTS]; // dynamic fields of the parts of a name
+    uint32_t wait_fields[2];                // and of what a wait waits for
     struct nsys_samples samples;
     struct nsys_callchains callchains[NSYS_CALLCHAIN_TABLES];
     uint32_t *frame_names; // strings, by frame of the dictionary

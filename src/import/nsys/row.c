@@ -99,14 +99,16 @@ static void offer_name(struct row *row, struct nsys_column *column, int index, u
 
 // The text of a range's name, without the numbers and lists in it, which become fields.
 static uint32_t name_of_range(struct row *row, int index) {
-    static const char *const NAMES[NSYS_NAME_PARTS] = {"seq", "op_id", "sizes", "input_op_ids"};
+#define FIELD_NAME(NAME, field) [TORCH_NAME_##NAME] = (field),
+    static const char *const NAMES[TORCH_NAME_PARTS] = {TORCH_NAME_TABLE(FIELD_NAME)};
+#undef FIELD_NAME
     tsmith_dictionary *dictionary = row->nsys->dictionary;
     const char *text = (const char *)sqlite3_column_blob(row->select, index);
     int length = sqlite3_column_bytes(row->select, index);
     if (!text || length <= 0)
         return 0;
-    struct nsys_name name = nsys_split_name(text, (size_t)length);
-    for (int i = 0; i < NSYS_NAME_PARTS; i++) {
+    struct torch_name name = torch_name_split(text, (size_t)length);
+    for (int i = 0; i < TORCH_NAME_PARTS; i++) {
         tsmith_type type = i < 2 ? TSMITH_TYPE_I64 : TSMITH_TYPE_STRING;
         uint32_t *field = &row->nsys->name_fields[i];
         if (!name.has[i])

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of ranges that PyTorch makes (emit_nvtx): "aten::copy_, seq = 3, op_id = 17, sizes = [[2, 3]], input_op_ids =
 // [..]". Numbers that every call has anew would make every range a name of its own; they become fields, from which the
-// text can be put together again.
-#include <string.h>
+// text can be put together again. The importer of Nsight Systems and the NVTX agent call it.
+#include "base/torch_name.h"
 
-#include "import/nsys/nsys.h"
+#include <string.h>
 
 enum { LONGEST = 4096 };
 
-static const char *const MARKS[NSYS_NAME_PARTS] = {
+static const char *const MARKS[TORCH_NAME_PARTS] = {
     ", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "};
 
 // Just past a number as it would be printed, NULL when there is none.
@@ -31,8 +31,8 @@ static const char *list_end(const char *at, const char *end) {
 }
 
 // Whether all of the text from `at` on is parts, in their order.
-static bool read_parts(const char *at, const char *end, struct nsys_name *name) {
-    for (int i = 0; i < NSYS_NAME_PARTS && at < end; i++) {
+static bool read_parts(const char *at, const char *end, struct torch_name *name) {
+    for (int i = 0; i < TORCH_NAME_PARTS && at < end; i++) {
         size_t length = strlen(MARKS[i]);
         if ((size_t)(end - at) < length || memcmp(at, MARKS[i], length) != 0)
             continue;
@@ -47,10 +47,10 @@ static bool read_parts(const char *at, const char *end, struct nsys_name *name) 
     return at == end;
 }
 
-struct nsys_name nsys_split_name(const char *text, size_t length) {
+struct torch_name torch_name_split(const char *text, size_t length) {
     const char *end = text + length;
     for (const char *at = text + 1; length <= LONGEST && at < end; at++) {
-        struct nsys_name name = {.length = (size_t)(at - text)};
+        struct torch_name name = {.length = (size_t)(at - text)};
         at = memchr(at, ',', (size_t)(end - at));
         if (!at)
             break;
@@ -58,5 +58,5 @@ struct nsys_name nsys_split_name(const char *text, size_t length) {
         if (read_parts(at, end, &name))
             return name;
     }
-    return (struct nsys_name){.length = length};
+    return (struct torch_name){.length = length};
 }
