@@ -13,6 +13,7 @@
 #define OPTION(NAME, key, value, argument, least, most, doc)                                                 \
     {key, AGENT_VALUE_##value, argument, least, most, doc},
 static const struct agent_option_row cuda_options[] = {CUDA_OPTION_TABLE(OPTION)};
+static const struct agent_option_row level_zero_options[] = {LEVEL_ZERO_OPTION_TABLE(OPTION)};
 static const struct agent_option_row rocm_options[] = {ROCM_OPTION_TABLE(OPTION)};
 #undef OPTION
 
@@ -59,6 +60,13 @@ static const struct agent_row agent_rows[] = {
      .is_closed = true,
      .needs = &rocm_needs,
      OPTIONS(rocm_options)},
+    {.api = "level-zero",
+     .doc = "Level Zero, through its loader's tracing layer; preloaded, and only if it is named",
+     .variable = "LD_PRELOAD",
+     .separator = ':',
+     .also = INJECTION_LEVEL_ZERO,
+     .only_if_named = true,
+     OPTIONS(level_zero_options)},
 };
 #undef OPTIONS
 enum { AGENT_ROWS = sizeof agent_rows / sizeof *agent_rows };
@@ -137,7 +145,9 @@ static tsmith_status find_option(const struct agent_row *agent, struct span key,
 }
 
 bool agent_is_selected(const tsmith_capture_options *options, const char *api) {
-    bool any = !options->apis || options->api_count == 0;
+    const struct agent_row *row;
+    bool any = (!options->apis || options->api_count == 0) &&
+               (agent_row_find(api, &row, NULL) != TSMITH_OK || !row->only_if_named);
     for (size_t i = 0; !any && i < options->api_count; i++)
         any = strcmp(options->apis[i], api) == 0;
     return any;

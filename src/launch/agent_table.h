@@ -40,6 +40,9 @@ struct agent_row {
     const struct agent_needs *needs; // NULL: nothing beyond what a program brings
     const struct agent_option_row *options;
     size_t option_count;
+    const char *also; // a variable that is set to 1 as well, if it has no value; NULL: none
+    // It is preloaded, which not every program bears: not one of the agents that are loaded by default.
+    bool only_if_named;
 };
 
 // NULL past the last.

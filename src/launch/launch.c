@@ -291,6 +291,8 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         if (!set(list, layer ? agent->variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? agent->separator : ':'))
             return false;
+        if (agent->also && find(list, agent->also) == list->count && !set(list, agent->also, "1", '\0'))
+            return false;
     }
     return true;
 }

@@ -36,4 +36,8 @@ enum agent_value {
     X(GRAPHS, "graphs", NONE, NULL, 0, 0,                                                                    \
       "record an event for each graph launch, with its number of kernels; slows launches down")
 
+#define LEVEL_ZERO_OPTION_TABLE(X)                                                                           \
+    X(PROGRAM_EVENTS, "program-events", NONE, NULL, 0, 0,                                                    \
+      "change no argument of a call: times only of commands whose events the program made with timestamps")
+
 #endif

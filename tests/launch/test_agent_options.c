@@ -140,7 +140,7 @@ static void values_are_checked(void **unused) {
 }
 
 static tsmith_status check(const char *api, const char *key, const char *value) {
-    const tsmith_capture_options options = {LIST({api, key, value})};
+    const tsmith_capture_options options = {.apis = &api, .api_count = 1, LIST({api, key, value})};
     return tsmith_capture_check(&options, &failure);
 }
 

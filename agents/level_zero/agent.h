@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent of Level Zero. It is preloaded; its zeInit starts a tracer of the loader's tracing layer, whose callbacks are the
+// calls of the program. What it changes of the program's calls, and when: docs/level_zero.md.
+//
+// Rules: agentkit/agent.h. In addition:
+//   - The driver is called with agent_thread.busy set: the callbacks of those calls do nothing.
+//   - Handles of Level Zero have no reference counts. Before the program destroys or resets an object, what is in flight with it
+//     is given up: object_invalidate.
+#ifndef LEVEL_ZERO_AGENT_H
+#define LEVEL_ZERO_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "agentkit/agent.h"
+#include "agentkit/pending.h"
+#include "calls.h"
+
+// The loader's functions that the agent calls.
+#define LEVEL_ZERO_USED(USE)                                                                                 \
+    USE(zeDeviceGetProperties, (void *device, struct zero_device_properties *out))                           \
+    USE(zeDeviceGetMemoryProperties,                                                                         \
+        (void *device, uint32_t *count, struct zero_device_memory_properties *out))                          \
+    USE(zeDeviceGetGlobalTimestamps, (void *device, uint64_t *host, uint64_t *out))                          \
+    USE(zeMemGetAllocProperties,                                                                             \
+        (void *context, const void *at, struct zero_memory_properties *out, void **device))                  \
+    USE(zeEventPoolCreate, (void *context, const struct zero_event_pool_desc *desc, uint32_t device_count,   \
+                            void **devices, void **out))                                                     \
+    USE(zeEventPoolDestroy, (void *pool))                                                                    \
+    USE(zeEventCreate, (void *pool, const struct zero_event_desc *desc, void **out))                         \
+    USE(zeEventDestroy, (void *event))                                                                       \
+    USE(zeEventHostReset, (void *event))                                                                     \
+    USE(zeEventQueryKernelTimestamp, (void *event, struct zero_timestamps *out))
+
+struct loader {
+#define LEVEL_ZERO_POINTER(name, parameters) int(*name) parameters;
+    LEVEL_ZERO_USED(LEVEL_ZERO_POINTER)
+#undef LEVEL_ZERO_POINTER
+};
+extern struct loader zero;
+
+// The names of functions, as ids of strings.
+extern uint32_t call_names[CALL_LIMIT];
+
+// Memory, as it is recorded.
+struct memory {
+    void *at;
+    uint32_t number;
+    uint8_t operation;
+    uint64_t bytes;
+};
+
+// A call of the program, between its callbacks. On the calling thread.
+struct frame {
+    enum call_id function;
+    uint32_t stack;
+    uint64_t start, end;
+    uint64_t correlation; // 0: none
+    uint32_t track;       // of the queue; 0: none
+    bool taken;           // the frame is in use
+    bool event_usable;    // the program's event gives this command's times
+    uint32_t own;         // number of the event that the agent gave the command; 0: none
+    struct object *list;
+    struct object *event; // the program's signal event
+    uint32_t generation;  // of that event
+    struct zero_event_pool_desc pool;
+    struct memory freed;
+    uint64_t submission;
+};
+
+// An argument of the call.
+#define ARGUMENT(arguments, type, index) (*(type *)(arguments)[index])
+
+#endif

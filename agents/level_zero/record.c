@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: agent.h. What is written: record.h.
+#include "record.h"
+
+#include <stdio.h>
+
+#include "wire/record_part.h"
+
+#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+
+#define TIME_WORDS(WORD)                                                                                     \
+    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)
+#define CALL_WORDS(WORD)                                                                                     \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
+    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)                                                          \
+    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+#define WAIT_WORDS(WORD)                                                                                     \
+    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
+    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))
+#define MEMORY_WORDS(WORD)                                                                                   \
+    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
+    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
+    WORD(object, TSMITH_FIELD_OBJECT, RECORD_VALUE)                                                          \
+    WORD(address, TSMITH_FIELD_ADDRESS, RECORD_VALUE)                                                        \
+    WORD(live_bytes, TSMITH_FIELD_LIVE_BYTES, RECORD_VALUE)
+#define COMPILE_WORDS(WORD)                                                                                  \
+    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
+    WORD(options, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                                \
+    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
+
+#define TIMED_WORDS(WORD)                                                                                    \
+    WORD(start, TSMITH_FIELD_START, RECORD_VALUE)                                                            \
+    WORD(duration, TSMITH_FIELD_DURATION, RECORD_VALUE)
+#define UNTIMED_WORDS(WORD)                                                                                  \
+    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
+#define COMMAND_WORDS(WORD)                                                                                  \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, RECORD_VALUE)                                                \
+    WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))                                                  \
+    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)
+#define KERNEL_WORDS(WORD)                                                                                   \
+    WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
+    WORD(global_y, TSMITH_FIELD_GLOBAL_Y, OPTIONAL(RECORD_VALUE))                                            \
+    WORD(global_z, TSMITH_FIELD_GLOBAL_Z, OPTIONAL(RECORD_VALUE))                                            \
+    WORD(local_x, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))                                              \
+    WORD(local_y, TSMITH_FIELD_LOCAL_Y, OPTIONAL(RECORD_VALUE))                                              \
+    WORD(local_z, TSMITH_FIELD_LOCAL_Z, OPTIONAL(RECORD_VALUE))
+#define COPY_WORDS(WORD) WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))
+#define BYTES_WORDS(WORD) WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)
+
+#define LEVEL_ZERO_RECORD_PARTS(PART)                                                                        \
+    PART(time_words, TIME_WORDS)                                                                             \
+    PART(call_words, CALL_WORDS)                                                                             \
+    PART(wait_words, WAIT_WORDS)                                                                             \
+    PART(memory_words, MEMORY_WORDS)                                                                         \
+    PART(compile_words, COMPILE_WORDS)                                                                       \
+    PART(timed_words, TIMED_WORDS)                                                                           \
+    PART(untimed_words, UNTIMED_WORDS)                                                                       \
+    PART(command_words, COMMAND_WORDS)                                                                       \
+    PART(kernel_words, KERNEL_WORDS)                                                                         \
+    PART(copy_words, COPY_WORDS)                                                                             \
+    PART(bytes_words, BYTES_WORDS)
+
+LEVEL_ZERO_RECORD_PARTS(RECORD_PART)
+LEVEL_ZERO_RECORD_PARTS(RECORD_PART_SHAPE)
+
+static struct {
+    uint16_t call, wait, alloc, free, compile;
+    uint16_t command[CLASS_LIMIT][2][2]; // timed, bytes are known
+} shapes;
+static uint32_t copy_name, fill_name;
+static _Atomic uint64_t live_bytes;
+
+uint32_t call_names[CALL_LIMIT];
+
+static uint16_t host_shape(tsmith_kind kind, void (*add)(struct record_shape *shape)) {
+    struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_NAME);
+    time_words_add(&shape);
+    add(&shape);
+    return channel_shape(agent.channel, &shape);
+}
+
+static uint16_t command_shape(enum command_class class, bool timed, bool bytes) {
+    static const uint8_t kinds[CLASS_LIMIT] = {[CLASS_KERNEL] = TSMITH_KIND_KERNEL,
+                                               [CLASS_COPY] = TSMITH_KIND_MEMCPY,
+                                               [CLASS_FILL] = TSMITH_KIND_MEMSET};
+    struct record_shape shape = record_shape_begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
+    if (timed)
+        timed_words_add(&shape);
+    else
+        untimed_words_add(&shape);
+    command_words_add(&shape);
+    if (class == CLASS_KERNEL)
+        kernel_words_add(&shape);
+    if (class == CLASS_COPY)
+        copy_words_add(&shape);
+    if (bytes)
+        bytes_words_add(&shape);
+    return channel_shape(agent.channel, &shape);
+}
+
+void record_init(void) {
+    static const char *const texts[] = {
+#define CALL_TEXT(name, signal, enter, leave) "ze" #name,
+        LEVEL_ZERO_CALLS(CALL_TEXT)
+#undef CALL_TEXT
+    };
+    for (int i = 0; i < CALL_LIMIT; i++)
+        call_names[i] = channel_string_cstr(agent.channel, texts[i]);
+    copy_name = channel_string_cstr(agent.channel, "copy");
+    fill_name = channel_string_cstr(agent.channel, "fill");
+    shapes.call = host_shape(TSMITH_KIND_API, call_words_add);
+    shapes.wait = host_shape(TSMITH_KIND_SYNC, wait_words_add);
+    shapes.alloc = host_shape(TSMITH_KIND_ALLOC, memory_words_add);
+    shapes.free = host_shape(TSMITH_KIND_FREE, memory_words_add);
+    shapes.compile = host_shape(TSMITH_KIND_COMPILE, compile_words_add);
+    for (int class = 0; class < CLASS_LIMIT; class ++)
+        for (int timed = 0; timed < 2; timed++)
+            for (int bytes = 0; bytes < 2; bytes++)
+                shapes.command[class][timed][bytes] =
+                    command_shape((enum command_class) class, timed, bytes && class != CLASS_KERNEL);
+}
+
+// ---- on the calling thread
+
+#define HOST_RECORD(shape_id, frame, part, ...)                                                              \
+    do {                                                                                                     \
+        enum { WORDS = 1 + RECORD_PART_WORDS(time_words) + RECORD_PART_WORDS(part) };                        \
+        struct ring *ring = channel_ring(agent.channel);                                                     \
+        uint64_t *at = record_begin(ring, shape_id, WORDS, call_names[(frame)->function]);                   \
+        if (!at)                                                                                             \
+            return; /* dropped, and counted */                                                               \
+        RECORD_PUT(at, time_words, .start = (frame)->start, .end = (frame)->end);                            \
+        RECORD_PUT(at, part, __VA_ARGS__);                                                                   \
+        ring_commit(ring, WORDS);                                                                            \
+    } while (0)
+
+void record_call(const struct frame *frame, int result) {
+    HOST_RECORD(shapes.call, frame, call_words, .correlation = frame->correlation, .queue = frame->track,
+                .result = (uint64_t)(int64_t)result, .stack = frame->stack);
+}
+
+void record_wait(const struct frame *frame, tsmith_operation operation) {
+    HOST_RECORD(shapes.wait, frame, wait_words, .operation = operation, .queue = frame->track);
+}
+
+void record_memory(const struct frame *frame, tsmith_kind kind, const struct memory *memory) {
+    const bool alloc = kind == TSMITH_KIND_ALLOC;
+    const uint64_t bytes = memory->bytes;
+    const uint64_t live =
+        alloc ? atomic_fetch_add(&live_bytes, bytes) + bytes : atomic_fetch_sub(&live_bytes, bytes) - bytes;
+    HOST_RECORD(alloc ? shapes.alloc : shapes.free, frame, memory_words, .operation = memory->operation,
+                .bytes = bytes, .object = memory->number, .address = (uintptr_t)memory->at,
+                .live_bytes = live);
+}
+
+void record_compile(const struct frame *frame, const char *options, int result) {
+    const uint32_t text = options && options[0] ? channel_string_cstr(agent.channel, options) : 0;
+    HOST_RECORD(shapes.compile, frame, compile_words, .operation = TSMITH_OPERATION_BUILD, .options = text,
+                .result = (uint64_t)(int64_t)result);
+}
+
+// ---- on the track of a queue
+
+enum {
+    COMMAND_WORDS_MAX = 1 + RECORD_PART_WORDS(timed_words) + RECORD_PART_WORDS(command_words) +
+                        RECORD_PART_WORDS(kernel_words) + RECORD_PART_WORDS(bytes_words)
+};
+static_assert(RECORD_PART_WORDS(timed_words) == RECORD_PART_WORDS(untimed_words), "either fits");
+
+void record_command(const struct command *command, const struct launch *launch, uint64_t start,
+                    uint64_t end) {
+    const bool timed = start != 0;
+    if (!timed)
+        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
+    struct ring *ring = channel_ring(agent.channel);
+    uint64_t *head = ring ? ring_reserve(ring, COMMAND_WORDS_MAX) : NULL;
+    if (!head)
+        return;
+    uint64_t *at = head + 1;
+    if (timed)
+        RECORD_PUT(at, timed_words, .start = start, .duration = end - start);
+    else
+        RECORD_PUT(at, untimed_words, .start = launch->not_after, .certainty = TSMITH_CERTAINTY_UNTIMED);
+    RECORD_PUT(at, command_words, .correlation = launch->correlation, .host_track = launch->host_track,
+               .name = command->class == CLASS_KERNEL ? command->name
+                       : command->class == CLASS_COPY ? copy_name
+                                                      : fill_name,
+               .stack = launch->stack, .operation = command->operation);
+    if (command->class == CLASS_KERNEL)
+        RECORD_PUT(at, kernel_words, .global_x = command->global[0], .global_y = command->global[1],
+                   .global_z = command->global[2], .local_x = command->local[0], .local_y = command->local[1],
+                   .local_z = command->local[2]);
+    if (command->class == CLASS_COPY)
+        RECORD_PUT(at, copy_words, .direction = command->direction);
+    if (command->has_bytes)
+        RECORD_PUT(at, bytes_words, .bytes = command->bytes);
+    const uint32_t words = (uint32_t)(at - head);
+    *head = record_head(shapes.command[command->class][timed][command->has_bytes], words, launch->track);
+    ring_commit(ring, words);
+}
+
+uint32_t record_queue_track(const struct object *queue, const char *what, const struct object *device,
+                            const struct object *context) {
+    char name[64];
+    snprintf(name, sizeof name, "%s %u", what, queue->number);
+    const tsmith_track track = {
+        .kind = TSMITH_TRACK_QUEUE,
+        .flags = device && device->device.simulated ? TSMITH_TRACK_SIMULATED : 0,
+        .name = channel_string_cstr(agent.channel, name),
+        .device = device ? device->device.id : 0,
+        .context = context ? context->number : 0,
+        .queue = queue->number,
+    };
+    return channel_track(agent.channel, &track);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that uses Level Zero in the ways that differ for a profiler: immediate lists with and without events of its own,
+// a list that is executed again and again, two executions at once, copies, fills, waits. Called by test_level_zero.sh:
+//
+//     lists immediate N | regular N | overlap | events | forever N | many N | plain N
+//
+// It prints what it did, and checks the driver's results.
+#define _GNU_SOURCE
+#include <level_zero/ze_api.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK(call)                                                                                          \
+    do {                                                                                                     \
+        const ze_result_t check_result = (call);                                                             \
+        if (check_result != ZE_RESULT_SUCCESS) {                                                             \
+            printf("%s: 0x%x\n", #call, (unsigned)check_result);                                             \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+static ze_context_handle_t context;
+static ze_device_handle_t device;
+static ze_module_handle_t module;
+static const ze_group_count_t groups = {6, 1, 1};
+
+static ze_kernel_handle_t kernel_make(const char *name) {
+    const ze_kernel_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};
+    ze_kernel_handle_t kernel;
+    CHECK(zeKernelCreate(module, &desc, &kernel));
+    CHECK(zeKernelSetGroupSize(kernel, 32, 1, 1));
+    return kernel;
+}
+
+static ze_command_list_handle_t immediate_make(void) {
+    const ze_command_queue_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
+    ze_command_list_handle_t list;
+    CHECK(zeCommandListCreateImmediate(context, device, &desc, &list));
+    return list;
+}
+
+static ze_command_list_handle_t list_make(void) {
+    const ze_command_list_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC};
+    ze_command_list_handle_t list;
+    CHECK(zeCommandListCreate(context, device, &desc, &list));
+    return list;
+}
+
+static ze_command_queue_handle_t queue_make(void) {
+    const ze_command_queue_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC};
+    ze_command_queue_handle_t queue;
+    CHECK(zeCommandQueueCreate(context, device, &desc, &queue));
+    return queue;
+}
+
+static ze_event_pool_handle_t pool_make(ze_event_pool_flags_t flags, uint32_t count) {
+    const ze_event_pool_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = flags, .count = count};
+    ze_event_pool_handle_t pool;
+    CHECK(zeEventPoolCreate(context, &desc, 0, NULL, &pool));
+    return pool;
+}
+
+static ze_event_handle_t event_make(ze_event_pool_handle_t pool, uint32_t index) {
+    const ze_event_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .index = index};
+    ze_event_handle_t event;
+    CHECK(zeEventCreate(pool, &desc, &event));
+    return event;
+}
+
+// The program waits with an event of a barrier.
+static void finish(ze_command_list_handle_t list, ze_event_handle_t event) {
+    CHECK(zeCommandListAppendBarrier(list, event, 0, NULL));
+    CHECK(zeEventHostSynchronize(event, UINT64_MAX));
+    CHECK(zeEventHostReset(event));
+}
+
+// Kernels without events, and copies around them.
+static void immediate(int rounds) {
+    enum { BYTES = 4096 };
+    ze_kernel_handle_t kernel = kernel_make("work_20");
+    ze_command_list_handle_t list = immediate_make();
+    ze_event_pool_handle_t pool = pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1);
+    ze_event_handle_t done = event_make(pool, 0);
+    const ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    static char data[BYTES], back[BYTES];
+    void *buffer;
+    CHECK(zeMemAllocDevice(context, &desc, BYTES, 64, device, &buffer));
+    memset(data, 7, sizeof data);
+    for (int i = 0; i < rounds; i++) {
+        CHECK(zeCommandListAppendMemoryCopy(list, buffer, data, BYTES, NULL, 0, NULL));
+        CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL));
+        CHECK(zeCommandListAppendMemoryCopy(list, back, (char *)buffer + 1024, BYTES / 2, NULL, 0, NULL));
+        CHECK(zeCommandListAppendMemoryFill(list, buffer, "\1", 1, BYTES, NULL, 0, NULL));
+        finish(list, done);
+    }
+    printf("immediate %d %d %d\n", rounds, data[0], back[BYTES / 2 - 1]);
+    CHECK(zeMemFree(context, buffer));
+    CHECK(zeEventDestroy(done));
+    CHECK(zeEventPoolDestroy(pool));
+    CHECK(zeCommandListDestroy(list));
+    CHECK(zeKernelDestroy(kernel));
+}
+
+// One list of two kernels, executed `rounds` times; the program waits after each by a fence, or by the queue.
+static void regular(int rounds) {
+    const ze_fence_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_FENCE_DESC};
+    ze_kernel_handle_t first = kernel_make("work_30"), second = kernel_make("work_50");
+    ze_command_list_handle_t list = list_make();
+    ze_command_queue_handle_t queue = queue_make();
+    ze_fence_handle_t fence;
+    CHECK(zeFenceCreate(queue, &desc, &fence));
+    CHECK(zeCommandListAppendLaunchKernel(list, first, &groups, NULL, 0, NULL));
+    CHECK(zeCommandListAppendLaunchKernel(list, second, &groups, NULL, 0, NULL));
+    CHECK(zeCommandListClose(list));
+    for (int i = 0; i < rounds; i++) {
+        CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, i % 2 ? fence : NULL));
+        if (i % 2) {
+            CHECK(zeFenceHostSynchronize(fence, UINT64_MAX));
+            CHECK(zeFenceReset(fence));
+        } else {
+            CHECK(zeCommandQueueSynchronize(queue, UINT64_MAX));
+        }
+    }
+    printf("regular %d\n", rounds);
+    CHECK(zeFenceDestroy(fence));
+    CHECK(zeCommandListDestroy(list));
+    CHECK(zeCommandQueueDestroy(queue));
+}
+
+// The second execution is submitted while the first runs; a third follows when both are complete.
+static void overlap(void) {
+    ze_kernel_handle_t kernel = kernel_make("work_50000");
+    ze_command_list_handle_t list = list_make();
+    ze_command_queue_handle_t queue = queue_make();
+    CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL));
+    CHECK(zeCommandListClose(list));
+    CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+    CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+    CHECK(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+    CHECK(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    printf("overlap\n");
+    CHECK(zeCommandListDestroy(list));
+}
+
+// Events of the program's own: with timestamps, without, reset and used again, used again without a reset.
+static void events(void) {
+    ze_kernel_handle_t kernel = kernel_make("work_40");
+    ze_command_list_handle_t list = immediate_make();
+    ze_event_pool_handle_t timed =
+        pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP, 2);
+    ze_event_pool_handle_t plain = pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1);
+    ze_event_handle_t a = event_make(timed, 0), b = event_make(timed, 1), c = event_make(plain, 0);
+    ze_kernel_timestamp_result_t times;
+    for (int i = 0; i < 5; i++) { // 5 commands with times
+        CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, a, 0, NULL));
+        CHECK(zeEventHostSynchronize(a, UINT64_MAX));
+        CHECK(zeEventQueryKernelTimestamp(a, &times));
+        CHECK(zeEventHostReset(a));
+    }
+    for (int i = 0; i < 3; i++) { // the first may have times, the others have not
+        CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, b, 0, NULL));
+        CHECK(zeEventHostSynchronize(b, UINT64_MAX));
+    }
+    CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, c, 1, &b));
+    CHECK(zeEventHostSynchronize(c, UINT64_MAX));
+    printf("events %d\n", times.global.kernelEnd != times.global.kernelStart);
+    CHECK(zeEventDestroy(a));
+    CHECK(zeEventDestroy(b));
+    CHECK(zeEventDestroy(c));
+    CHECK(zeEventPoolDestroy(timed));
+    CHECK(zeEventPoolDestroy(plain));
+    CHECK(zeCommandListDestroy(list));
+}
+
+// Launches only, and how long a call took: for tests of counts and for bench.
+static void many(int launches, ze_event_handle_t signal) {
+    ze_kernel_handle_t kernel = kernel_make("work_0");
+    ze_command_list_handle_t list = immediate_make();
+    for (int i = 0; i < launches; i++)
+        CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, signal, 0, NULL));
+    printf("many %d\n", launches);
+    CHECK(zeCommandListDestroy(list));
+}
+
+// `launches` that end, then one that runs for a minute; says so and waits to be killed.
+static void forever(int launches) {
+    ze_kernel_handle_t kernel = kernel_make("work_10"), endless = kernel_make("work_60000000");
+    ze_command_list_handle_t list = immediate_make();
+    ze_event_pool_handle_t pool = pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1);
+    ze_event_handle_t done = event_make(pool, 0);
+    for (int i = 0; i < launches; i++)
+        CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL));
+    finish(list, done);
+    CHECK(zeCommandListAppendLaunchKernel(list, endless, &groups, NULL, 0, NULL));
+    printf("forever %d\n", launches);
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    const int number = argc > 2 ? atoi(argv[2]) : 1;
+    const ze_context_desc_t context_desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    const ze_module_desc_t module_desc = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+                                          .inputSize = 4,
+                                          .pInputModule = (const uint8_t *)"spv",
+                                          .pBuildFlags = "-ze-opt-level=2"};
+    ze_driver_handle_t driver;
+    uint32_t count = 1;
+    const ze_result_t started = zeInit(0);
+    if (started != ZE_RESULT_SUCCESS) {
+        printf("zeInit: 0x%x\n", (unsigned)started);
+        return 3;
+    }
+    CHECK(zeDriverGet(&count, &driver));
+    CHECK(zeDeviceGet(driver, &count, &device));
+    CHECK(zeContextCreate(driver, &context_desc, &context));
+    CHECK(zeModuleCreate(context, device, &module_desc, &module, NULL));
+    if (strcmp(what, "immediate") == 0)
+        immediate(number);
+    else if (strcmp(what, "regular") == 0)
+        regular(number);
+    else if (strcmp(what, "overlap") == 0)
+        overlap();
+    else if (strcmp(what, "events") == 0)
+        events();
+    else if (strcmp(what, "many") == 0)
+        many(number, NULL);
+    else
+        forever(number);
+    CHECK(zeModuleDestroy(module));
+    CHECK(zeContextDestroy(context));
+    return 0;
+}

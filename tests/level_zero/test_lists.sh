@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Programs of Level Zero, through the real loader and its real tracing layer, on the simulated device of mock/driver.c. What is
+# recorded against the driver's own log and the program's count; the program's output, and the commands that the driver is
+# sent, are the same without TraceSmith.
+set -eu
+: "${TRACESMITH:?}" "${TRACESMITH_SOURCE_DIR:?}"
+here=$TRACESMITH_SOURCE_DIR/tests/level_zero
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+command -v python3 >/dev/null || skip "no python3 to judge with"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/level_zero/common.sh
+. "$here/common.sh"
+
+"${CC:-cc}" -fsyntax-only -I"$TRACESMITH_SOURCE_DIR" "$here/abi.c" || fail "abi.h is not what the headers say"
+
+# run NAME ARGUMENT...: without TraceSmith
+run() {
+    name=$1
+    shift
+    MOCK_LOG=$work/$name.alone.log "$work/lists" "$@" >"$work/$name.alone" || fail "$name alone: $?"
+}
+# record NAME OPTION... -- ARGUMENT...
+record() {
+    name=$1
+    shift
+    options=
+    while [ "$1" != -- ]; do
+        options="$options $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086 # words
+    MOCK_LOG=$work/$name.log "$TRACESMITH" profile -o "$work/$name.sbt" --api level-zero $options -- "$work/lists" "$@" \
+        >"$work/$name.out" 2>"$work/$name.err" || fail "$name: exit status $?: $(cat "$work/$name.err")"
+    "$TRACESMITH" view --json "$work/$name.sbt" >"$work/$name.json" || fail "$name: no trace"
+}
+
+for mode in "immediate 20" "regular 20" overlap events "many 1000"; do
+    name=${mode%% *}
+    # shellcheck disable=SC2086 # words
+    run "$name" $mode
+    # shellcheck disable=SC2086 # words
+    record "$name" -- $mode
+    cmp -s "$work/$name.alone" "$work/$name.out" || fail "the program prints something else when it is profiled ($name)"
+done
+MOCK_WRAP_MS=30 record wrap -- overlap
+record stacks --stacks -- immediate 5
+record quiet --agent-option level-zero.program-events -- immediate 5
+
+mkfifo "$work/said"
+# shellcheck disable=SC2016 # the inner shell expands it
+MOCK_LOG=$work/killed.log "$TRACESMITH" profile -o "$work/killed.sbt" --api level-zero -- sh -c \
+    '"$0" forever 7 >"$1" & read -r line <"$1" && kill -KILL $!' "$work/lists" "$work/said" >"$work/killed.err" 2>&1 ||
+    fail "killed: $(cat "$work/killed.err")"
+"$TRACESMITH" view --json "$work/killed.sbt" >"$work/killed.json" || fail "killed: no trace"
+
+python3 "$here/check_lists.py" "$work"
