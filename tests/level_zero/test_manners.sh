@@ -60,6 +60,9 @@ has no_layer 0 zeCommandListAppendLaunchKernel
 grep -q 'the tracing layer of the loader is not loaded' "$work/no_layer.err" || fail "no_layer: $(cat "$work/no_layer.err")"
 grep -q '"reason":"untraced"' "$work/no_layer.json" || fail "no_layer: no loss"
 
+"$TRACESMITH" devices >"$work/devices" 2>&1 || fail "devices: $(cat "$work/devices")"
+grep -q 'TraceSmith simulated GPU' "$work/devices" || fail "devices: $(cat "$work/devices")"
+
 # Only if it is named: without, nothing is preloaded.
 # shellcheck disable=SC2016 # the inner shell expands it
 "$TRACESMITH" profile -o "$work/default.sbt" -- sh -c 'echo "[${LD_PRELOAD-}][${ZE_ENABLE_TRACING_LAYER-}]"' \
