@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # How long the ROCm agent takes to translate a record of rocprofiler-sdk, in buffers of the mock SDK: two calls, a kernel and a copy of
 # four. The wall time of a thread that is preempted says nothing: the lower quartile of the buffers counts.
-#     bench/bench_rocm.sh [BUILD]
 set -eu
-build=$(cd "${1:-build}" && pwd)
+: "${TRACESMITH_BUILD_DIR:?}"
+build=$TRACESMITH_BUILD_DIR
 LD_LIBRARY_PATH=$build/tests/rocm/mock${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export LD_LIBRARY_PATH
 trace=$(mktemp)

@@ -85,6 +85,10 @@ static void called_back(struct sdk_callback_record record, void *word, void *dat
     case SDK_CALLBACK_MARKER:
         markers_call(&record, agent_on() ? stacks_capture() : 0);
         break;
+    case SDK_CALLBACK_COPY:
+        if (sdk_callback_phase(&record) == SDK_PHASE_ENTER && agent_on())
+            launches_call(&record, 0);
+        break;
     case SDK_CALLBACK_HIP:
         if (sdk_callback_phase(&record) == SDK_PHASE_ENTER && agent_on())
             launches_call(&record, stacks_capture());
@@ -148,10 +152,12 @@ static void ask_for_callbacks(void) {
         const char *name;
     } kinds[] = {{SDK_CALLBACK_DISPATCH, "callbacks of dispatches"},
                  {SDK_CALLBACK_STREAM, "callbacks of streams"},
+                 {SDK_CALLBACK_COPY, "callbacks of copies"},
                  {SDK_CALLBACK_MARKER, "roctx"},
-                 {SDK_CALLBACK_HIP, "call stacks"}};
+                 {SDK_CALLBACK_HIP, "callbacks of calls"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kinds[i].kind == SDK_CALLBACK_HIP && !stacks_on)
+        // Of events, only the call of HIP says in which stream they are.
+        if (kinds[i].kind == SDK_CALLBACK_HIP && !stacks_on && !option("events"))
             continue;
         if (sdk.configure_callback_tracing_service(context, kinds[i].kind, NULL, 0, called_back, NULL) !=
             SDK_SUCCESS)
@@ -187,6 +193,8 @@ static bool ask(void) {
 static void follow(bool on) {
     if (!atomic_load(&ready) || atomic_load(&gone) || atomic_exchange(&active, on) == on)
         return;
+    if (on)
+        launches_began();
     (void)(on ? sdk.start_context(context) : sdk.stop_context(context));
 }
 

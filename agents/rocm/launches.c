@@ -23,9 +23,13 @@ struct place {
 static struct place *dispatches, *calls;
 static _Atomic uint64_t open;
 
-// The streams of the calls that the thread is in.
+// Grows when the SDK begins to call back: what a thread has noted of streams before is not to be trusted, as the end of its call may
+// not have been told.
+static _Atomic uint32_t generation;
+
+// The streams of the calls that the thread is in. The SDK tells them before the call has its number.
 static __thread struct {
-    uint32_t depth;
+    uint32_t depth, generation;
     uint32_t streams[STREAMS_MAX];
 } here __attribute__((tls_model("initial-exec")));
 
@@ -71,26 +75,42 @@ static struct place *call_place(uint64_t correlation) {
     return place;
 }
 
+void launches_began(void) {
+    atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
+}
+
+static uint32_t stream_here(void) {
+    const uint32_t depth = here.depth < STREAMS_MAX ? here.depth : STREAMS_MAX;
+    return depth && here.generation == atomic_load_explicit(&generation, memory_order_relaxed)
+               ? here.streams[depth - 1]
+               : 0;
+}
+
 void launches_call(const struct sdk_callback_record *record, uint32_t stack) {
     const uint64_t correlation = sdk_callback_correlation(record);
-    if (correlation && stack)
-        atomic_store_explicit(&call_place(correlation)->stack, stack, memory_order_relaxed);
+    const uint32_t stream = stream_here();
+    if (!correlation || (!stack && !stream))
+        return;
+    struct place *place = call_place(correlation);
+    if (stack)
+        atomic_store_explicit(&place->stack, stack, memory_order_relaxed);
+    if (stream)
+        atomic_store_explicit(&place->stream, stream, memory_order_relaxed);
 }
 
 void launches_stream(const struct sdk_callback_record *record) {
+    const uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
     const void *stream = sdk_callback_payload(record);
-    const uint64_t correlation = sdk_callback_correlation(record);
     if (sdk_callback_operation(record) != SDK_STREAM_SET || !stream)
         return;
-    if (sdk_callback_phase(record) == SDK_PHASE_EXIT) {
+    if (here.generation != now)
+        here.depth = 0;
+    here.generation = now;
+    if (sdk_callback_phase(record) == SDK_PHASE_EXIT)
         here.depth -= here.depth > 0;
-        return;
-    }
-    const uint32_t number = SDK_HAS(stream, stream, stream) ? 1 + (uint32_t)sdk_stream_stream(stream) : 0;
-    if (here.depth++ < STREAMS_MAX)
-        here.streams[here.depth - 1] = number;
-    if (correlation)
-        atomic_store_explicit(&call_place(correlation)->stream, number, memory_order_relaxed);
+    else if (here.depth++ < STREAMS_MAX)
+        here.streams[here.depth - 1] =
+            SDK_HAS(stream, stream, stream) ? 1 + (uint32_t)sdk_stream_stream(stream) : 0;
 }
 
 void launches_dispatch(const struct sdk_callback_record *record) {
@@ -108,9 +128,8 @@ void launches_dispatch(const struct sdk_callback_record *record) {
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
     }
     look(&calls[correlation % PLACES], correlation, &call);
-    const uint32_t depth = here.depth < STREAMS_MAX ? here.depth : STREAMS_MAX;
-    atomic_store_explicit(&place->stream, depth ? here.streams[depth - 1] : call.stream,
-                          memory_order_relaxed);
+    const uint32_t stream = stream_here();
+    atomic_store_explicit(&place->stream, stream ? stream : call.stream, memory_order_relaxed);
     atomic_store_explicit(&place->stack, call.stack, memory_order_relaxed);
     atomic_store_explicit(&place->time, clock_trace_now(), memory_order_relaxed);
     atomic_fetch_add_explicit(&open, 1, memory_order_relaxed);

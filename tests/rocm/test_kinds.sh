@@ -47,7 +47,7 @@ numbers = {r["correlation"]: r for r in records}
 for wait in waits:
     asked.expect(len(wait["waits"]) == 1 and wait["waits"][0] in numbers, f"{wait}")
     record = numbers[wait["waits"][0]]
-    asked.expect(record["track"] != wait["track"] and record["args"]["hipEvent"] == wait["args"]["hipEvent"], "the queues")
+    asked.expect(asked.tracks[record["track"]]["name"] == "stream 1" and asked.tracks[wait["track"]]["name"] == "stream 2" and record["args"]["hipEvent"] == wait["args"]["hipEvent"], "the queues")
 asked.expect(len({w["waits"][0] for w in waits}) == 4, "each wait is for the last record of its event")
 
 for event in stacks.of("api") + stacks.of("kernel") + stacks.of("memcpy") + stacks.of("range"):

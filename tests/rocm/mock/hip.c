@@ -52,6 +52,21 @@ static int leave(const struct call *call) {
     return 0;
 }
 
+// The same of a call on a stream.
+static struct call enter_on(uintptr_t stream, int32_t operation) {
+    pthread_once(&once, begin);
+    if (table.now)
+        table.stream(true, stream);
+    return enter(MOCK_HIP, operation);
+}
+
+static int leave_on(uintptr_t stream, const struct call *call) {
+    leave(call);
+    if (table.now)
+        table.stream(false, stream);
+    return 0;
+}
+
 // The time that a command of so many ns takes on a stream, from `earliest` on.
 static void schedule_from(uint64_t earliest, uint32_t stream, uint64_t ns, uint64_t *start, uint64_t *end) {
     pthread_mutex_lock(&lock);
@@ -112,10 +127,10 @@ int hipMemcpyWithStream(void *to, const void *from, size_t bytes, int kind, uint
     static const int32_t operations[5] = {1, 2, 3, 4, 4};
     uint8_t record[MOCK_RECORD_MOST] = {0};
     uint64_t start, end;
-    const struct call call = enter(MOCK_HIP, MOCK_hipMemcpyWithStream);
+    const struct call call = enter_on(stream, MOCK_hipMemcpyWithStream);
     if (!table.now)
         return 0;
-    table.stream(true, stream, call.correlation);
+    table.copy();
     schedule((uint32_t)stream, 1000, &start, &end);
     memcpy(to, from, bytes);
     sdk_set_head_kind(record, MOCK_COPY);
@@ -130,8 +145,7 @@ int hipMemcpyWithStream(void *to, const void *from, size_t bytes, int kind, uint
     sdk_set_copy_destination(record, (uintptr_t)to);
     sdk_set_copy_source(record, (uintptr_t)from);
     table.record(record, SDK_END_copy_source, end);
-    table.stream(false, stream, call.correlation);
-    return leave(&call);
+    return leave_on(stream, &call);
 }
 
 int hipStreamCreate(uintptr_t *out) {
@@ -185,13 +199,11 @@ static void run_kernel(const struct call *call, uintptr_t kernel, const uint32_t
 int hipModuleLaunchKernel(uintptr_t kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned shared, uintptr_t stream) {
     const uint32_t grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
-    const struct call call = enter(MOCK_HIP, MOCK_hipModuleLaunchKernel);
+    const struct call call = enter_on(stream, MOCK_hipModuleLaunchKernel);
     if (!table.now)
         return 0;
-    table.stream(true, stream, call.correlation);
     run_kernel(&call, kernel, grid, block, shared, stream);
-    table.stream(false, stream, call.correlation);
-    return leave(&call);
+    return leave_on(stream, &call);
 }
 
 int hipDeviceSynchronize(void) {
@@ -204,10 +216,9 @@ int hipDeviceSynchronize(void) {
 static int event_call(int32_t call_operation, int32_t operation, uintptr_t event, uintptr_t stream) {
     uint8_t record[MOCK_RECORD_MOST] = {0};
     uint64_t start, end;
-    const struct call call = enter(MOCK_HIP, call_operation);
+    const struct call call = enter_on(stream, call_operation);
     if (!table.now)
         return 0;
-    table.stream(true, stream, call.correlation);
     uint64_t *recorded = &recorded_at[(event - EVENT_FIRST) / EVENT_BYTES % EVENTS_MAX];
     schedule_from(operation == 2 ? *recorded : 0, (uint32_t)stream, 100, &start, &end);
     *recorded = operation == 1 ? end : *recorded;
@@ -221,8 +232,7 @@ static int event_call(int32_t call_operation, int32_t operation, uintptr_t event
     sdk_set_event_queue(record, MOCK_QUEUE + stream % 4);
     sdk_set_event_event(record, event);
     table.record(record, SDK_END_event_source_queue, end);
-    table.stream(false, stream, call.correlation);
-    return leave(&call);
+    return leave_on(stream, &call);
 }
 
 uintptr_t mockEvent(void) {
@@ -241,7 +251,7 @@ int hipStreamWaitEvent(uintptr_t stream, uintptr_t event, unsigned flags) {
 int mockGraphLaunch(uintptr_t kernel, unsigned count, uintptr_t stream) {
     static const uint32_t grid[3] = {1, 1, 1}, block[3] = {32, 1, 1};
     uint8_t record[MOCK_RECORD_MOST] = {0};
-    const struct call call = enter(MOCK_HIP, MOCK_hipGraphLaunch);
+    const struct call call = enter_on(stream, MOCK_hipGraphLaunch);
     if (!table.now)
         return 0;
     for (unsigned i = 0; i < count; i++)
@@ -256,7 +266,7 @@ int mockGraphLaunch(uintptr_t kernel, unsigned count, uintptr_t stream) {
     sdk_set_graph_graph(record, 5);
     sdk_set_graph_kernels(record, count);
     table.record(record, SDK_END_graph_kernels, 0);
-    return leave(&call);
+    return leave_on(stream, &call);
 }
 
 // What no call of a program does by itself: scratch memory, a migration of pages, events that the driver dropped.

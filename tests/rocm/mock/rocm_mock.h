@@ -63,7 +63,10 @@ struct mock_table {
     // A call begins: its correlation id. It ends.
     uint64_t (*enter)(int32_t kind, int32_t operation);
     void (*leave)(int32_t kind, int32_t operation, uint64_t correlation, uint64_t start);
-    void (*stream)(bool enters, uint64_t stream, uint64_t correlation);
+    // Before the call on a stream begins, and after it: as in the SDK it has no number then.
+    void (*stream)(bool enters, uint64_t stream);
+    // A copy is about to be enqueued.
+    void (*copy)(void);
     // A kernel is about to be enqueued: gives the record its number. It was: the record is due at its end.
     void (*launch)(void *record);
     void (*dispatch)(void *record);

@@ -306,10 +306,14 @@ static void call_leave(int32_t kind, int32_t operation, uint64_t correlation, ui
     current = 0;
 }
 
-static void set_stream(bool enters, uint64_t stream, uint64_t correlation) {
+static void set_stream(bool enters, uint64_t stream) {
     uint64_t data[3] = {sizeof data, stream, 0xabc0 + stream};
-    call_back(SDK_CALLBACK_STREAM, SDK_STREAM_SET, enters ? SDK_PHASE_ENTER : SDK_PHASE_EXIT, correlation,
-              data);
+    call_back(SDK_CALLBACK_STREAM, SDK_STREAM_SET, enters ? SDK_PHASE_ENTER : SDK_PHASE_EXIT, 0, data);
+}
+
+static void copy_begins(void) {
+    uint64_t data[8] = {sizeof data};
+    call_back(SDK_CALLBACK_COPY, SDK_COPY_H2D, SDK_PHASE_ENTER, current, data);
 }
 
 static void call_back_dispatch(const void *record, int32_t phase) {
@@ -506,6 +510,7 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
                                                               .enter = call_enter,
                                                               .leave = call_leave,
                                                               .stream = set_stream,
+                                                              .copy = copy_begins,
                                                               .launch = launch,
                                                               .dispatch = dispatch,
                                                               .record = add_record,
