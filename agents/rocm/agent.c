@@ -114,6 +114,9 @@ static bool wanted(enum sdk_kind kind) {
         return option("events");
     case SDK_KIND_GRAPH:
         return option("graphs");
+    case SDK_KIND_MIGRATION:
+    case SDK_KIND_DROPPED:
+        return option("migrations");
     default:
         return true;
     }

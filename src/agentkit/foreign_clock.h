@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock that the tool interface of a driver gives its times on, beside the trace clock. For agents whose API can read that
+// A clock that the tool interface of a driver gives its times on, and its difference from the trace clock. For agents whose API can read that
 // clock on the host (rocprofiler-sdk): the control thread compares the two now and then, and times are converted by the
 // comparisons around them. Where two neighbouring comparisons show a jump (the machine was suspended, the clock was set), a
 // time between them belongs to the nearer one.

@@ -34,7 +34,9 @@ enum agent_value {
     X(EVENTS, "events", NONE, NULL, 0, 0,                                                                    \
       "record when the device reached each HIP event, and which queue waited for it; slows launches down")   \
     X(GRAPHS, "graphs", NONE, NULL, 0, 0,                                                                    \
-      "record an event for each graph launch, with its number of kernels; slows launches down")
+      "record an event for each graph launch, with its number of kernels; slows launches down")              \
+    X(MIGRATIONS, "migrations", NONE, NULL, 0, 0,                                                            \
+      "record migrations of pages; rocprofiler-sdk subscribes to events of the kernel's driver for it")
 
 #define LEVEL_ZERO_OPTION_TABLE(X)                                                                           \
     X(PROGRAM_EVENTS, "program-events", NONE, NULL, 0, 0,                                                    \

@@ -6,7 +6,10 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
+options='--agent-option rocm.migrations'
 record plain -- "$program" launches=10 marks=20 graphs=3 events=4 streams=2 itself=1
+options=
+record default -- "$program" launches=10 itself=1
 options='--agent-option rocm.events --agent-option rocm.graphs'
 record asked -- "$program" launches=10 graphs=3 events=4 streams=2
 options=--stacks
@@ -35,6 +38,8 @@ plain.expect(scratch == {("alloc", "scratch memory", 4096): 1, ("free", "scratch
                          ("free", "scratch memory reclaimed", 4096): 1}, f"{scratch}")
 moved = [(m["name"], m["operation"], m["direction"], m["bytes"], m["duration"]) for m in plain.of("memcpy")]
 plain.expect(moved == [("page migration", "migrate", "h2d", 8192, 500)], f"{moved}")
+default = Run(sys.argv[1], "default")
+default.expect(not default.lost and not default.of("memcpy") and len(default.of("alloc")) == 1, "what was not asked for")
 plain.expect(not plain.of("graph_launch") and not plain.of("event_record"), "what was not asked for")
 
 graphs = asked.of("graph_launch")

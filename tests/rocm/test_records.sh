@@ -15,6 +15,7 @@ MOCK_ROCM=unknown=9 record unknown -- "$program" launches=20
 MOCK_ROCM=badtimes=6 record badtimes -- "$program" launches=100
 MOCK_ROCM=quiet=5 record quiet -- "$program" launches=100
 MOCK_ROCM=drop=4,quiet=3,badtimes=2,unknown=1 record mixed -- "$program" launches=100
+options='--agent-option rocm.migrations'
 MOCK_ROCM=nokfd record nokfd -- "$program" launches=20
 python3 - "$work" <<'PY'
 import sys
