@@ -32,20 +32,6 @@
 #ifndef OPENCL_AGENT_H
 #define OPENCL_AGENT_H
 
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
-#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
-#include <CL/cl_icd.h>
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "agentkit/agent.h"
 #include "calls.h"
 
@@ -76,13 +62,6 @@ uint32_t agent_operation_name(tsmith_operation operation);
 
 // "gpu", "accelerator", "cpu" or "".
 const char *agent_device_type(cl_device_type type);
-
-// For entry/entry.c, which makes a layer of it.
-extern const char entry_name[];
-extern cl_icd_dispatch entry_table;
-void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
-// entry/fetched.c: the number (below 31) of a function of an extension that enqueues; -1: it is none.
-int entry_fetched(const char *name);
 
 // The wrappers, of the driver's own types.
 #define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) layer_##name;

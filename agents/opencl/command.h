@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One call of the API, as its wrapper sees it, and what is written of it. Rules: agent.h.
 //
-// The wrapper of an enqueue is one ENQUEUE, below. A call that enqueues nothing uses struct call alone.
+// The wrapper of a function that enqueues is one ENQUEUE, below, and of one that makes an object one CREATE. A call that
+// enqueues nothing uses struct call alone.
 #ifndef OPENCL_COMMAND_H
 #define OPENCL_COMMAND_H
 
@@ -82,18 +83,55 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
 // Returns `result`.
 cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits);
 
-// The whole body of an enqueue's wrapper, whose own parameters are named queue, count, waits and event: `what`
-// describes `command` (a call of one of the functions above); then come the arguments for the driver without the
-// event, which is its last. Functions of another form do the same by hand: the launch with its probe, the maps, which
-// return a pointer, and the calls of OpenCL 1.0, which have no wait list or no event.
-#define ENQUEUE(name, blocking, what, ...)                                                                   \
-    struct command command;                                                                                  \
-    if (!command_begin(&command, CALL_##name, queue, blocking, event))                                       \
-        return opencl_next.name(__VA_ARGS__, event); /* not recorded */                                      \
-    const cl_int result = opencl_next.name(__VA_ARGS__, command.event);                                      \
-    command_returned(&command);                                                                              \
-    what;                                                                                                    \
-    return command_end(&command, result, count, waits)
+// The wrapper of a function that enqueues, with the parameters of its row in calls.h: `...` describes `command` by one of the
+// functions above. Functions of another form do the same by hand: the launch with its probe, and the calls of OpenCL 1.0,
+// which have no wait list or no event.
+#define ENQUEUE(name, blocks, ...) OPENCL_DEFINE(ENQUEUE_WRAPPER, name, blocks, __VA_ARGS__)
+#define ENQUEUE_WRAPPER(name, result_type, parameters, arguments, blocks, ...)                               \
+    result_type layer_##name parameters {                                                                    \
+        struct command command;                                                                              \
+        if (!command_begin(&command, CALL_##name, queue, blocks, event))                                     \
+            return opencl_next.name arguments; /* not recorded */                                            \
+        event = command.event;                                                                               \
+        const cl_int result = opencl_next.name arguments;                                                    \
+        command_returned(&command);                                                                          \
+        __VA_ARGS__;                                                                                         \
+        return command_end(&command, result, count, waits);                                                  \
+    }
+
+// The same of a function that maps: it returns the place, and the result by a pointer.
+#define ENQUEUE_MAP(name, ...) OPENCL_DEFINE(MAP_WRAPPER, name, __VA_ARGS__)
+#define MAP_WRAPPER(name, result_type, parameters, arguments, ...)                                           \
+    result_type layer_##name parameters {                                                                    \
+        struct command command;                                                                              \
+        if (!command_begin(&command, CALL_##name, queue, blocking_of(blocking), event))                      \
+            return opencl_next.name arguments; /* not recorded */                                            \
+        cl_int result = CL_SUCCESS, *const wanted = error;                                                   \
+        event = command.event;                                                                               \
+        error = &result;                                                                                     \
+        result_type mapped = opencl_next.name arguments;                                                     \
+        command_returned(&command);                                                                          \
+        __VA_ARGS__;                                                                                         \
+        command_end(&command, result, count, waits);                                                         \
+        if (wanted)                                                                                          \
+            *wanted = result;                                                                                \
+        return mapped;                                                                                       \
+    }
+
+// The wrapper of a function that makes an object, which begins with call_begin or call_begin_with_stack: `...` records what
+// it `made`, with `result`. The program's place for the result is written last.
+#define CREATE(name, begin, ...) OPENCL_DEFINE(CREATE_WRAPPER, name, begin, __VA_ARGS__)
+#define CREATE_WRAPPER(name, result_type, parameters, arguments, begin, ...)                                 \
+    result_type layer_##name parameters {                                                                    \
+        struct call call = begin(CALL_##name);                                                               \
+        cl_int result = CL_SUCCESS, *const wanted = error;                                                   \
+        error = &result;                                                                                     \
+        result_type made = opencl_next.name arguments;                                                       \
+        __VA_ARGS__;                                                                                         \
+        if (wanted)                                                                                          \
+            *wanted = result;                                                                                \
+        return made;                                                                                         \
+    }
 
 // The program waited, for all of a queue or for these commands; `call` has its start and end.
 void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,

@@ -14,34 +14,14 @@
 
 // ---- contexts
 
-static cl_context context_made(struct call *call, cl_context context, cl_int result, cl_int *error) {
+static void context_created(struct call *call, cl_context context, cl_int result) {
     struct object *object =
         context && result == CL_SUCCESS ? object_add(OBJECT_CONTEXT, context, NULL) : NULL;
     object_record(call, TSMITH_OPERATION_CREATE_CONTEXT, result, object);
-    if (error)
-        *error = result;
-    return context;
 }
 
-cl_context layer_clCreateContext(const cl_context_properties *properties, cl_uint count,
-                                 const cl_device_id *devices,
-                                 void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                                 void *user_data, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateContext);
-    cl_int result = CL_SUCCESS;
-    cl_context context = opencl_next.clCreateContext(properties, count, devices, notify, user_data, &result);
-    return context_made(&call, context, result, error);
-}
-
-cl_context layer_clCreateContextFromType(const cl_context_properties *properties, cl_device_type type,
-                                         void(CL_CALLBACK *notify)(const char *, const void *, size_t,
-                                                                   void *),
-                                         void *user_data, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateContextFromType);
-    cl_int result = CL_SUCCESS;
-    cl_context context = opencl_next.clCreateContextFromType(properties, type, notify, user_data, &result);
-    return context_made(&call, context, result, error);
-}
+CREATE(clCreateContext, call_begin, context_created(&call, made, result))
+CREATE(clCreateContextFromType, call_begin, context_created(&call, made, result))
 
 #define RELEASE(function, type, handle, operation)                                                           \
     cl_int layer_##function(handle released) {                                                               \

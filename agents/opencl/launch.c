@@ -87,22 +87,11 @@ cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl
     return launch(queue, kernel, dimensions, offset, global, local, count, waits, event);
 }
 
-cl_int layer_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,
-                           cl_event *event) {
-    static const size_t one[] = {1};
-    ENQUEUE(clEnqueueTask, BLOCKING_NEVER,
-            command_kernel(&command, TSMITH_OPERATION_TASK, kernel, 1, NULL, one, one), queue, kernel, count,
-            waits);
-}
+static const size_t one = 1;
+ENQUEUE(clEnqueueTask, BLOCKING_NEVER,
+        command_kernel(&command, TSMITH_OPERATION_TASK, kernel, 1, NULL, &one, &one))
 
-cl_int layer_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
-                                   void *arguments, size_t argument_bytes, cl_uint memory_count,
-                                   const cl_mem *memory, const void **places, cl_uint count,
-                                   const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueNativeKernel, BLOCKING_NEVER,
-            command_plain(&command, CLASS_HOST, TSMITH_OPERATION_NATIVE), queue, function, arguments,
-            argument_bytes, memory_count, memory, places, count, waits);
-}
+ENQUEUE(clEnqueueNativeKernel, BLOCKING_NEVER, command_plain(&command, CLASS_HOST, TSMITH_OPERATION_NATIVE))
 
 // The marker without a wait list has no form without an event: NULL is an error there, and stays one.
 cl_int layer_clEnqueueMarker(cl_command_queue queue, cl_event *event) {
@@ -114,17 +103,11 @@ cl_int layer_clEnqueueMarker(cl_command_queue queue, cl_event *event) {
     return command_end(&command, result, 0, NULL);
 }
 
-cl_int layer_clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *waits,
-                                         cl_event *event) {
-    ENQUEUE(clEnqueueMarkerWithWaitList, BLOCKING_NEVER,
-            command_plain(&command, CLASS_MARKER, TSMITH_OPERATION_MARKER), queue, count, waits);
-}
+ENQUEUE(clEnqueueMarkerWithWaitList, BLOCKING_NEVER,
+        command_plain(&command, CLASS_MARKER, TSMITH_OPERATION_MARKER))
 
-cl_int layer_clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint count, const cl_event *waits,
-                                          cl_event *event) {
-    ENQUEUE(clEnqueueBarrierWithWaitList, BLOCKING_NEVER,
-            command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER), queue, count, waits);
-}
+ENQUEUE(clEnqueueBarrierWithWaitList, BLOCKING_NEVER,
+        command_plain(&command, CLASS_BARRIER, TSMITH_OPERATION_BARRIER))
 
 // The old barriers give no event: their call is recorded, their times are not to be had.
 cl_int layer_clEnqueueBarrier(cl_command_queue queue) {

@@ -60,10 +60,12 @@ void memory_freed(struct call *call, struct object *object) {
     }
 }
 
-// The driver's facts about an object that was just created.
-static uint64_t size_of(cl_mem memory) {
+// The driver's size of an object that was just created; 0: there is none. The call ends before the question, which is ours.
+static uint64_t created_size(struct call *call, cl_mem memory, cl_int result) {
     size_t bytes = 0;
-    opencl_next.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    call->end = agent_tick();
+    if (memory && result == CL_SUCCESS)
+        opencl_next.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     return bytes;
 }
 
@@ -72,14 +74,25 @@ static void buffer_created(struct call *call, cl_mem buffer, cl_int result, cl_m
                    (struct memory){.bytes = size, .owned = size, .flags = flags});
 }
 
+static void sub_buffer_created(struct call *call, cl_mem part, cl_int result, cl_mem_flags flags,
+                               cl_mem buffer) {
+    const struct memory memory = {.bytes = created_size(call, part, result), .flags = flags};
+    memory_created(call, TSMITH_OPERATION_SUB_BUFFER, part, result, object_find(OBJECT_MEMORY, buffer),
+                   memory);
+}
+
+static void pipe_created(struct call *call, cl_mem pipe, cl_int result, cl_mem_flags flags) {
+    const uint64_t bytes = created_size(call, pipe, result);
+    memory_created(call, TSMITH_OPERATION_PIPE, pipe, result, NULL,
+                   (struct memory){.bytes = bytes, .owned = bytes, .flags = flags});
+}
+
 static void image_created(struct call *call, cl_mem image, cl_int result, cl_mem_flags flags) {
-    struct memory memory = {.flags = flags};
+    struct memory memory = {.bytes = created_size(call, image, result), .flags = flags};
     struct object *parent = NULL;
-    call->end = agent_tick(); // the questions below are ours
     if (image && result == CL_SUCCESS) {
         size_t element = 0;
         cl_mem buffer = NULL;
-        memory.bytes = size_of(image);
         opencl_next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
         memory.element_size = element;
         if (opencl_next.clGetMemObjectInfo(image, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof buffer, &buffer,
@@ -90,102 +103,14 @@ static void image_created(struct call *call, cl_mem image, cl_int result, cl_mem
     memory_created(call, TSMITH_OPERATION_IMAGE, image, result, parent, memory);
 }
 
-cl_mem layer_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreateBuffer);
-    cl_int result = CL_SUCCESS;
-    cl_mem buffer = opencl_next.clCreateBuffer(context, flags, size, host, &result);
-    buffer_created(&call, buffer, result, flags, size);
-    if (error)
-        *error = result;
-    return buffer;
-}
-
-cl_mem layer_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
-                                          cl_mem_flags flags, size_t size, void *host, cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreateBufferWithProperties);
-    cl_int result = CL_SUCCESS;
-    cl_mem buffer = opencl_next.clCreateBufferWithProperties(context, properties, flags, size, host, &result);
-    buffer_created(&call, buffer, result, flags, size);
-    if (error)
-        *error = result;
-    return buffer;
-}
-
-cl_mem layer_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
-                               const void *info, cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreateSubBuffer);
-    cl_int result = CL_SUCCESS;
-    cl_mem part = opencl_next.clCreateSubBuffer(buffer, flags, type, info, &result);
-    call.end = agent_tick();
-    memory_created(
-        &call, TSMITH_OPERATION_SUB_BUFFER, part, result, object_find(OBJECT_MEMORY, buffer),
-        (struct memory){.bytes = part && result == CL_SUCCESS ? size_of(part) : 0, .flags = flags});
-    if (error)
-        *error = result;
-    return part;
-}
-
-cl_mem layer_clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                           const cl_image_desc *description, void *host, cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreateImage);
-    cl_int result = CL_SUCCESS;
-    cl_mem image = opencl_next.clCreateImage(context, flags, format, description, host, &result);
-    image_created(&call, image, result, flags);
-    if (error)
-        *error = result;
-    return image;
-}
-
-cl_mem layer_clCreateImageWithProperties(cl_context context, const cl_mem_properties *properties,
-                                         cl_mem_flags flags, const cl_image_format *format,
-                                         const cl_image_desc *description, void *host, cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreateImageWithProperties);
-    cl_int result = CL_SUCCESS;
-    cl_mem image = opencl_next.clCreateImageWithProperties(context, properties, flags, format, description,
-                                                           host, &result);
-    image_created(&call, image, result, flags);
-    if (error)
-        *error = result;
-    return image;
-}
-
-cl_mem layer_clCreateImage2D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                             size_t width, size_t height, size_t row, void *host, cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreateImage2D);
-    cl_int result = CL_SUCCESS;
-    cl_mem image = opencl_next.clCreateImage2D(context, flags, format, width, height, row, host, &result);
-    image_created(&call, image, result, flags);
-    if (error)
-        *error = result;
-    return image;
-}
-
-cl_mem layer_clCreateImage3D(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                             size_t width, size_t height, size_t depth, size_t row, size_t slice, void *host,
-                             cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreateImage3D);
-    cl_int result = CL_SUCCESS;
-    cl_mem image =
-        opencl_next.clCreateImage3D(context, flags, format, width, height, depth, row, slice, host, &result);
-    image_created(&call, image, result, flags);
-    if (error)
-        *error = result;
-    return image;
-}
-
-cl_mem layer_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packet_size, cl_uint packets,
-                          const cl_pipe_properties *properties, cl_int *error) {
-    struct call call = call_begin_with_stack(CALL_clCreatePipe);
-    cl_int result = CL_SUCCESS;
-    cl_mem pipe = opencl_next.clCreatePipe(context, flags, packet_size, packets, properties, &result);
-    call.end = agent_tick();
-    const uint64_t bytes = pipe && result == CL_SUCCESS ? size_of(pipe) : 0;
-    memory_created(&call, TSMITH_OPERATION_PIPE, pipe, result, NULL,
-                   (struct memory){.bytes = bytes, .owned = bytes, .flags = flags});
-    if (error)
-        *error = result;
-    return pipe;
-}
+CREATE(clCreateBuffer, call_begin_with_stack, buffer_created(&call, made, result, flags, size))
+CREATE(clCreateBufferWithProperties, call_begin_with_stack, buffer_created(&call, made, result, flags, size))
+CREATE(clCreateSubBuffer, call_begin_with_stack, sub_buffer_created(&call, made, result, flags, buffer))
+CREATE(clCreateImage, call_begin_with_stack, image_created(&call, made, result, flags))
+CREATE(clCreateImageWithProperties, call_begin_with_stack, image_created(&call, made, result, flags))
+CREATE(clCreateImage2D, call_begin_with_stack, image_created(&call, made, result, flags))
+CREATE(clCreateImage3D, call_begin_with_stack, image_created(&call, made, result, flags))
+CREATE(clCreatePipe, call_begin_with_stack, pipe_created(&call, made, result, flags))
 
 OBJECT_RETAIN(clRetainMemObject, OBJECT_MEMORY, cl_mem)
 

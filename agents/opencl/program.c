@@ -10,51 +10,17 @@
 
 // ---- programs
 
-static cl_program program_made(struct call *call, cl_context context, cl_program program, cl_int result,
-                               cl_int *error) {
+static void program_created(struct call *call, cl_context context, cl_program program, cl_int result) {
     struct object *object = NULL;
     if (program && result == CL_SUCCESS)
         object = object_add(OBJECT_PROGRAM, program, object_find(OBJECT_CONTEXT, context));
     object_record(call, TSMITH_OPERATION_CREATE_PROGRAM, result, object);
-    if (error)
-        *error = result;
-    return program;
 }
 
-cl_program layer_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings,
-                                           const size_t *lengths, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateProgramWithSource);
-    cl_int result = CL_SUCCESS;
-    cl_program program = opencl_next.clCreateProgramWithSource(context, count, strings, lengths, &result);
-    return program_made(&call, context, program, result, error);
-}
-
-cl_program layer_clCreateProgramWithBinary(cl_context context, cl_uint count, const cl_device_id *devices,
-                                           const size_t *lengths, const unsigned char **binaries,
-                                           cl_int *statuses, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateProgramWithBinary);
-    cl_int result = CL_SUCCESS;
-    cl_program program =
-        opencl_next.clCreateProgramWithBinary(context, count, devices, lengths, binaries, statuses, &result);
-    return program_made(&call, context, program, result, error);
-}
-
-cl_program layer_clCreateProgramWithBuiltInKernels(cl_context context, cl_uint count,
-                                                   const cl_device_id *devices, const char *names,
-                                                   cl_int *error) {
-    struct call call = call_begin(CALL_clCreateProgramWithBuiltInKernels);
-    cl_int result = CL_SUCCESS;
-    cl_program program =
-        opencl_next.clCreateProgramWithBuiltInKernels(context, count, devices, names, &result);
-    return program_made(&call, context, program, result, error);
-}
-
-cl_program layer_clCreateProgramWithIL(cl_context context, const void *il, size_t length, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateProgramWithIL);
-    cl_int result = CL_SUCCESS;
-    cl_program program = opencl_next.clCreateProgramWithIL(context, il, length, &result);
-    return program_made(&call, context, program, result, error);
-}
+CREATE(clCreateProgramWithSource, call_begin, program_created(&call, context, made, result))
+CREATE(clCreateProgramWithBinary, call_begin, program_created(&call, context, made, result))
+CREATE(clCreateProgramWithBuiltInKernels, call_begin, program_created(&call, context, made, result))
+CREATE(clCreateProgramWithIL, call_begin, program_created(&call, context, made, result))
 
 OBJECT_RETAIN(clRetainProgram, OBJECT_PROGRAM, cl_program)
 
@@ -213,35 +179,30 @@ cl_program layer_clLinkProgram(cl_context context, cl_uint count, const cl_devic
 
 // ---- kernels
 
+// `name` NULL: it is asked for, and what does not fit is cut. `program` NULL: it is asked for.
 static void kernel_add(cl_kernel kernel, cl_program program, const char *name) {
-    struct object *object = object_add(OBJECT_KERNEL, kernel, object_find(OBJECT_PROGRAM, program));
-    if (object)
-        object->kernel.name = channel_string_cstr(agent.channel, name);
-}
-
-// A kernel whose name must be asked for. Names that do not fit are cut.
-static void kernel_add_unnamed(cl_kernel kernel, cl_program program) {
-    char name[4096];
+    char asked[4096];
     size_t size = 0;
-    if (opencl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &size) != CL_SUCCESS)
-        name[0] = '\0';
+    if (!name && opencl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof asked, asked, &size) !=
+                     CL_SUCCESS)
+        asked[0] = '\0';
     if (!program)
         opencl_next.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
-    kernel_add(kernel, program, name);
+    struct object *object = object_add(OBJECT_KERNEL, kernel, object_find(OBJECT_PROGRAM, program));
+    if (object)
+        object->kernel.name = channel_string_cstr(agent.channel, name ? name : asked);
 }
 
-cl_kernel layer_clCreateKernel(cl_program program, const char *name, cl_int *error) {
-    struct call call = call_begin(CALL_clCreateKernel);
-    cl_int result = CL_SUCCESS;
-    cl_kernel kernel = opencl_next.clCreateKernel(program, name, &result);
+static void kernel_created(struct call *call, cl_kernel kernel, cl_int result, cl_program program,
+                           const char *name) {
     if (agent_on())
-        call_record(&call, result);
+        call_record(call, result);
     if (kernel && result == CL_SUCCESS)
         kernel_add(kernel, program, name);
-    if (error)
-        *error = result;
-    return kernel;
 }
+
+CREATE(clCreateKernel, call_begin, kernel_created(&call, made, result, program, name))
+CREATE(clCloneKernel, call_begin, kernel_created(&call, made, result, NULL, NULL))
 
 cl_int layer_clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count) {
     struct call call = call_begin(CALL_clCreateKernelsInProgram);
@@ -250,23 +211,10 @@ cl_int layer_clCreateKernelsInProgram(cl_program program, cl_uint room, cl_kerne
     if (agent_on())
         call_record(&call, result);
     for (cl_uint i = 0; result == CL_SUCCESS && kernels && i < made; i++)
-        kernel_add_unnamed(kernels[i], program);
+        kernel_add(kernels[i], program, NULL);
     if (count && result == CL_SUCCESS)
         *count = made;
     return result;
-}
-
-cl_kernel layer_clCloneKernel(cl_kernel source, cl_int *error) {
-    struct call call = call_begin(CALL_clCloneKernel);
-    cl_int result = CL_SUCCESS;
-    cl_kernel kernel = opencl_next.clCloneKernel(source, &result);
-    if (agent_on())
-        call_record(&call, result);
-    if (kernel && result == CL_SUCCESS)
-        kernel_add_unnamed(kernel, NULL);
-    if (error)
-        *error = result;
-    return kernel;
 }
 
 OBJECT_RETAIN(clRetainKernel, OBJECT_KERNEL, cl_kernel)

@@ -39,46 +39,17 @@ static void svm_free_queued(struct command *command, cl_int result, cl_uint coun
     }
 }
 
-cl_int layer_clEnqueueSVMFree(cl_command_queue queue, cl_uint pointer_count, void **pointers,
-                              void(CL_CALLBACK *free_function)(cl_command_queue, cl_uint, void **, void *),
-                              void *user_data, cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueSVMFree, BLOCKING_NEVER, svm_free_queued(&command, result, pointer_count, pointers),
-            queue, pointer_count, pointers, free_function, user_data, count, waits);
-}
+ENQUEUE(clEnqueueSVMFree, BLOCKING_NEVER, svm_free_queued(&command, result, pointer_count, pointers))
 
-cl_int layer_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
-                                size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueSVMMemcpy, blocking_of(blocking),
-            command_copy(&command, TSMITH_OPERATION_SVM_COPY, TSMITH_DIRECTION_NONE, size, NULL, NULL), queue,
-            blocking, to, from, size, count, waits);
-}
+ENQUEUE(clEnqueueSVMMemcpy, blocking_of(blocking),
+        command_copy(&command, TSMITH_OPERATION_SVM_COPY, TSMITH_DIRECTION_NONE, size, NULL, NULL))
 
-cl_int layer_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern, size_t pattern_size,
-                                 size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueSVMMemFill, BLOCKING_NEVER,
-            command_fill(&command, TSMITH_OPERATION_SVM_FILL, size, NULL), queue, to, pattern, pattern_size,
-            size, count, waits);
-}
+ENQUEUE(clEnqueueSVMMemFill, BLOCKING_NEVER, command_fill(&command, TSMITH_OPERATION_SVM_FILL, size, NULL))
 
-cl_int layer_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer,
-                             size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueSVMMap, blocking_of(blocking),
-            command_map(&command, TSMITH_OPERATION_SVM_MAP, flags, size, NULL), queue, blocking, flags,
-            pointer, size, count, waits);
-}
+ENQUEUE(clEnqueueSVMMap, blocking_of(blocking),
+        command_map(&command, TSMITH_OPERATION_SVM_MAP, flags, size, NULL))
 
-cl_int layer_clEnqueueSVMUnmap(cl_command_queue queue, void *pointer, cl_uint count, const cl_event *waits,
-                               cl_event *event) {
-    ENQUEUE(
-        clEnqueueSVMUnmap, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_SVM_UNMAP, TSMITH_DIRECTION_HOST_TO_DEVICE, 0, NULL, NULL),
-        queue, pointer, count, waits);
-}
+ENQUEUE(clEnqueueSVMUnmap, BLOCKING_NEVER,
+        command_copy(&command, TSMITH_OPERATION_SVM_UNMAP, TSMITH_DIRECTION_HOST_TO_DEVICE, 0, NULL, NULL))
 
-cl_int layer_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint pointer_count, const void **pointers,
-                                    const size_t *sizes, cl_mem_migration_flags flags, cl_uint count,
-                                    const cl_event *waits, cl_event *event) {
-    ENQUEUE(clEnqueueSVMMigrateMem, BLOCKING_NEVER,
-            command_svm_migrate(&command, pointer_count, sizes, flags), queue, pointer_count, pointers, sizes,
-            flags, count, waits);
-}
+ENQUEUE(clEnqueueSVMMigrateMem, BLOCKING_NEVER, command_svm_migrate(&command, pointer_count, sizes, flags))

@@ -176,55 +176,26 @@ bool image_is_whole(const struct image *image, const size_t *region) {
     return region[0] == all[0] && region[1] == all[1] && region[2] == all[2];
 }
 
-cl_int record_clEnqueueReadImage(cl_command_queue queue, cl_mem memory, cl_bool blocking,
-                                 const size_t *origin, const size_t *region, size_t row, size_t slice,
-                                 void *to, cl_uint count, const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueReadImage, (queue, memory, blocking, origin, region, row, slice, to),
-             .command = RECORDING_COMMAND_READ_IMAGE, .blocking = blocking, .source = memory,
-             .in_source.origin = origin, .region = region, .host = to, .in_host = {NULL, row, slice});
-}
+TRANSFER(clEnqueueReadImage, .command = RECORDING_COMMAND_READ_IMAGE, .blocking = blocking, .source = image,
+         .in_source.origin = origin, .region = region, .host = to, .in_host = {NULL, row, slice})
 
-cl_int record_clEnqueueWriteImage(cl_command_queue queue, cl_mem memory, cl_bool blocking,
-                                  const size_t *origin, const size_t *region, size_t row, size_t slice,
-                                  const void *from, cl_uint count, const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueWriteImage, (queue, memory, blocking, origin, region, row, slice, from),
-             .command = RECORDING_COMMAND_WRITE_IMAGE, .blocking = blocking, .target = memory,
-             .in_target.origin = origin, .region = region, .host = from, .in_host = {NULL, row, slice});
-}
+TRANSFER(clEnqueueWriteImage, .command = RECORDING_COMMAND_WRITE_IMAGE, .blocking = blocking, .target = image,
+         .in_target.origin = origin, .region = region, .host = from, .in_host = {NULL, row, slice})
 
-cl_int record_clEnqueueCopyImage(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
-                                 const size_t *to_origin, const size_t *region, cl_uint count,
-                                 const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueCopyImage, (queue, from, to, from_origin, to_origin, region),
-             .command = RECORDING_COMMAND_COPY_IMAGE, .source = from, .in_source.origin = from_origin,
-             .target = to, .in_target.origin = to_origin, .region = region);
-}
+TRANSFER(clEnqueueCopyImage, .command = RECORDING_COMMAND_COPY_IMAGE, .source = source,
+         .in_source.origin = source_origin, .target = destination, .in_target.origin = destination_origin,
+         .region = region)
 
-cl_int record_clEnqueueCopyImageToBuffer(cl_command_queue queue, cl_mem from, cl_mem to, const size_t *origin,
-                                         const size_t *region, size_t offset, cl_uint count,
-                                         const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueCopyImageToBuffer, (queue, from, to, origin, region, offset),
-             .command = RECORDING_COMMAND_IMAGE_TO_BUFFER, .source = from, .in_source.origin = origin,
-             .region = region, .target = to, .offset = &offset);
-}
+TRANSFER(clEnqueueCopyImageToBuffer, .command = RECORDING_COMMAND_IMAGE_TO_BUFFER, .source = source,
+         .in_source.origin = origin, .region = region, .target = destination, .offset = &offset)
 
-cl_int record_clEnqueueCopyBufferToImage(cl_command_queue queue, cl_mem from, cl_mem to, size_t offset,
-                                         const size_t *origin, const size_t *region, cl_uint count,
-                                         const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueCopyBufferToImage, (queue, from, to, offset, origin, region),
-             .command = RECORDING_COMMAND_BUFFER_TO_IMAGE, .source = from, .offset = &offset, .target = to,
-             .in_target.origin = origin, .region = region);
-}
+TRANSFER(clEnqueueCopyBufferToImage, .command = RECORDING_COMMAND_BUFFER_TO_IMAGE, .source = source,
+         .offset = &offset, .target = destination, .in_target.origin = origin, .region = region)
 
 static size_t color_bytes(cl_mem memory) {
     const struct image *image = image_of(memory);
     return image && image->format.image_channel_order == CL_DEPTH ? sizeof(cl_float) : 4 * sizeof(cl_float);
 }
 
-cl_int record_clEnqueueFillImage(cl_command_queue queue, cl_mem memory, const void *color,
-                                 const size_t *origin, const size_t *region, cl_uint count,
-                                 const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueFillImage, (queue, memory, color, origin, region),
-             .command = RECORDING_COMMAND_FILL_IMAGE, .target = memory, .in_target.origin = origin,
-             .region = region, .pattern = color, .pattern_size = color_bytes(memory));
-}
+TRANSFER(clEnqueueFillImage, .command = RECORDING_COMMAND_FILL_IMAGE, .target = image,
+         .in_target.origin = origin, .region = region, .pattern = color, .pattern_size = color_bytes(image))

@@ -33,22 +33,13 @@
 #ifndef OPENCL_RECORD_RECORDER_H
 #define OPENCL_RECORD_RECORDER_H
 
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_0_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#define CL_USE_DEPRECATED_OPENCL_2_0_APIS
-#define CL_USE_DEPRECATED_OPENCL_2_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_2_2_APIS
-#include <CL/cl_icd.h>
-
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "calls.h"
+#include "opencl/calls.h"
 #include "recording/chunk.h"
 #include "recording/record.h"
 
@@ -381,19 +372,22 @@ struct transfer {
 void transfer_touch(const struct transfer *transfer, struct touch *touch);
 void transfer_record(const struct transfer *transfer, struct touch *touch, const cl_event *event);
 
-// The whole body of such a wrapper, whose own parameters are named queue, count, waits and event: the driver's
-// arguments before the wait list, in parentheses, and then the members of struct transfer. They are evaluated before
-// the driver and after it, each time only if needed: an idle recorder does not pay for it.
-#define TRANSFER(name, arguments, ...)                                                                       \
-    struct touch touch;                                                                                      \
-    touch_begin(&touch, queue, NULL, count, waits);                                                          \
-    if (touch.on)                                                                                            \
-        transfer_touch(&(const struct transfer){__VA_ARGS__}, &touch);                                       \
-    const cl_int status = recorder.next.name(TRANSFER_LIST arguments, touch.count, touch.waits, event);      \
-    if (touch_end(&touch, status, event))                                                                    \
-        transfer_record(&(const struct transfer){__VA_ARGS__}, &touch, event);                               \
-    return status
-#define TRANSFER_LIST(...) __VA_ARGS__ // takes the parentheses off
+// Such a wrapper, with the parameters of its row in opencl/calls.h; `...` are the members of struct transfer. They are
+// evaluated before the driver and after it, each time only if needed: an idle recorder does not pay for it.
+#define TRANSFER(name, ...) OPENCL_DEFINE(TRANSFER_WRAPPER, name, __VA_ARGS__)
+#define TRANSFER_WRAPPER(name, result_type, parameters, arguments, ...)                                      \
+    result_type record_##name parameters {                                                                   \
+        struct touch touch;                                                                                  \
+        touch_begin(&touch, queue, NULL, count, waits);                                                      \
+        if (touch.on)                                                                                        \
+            transfer_touch(&(const struct transfer){__VA_ARGS__}, &touch);                                   \
+        count = touch.count;                                                                                 \
+        waits = touch.waits;                                                                                 \
+        const cl_int status = recorder.next.name arguments;                                                  \
+        if (touch_end(&touch, status, event))                                                                \
+            transfer_record(&(const struct transfer){__VA_ARGS__}, &touch, event);                           \
+        return status;                                                                                       \
+    }
 
 // ---- inflight.c: writes that do not block
 
@@ -445,12 +439,16 @@ void kernel_copy_arguments(struct kernel *to, const struct kernel *from);
 // What its arguments name has ended: they are what has the handle now, or nothing.
 void kernel_settle(struct kernel *kernel);
 
-// For ../opencl/entry/entry.c, which makes a layer of it.
-extern const char entry_name[];
-extern cl_icd_dispatch entry_table;
-void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
-// ../opencl/entry/fetched.c: the number (below 31) of a function of an extension that enqueues; -1: it is none.
-int entry_fetched(const char *name);
+// What the recorder intercepts besides OPENCL_BOTH_CALLS.
+#define RECORDED_CALLS(X)                                                                                    \
+    OPENCL_BOTH_CALLS(X)                                                                                     \
+    X(clCreateSampler)                                                                                       \
+    X(clCreateSamplerWithProperties)                                                                         \
+    X(clSetProgramSpecializationConstant)                                                                    \
+    X(clSetKernelArg)                                                                                        \
+    X(clSetKernelArgSVMPointer)                                                                              \
+    X(clSetKernelExecInfo)                                                                                   \
+    X(clSetEventCallback)
 
 // The wrappers, of the driver's own types.
 #define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) record_##name;

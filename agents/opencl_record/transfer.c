@@ -136,72 +136,27 @@ void transfer_record(const struct transfer *transfer, struct touch *touch, const
 
 // ---- the calls for buffers
 
-cl_int record_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                                   size_t size, const void *from, cl_uint count, const cl_event *waits,
-                                   cl_event *event) {
-    TRANSFER(clEnqueueWriteBuffer, (queue, buffer, blocking, offset, size, from),
-             .command = RECORDING_COMMAND_WRITE, .blocking = blocking, .target = buffer, .offset = &offset,
-             .size = size, .host = from);
-}
+TRANSFER(clEnqueueWriteBuffer, .command = RECORDING_COMMAND_WRITE, .blocking = blocking, .target = buffer,
+         .offset = &offset, .size = size, .host = from)
 
-cl_int record_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset,
-                                  size_t size, void *to, cl_uint count, const cl_event *waits,
-                                  cl_event *event) {
-    TRANSFER(clEnqueueReadBuffer, (queue, buffer, blocking, offset, size, to),
-             .command = RECORDING_COMMAND_READ, .blocking = blocking, .source = buffer, .offset = &offset,
-             .size = size, .host = to);
-}
+TRANSFER(clEnqueueReadBuffer, .command = RECORDING_COMMAND_READ, .blocking = blocking, .source = buffer,
+         .offset = &offset, .size = size, .host = to)
 
-cl_int record_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset,
-                                  size_t to_offset, size_t size, cl_uint count, const cl_event *waits,
-                                  cl_event *event) {
-    TRANSFER(clEnqueueCopyBuffer, (queue, from, to, from_offset, to_offset, size),
-             .command = RECORDING_COMMAND_COPY, .source = from, .in_source.origin = &from_offset,
-             .target = to, .in_target.origin = &to_offset, .size = size);
-}
+TRANSFER(clEnqueueCopyBuffer, .command = RECORDING_COMMAND_COPY, .source = source,
+         .in_source.origin = &source_offset, .target = destination, .in_target.origin = &destination_offset,
+         .size = size)
 
-cl_int record_clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t length,
-                                  size_t offset, size_t size, cl_uint count, const cl_event *waits,
-                                  cl_event *event) {
-    TRANSFER(clEnqueueFillBuffer, (queue, buffer, pattern, length, offset, size),
-             .command = RECORDING_COMMAND_FILL, .target = buffer, .offset = &offset, .size = size,
-             .pattern = pattern, .pattern_size = length);
-}
+TRANSFER(clEnqueueFillBuffer, .command = RECORDING_COMMAND_FILL, .target = buffer, .offset = &offset,
+         .size = size, .pattern = pattern, .pattern_size = pattern_size)
 
-cl_int record_clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                       const size_t *to_origin, const size_t *host_origin,
-                                       const size_t *region, size_t to_row, size_t to_slice, size_t host_row,
-                                       size_t host_slice, const void *from, cl_uint count,
-                                       const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueWriteBufferRect,
-             (queue, buffer, blocking, to_origin, host_origin, region, to_row, to_slice, host_row, host_slice,
-              from),
-             .command = RECORDING_COMMAND_WRITE_RECT, .blocking = blocking, .target = buffer,
-             .in_target = {to_origin, to_row, to_slice}, .region = region, .host = from,
-             .in_host = {host_origin, host_row, host_slice});
-}
+TRANSFER(clEnqueueWriteBufferRect, .command = RECORDING_COMMAND_WRITE_RECT, .blocking = blocking,
+         .target = buffer, .in_target = {buffer_origin, buffer_row, buffer_slice}, .region = region,
+         .host = from, .in_host = {host_origin, host_row, host_slice})
 
-cl_int record_clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                      const size_t *from_origin, const size_t *host_origin,
-                                      const size_t *region, size_t from_row, size_t from_slice,
-                                      size_t host_row, size_t host_slice, void *to, cl_uint count,
-                                      const cl_event *waits, cl_event *event) {
-    TRANSFER(clEnqueueReadBufferRect,
-             (queue, buffer, blocking, from_origin, host_origin, region, from_row, from_slice, host_row,
-              host_slice, to),
-             .command = RECORDING_COMMAND_READ_RECT, .blocking = blocking, .source = buffer,
-             .in_source = {from_origin, from_row, from_slice}, .region = region, .host = to,
-             .in_host = {host_origin, host_row, host_slice});
-}
+TRANSFER(clEnqueueReadBufferRect, .command = RECORDING_COMMAND_READ_RECT, .blocking = blocking,
+         .source = buffer, .in_source = {buffer_origin, buffer_row, buffer_slice}, .region = region,
+         .host = to, .in_host = {host_origin, host_row, host_slice})
 
-cl_int record_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem from, cl_mem to,
-                                      const size_t *from_origin, const size_t *to_origin,
-                                      const size_t *region, size_t from_row, size_t from_slice, size_t to_row,
-                                      size_t to_slice, cl_uint count, const cl_event *waits,
-                                      cl_event *event) {
-    TRANSFER(clEnqueueCopyBufferRect,
-             (queue, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice),
-             .command = RECORDING_COMMAND_COPY_RECT, .source = from,
-             .in_source = {from_origin, from_row, from_slice}, .target = to,
-             .in_target = {to_origin, to_row, to_slice}, .region = region);
-}
+TRANSFER(clEnqueueCopyBufferRect, .command = RECORDING_COMMAND_COPY_RECT, .source = source,
+         .in_source = {source_origin, source_row, source_slice}, .target = destination,
+         .in_target = {destination_origin, destination_row, destination_slice}, .region = region)

@@ -5,26 +5,16 @@
 // ocl-icd calls clGetLayerInfo and clInitLayer once, before the program's first call goes on, and nothing at the end.
 // The Khronos loader prefers clInitLayerWithProperties and calls clDeinitLayer when it unloads its layers. A loader
 // without layers is served by ../preload/preload.c, which calls clInitLayer itself.
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_icd.h>
+#include "calls.h"
+
 #include <CL/cl_layer.h>
 
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LAYER_INFO_IN_USE 0x5453u // ours: whether the loader has initialised the layer (preload.c asks)
 #define LAYER_EXPORT __attribute__((visibility("default")))
-
-// Defined by the layer:
-extern const char entry_name[];
-extern cl_icd_dispatch
-    entry_table; // what the loader is given; where it is empty the loader calls the driver directly
-// `target`, of this size, is the driver or the layer below. `again`: a loader that was closed and is opened again
-// comes here again, with its functions in a new place.
-void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again);
 
 static atomic_bool initialised;
 

@@ -2,10 +2,9 @@
 // Functions of extensions that enqueue commands, besides clEnqueueCommandBufferKHR: a program fetches them by name, so they
 // go past the tables of both layers. The one list of them. What they write is memory of their own kind, which no command
 // that is seen has, or of another API.
-#include <stddef.h>
-#include <string.h>
+#include "calls.h"
 
-int entry_fetched(const char *name);
+#include <string.h>
 
 int entry_fetched(const char *name) {
     static const char *const names[] = {
