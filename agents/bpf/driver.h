@@ -39,25 +39,15 @@ static int fence(unsigned what, const struct dma_fence *of) {
     return 0;
 }
 
-SEC("tp_btf/dma_fence_emit")
-int BPF_PROG(on_fence_emit, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_EMIT, of);
-}
-
-SEC("tp_btf/dma_fence_signaled")
-int BPF_PROG(on_fence_signaled, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_SIGNALED, of);
-}
-
-SEC("tp_btf/dma_fence_wait_start")
-int BPF_PROG(on_fence_wait_start, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_WAIT_START, of);
-}
-
-SEC("tp_btf/dma_fence_wait_end")
-int BPF_PROG(on_fence_wait_end, struct dma_fence *of) {
-    return fence(AGENT_BPF_FENCE_WAIT_END, of);
-}
+#define ON_FENCE(tracepoint, name, what)                                                                     \
+    SEC("tp_btf/" tracepoint)                                                                                \
+    int BPF_PROG(name, struct dma_fence *of) {                                                               \
+        return fence(what, of);                                                                              \
+    }
+ON_FENCE("dma_fence_emit", on_fence_emit, AGENT_BPF_FENCE_EMIT)
+ON_FENCE("dma_fence_signaled", on_fence_signaled, AGENT_BPF_FENCE_SIGNALED)
+ON_FENCE("dma_fence_wait_start", on_fence_wait_start, AGENT_BPF_FENCE_WAIT_START)
+ON_FENCE("dma_fence_wait_end", on_fence_wait_end, AGENT_BPF_FENCE_WAIT_END)
 
 // ---- jobs of the kernel's GPU scheduler, which several drivers share
 

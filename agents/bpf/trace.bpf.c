@@ -437,35 +437,17 @@ static int change_interrupts(bool enter) {
     return 0;
 }
 
-SEC("tp_btf/irq_handler_entry")
-int on_device_enter(void *context) {
-    return change_interrupts(true);
-}
-
-SEC("tp_btf/irq_handler_exit")
-int on_device_leave(void *context) {
-    return change_interrupts(false);
-}
-
-SEC("tp_btf/softirq_entry")
-int on_softirq_enter(void *context) {
-    return change_interrupts(true);
-}
-
-SEC("tp_btf/softirq_exit")
-int on_softirq_leave(void *context) {
-    return change_interrupts(false);
-}
-
-SEC("tp_btf/hrtimer_expire_entry")
-int on_timer_enter(void *context) {
-    return change_interrupts(true);
-}
-
-SEC("tp_btf/hrtimer_expire_exit")
-int on_timer_leave(void *context) {
-    return change_interrupts(false);
-}
+#define ON_INTERRUPT(tracepoint, name, enter)                                                                \
+    SEC("tp_btf/" tracepoint)                                                                                \
+    int name(void *context) {                                                                                \
+        return change_interrupts(enter);                                                                     \
+    }
+ON_INTERRUPT("irq_handler_entry", on_device_enter, true)
+ON_INTERRUPT("irq_handler_exit", on_device_leave, false)
+ON_INTERRUPT("softirq_entry", on_softirq_enter, true)
+ON_INTERRUPT("softirq_exit", on_softirq_leave, false)
+ON_INTERRUPT("hrtimer_expire_entry", on_timer_enter, true)
+ON_INTERRUPT("hrtimer_expire_exit", on_timer_leave, false)
 
 static bool in_interrupt(void) {
     const unsigned zero = 0;

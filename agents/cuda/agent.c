@@ -48,20 +48,8 @@ static void begin(void) {
     (void)stacks_start(agent.channel);
 }
 
-static void after_fork_child(void) {
-    agent_control_after_fork_child();
-    agent_overhead_after_fork_child();
-}
-
-// What is still in flight will not be seen any more.
-static void end(void) {
-    const uint64_t left = launches_open();
-    if (left)
-        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
-}
-
 static const struct agent_spec spec = {
-    .api = AGENT_API, .begin = begin, .fork_child = after_fork_child, .end = end, .not_in_children = true};
+    .api = AGENT_API, .begin = begin, .in_flight = launches_open, .not_in_children = true};
 
 // ---- CUDA's own injection
 
@@ -112,7 +100,7 @@ static void inject(void) {
     describe_library();
     describe_sharing();
     stacks_refresh(); // CUPTI is on every stack
-    if (!buffers_init() || !launches_init() || !records_init()) {
+    if (!buffers_init() || !launches_init() || !records_init() || !tracks_init() || !sharing_init()) {
         agent_notice("CUDA work is not recorded: out of memory while creating CUPTI's buffers");
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
         if (taken == CUPTI_OK)

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentkit/memory.h"
 #include "agentkit/stacks.h"
 #include "kinds.h"
 #include "library.h"
@@ -14,6 +13,7 @@
 #include "thinning.h"
 #include "unified_memory.h"
 #include "windows.h"
+#include "wire/memory.h"
 
 enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
 
@@ -50,10 +50,10 @@ static __thread struct {
 } here __attribute__((tls_model("initial-exec")));
 
 bool launches_init(void) {
-    words = agent_memory(PLACES * sizeof *words);
-    times = agent_memory(PLACES * sizeof *times);
-    stacks = agent_memory(PLACES * sizeof *stacks);
-    outers = agent_memory(PLACES * sizeof *outers);
+    words = memory_take(PLACES * sizeof *words);
+    times = memory_take(PLACES * sizeof *times);
+    stacks = memory_take(PLACES * sizeof *stacks);
+    outers = memory_take(PLACES * sizeof *outers);
     return words && times && stacks && outers;
 }
 

@@ -29,6 +29,7 @@
 #include "pc_source.h"
 #include "shapes.h"
 #include "tracks.h"
+#include "wire/memory.h"
 
 enum { CONTEXTS = 16, PCS = 2048, REASONS_MAX = 256, READS_MAX = 64, WAIT_MS = 500 };
 enum { PERIOD_MIN = 5, PERIOD_MAX = 31 };
@@ -119,8 +120,8 @@ static struct cupti_pc *pc_at(const struct cupti_pc_data *data, size_t index) {
 static struct cupti_pc_data *data_create(size_t reasons) {
     const size_t stalls = reasons * sizeof(struct cupti_pc_stall);
     const size_t bytes = sizeof(struct cupti_pc_data) + PCS * (stride() + stalls);
-    uint8_t *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
+    uint8_t *at = memory_take(bytes);
+    if (!at)
         return NULL;
     struct cupti_pc_data *data = (void *)at;
     *data = (struct cupti_pc_data){.size = sizeof *data, .room = PCS, .pcs = (void *)(at + sizeof *data)};

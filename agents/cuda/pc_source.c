@@ -10,10 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agentkit/map.h"
 #include "cupti_sampling.h"
 #include "library.h"
+#include "wire/memory.h"
 
-enum { CUBINS = 4096, PLACES = 1 << 15, PATH_BYTES = 4096 };
+enum { CUBINS = 4096, PLACES = 24 << 10, LOG2_BUCKETS = 14, PATH_BYTES = 4096 };
 static const size_t KEPT_MAX = (size_t)256 << 20;
 
 struct cubin {
@@ -25,7 +27,6 @@ struct cubin {
 struct place {
     uint64_t crc, offset;
     uint32_t function;
-    bool used;
     struct pc_source source;
 };
 
@@ -35,19 +36,15 @@ static struct cubin *cubins;
 static _Atomic size_t cubin_count, kept;
 static struct place *places;
 static size_t used;
+static struct map by_pc; // from the hash of an instruction to the number of its place, from 1
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of places
-
-static void *map(size_t bytes) {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
 
 bool pc_source_init(void) {
     *(void **)&get_crc = dlsym(cupti.handle, "cuptiGetCubinCrc");
     *(void **)&get_source = dlsym(cupti.handle, "cuptiGetSassToSourceCorrelation");
-    cubins = map(CUBINS * sizeof *cubins);
-    places = map(PLACES * sizeof *places);
-    return get_crc && get_source && cubins && places;
+    cubins = memory_take(CUBINS * sizeof *cubins);
+    places = memory_take(PLACES * sizeof *places);
+    return get_crc && get_source && cubins && places && map_init(&by_pc, LOG2_BUCKETS);
 }
 
 static const struct cubin *find_cubin(uint64_t crc) {
@@ -66,7 +63,7 @@ void pc_source_keep(const void *cubin, size_t bytes) {
         atomic_fetch_sub(&kept, bytes);
         return;
     }
-    void *copy = map(bytes);
+    void *copy = memory_take(bytes);
     const size_t number = copy ? atomic_fetch_add(&cubin_count, 1) : CUBINS;
     if (number >= CUBINS) {
         if (copy)
@@ -97,39 +94,43 @@ static struct pc_source ask(const struct cubin *cubin, const struct cupti_pc *pc
     return source;
 }
 
-// Where it is or belongs; NULL when the table is so full that it would be slow to search.
-static struct place *find_place(const struct cupti_pc *pc) {
+static const void *hash_of(const struct cupti_pc *pc) {
     uint64_t hash = (pc->cubin_crc ^ pc->offset) * UINT64_C(0x9e3779b97f4a7c15) + pc->function_index;
     hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-    for (size_t at = hash >> 32 & (PLACES - 1);; at = (at + 1) & (PLACES - 1)) {
-        struct place *place = &places[at];
-        if (!place->used)
-            return used < PLACES / 4 * 3 ? place : NULL;
-        if (place->crc == pc->cubin_crc && place->offset == pc->offset &&
-            place->function == pc->function_index)
-            return place;
-    }
+    return (const void *)(uintptr_t)(hash | 2); // NOLINT: no address; 0 and 1 are no keys
+}
+
+// Under the lock.
+static const struct place *find_place(const struct cupti_pc *pc) {
+    const uint64_t number = map_get(&by_pc, hash_of(pc));
+    const struct place *place = number ? &places[number - 1] : NULL;
+    return place && place->crc == pc->cubin_crc && place->offset == pc->offset &&
+                   place->function == pc->function_index
+               ? place
+               : NULL;
+}
+
+// Under the lock: false when there is no room for it.
+static bool reserve_place(const struct cupti_pc *pc) {
+    return used < PLACES && !map_get(&by_pc, hash_of(pc)) && map_put(&by_pc, hash_of(pc), 0);
 }
 
 // CUPTI may take long, so each instruction is asked for once.
 struct pc_source pc_source_find(const struct cupti_pc *pc) {
-    struct pc_source source = {0, 0};
     pthread_mutex_lock(&lock);
-    struct place *place = find_place(pc);
-    const bool known = place && place->used;
-    if (known)
-        source = place->source;
+    const struct place *place = find_place(pc);
+    const bool asks = !place && pc->function && reserve_place(pc);
+    struct pc_source source = place ? place->source : (struct pc_source){0, 0};
     pthread_mutex_unlock(&lock);
-    const struct cubin *cubin = known || !place || !pc->function ? NULL : find_cubin(pc->cubin_crc);
-    if (known || !place)
+    if (!asks)
         return source;
+    const struct cubin *cubin = find_cubin(pc->cubin_crc);
     if (cubin)
         source = ask(cubin, pc);
     pthread_mutex_lock(&lock);
-    place = find_place(pc);
-    if (place && !place->used) {
-        *place = (struct place){pc->cubin_crc, pc->offset, pc->function_index, true, source};
-        used++;
+    if (!find_place(pc) && reserve_place(pc)) {
+        places[used++] = (struct place){pc->cubin_crc, pc->offset, pc->function_index, source};
+        map_put(&by_pc, hash_of(pc), used);
     }
     pthread_mutex_unlock(&lock);
     return source;

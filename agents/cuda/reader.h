@@ -48,6 +48,20 @@ static inline bool reader_time(struct reader *reader, uint64_t time, uint64_t *o
     return at >= reader->earliest && at <= reader->latest;
 }
 
+// The same of a record that is nothing without its times: it is counted then.
+static inline bool reader_needs_span(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {
+    const bool known = reader_span(reader, start, end, out);
+    if (!known)
+        reader->untimed++;
+    return known;
+}
+static inline bool reader_needs_time(struct reader *reader, uint64_t time, uint64_t *out) {
+    const bool known = reader_time(reader, time, out);
+    if (!known)
+        reader->untimed++;
+    return known;
+}
+
 uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t context, uint32_t stream);
 static inline uint32_t reader_queue(struct reader *reader, uint32_t device, uint32_t context,
                                     uint32_t stream) {
@@ -72,29 +86,47 @@ static inline uint64_t reader_correlation(uint32_t correlation) {
     .correlation = reader_correlation(id), .name = (text), .host_track = (launch)->track,                    \
     .stack = (launch)->stack
 
-// records_device.c
-void record_kernel(struct reader *reader, const struct cupti_kernel *record);
-void record_memcpy(struct reader *reader, const struct cupti_memcpy *record);
-void record_peer_copy(struct reader *reader, const struct cupti_peer_copy *record);
-void record_memset(struct reader *reader, const struct cupti_memset *record);
-void record_graph(struct reader *reader, const struct cupti_graph_trace *record);
-void record_device_graph(struct reader *reader, const struct cupti_device_graph *record);
-void record_decompress(struct reader *reader, const struct cupti_decompress *record);
-void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *record);
-// records_host.c
+// X(kind, function that translates its records, their struct): the one list, but for calls, devices and contexts.
+#define CUDA_TRANSLATED_KINDS(X)                                                                             \
+    /* records_device.c */                                                                                   \
+    X(CONCURRENT_KERNEL, record_kernel, cupti_kernel)                                                        \
+    X(MEMCPY, record_memcpy, cupti_memcpy)                                                                   \
+    X(MEMCPY2, record_peer_copy, cupti_peer_copy)                                                            \
+    X(MEMSET, record_memset, cupti_memset)                                                                   \
+    X(GRAPH_TRACE, record_graph, cupti_graph_trace)                                                          \
+    X(DEVICE_GRAPH_TRACE, record_device_graph, cupti_device_graph)                                           \
+    X(MEM_DECOMPRESS, record_decompress, cupti_decompress)                                                   \
+    X(CUDA_EVENT, record_cuda_event, cupti_cuda_event)                                                       \
+    /* records_host.c */                                                                                     \
+    X(SYNCHRONIZATION, record_synchronization, cupti_synchronization)                                        \
+    X(OVERHEAD, record_overhead, cupti_overhead)                                                             \
+    X(JIT, record_jit, cupti_jit)                                                                            \
+    X(EXTERNAL_CORRELATION, record_external, cupti_external)                                                 \
+    X(GRAPH_HOST_NODE, record_graph_host_node, cupti_graph_host_node)                                        \
+    X(HOST_LAUNCH, record_host_launch, cupti_host_launch)                                                    \
+    /* records_memory.c */                                                                                   \
+    X(MEMORY2, record_memory, cupti_memory)                                                                  \
+    X(MEMORY_POOL, record_pool, cupti_memory_pool)                                                           \
+    X(UNIFIED_MEMORY, record_unified_memory, cupti_unified_memory)
+#define READER_TRANSLATES(kind, function, type)                                                              \
+    void function(struct reader *reader, const struct type *record);
+CUDA_TRANSLATED_KINDS(READER_TRANSLATES)
+#undef READER_TRANSLATES
 void record_call(struct reader *reader, int domain, const struct cupti_api *record);
-void record_synchronization(struct reader *reader, const struct cupti_synchronization *record);
-void record_overhead(struct reader *reader, const struct cupti_overhead *record);
-void record_jit(struct reader *reader, const struct cupti_jit *record);
-void record_external(struct reader *reader, const struct cupti_external *record);
-void record_graph_host_node(struct reader *reader, const struct cupti_graph_host_node *record);
-void record_host_launch(struct reader *reader, const struct cupti_host_launch *record);
-// records_memory.c
-void record_memory(struct reader *reader, const struct cupti_memory *record);
-void record_pool(struct reader *reader, const struct cupti_memory_pool *record);
-void record_unified_memory(struct reader *reader, const struct cupti_unified_memory *record);
 
-// Strings that are always the same, interned at their first use: names[index], ids[index].
-uint32_t reader_constant(_Atomic uint32_t *id, const char *text);
+// The string id of a text that is always the same, interned at its first use.
+#define READER_TEXT(text)                                                                                    \
+    ({                                                                                                       \
+        static _Atomic uint32_t id_;                                                                         \
+        channel_string_once(agent.channel, &id_, text);                                                      \
+    })
+// The same of names[at]; 0: there is none.
+#define READER_NAME(names, at)                                                                               \
+    ({                                                                                                       \
+        static _Atomic uint32_t ids_[sizeof(names) / sizeof *(names)];                                       \
+        const size_t index_ = (at);                                                                          \
+        const bool named_ = index_ < sizeof(names) / sizeof *(names) && (names)[index_];                     \
+        named_ ? channel_string_once(agent.channel, &ids_[index_], (names)[index_]) : 0;                     \
+    })
 
 #endif

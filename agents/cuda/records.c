@@ -3,7 +3,6 @@
 #include "records.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "library.h"
 #include "reader.h"
@@ -11,6 +10,7 @@
 #include "thinning.h"
 #include "tracks.h"
 #include "windows.h"
+#include "wire/memory.h"
 
 enum { READERS = 16, OUTSIDE = -1 };
 // ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
@@ -22,9 +22,7 @@ static _Atomic uint32_t generation = 1;
 static int64_t first_comparison; // when the agent began, trace clock
 
 bool records_init(void) {
-    void *at = mmap(NULL, READERS * sizeof *readers, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    readers = at == MAP_FAILED ? NULL : at;
+    readers = memory_take(READERS * sizeof *readers);
     first_comparison = clock_trace_now();
     return readers != NULL;
 }
@@ -130,15 +128,22 @@ uint32_t reader_kernel_name(struct reader *reader, const char *name) {
     return reader->names[at].id;
 }
 
-uint32_t reader_constant(_Atomic uint32_t *id, const char *text) {
-    return channel_string_once(agent.channel, id, text);
-}
-
 // ---- records
 
-// What there are few of.
-static void translate_rare(struct reader *reader, const void *record) {
+static void translate(struct reader *reader, const void *record) {
     switch (*(const uint32_t *)record) {
+#define TRANSLATE(kind, function, type)                                                                      \
+    case CUPTI_KIND_##kind:                                                                                  \
+        function(reader, record);                                                                            \
+        break;
+        CUDA_TRANSLATED_KINDS(TRANSLATE)
+#undef TRANSLATE
+    case CUPTI_KIND_RUNTIME:
+        record_call(reader, CUPTI_DOMAIN_RUNTIME, record);
+        break;
+    case CUPTI_KIND_DRIVER:
+        record_call(reader, CUPTI_DOMAIN_DRIVER, record);
+        break;
     case CUPTI_KIND_DEVICE:
         tracks_device(record);
         break;
@@ -148,72 +153,8 @@ static void translate_rare(struct reader *reader, const void *record) {
     case CUPTI_KIND_STREAM:
     case CUPTI_KIND_NAME:
         break; // nothing beyond the data of the callbacks, and with times
-    case CUPTI_KIND_MEMORY_POOL:
-        record_pool(reader, record);
-        break;
-    case CUPTI_KIND_UNIFIED_MEMORY:
-        record_unified_memory(reader, record);
-        break;
-    case CUPTI_KIND_OVERHEAD:
-        record_overhead(reader, record);
-        break;
-    case CUPTI_KIND_JIT:
-        record_jit(reader, record);
-        break;
-    case CUPTI_KIND_DEVICE_GRAPH_TRACE:
-        record_device_graph(reader, record);
-        break;
-    case CUPTI_KIND_MEM_DECOMPRESS:
-        record_decompress(reader, record);
-        break;
-    case CUPTI_KIND_GRAPH_HOST_NODE:
-        record_graph_host_node(reader, record);
-        break;
-    case CUPTI_KIND_HOST_LAUNCH:
-        record_host_launch(reader, record);
-        break;
     default:
         reader->unknown++;
-    }
-}
-
-static void translate(struct reader *reader, const void *record) {
-    switch (*(const uint32_t *)record) {
-    case CUPTI_KIND_CONCURRENT_KERNEL:
-        record_kernel(reader, record);
-        break;
-    case CUPTI_KIND_RUNTIME:
-        record_call(reader, CUPTI_DOMAIN_RUNTIME, record);
-        break;
-    case CUPTI_KIND_DRIVER:
-        record_call(reader, CUPTI_DOMAIN_DRIVER, record);
-        break;
-    case CUPTI_KIND_MEMCPY:
-        record_memcpy(reader, record);
-        break;
-    case CUPTI_KIND_MEMCPY2:
-        record_peer_copy(reader, record);
-        break;
-    case CUPTI_KIND_MEMSET:
-        record_memset(reader, record);
-        break;
-    case CUPTI_KIND_SYNCHRONIZATION:
-        record_synchronization(reader, record);
-        break;
-    case CUPTI_KIND_GRAPH_TRACE:
-        record_graph(reader, record);
-        break;
-    case CUPTI_KIND_MEMORY2:
-        record_memory(reader, record);
-        break;
-    case CUPTI_KIND_EXTERNAL_CORRELATION:
-        record_external(reader, record);
-        break;
-    case CUPTI_KIND_CUDA_EVENT:
-        record_cuda_event(reader, record);
-        break;
-    default:
-        translate_rare(reader, record);
     }
 }
 

@@ -34,17 +34,13 @@ struct graph_node {
 // How it was launched where that is not as most are.
 static uint32_t launch_type_name(uint8_t type) {
     static const char *const names[] = {NULL, "cooperative", "cooperative, several devices"};
-    enum { TYPES = sizeof names / sizeof *names };
-    static _Atomic uint32_t ids[TYPES];
-    return type && type < TYPES ? reader_constant(&ids[type], names[type]) : 0;
+    return READER_NAME(names, type);
 }
 
 // NULL: as nearly all kernels are, or unknown.
 static uint32_t model_name(uint32_t model) {
     static const char *const names[] = {NULL, NULL, "tile", "hybrid"};
-    static _Atomic uint32_t ids[sizeof names / sizeof *names];
-    return model < sizeof names / sizeof *names && names[model] ? reader_constant(&ids[model], names[model])
-                                                                : 0;
+    return READER_NAME(names, model);
 }
 
 static int32_t priority_of(const struct cupti_kernel *record) {
@@ -147,7 +143,7 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
 }
 
 void record_graph(struct reader *reader, const struct cupti_graph_trace *record) {
-    static _Atomic uint32_t name;
+    const uint32_t name = READER_TEXT("graph");
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     struct span span;
@@ -155,25 +151,20 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
         !thinning_hid_launches())
         reader->unlaunched++;
     if (!plausible(reader, &launch, record->start, record->end, &span)) {
-        untimed(reader, queue, record->correlation, reader_constant(&name, "graph"), &launch);
+        untimed(reader, queue, record->correlation, name, &launch);
         return;
     }
-    const uint32_t text = reader_constant(&name, "graph");
     SHAPES_WRITE(reader->ring, graph, queue, READER_SPAN(&span),
-                 READER_LAUNCHED(record->correlation, text, &launch), .graph = record->graph);
+                 READER_LAUNCHED(record->correlation, name, &launch), .graph = record->graph);
 }
 
 void record_device_graph(struct reader *reader, const struct cupti_device_graph *record) {
-    static _Atomic uint32_t name;
     struct span span;
-    if (!reader_span(reader, record->start, record->end, &span)) {
-        reader->untimed++;
+    if (!reader_needs_span(reader, record->start, record->end, &span))
         return;
-    }
-    SHAPES_WRITE(reader->ring, graph,
-                 reader_queue(reader, record->device, record->context, (uint32_t)record->stream),
-                 READER_SPAN(&span), .name = reader_constant(&name, "graph launched by the device"),
-                 .graph = record->graph);
+    SHAPES_WRITE(
+        reader->ring, graph, reader_queue(reader, record->device, record->context, (uint32_t)record->stream),
+        READER_SPAN(&span), .name = READER_TEXT("graph launched by the device"), .graph = record->graph);
 }
 
 // ---- copies and sets
@@ -191,8 +182,7 @@ struct transfer {
 static uint32_t memory_name(uint32_t kind) {
     static const char *const names[] = {NULL,    "Pageable", "Pinned",        "Device",
                                         "Array", "Managed",  "Device Static", "Managed Static"};
-    static _Atomic uint32_t ids[sizeof names / sizeof *names];
-    return kind && kind < sizeof names / sizeof *names ? reader_constant(&ids[kind], names[kind]) : 0;
+    return READER_NAME(names, kind);
 }
 
 static uint32_t direction_name(tsmith_direction direction) {
@@ -204,8 +194,7 @@ static uint32_t direction_name(tsmith_direction direction) {
         [TSMITH_DIRECTION_HOST_TO_HOST] = "[CUDA memcpy HtoH]",
         [TSMITH_DIRECTION_PEER_TO_PEER] = "[CUDA memcpy PtoP]",
     };
-    static _Atomic uint32_t ids[sizeof names / sizeof *names];
-    return reader_constant(&ids[direction], names[direction]);
+    return READER_NAME(names, direction);
 }
 
 static void write_transfer(struct reader *reader, const struct transfer *transfer) {
@@ -256,14 +245,15 @@ static void direction_of(uint8_t copy_kind, struct transfer *transfer) {
                                                                                    : TSMITH_OPERATION_COPY;
 }
 
+// What copies of every kind have.
+#define TRANSFER(reader, record)                                                                             \
+    .start = record->start, .end = record->end, .bytes = record->bytes, .correlation = record->correlation,  \
+    .queue = reader_queue(reader, record->device, record->context, record->stream)
+
 void record_memcpy(struct reader *reader, const struct cupti_memcpy *record) {
     struct transfer transfer = {
-        .start = record->start,
-        .end = record->end,
-        .bytes = record->bytes,
+        TRANSFER(reader, record),
         .flags = record->flags,
-        .queue = reader_queue(reader, record->device, record->context, record->stream),
-        .correlation = record->correlation,
         .kinds = {record->source_kind, record->destination_kind},
         .graph = {.graph = cupti_has(CUPTI_11_1) ? record->graph : 0,
                   .node = record->graph_node,
@@ -276,12 +266,8 @@ void record_memcpy(struct reader *reader, const struct cupti_memcpy *record) {
 
 void record_peer_copy(struct reader *reader, const struct cupti_peer_copy *record) {
     struct transfer transfer = {
-        .start = record->start,
-        .end = record->end,
-        .bytes = record->bytes,
+        TRANSFER(reader, record),
         .flags = record->flags,
-        .queue = reader_queue(reader, record->device, record->context, record->stream),
-        .correlation = record->correlation,
         .kinds = {record->source_kind, record->destination_kind},
         .peer = tracks_stream(record->destination_device, CUPTI_NONE, CUPTI_NONE, "peer memory"),
         .operation = TSMITH_OPERATION_COPY,
@@ -292,7 +278,6 @@ void record_peer_copy(struct reader *reader, const struct cupti_peer_copy *recor
 }
 
 void record_memset(struct reader *reader, const struct cupti_memset *record) {
-    static _Atomic uint32_t name;
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     struct span span;
@@ -303,7 +288,7 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
         reader->untimed++;
         return;
     }
-    const uint32_t text = reader_constant(&name, "[CUDA memset]");
+    const uint32_t text = READER_TEXT("[CUDA memset]");
     const uint32_t memory_kind = memory_name(record->memory_kind);
     const uint32_t source_graph = cupti_has(CUPTI_13_4) ? record->source_graph : 0;
 #define FILL                                                                                                 \
@@ -320,11 +305,7 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
 
 void record_decompress(struct reader *reader, const struct cupti_decompress *record) {
     struct transfer transfer = {
-        .start = record->start,
-        .end = record->end,
-        .bytes = record->bytes,
-        .queue = reader_queue(reader, record->device, record->context, record->stream),
-        .correlation = record->correlation,
+        TRANSFER(reader, record),
         .operation = TSMITH_OPERATION_COPY,
         .direction = TSMITH_DIRECTION_DEVICE_TO_DEVICE,
     };
@@ -332,19 +313,14 @@ void record_decompress(struct reader *reader, const struct cupti_decompress *rec
 }
 
 void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *record) {
-    static _Atomic uint32_t name;
     struct launch launch;
     // Older forms have no time, and an event without a time is no event.
     uint64_t time;
-    if (!cupti_has(CUPTI_12_8) || !record->timestamp)
+    if (!cupti_has(CUPTI_12_8) || !record->timestamp || !reader_needs_time(reader, record->timestamp, &time))
         return;
-    if (!reader_time(reader, record->timestamp, &time)) {
-        reader->untimed++;
-        return;
-    }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
-    const uint32_t text = reader_constant(&name, "event");
+    const uint32_t text = READER_TEXT("event");
 #define EVENT .start = time, READER_LAUNCHED(record->correlation, text, &launch), .event = record->event
     if (cupti_has(CUPTI_13_5) && record->graph)
         SHAPES_WRITE(reader->ring, event_node, queue, EVENT, .graph = record->graph,

@@ -46,10 +46,8 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
         reader->thinned++;
         return;
     }
-    if (!reader_span(reader, record->start, record->end, &span)) {
-        reader->untimed++;
+    if (!reader_needs_span(reader, record->start, record->end, &span))
         return;
-    }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track = reader_thread(reader, record->thread, launch.track);
     const uint32_t name = call_name(domain, record->cbid);
@@ -73,14 +71,11 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     static const uint8_t operations[TYPES] = {TSMITH_OPERATION_WAIT, TSMITH_OPERATION_WAIT,
                                               TSMITH_OPERATION_STREAM_WAIT, TSMITH_OPERATION_FINISH,
                                               TSMITH_OPERATION_DEVICE_SYNC};
-    static _Atomic uint32_t ids[TYPES];
     struct launch launch;
     struct span span;
     const uint32_t type = record->type < TYPES ? record->type : 0;
-    if (!reader_span(reader, record->start, record->end, &span)) {
-        reader->untimed++;
+    if (!reader_needs_span(reader, record->start, record->end, &span))
         return;
-    }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t queue =
         record->stream == CUPTI_NONE ? 0 : tracks_stream_of_context(record->context, record->stream);
@@ -88,7 +83,7 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     uint32_t track = type == STREAM_WAITS && queue ? queue : launch.track;
     if (!track)
         track = queue ? queue : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "waits of unknown threads");
-    const uint32_t name = reader_constant(&ids[type], names[type]);
+    const uint32_t name = READER_NAME(names, type);
     SHAPES_WRITE(reader->ring, sync, track, READER_SPAN(&span),
                  .correlation = reader_correlation(record->correlation), .name = name,
                  .operation = operations[type], .queue_track = queue, .host_track = launch.track,
@@ -108,11 +103,7 @@ static uint32_t overhead_name(uint32_t kind) {
                                        "command buffer full",
                                        "CUPTI buffer request",
                                        "unified memory activity set-up"};
-    static _Atomic uint32_t ids[sizeof high / sizeof *high], compiler;
-    if (kind == 1)
-        return reader_constant(&compiler, "driver compiler");
-    kind >>= 16;
-    return kind < sizeof high / sizeof *high ? reader_constant(&ids[kind], high[kind]) : 0;
+    return kind == 1 ? READER_TEXT("driver compiler") : READER_NAME(high, kind >> 16);
 }
 
 struct host_function {
@@ -125,31 +116,26 @@ struct host_function {
 // On the thread that ran it, since it keeps no device busy.
 static void write_host_function(struct reader *reader, const struct host_function *function,
                                 const struct launch *launch) {
-    static _Atomic uint32_t name;
     struct span span;
-    if (!reader_span(reader, function->start, function->end, &span)) {
-        reader->untimed++;
+    if (!reader_needs_span(reader, function->start, function->end, &span))
         return;
-    }
     const uint32_t track = cupti.system_threads && function->thread
                                ? reader_thread(reader, function->thread, 0)
                                : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "host functions");
     SHAPES_WRITE(reader->ring, host_function, track, READER_SPAN(&span),
-                 READER_LAUNCHED(function->correlation, reader_constant(&name, "host function"), launch),
+                 READER_LAUNCHED(function->correlation, READER_TEXT("host function"), launch),
                  .operation = TSMITH_OPERATION_NATIVE, .queue_track = function->queue,
                  .graph = function->graph, .graph_node = function->graph_node);
 }
 
+#define HOST_FUNCTION(reader, record)                                                                        \
+    .start = record->start, .end = record->end, .thread = record->thread,                                    \
+    .correlation = record->correlation,                                                                      \
+    .queue = reader_queue(reader, record->device, record->context, record->stream)
+
 void record_graph_host_node(struct reader *reader, const struct cupti_graph_host_node *record) {
-    const struct host_function function = {
-        .start = record->start,
-        .end = record->end,
-        .queue = reader_queue(reader, record->device, record->context, record->stream),
-        .thread = record->thread,
-        .correlation = record->correlation,
-        .graph = record->graph,
-        .graph_node = record->graph_node,
-    };
+    const struct host_function function = {HOST_FUNCTION(reader, record), .graph = record->graph,
+                                           .graph_node = record->graph_node};
     struct launch launch;
     // A graph of nothing else has no other record: its launch is not missing.
     launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended);
@@ -158,13 +144,7 @@ void record_graph_host_node(struct reader *reader, const struct cupti_graph_host
 }
 
 void record_host_launch(struct reader *reader, const struct cupti_host_launch *record) {
-    const struct host_function function = {
-        .start = record->start,
-        .end = record->end,
-        .queue = reader_queue(reader, record->device, record->context, record->stream),
-        .thread = record->thread,
-        .correlation = record->correlation,
-    };
+    const struct host_function function = {HOST_FUNCTION(reader, record)};
     struct launch launch;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     write_host_function(reader, &function, &launch);
@@ -174,10 +154,8 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     enum { THREAD = 2, DEVICE = 3, STREAM = 5 };
     uint32_t track;
     struct span span;
-    if (!reader_span(reader, record->start, record->end, &span)) {
-        reader->untimed++;
+    if (!reader_needs_span(reader, record->start, record->end, &span))
         return;
-    }
     if (record->object_kind == THREAD && record->object.host.thread)
         track = reader_thread(reader, record->object.host.thread, 0);
     else if (record->object_kind == STREAM)
@@ -193,25 +171,29 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
 
 void record_jit(struct reader *reader, const struct cupti_jit *record) {
     enum { ENTRIES = 3, OPERATIONS = 4 };
-    static const char *const names[ENTRIES][OPERATIONS] = {
-        {"JIT", "JIT cache load", "JIT cache store", "JIT compile"},
-        {"PTX to cubin", "PTX to cubin, cache load", "PTX to cubin, cache store", "PTX to cubin, compile"},
-        {"NVVM IR to PTX", "NVVM IR to PTX, cache load", "NVVM IR to PTX, cache store",
-         "NVVM IR to PTX, compile"}};
-    static _Atomic uint32_t ids[ENTRIES][OPERATIONS];
+    static const char *const names[ENTRIES * OPERATIONS] = {"JIT",
+                                                            "JIT cache load",
+                                                            "JIT cache store",
+                                                            "JIT compile",
+                                                            "PTX to cubin",
+                                                            "PTX to cubin, cache load",
+                                                            "PTX to cubin, cache store",
+                                                            "PTX to cubin, compile",
+                                                            "NVVM IR to PTX",
+                                                            "NVVM IR to PTX, cache load",
+                                                            "NVVM IR to PTX, cache store",
+                                                            "NVVM IR to PTX, compile"};
     enum { COMPILES = 3 };
     const uint32_t entry = record->entry < ENTRIES ? record->entry : 0;
     struct span span;
     const uint32_t operation = record->operation < OPERATIONS ? record->operation : 0;
-    if (!reader_span(reader, record->start, record->end, &span)) {
-        reader->untimed++;
+    if (!reader_needs_span(reader, record->start, record->end, &span))
         return;
-    }
     const uint32_t track = cupti_has(CUPTI_12_4) && record->thread
                                ? reader_thread(reader, record->thread, 0)
                                : tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "JIT compiler");
     SHAPES_WRITE(reader->ring, compile, track, READER_SPAN(&span),
-                 .name = reader_constant(&ids[entry][operation], names[entry][operation]),
+                 .name = READER_NAME(names, entry * OPERATIONS + operation),
                  .operation = operation == COMPILES ? TSMITH_OPERATION_COMPILE : 0,
                  .correlation = reader_correlation(record->correlation),
                  .cache_path =
@@ -225,7 +207,6 @@ void record_external(struct reader *reader, const struct cupti_external *record)
     static const char *const names[KINDS] = {
         "external id",           "external id",           "OpenACC",
         "external id, custom 0", "external id, custom 1", "external id, custom 2"};
-    static _Atomic uint32_t ids[KINDS];
     struct launch launch;
     const uint32_t kind = record->external_kind < KINDS ? record->external_kind : 0;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
@@ -234,7 +215,6 @@ void record_external(struct reader *reader, const struct cupti_external *record)
     // The record has no time of its own.
     SHAPES_WRITE(reader->ring, external, track,
                  .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
-                 .name = reader_constant(&ids[kind], names[kind]),
-                 .correlation = reader_correlation(record->correlation), .external = record->external_id,
-                 .certainty = TSMITH_CERTAINTY_UNTIMED);
+                 .name = READER_NAME(names, kind), .correlation = reader_correlation(record->correlation),
+                 .external = record->external_id, .certainty = TSMITH_CERTAINTY_UNTIMED);
 }

@@ -8,9 +8,7 @@ static uint32_t memory_name(uint32_t kind) {
     static const char *const names[] = {
         "memory", "pageable memory", "pinned memory",        "device memory",
         "array",  "managed memory",  "static device memory", "static managed memory"};
-    enum { NAMES = sizeof names / sizeof *names };
-    static _Atomic uint32_t ids[NAMES];
-    return reader_constant(&ids[kind < NAMES ? kind : 0], names[kind < NAMES ? kind : 0]);
+    return READER_NAME(names, kind < sizeof names / sizeof *names ? kind : 0);
 }
 
 void record_memory(struct reader *reader, const struct cupti_memory *record) {
@@ -21,10 +19,8 @@ void record_memory(struct reader *reader, const struct cupti_memory *record) {
         reader->unknown++;
         return;
     }
-    if (!reader_time(reader, record->timestamp, &time)) {
-        reader->untimed++;
+    if (!reader_needs_time(reader, record->timestamp, &time))
         return;
-    }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track = tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "memory");
     const uint32_t name = memory_name(record->memory_kind);
@@ -46,17 +42,14 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
     enum { OPERATIONS = 4 };
     static const char *const names[OPERATIONS] = {"memory pool", "memory pool created",
                                                   "memory pool destroyed", "memory pool trimmed"};
-    static _Atomic uint32_t ids[OPERATIONS];
     const uint32_t operation = record->operation < OPERATIONS ? record->operation : 0;
     struct launch launch;
     uint64_t time;
-    if (!reader_time(reader, record->timestamp, &time)) {
-        reader->untimed++;
+    if (!reader_needs_time(reader, record->timestamp, &time))
         return;
-    }
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track = tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "memory");
-    const uint32_t name = reader_constant(&ids[operation], names[operation]);
+    const uint32_t name = READER_NAME(names, operation);
     SHAPES_WRITE(reader->ring, pool, track, .start = time,
                  READER_LAUNCHED(record->correlation, name, &launch), .address = record->address,
                  .bytes = record->size, .utilized = cupti_has(CUPTI_11_6) ? record->utilized : 0);
@@ -68,10 +61,8 @@ enum { HTOD = 1, DTOH = 2, DTOD = 8, COUNTERS = 9 };
 
 static void migration(struct reader *reader, const struct cupti_unified_memory *record,
                       const struct span *span, uint32_t track) {
-    static _Atomic uint32_t name;
     SHAPES_WRITE(reader->ring, copy, track, READER_SPAN(span),
-                 .name = reader_constant(&name, "[Unified memory migration]"),
-                 .operation = TSMITH_OPERATION_MIGRATE,
+                 .name = READER_TEXT("[Unified memory migration]"), .operation = TSMITH_OPERATION_MIGRATE,
                  .direction = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
                               : record->counter == DTOH ? TSMITH_DIRECTION_DEVICE_TO_HOST
                                                         : TSMITH_DIRECTION_PEER_TO_PEER,
@@ -83,9 +74,7 @@ static void count(struct reader *reader, const struct cupti_unified_memory *reco
     static const char *const names[COUNTERS] = {"unified memory",  "unified memory",  "unified memory",
                                                 "CPU page faults", "GPU page faults", "thrashing",
                                                 "throttling",      "remote map",      "unified memory"};
-    static _Atomic uint32_t ids[COUNTERS];
-    SHAPES_WRITE(reader->ring, counter, track, .start = time,
-                 .name = reader_constant(&ids[counter], names[counter]),
+    SHAPES_WRITE(reader->ring, counter, track, .start = time, .name = READER_NAME(names, counter),
                  .value = record_double((double)record->value), .address = record->address);
 }
 
@@ -96,11 +85,9 @@ void record_unified_memory(struct reader *reader, const struct cupti_unified_mem
     const bool moves = counter == HTOD || counter == DTOH || counter == DTOD;
     struct span span;
     uint64_t time;
-    if (!reader_time(reader, record->start, &time) ||
-        (moves && !reader_span(reader, record->start, record->end, &span))) {
-        reader->untimed++;
+    if (!reader_needs_time(reader, record->start, &time) ||
+        (moves && !reader_needs_span(reader, record->start, record->end, &span)))
         return;
-    }
     const uint32_t track =
         tracks_stream(device == CUPTI_NONE ? 0 : device, CUPTI_NONE, CUPTI_NONE, "unified memory");
     if (moves)

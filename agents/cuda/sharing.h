@@ -46,5 +46,7 @@ void sharing_buffer(uint8_t *buffer, size_t valid);
 void sharing_dropped(uint64_t records);
 // For the calling thread: CUPTI's default id of it.
 void sharing_thread(uint32_t tid);
+// Before the first call. False: there is no memory.
+bool sharing_init(void);
 
 #endif

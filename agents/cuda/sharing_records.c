@@ -6,11 +6,12 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "agentkit/map.h"
 #include "launches.h"
 #include "library.h"
 #include "sharing.h"
 
-enum { KIND_LIMIT = 64, WINDOWS = 8, CALLS = 2048, THREADS = 4096 };
+enum { KIND_LIMIT = 64, WINDOWS = 8, CALLS = 2048 };
 
 // When a kind was on for them: by CUPTI's clock, and by the correlation ids that were newest.
 struct window {
@@ -35,7 +36,7 @@ static struct buffer {
 static _Atomic uint64_t dropped, ever;
 static atomic_bool system_threads;
 static _Atomic uint8_t left_out[2][CALLS];
-static struct { _Atomic uint32_t tid, name; } threads[THREADS];
+static struct map threads; // from the system's id to pthread_self()
 
 static uint64_t (*_Atomic clock_of_theirs)(void);
 static struct pair { uint64_t cupti, theirs; } older, newer; // both clocks at one time
@@ -89,27 +90,22 @@ bool sharing_records_ever(uint32_t kind) {
     return kind < KIND_LIMIT && (atomic_load_explicit(&ever, memory_order_relaxed) >> kind & 1);
 }
 
+bool sharing_init(void) {
+    enum { LOG2_BUCKETS = 9 };
+    return map_init(&threads, LOG2_BUCKETS);
+}
+
+static const void *thread_key(uint32_t tid) {
+    return (const void *)((uintptr_t)tid + 1); // NOLINT: no address; 0 and 1 are no keys
+}
+
 void sharing_thread(uint32_t tid) {
-    const uint32_t name = (uint32_t)(uintptr_t)pthread_self();
-    for (uint32_t i = 0, at = tid % THREADS; i < THREADS; i++, at = (at + 1) % THREADS) {
-        uint32_t none = 0;
-        if (!atomic_compare_exchange_strong(&threads[at].tid, &none, tid) && none != tid)
-            continue;
-        atomic_store(&threads[at].name, name);
-        return;
-    }
+    (void)map_put(&threads, thread_key(tid), (uint32_t)(uintptr_t)pthread_self());
 }
 
 static uint32_t name_of_thread(uint32_t tid) {
-    for (uint32_t i = 0, at = tid % THREADS; i < THREADS; i++, at = (at + 1) % THREADS) {
-        const uint32_t there = atomic_load_explicit(&threads[at].tid, memory_order_relaxed);
-        const uint32_t name = atomic_load_explicit(&threads[at].name, memory_order_relaxed);
-        if (there == tid)
-            return name ? name : tid;
-        if (!there)
-            break;
-    }
-    return tid;
+    const uint32_t name = tid ? (uint32_t)map_get(&threads, thread_key(tid)) : 0;
+    return name ? name : tid;
 }
 
 // ---- their clock

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. One table of tracks by key: it only grows, is read without a lock, and added to under one; nothing
-// calls CUPTI while the lock is held.
+// Rules: agent.h. Tracks by key: they are only added, under a lock, and found without it; nothing calls CUPTI while the
+// lock is held.
 #include "tracks.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "agentkit/map.h"
 #include "library.h"
 
-enum { PLACES = 1 << 14, DEVICES = 64, CONTEXTS = 64 };
+enum { PLACES = 12 << 10, LOG2_BUCKETS = 13, DEVICES = 64, CONTEXTS = 64 };
 
 struct key {
     uint32_t device, context, stream;
@@ -19,10 +20,11 @@ static const uint32_t THREAD = UINT32_MAX;
 
 struct place {
     struct key key;
-    _Atomic uint32_t track; // 0: the place is empty; written last
+    uint32_t track;
 };
-static struct place places[PLACES];
+static struct place places[PLACES]; // written before the map leads to them
 static uint32_t used;
+static struct map by_key; // from the hash of a key to the number of its place, from 1
 // Ids in the channel; 0: none yet. Written under the lock, once each; read without it.
 static _Atomic uint32_t devices[DEVICES];
 static _Atomic uint64_t described; // by CUPTI: a bit per device
@@ -38,30 +40,21 @@ static bool same(const struct key *a, const struct key *b) {
     return a->device == b->device && a->context == b->context && a->stream == b->stream && a->what == b->what;
 }
 
-static uint32_t place_of(const struct key *key) {
+static const void *hash_of(const struct key *key) {
     uint64_t hash = key->device * UINT64_C(0x9e3779b97f4a7c15) + key->context;
     hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + key->stream;
     hash = (hash ^ hash >> 31) * UINT64_C(0x94d049bb133111eb) + key->what;
-    hash ^= hash >> 30;
-    return (uint32_t)hash % PLACES;
+    return (const void *)(uintptr_t)((hash ^ hash >> 30) | 2); // NOLINT: no address; 0 and 1 are no keys
 }
 
-// Without the lock. 0: not there yet. A place's track is read once: one that was empty may become another key's meanwhile.
-static uint32_t look_up(const struct key *key) {
-    for (uint32_t at = place_of(key), looks = 0; looks < PLACES; looks++, at = (at + 1) % PLACES) {
-        const uint32_t track = atomic_load_explicit(&places[at].track, memory_order_acquire);
-        if (!track || same(&places[at].key, key))
-            return track;
-    }
-    return 0;
+// Without the lock. 0: not there yet.
+static uint32_t find(const struct key *key) {
+    const uint64_t number = map_get(&by_key, hash_of(key));
+    return number && same(&places[number - 1].key, key) ? places[number - 1].track : 0;
 }
 
-// Under the lock: the key's place, or an empty one for it.
-static struct place *find(const struct key *key) {
-    for (uint32_t at = place_of(key), looks = 0; looks < PLACES; looks++, at = (at + 1) % PLACES)
-        if (atomic_load_explicit(&places[at].track, memory_order_relaxed) == 0 || same(&places[at].key, key))
-            return &places[at];
-    return NULL;
+bool tracks_init(void) {
+    return map_init(&by_key, LOG2_BUCKETS);
 }
 
 // ---- devices. Under the lock.
@@ -219,14 +212,14 @@ static uint32_t add_stream(const struct key *key, const char *what) {
 
 static uint32_t add(const struct key *key, const char *what) {
     pthread_mutex_lock(&lock);
-    struct place *place = find(key);
-    uint32_t track = place ? atomic_load_explicit(&place->track, memory_order_relaxed) : 0;
-    // A table that is nearly full would be slow to search.
-    if (place && !track && used < PLACES / 4 * 3) {
+    const void *hash = hash_of(key);
+    uint32_t track = find(key);
+    // Room first, so that no track is made in vain. Of two keys with one hash the second has no track.
+    if (!track && used < PLACES && !map_get(&by_key, hash) && map_put(&by_key, hash, 0)) {
         track = key->what == THREAD ? channel_thread(agent.channel, key->stream) : add_stream(key, what);
-        place->key = *key;
-        used += track != 0;
-        atomic_store_explicit(&place->track, track, memory_order_release);
+        places[used] = (struct place){*key, track};
+        if (track)
+            map_put(&by_key, hash, ++used);
     }
     pthread_mutex_unlock(&lock);
     if (!track)
@@ -235,7 +228,7 @@ static uint32_t add(const struct key *key, const char *what) {
 }
 
 static uint32_t find_or_add(const struct key *key, const char *what) {
-    const uint32_t track = look_up(key);
+    const uint32_t track = find(key);
     return track ? track : add(key, what);
 }
 
@@ -258,8 +251,7 @@ static uint32_t device_of_context(uint32_t context) {
 uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream) {
     for (uint32_t device = 0; device < DEVICES; device++) {
         const struct key key = {device, context, stream, 0};
-        const uint32_t track =
-            atomic_load_explicit(&devices[device], memory_order_relaxed) ? look_up(&key) : 0;
+        const uint32_t track = atomic_load_explicit(&devices[device], memory_order_relaxed) ? find(&key) : 0;
         if (track)
             return track;
     }

@@ -5,6 +5,9 @@
 
 #include "agent.h"
 
+// Before the first record. False: there is no memory.
+bool tracks_init(void);
+
 struct cupti_context;
 struct cupti_device;
 

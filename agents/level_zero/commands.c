@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 
 #include "agentkit/control.h"
-#include "agentkit/memory.h"
 #include "agentkit/stacks.h"
 #include "events.h"
 #include "record.h"
 #include "times.h"
+#include "wire/memory.h"
 
 enum { COMMANDS_FIRST = 64 };
 
@@ -159,7 +159,7 @@ void command_prepare(struct frame *frame, void **signal) {
 static bool list_append(struct list *list, const struct command *command) {
     if (list->count == list->capacity) {
         const uint32_t capacity = list->capacity ? list->capacity * 2 : COMMANDS_FIRST;
-        struct command *commands = agent_memory(capacity * sizeof *commands);
+        struct command *commands = memory_take(capacity * sizeof *commands);
         if (!commands)
             return false;
         if (list->commands) {

@@ -4,7 +4,7 @@
 // The free events of a context are a stack without a lock: the number of the top one and a count of changes in one word.
 #include "events.h"
 
-#include "agentkit/memory.h"
+#include "wire/memory.h"
 
 enum { EVENTS_MAX = 1 << 16, EVENTS_OF_POOL = 64 };
 
@@ -19,7 +19,7 @@ static struct own_event *table; // number 0 is none
 static _Atomic uint32_t used = 1;
 
 bool events_init(void) {
-    table = agent_memory(sizeof *table * EVENTS_MAX);
+    table = memory_take(sizeof *table * EVENTS_MAX);
     return table != NULL;
 }
 

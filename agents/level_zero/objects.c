@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "agentkit/map.h"
-#include "agentkit/memory.h"
 #include "times.h"
+#include "wire/memory.h"
 
 enum { MAP_LOG2 = 13, CHUNK = 256 };
 
@@ -41,7 +41,7 @@ struct object *object_find(enum object_kind kind, const void *handle) {
 }
 
 static bool more_objects(void) {
-    struct chunk *chunk = agent_memory(sizeof *chunk);
+    struct chunk *chunk = memory_take(sizeof *chunk);
     if (!chunk)
         return false;
     for (uint32_t i = 0; i < CHUNK; i++) {

@@ -77,6 +77,24 @@ struct nccl_kernel_channel {
     uint64_t timer; // of the GPU; from version 4
 };
 
+// What the versions of an event have in common, in their order.
+#define NCCL_COLL_DATA                                                                                       \
+    const char *function;                                                                                    \
+    const void *send;                                                                                        \
+    void *receive;                                                                                           \
+    size_t count;                                                                                            \
+    int root;                                                                                                \
+    const char *datatype;
+#define NCCL_COLL_CHANNELS                                                                                   \
+    uint8_t channels, warps;                                                                                 \
+    const char *algorithm, *protocol;
+#define NCCL_P2P_DATA                                                                                        \
+    const char *function;                                                                                    \
+    void *buffer;                                                                                            \
+    const char *datatype;                                                                                    \
+    size_t count;                                                                                            \
+    int peer;
+
 // What follows `rank`, as far as it is read; NCCL's own structures may be larger.
 struct nccl_coll_v1 {
     const char *name;
@@ -95,49 +113,25 @@ struct nccl_coll_v1 {
 struct nccl_coll_v2 {
     const char *name;
     uint64_t comm, sequence;
-    const char *function;
-    const void *send;
-    void *receive;
-    size_t count;
-    int root;
-    const char *datatype;
+    NCCL_COLL_DATA
     size_t traffic_bytes;
-    uint8_t channels, warps;
-    const char *algorithm, *protocol;
+    NCCL_COLL_CHANNELS
 };
 struct nccl_coll_v3 {
     const char *name;
     uint64_t comm, sequence;
-    const char *function;
-    const void *send;
-    void *receive;
-    size_t count;
-    int root;
-    const char *datatype;
-    uint8_t channels, warps;
-    const char *algorithm, *protocol;
+    NCCL_COLL_DATA
+    NCCL_COLL_CHANNELS
 };
 struct nccl_coll_v4 {
     uint64_t sequence;
-    const char *function;
-    const void *send;
-    void *receive;
-    size_t count;
-    int root;
-    const char *datatype;
-    uint8_t channels, warps;
-    const char *algorithm, *protocol;
+    NCCL_COLL_DATA
+    NCCL_COLL_CHANNELS
 };
 struct nccl_coll_v5 {
     uint64_t sequence;
-    const char *function;
-    const void *send;
-    void *receive;
-    size_t count;
-    int root;
-    const char *datatype;
-    uint8_t channels, warps;
-    const char *algorithm, *protocol;
+    NCCL_COLL_DATA
+    NCCL_COLL_CHANNELS
     void *parent_group;
 };
 struct nccl_p2p_v1 {
@@ -152,26 +146,14 @@ struct nccl_p2p_v1 {
 struct nccl_p2p_v2 {
     const char *name;
     uint64_t comm;
-    const char *function;
-    void *buffer;
-    const char *datatype;
-    size_t count;
-    int peer;
+    NCCL_P2P_DATA
 };
 struct nccl_p2p_v4 {
-    const char *function;
-    void *buffer;
-    const char *datatype;
-    size_t count;
-    int peer;
+    NCCL_P2P_DATA
     uint8_t channels;
 };
 struct nccl_p2p_v5 {
-    const char *function;
-    void *buffer;
-    const char *datatype;
-    size_t count;
-    int peer;
+    NCCL_P2P_DATA
     uint8_t channels;
     void *parent_group;
 };
@@ -192,12 +174,7 @@ struct nccl_p2p_api {
 };
 struct nccl_ce_coll {
     uint64_t sequence;
-    const char *function;
-    const void *send;
-    void *receive;
-    size_t count;
-    int root;
-    const char *datatype;
+    NCCL_COLL_DATA
     const char *sync_strategy;
     bool sync_within_batch;
     uint32_t batch_size, batches, ce_sequence;

@@ -25,6 +25,7 @@
 
 #include "abi.h"
 #include "agentkit/agent.h"
+#include "agentkit/texts.h"
 
 // What the user wants to be recorded. Written before any call can come.
 struct nccl_wanted {
@@ -113,8 +114,10 @@ void operations_settle(const struct communicator *communicator);
 // The process is ending.
 void operations_over(void);
 
-// The string of a text (text.c); 0 for none.
-uint32_t text_id(const char *text);
+// The string of a text; 0 for none.
+static inline uint32_t text_id(const char *text) {
+    return text && *text ? texts_id(text) : 0;
+}
 
 // ---- records (record.c)
 

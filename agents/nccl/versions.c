@@ -71,24 +71,27 @@ static void finish_said(struct said *said) {
      (said)->algorithm = (coll).algorithm, (said)->protocol = (coll).protocol)
 #define SAY_P2P(said, p2p) ((said)->count = (p2p).count, (said)->peer = (p2p).peer, (said)->has_peer = true)
 
+static void say_net_operation(struct said *said, uint64_t type, const char *what, size_t bytes, int device,
+                              int opcode) {
+    const bool known = (uint8_t)type == 1;
+    said->function = known ? what : "network";
+    said->bytes = known ? bytes : 0;
+    said->device = device;
+    said->opcode = opcode;
+    said->has_device = known;
+}
+
 static void say_net(struct said *said, const struct nccl_net_plugin *net) {
     said->function = "network";
     if (!net->data)
         return;
     if (net->id == (NCCL_NET_IB | NCCL_NET_VERSION)) {
         const struct nccl_net_ib *ib = net->data;
-        said->function = (uint8_t)ib->type == 1 ? "InfiniBand work request" : "network";
-        said->bytes = (uint8_t)ib->type == 1 ? ib->bytes : 0;
-        said->device = ib->device;
-        said->opcode = ib->opcode;
-        said->has_device = (uint8_t)ib->type == 1;
+        say_net_operation(said, ib->type, "InfiniBand work request", ib->bytes, ib->device, ib->opcode);
     } else if (net->id == (NCCL_NET_SOCKET | NCCL_NET_VERSION)) {
         const struct nccl_net_socket *socket = net->data;
-        said->function = (uint8_t)socket->type == 1 ? "socket transfer" : "network";
-        said->bytes = (uint8_t)socket->type == 1 ? socket->bytes : 0;
-        said->device = socket->fd;
-        said->opcode = socket->operation;
-        said->has_device = (uint8_t)socket->type == 1;
+        say_net_operation(said, socket->type, "socket transfer", socket->bytes, socket->fd,
+                          socket->operation);
     }
 }
 

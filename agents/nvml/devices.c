@@ -163,6 +163,11 @@ static void describe_board(const struct machine *machine, const struct board *bo
     describe_paths(machine, board, description);
 }
 
+// What all of NVIDIA's GPUs have in a struct agent_device.
+#define GPU(machine, its_name)                                                                               \
+    .api = "cuda", .platform = "NVIDIA", .vendor = "NVIDIA", .type = "gpu", .name = (its_name),              \
+    .driver = (machine)->driver
+
 typedef void each_device(void *context, const struct agent_device *device);
 
 static void list_cuda_device(struct machine *machine, int number, each_device *each, void *context) {
@@ -189,15 +194,8 @@ static void list_cuda_device(struct machine *machine, int number, each_device *e
     } else {
         add_fact(&description, "pci", "%s", bus);
     }
-    const struct agent_device found = {.api = "cuda",
-                                       .platform = "NVIDIA",
-                                       .name = name,
-                                       .vendor = "NVIDIA",
-                                       .driver = machine->driver,
-                                       .type = "gpu",
-                                       .memory_bytes = bytes,
-                                       .compute_units = (uint32_t)units,
-                                       .clock_mhz = (uint32_t)khz / 1000,
+    const struct agent_device found = {GPU(machine, name), .memory_bytes = bytes,
+                                       .compute_units = (uint32_t)units, .clock_mhz = (uint32_t)khz / 1000,
                                        .facts = description.facts};
     each(context, &found);
 }
@@ -212,14 +210,7 @@ static void list_board(struct machine *machine, struct board *board, each_device
     (void)ANSWERS(&machine->nvml, nvmlDeviceGetMaxClockInfo, board->handle, NVML_CLOCK_SM, &clock);
     add_fact(&description, "cuda", "does not give this device to this user");
     describe_board(machine, board, &description);
-    const struct agent_device found = {.api = "cuda",
-                                       .platform = "NVIDIA",
-                                       .name = name,
-                                       .vendor = "NVIDIA",
-                                       .driver = machine->driver,
-                                       .type = "gpu",
-                                       .memory_bytes = memory.total,
-                                       .clock_mhz = clock,
+    const struct agent_device found = {GPU(machine, name), .memory_bytes = memory.total, .clock_mhz = clock,
                                        .facts = description.facts};
     each(context, &found);
 }

@@ -82,6 +82,8 @@ uint32_t category_name(const struct domain *domain, uint32_t category);
 // The track of a thread is known: the name that it was given before.
 void names_thread_known(uint32_t tid, uint32_t track);
 void names_after_fork_child(void);
+// Before the first call. False: there is no memory.
+bool names_init(void);
 
 // ---- threads (thread.c)
 

@@ -125,8 +125,12 @@ static void end(void) {
     threads_over();
 }
 
+static bool prepare(void) {
+    return threads_init() && names_init();
+}
+
 static const struct agent_spec spec = {
-    .api = "nvtx", .prepare = threads_init, .begin = record_init, .fork_child = after_fork_child, .end = end};
+    .api = "nvtx", .prepare = prepare, .begin = record_init, .fork_child = after_fork_child, .end = end};
 
 // Without a session, and where the program's tables are not as we know them, the program's calls go to the next
 // tool, or nowhere.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "agentkit/map.h"
 
 // ---- domains and registered strings
 
@@ -65,47 +66,39 @@ void *nvtx_DomainRegisterStringW(void *domain, const wchar_t *text) {
 
 // ---- categories
 
-// By domain and number; a place is taken by writing its key, and its text comes after.
-enum { CATEGORIES = 4096, PROBES = 64 };
-struct category {
-    _Atomic uint64_t key; // 0: free
-    _Atomic uint32_t text;
-};
-static struct category categories[CATEGORIES];
+static struct map categories; // from domain and number to the string of the name; 0: none yet
 
-static struct category *category_place(const struct domain *domain, uint32_t category) {
-    const uint64_t key = (uint64_t)domain_number(domain) << 32 | category;
-    const uint64_t hash = (key + 1) * 0x9e3779b97f4a7c15u;
-    for (uint32_t i = 0; i < PROBES; i++) {
-        struct category *place = &categories[((hash >> 40) + i) % CATEGORIES];
-        uint64_t found = 0;
-        if (atomic_load_explicit(&place->key, memory_order_relaxed) == key + 1 ||
-            atomic_compare_exchange_strong(&place->key, &found, key + 1) || found == key + 1)
-            return place;
-    }
-    return NULL;
+bool names_init(void) {
+    enum { LOG2_BUCKETS = 10 };
+    return map_init(&categories, LOG2_BUCKETS);
+}
+
+static _Atomic uint64_t *category_place(const struct domain *domain, uint32_t category) {
+    // A category is not 0, so that no key is 0 or 1.
+    return map_add(&categories,
+                   (const void *)(((uintptr_t)domain_number(domain) << 32 | category) + 1)); // NOLINT
 }
 
 uint32_t category_name(const struct domain *domain, uint32_t category) {
     char number[16];
     if (!category)
         return 0;
-    struct category *place = category_place(domain, category);
-    uint32_t text = place ? atomic_load_explicit(&place->text, memory_order_relaxed) : 0;
+    _Atomic uint64_t *place = category_place(domain, category);
+    uint32_t text = place ? (uint32_t)atomic_load_explicit(place, memory_order_relaxed) : 0;
     if (text)
         return text;
     snprintf(number, sizeof number, "%u", category);
     text = channel_string_cstr(agent.channel, number);
-    uint32_t none = 0;
+    uint64_t none = 0;
     if (place)
-        atomic_compare_exchange_strong(&place->text, &none, text);
+        atomic_compare_exchange_strong(place, &none, text);
     return text;
 }
 
 static void name_category(const struct domain *domain, uint32_t category, uint32_t text) {
-    struct category *place = category ? category_place(domain, category) : NULL;
+    _Atomic uint64_t *place = category ? category_place(domain, category) : NULL;
     if (place)
-        atomic_store(&place->text, text);
+        atomic_store(place, text);
 }
 
 void nvtx_DomainNameCategoryA(void *domain, uint32_t category, const char *text) {

@@ -13,6 +13,7 @@
 
 #include "agent.h"
 #include "watch.h"
+#include "wire/memory.h"
 
 enum { LISTS_OWN = 31 }; // of channel_begun, that one thread has for itself; the others share one
 
@@ -87,13 +88,12 @@ struct thread *thread_make(void) {
     const int saved = errno;
     struct thread *thread = thread_own;
     if (!thread) {
-        void *at = mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (at == MAP_FAILED) {
+        thread = memory_take(sizeof *thread);
+        if (!thread) {
             channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
             errno = saved;
             return NULL;
         }
-        thread = at;
         thread_own = thread;
         pthread_setspecific(key, thread);
     }

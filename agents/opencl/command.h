@@ -99,6 +99,12 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
         return command_end(&command, result, count, waits);                                                  \
     }
 
+// The same of one that copies: command_copy, the operation and the direction without their prefix.
+#define ENQUEUE_COPY(name, blocks, operation, direction, bytes, source, destination)                         \
+    ENQUEUE(name, blocks,                                                                                    \
+            command_copy(&command, TSMITH_OPERATION_##operation, TSMITH_DIRECTION_##direction, bytes,        \
+                         source, destination))
+
 // The same of a function that maps: it returns the place, and the result by a pointer.
 #define ENQUEUE_MAP(name, ...) OPENCL_DEFINE(MAP_WRAPPER, name, __VA_ARGS__)
 #define MAP_WRAPPER(name, result_type, parameters, arguments, ...)                                           \
@@ -132,6 +138,9 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
             *wanted = result;                                                                                \
         return made;                                                                                         \
     }
+
+// Before the first launch: launch.c's memory of what was launched. False: there is none.
+bool launches_init(void);
 
 // The program waited, for all of a queue or for these commands; `call` has its start and end.
 void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,

@@ -10,25 +10,20 @@ static uint64_t image_bytes(cl_mem image, const size_t *region) {
     return (uint64_t)region[0] * region[1] * region[2] * object->memory.element_size;
 }
 
-ENQUEUE(clEnqueueReadImage, blocking_of(blocking),
-        command_copy(&command, TSMITH_OPERATION_READ_IMAGE, TSMITH_DIRECTION_DEVICE_TO_HOST,
-                     image_bytes(image, region), image, NULL))
+ENQUEUE_COPY(clEnqueueReadImage, blocking_of(blocking), READ_IMAGE, DEVICE_TO_HOST,
+             image_bytes(image, region), image, NULL)
 
-ENQUEUE(clEnqueueWriteImage, blocking_of(blocking),
-        command_copy(&command, TSMITH_OPERATION_WRITE_IMAGE, TSMITH_DIRECTION_HOST_TO_DEVICE,
-                     image_bytes(image, region), NULL, image))
+ENQUEUE_COPY(clEnqueueWriteImage, blocking_of(blocking), WRITE_IMAGE, HOST_TO_DEVICE,
+             image_bytes(image, region), NULL, image)
 
-ENQUEUE(clEnqueueCopyImage, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_COPY_IMAGE, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                     image_bytes(source, region), source, destination))
+ENQUEUE_COPY(clEnqueueCopyImage, BLOCKING_NEVER, COPY_IMAGE, DEVICE_TO_DEVICE, image_bytes(source, region),
+             source, destination)
 
-ENQUEUE(clEnqueueCopyImageToBuffer, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_COPY_IMAGE_TO_BUFFER, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                     image_bytes(source, region), source, destination))
+ENQUEUE_COPY(clEnqueueCopyImageToBuffer, BLOCKING_NEVER, COPY_IMAGE_TO_BUFFER, DEVICE_TO_DEVICE,
+             image_bytes(source, region), source, destination)
 
-ENQUEUE(clEnqueueCopyBufferToImage, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_COPY_BUFFER_TO_IMAGE, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                     image_bytes(destination, region), source, destination))
+ENQUEUE_COPY(clEnqueueCopyBufferToImage, BLOCKING_NEVER, COPY_BUFFER_TO_IMAGE, DEVICE_TO_DEVICE,
+             image_bytes(destination, region), source, destination)
 
 ENQUEUE(clEnqueueFillImage, BLOCKING_NEVER,
         command_fill(&command, TSMITH_OPERATION_FILL_IMAGE, image_bytes(image, region), image))

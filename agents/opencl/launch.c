@@ -3,12 +3,24 @@
 #include "base/probe.h"
 #include "command.h"
 
+static struct map launched; // hashes of all that was launched once
+
+bool launches_init(void) {
+    enum { LOG2_BUCKETS = 11 };
+    return map_init(&launched, LOG2_BUCKETS);
+}
+
+// Apart from its caller, which has no registers to save for it then.
+static __attribute__((noinline)) bool is_new(uint64_t hash) {
+    hash = (hash ^ hash >> 29) * 0xc4ceb9fe1a85ec53u | 2; // 0 and 1 are no keys
+    _Atomic uint64_t *seen = map_add(&launched, (const void *)(uintptr_t)hash);
+    return seen && !atomic_exchange(seen, 1);
+}
+
 // Whether this is the first launch of the kernel for this work-group size on this device. Remembers one
-// launch per kernel object and a set of all there were; a full set returns false.
+// launch per kernel object and all there were; without room for more it returns false.
 static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t device, cl_uint dimensions,
                             const size_t *size) {
-    enum { SET = 1 << 14, PROBES = 32 };
-    static _Atomic uint64_t set[SET];
     // One odd factor for each, so that sums seldom meet; the hash below mixes what is kept.
     static const uint64_t factors[3] = {1, 0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
     uint64_t hash = device * 0x165667b19e3779f9u + 1;
@@ -17,17 +29,7 @@ static bool is_first_launch(struct kernel *kernel, uint64_t program, uint64_t de
     if (atomic_load_explicit(&kernel->last_launch, memory_order_relaxed) == hash)
         return false;
     atomic_store_explicit(&kernel->last_launch, hash, memory_order_relaxed);
-    hash = (hash ^ program << 32 ^ kernel->name) * 0xff51afd7ed558ccdu;
-    hash = (hash ^ hash >> 29) * 0xc4ceb9fe1a85ec53u | 1; // 0 is an empty place
-    for (uint64_t i = 0; i < PROBES; i++) {
-        _Atomic uint64_t *place = &set[((hash >> 32) + i) & (SET - 1)];
-        uint64_t found = 0;
-        if (atomic_compare_exchange_strong(place, &found, hash))
-            return true;
-        if (found == hash)
-            return false;
-    }
-    return false;
+    return is_new((hash ^ program << 32 ^ kernel->name) * 0xff51afd7ed558ccdu);
 }
 
 // The size in a dimension; 0: there is none, or the driver chooses it.

@@ -8,9 +8,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "agentkit/control.h"
-#include "agentkit/overhead.h"
 #include "agentkit/stacks.h"
+#include "command.h"
 #include "events.h"
 #include "objects.h"
 #include "overhead.h"
@@ -52,12 +51,10 @@ const char *agent_device_type(cl_device_type type) {
 static void after_fork_child(void) {
     objects_after_fork_child();
     pending_after_fork_child();
-    agent_control_after_fork_child();
-    agent_overhead_after_fork_child();
 }
 
 static bool prepare(void) {
-    return events_init() && objects_init();
+    return events_init() && objects_init() && launches_init();
 }
 
 static void begin(void) {
@@ -68,15 +65,11 @@ static void begin(void) {
     pending_begin();
 }
 
-// What is still in flight will not be seen any more.
-static void end(void) {
-    const uint64_t left = pending_abandon();
-    if (left)
-        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
-}
-
-static const struct agent_spec spec = {
-    .api = OPENCL_API, .prepare = prepare, .begin = begin, .fork_child = after_fork_child, .end = end};
+static const struct agent_spec spec = {.api = OPENCL_API,
+                                       .prepare = prepare,
+                                       .begin = begin,
+                                       .fork_child = after_fork_child,
+                                       .in_flight = pending_abandon};
 
 // The wrappers of what is there to be wrapped. Entries beyond what the loader knows stay empty.
 static void fill(void) {

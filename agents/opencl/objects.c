@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "identity.h"
+#include "wire/memory.h"
 
 enum { LOG2_BUCKETS = 14, SLAB_OBJECTS = 64 };
 
@@ -28,11 +28,8 @@ void objects_after_fork_child(void) {
 
 // A new slab of entries; called with the mutex held.
 static void slab_add(enum object_type type) {
-    struct object *slab =
-        mmap(NULL, SLAB_OBJECTS * sizeof *slab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (slab == MAP_FAILED)
-        return;
-    for (uint32_t i = SLAB_OBJECTS; i-- > 0;) {
+    struct object *slab = memory_take(SLAB_OBJECTS * sizeof *slab);
+    for (uint32_t i = SLAB_OBJECTS; slab && i-- > 0;) {
         slab[i].next_free = free_lists[type];
         free_lists[type] = &slab[i];
     }

@@ -17,10 +17,11 @@ static void program_created(struct call *call, cl_context context, cl_program pr
     object_record(call, TSMITH_OPERATION_CREATE_PROGRAM, result, object);
 }
 
-CREATE(clCreateProgramWithSource, call_begin, program_created(&call, context, made, result))
-CREATE(clCreateProgramWithBinary, call_begin, program_created(&call, context, made, result))
-CREATE(clCreateProgramWithBuiltInKernels, call_begin, program_created(&call, context, made, result))
-CREATE(clCreateProgramWithIL, call_begin, program_created(&call, context, made, result))
+#define CREATE_PROGRAM(name) CREATE(name, call_begin, program_created(&call, context, made, result))
+CREATE_PROGRAM(clCreateProgramWithSource)
+CREATE_PROGRAM(clCreateProgramWithBinary)
+CREATE_PROGRAM(clCreateProgramWithBuiltInKernels)
+CREATE_PROGRAM(clCreateProgramWithIL)
 
 OBJECT_RETAIN(clRetainProgram, OBJECT_PROGRAM, cl_program)
 

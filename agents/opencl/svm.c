@@ -41,15 +41,13 @@ static void svm_free_queued(struct command *command, cl_int result, cl_uint coun
 
 ENQUEUE(clEnqueueSVMFree, BLOCKING_NEVER, svm_free_queued(&command, result, pointer_count, pointers))
 
-ENQUEUE(clEnqueueSVMMemcpy, blocking_of(blocking),
-        command_copy(&command, TSMITH_OPERATION_SVM_COPY, TSMITH_DIRECTION_NONE, size, NULL, NULL))
+ENQUEUE_COPY(clEnqueueSVMMemcpy, blocking_of(blocking), SVM_COPY, NONE, size, NULL, NULL)
 
 ENQUEUE(clEnqueueSVMMemFill, BLOCKING_NEVER, command_fill(&command, TSMITH_OPERATION_SVM_FILL, size, NULL))
 
 ENQUEUE(clEnqueueSVMMap, blocking_of(blocking),
         command_map(&command, TSMITH_OPERATION_SVM_MAP, flags, size, NULL))
 
-ENQUEUE(clEnqueueSVMUnmap, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_SVM_UNMAP, TSMITH_DIRECTION_HOST_TO_DEVICE, 0, NULL, NULL))
+ENQUEUE_COPY(clEnqueueSVMUnmap, BLOCKING_NEVER, SVM_UNMAP, HOST_TO_DEVICE, 0, NULL, NULL)
 
 ENQUEUE(clEnqueueSVMMigrateMem, BLOCKING_NEVER, command_svm_migrate(&command, pointer_count, sizes, flags))

@@ -23,33 +23,25 @@ static void command_migrate(struct command *command, cl_uint count, const cl_mem
     command_flags(command, flags);
 }
 
-ENQUEUE(clEnqueueReadBuffer, blocking_of(blocking),
-        command_copy(&command, TSMITH_OPERATION_READ, TSMITH_DIRECTION_DEVICE_TO_HOST, size, buffer, NULL))
+ENQUEUE_COPY(clEnqueueReadBuffer, blocking_of(blocking), READ, DEVICE_TO_HOST, size, buffer, NULL)
 
-ENQUEUE(clEnqueueReadBufferRect, blocking_of(blocking),
-        command_copy(&command, TSMITH_OPERATION_READ_RECT, TSMITH_DIRECTION_DEVICE_TO_HOST,
-                     region_size(region, 1), buffer, NULL))
+ENQUEUE_COPY(clEnqueueReadBufferRect, blocking_of(blocking), READ_RECT, DEVICE_TO_HOST,
+             region_size(region, 1), buffer, NULL)
 
-ENQUEUE(clEnqueueWriteBuffer, blocking_of(blocking),
-        command_copy(&command, TSMITH_OPERATION_WRITE, TSMITH_DIRECTION_HOST_TO_DEVICE, size, NULL, buffer))
+ENQUEUE_COPY(clEnqueueWriteBuffer, blocking_of(blocking), WRITE, HOST_TO_DEVICE, size, NULL, buffer)
 
-ENQUEUE(clEnqueueWriteBufferRect, blocking_of(blocking),
-        command_copy(&command, TSMITH_OPERATION_WRITE_RECT, TSMITH_DIRECTION_HOST_TO_DEVICE,
-                     region_size(region, 1), NULL, buffer))
+ENQUEUE_COPY(clEnqueueWriteBufferRect, blocking_of(blocking), WRITE_RECT, HOST_TO_DEVICE,
+             region_size(region, 1), NULL, buffer)
 
-ENQUEUE(clEnqueueCopyBuffer, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_COPY, TSMITH_DIRECTION_DEVICE_TO_DEVICE, size, source,
-                     destination))
+ENQUEUE_COPY(clEnqueueCopyBuffer, BLOCKING_NEVER, COPY, DEVICE_TO_DEVICE, size, source, destination)
 
-ENQUEUE(clEnqueueCopyBufferRect, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_COPY_RECT, TSMITH_DIRECTION_DEVICE_TO_DEVICE,
-                     region_size(region, 1), source, destination))
+ENQUEUE_COPY(clEnqueueCopyBufferRect, BLOCKING_NEVER, COPY_RECT, DEVICE_TO_DEVICE, region_size(region, 1),
+             source, destination)
 
 ENQUEUE(clEnqueueFillBuffer, BLOCKING_NEVER, command_fill(&command, TSMITH_OPERATION_FILL, size, buffer))
 
 ENQUEUE_MAP(clEnqueueMapBuffer, command_map(&command, TSMITH_OPERATION_MAP, flags, size, buffer))
 
-ENQUEUE(clEnqueueUnmapMemObject, BLOCKING_NEVER,
-        command_copy(&command, TSMITH_OPERATION_UNMAP, TSMITH_DIRECTION_HOST_TO_DEVICE, 0, NULL, memory))
+ENQUEUE_COPY(clEnqueueUnmapMemObject, BLOCKING_NEVER, UNMAP, HOST_TO_DEVICE, 0, NULL, memory)
 
 ENQUEUE(clEnqueueMigrateMemObjects, BLOCKING_NEVER, command_migrate(&command, memory_count, memory, flags))

@@ -120,25 +120,22 @@ cl_command_queue record_clCreateCommandQueueWithProperties(cl_context context, c
     return queue;
 }
 
-cl_int record_clRetainCommandQueue(cl_command_queue queue) {
-    const cl_int status = recorder.next.clRetainCommandQueue(queue);
-    if (recorder_on() && status == CL_SUCCESS)
-        object_retain(queue, OBJECT_QUEUE);
-    return status;
-}
+#define RETAIN(name, kind, handle)                                                                           \
+    cl_int record_##name(handle retained) {                                                                  \
+        const cl_int status = recorder.next.name(retained);                                                  \
+        if (recorder_on() && status == CL_SUCCESS)                                                           \
+            object_retain(retained, kind);                                                                   \
+        return status;                                                                                       \
+    }
+
+RETAIN(clRetainCommandQueue, OBJECT_QUEUE, cl_command_queue)
+RETAIN(clRetainContext, OBJECT_CONTEXT, cl_context)
 
 cl_int record_clReleaseCommandQueue(cl_command_queue queue) {
     if (recorder_on() && object_release(queue, OBJECT_QUEUE))
         snapshot_queue_goes(queue);
     copy_queues_release();
     return recorder.next.clReleaseCommandQueue(queue);
-}
-
-cl_int record_clRetainContext(cl_context context) {
-    const cl_int status = recorder.next.clRetainContext(context);
-    if (recorder_on() && status == CL_SUCCESS)
-        object_retain(context, OBJECT_CONTEXT);
-    return status;
 }
 
 cl_int record_clReleaseContext(cl_context context) {

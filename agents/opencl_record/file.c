@@ -175,11 +175,15 @@ struct recording_writer *record_open(enum recording_type type) {
     return &recorder.writer;
 }
 
-void record_close(void) {
-    if (recording_end(&recorder.writer))
-        append(&recorder.writer);
+static void end_record(struct recording_writer *writer) {
+    if (recording_end(writer))
+        append(writer);
     else
         atomic_store(&recorder.on, false); // a recording with a hole would be replayed wrongly
+}
+
+void record_close(void) {
+    end_record(&recorder.writer);
     pthread_mutex_unlock(&recorder.lock);
 }
 
@@ -193,10 +197,7 @@ struct recording_writer *record_open_inner(enum recording_type type) {
 }
 
 void record_close_inner(void) {
-    if (recording_end(&recorder.inner))
-        append(&recorder.inner);
-    else
-        atomic_store(&recorder.on, false);
+    end_record(&recorder.inner);
 }
 
 static char session[4096];

@@ -6,6 +6,7 @@
 // Then it is reused for another object of its kind, and never freed: a program that uses a released handle makes us
 // read a wrong object, not freed memory.
 #include <stdlib.h>
+#include <string.h>
 
 #include "recorder.h"
 
@@ -230,13 +231,17 @@ void object_forget_event(const cl_event *event) {
 
 // ---- commands
 
-void put_waits(struct recording_writer *writer, cl_uint count, const cl_event *waits) {
+void put_objects(struct recording_writer *writer, enum recording_key key, enum object_kind kind,
+                 cl_uint count, const void *handles) {
     uint64_t *ids = count ? malloc(count * sizeof *ids) : NULL;
     writer->failed |= count && !ids;
-    for (cl_uint i = 0; ids && i < count; i++)
-        ids[i] = object_id(waits[i], OBJECT_EVENT);
+    for (cl_uint i = 0; ids && i < count; i++) {
+        const void *handle;
+        memcpy(&handle, (const char *)handles + i * sizeof handle, sizeof handle);
+        ids[i] = object_id(handle, kind);
+    }
     if (ids)
-        recording_put_list(writer, RECORDING_KEY_WAITS, ids, count);
+        recording_put_list(writer, key, ids, count);
     free(ids);
 }
 
@@ -268,7 +273,7 @@ struct recording_writer *command_open(enum recording_command command, const stru
         recording_put(writer, RECORDING_KEY_CORRELATION, correlation);
     if (object)
         object->waiting = true;
-    put_waits(writer, touch->given_count, touch->given);
+    put_objects(writer, RECORDING_KEY_WAITS, OBJECT_EVENT, touch->given_count, touch->given);
     return writer;
 }
 

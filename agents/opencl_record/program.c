@@ -92,17 +92,6 @@ cl_int record_clBuildProgram(cl_program program, cl_uint count, const cl_device_
     return recorder.next.clBuildProgram(program, count, devices, options, notify, user);
 }
 
-// With the lock held.
-static void put_programs(struct recording_writer *writer, cl_uint count, const cl_program *programs) {
-    uint64_t *ids = count ? malloc(count * sizeof *ids) : NULL;
-    writer->failed |= count && !ids;
-    for (cl_uint i = 0; ids && i < count; i++)
-        ids[i] = object_id(programs[i], OBJECT_PROGRAM);
-    if (ids)
-        recording_put_list(writer, RECORDING_KEY_LIST, ids, count);
-    free(ids);
-}
-
 // Recorded before the call, like a build: with a callback it continues after the call has returned.
 cl_int record_clCompileProgram(cl_program program, cl_uint count, const cl_device_id *devices,
                                const char *options, cl_uint headers, const cl_program *header_programs,
@@ -123,7 +112,8 @@ cl_int record_clCompileProgram(cl_program program, cl_uint count, const cl_devic
         struct recording_writer *writer = record_open(RECORDING_COMPILE);
         put_build(writer, program, options, folder);
         free(folder);
-        put_programs(writer, header_programs ? headers : 0, header_programs);
+        put_objects(writer, RECORDING_KEY_LIST, OBJECT_PROGRAM, header_programs ? headers : 0,
+                    header_programs);
         recording_put_bytes(writer, RECORDING_KEY_DATA, joined, length);
         record_close();
     }
@@ -142,7 +132,7 @@ cl_program record_clLinkProgram(cl_context context, cl_uint count, const cl_devi
         recording_put(writer, RECORDING_KEY_OBJECT, object_add(program, OBJECT_PROGRAM)->id);
         recording_put(writer, RECORDING_KEY_CONTEXT, object_id(context, OBJECT_CONTEXT));
         recording_put_text(writer, RECORDING_KEY_TEXT, options);
-        put_programs(writer, inputs, programs);
+        put_objects(writer, RECORDING_KEY_LIST, OBJECT_PROGRAM, inputs, programs);
         record_close();
     }
     return program;

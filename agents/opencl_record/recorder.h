@@ -215,7 +215,9 @@ void object_forget_event(const cl_event *event);   // that no recorded command h
 struct touch; // touch.c, below
 struct recording_writer *command_open(enum recording_command command, const struct touch *touch);
 void command_close(const cl_event *event);
-void put_waits(struct recording_writer *writer, cl_uint count, const cl_event *waits);
+// The ids of so many handles of a kind.
+void put_objects(struct recording_writer *writer, enum recording_key key, enum object_kind kind,
+                 cl_uint count, const void *handles);
 void put_sizes(struct recording_writer *writer, enum recording_key key, const size_t *sizes, size_t count);
 void put_memory(struct recording_writer *writer, enum recording_key key, cl_mem memory);
 void put_thread(struct recording_writer *writer);

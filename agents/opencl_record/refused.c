@@ -62,18 +62,21 @@ static cl_int pass_end(struct pass *pass, cl_int status, const char *function, c
     return status;
 }
 
-cl_int record_clEnqueueNativeKernel(cl_command_queue queue, void(CL_CALLBACK *function)(void *),
-                                    void *arguments, size_t bytes, cl_uint objects, const cl_mem *memory,
-                                    const void **places, cl_uint count, const cl_event *waits,
-                                    cl_event *event) {
-    struct pass pass;
-    pass_begin(&pass, queue, memory, objects, count, waits);
-    const cl_int status =
-        recorder.next.clEnqueueNativeKernel(queue, function, arguments, bytes, objects, memory, places,
-                                            pass.touch.count, pass.touch.waits, event);
-    return pass_end(&pass, status, "clEnqueueNativeKernel", "a function of the program ran as a kernel",
-                    memory, objects, event);
-}
+// The wrapper of a command that is passed on as it is, with the parameters of its row in opencl/calls.h.
+#define PASS(name, why) OPENCL_DEFINE(PASS_WRAPPER, name, why)
+#define PASS_WRAPPER(name, result_type, parameters, arguments, why)                                          \
+    result_type record_##name parameters {                                                                   \
+        struct pass pass;                                                                                    \
+        pass_begin(&pass, queue, memory, memory_count, count, waits);                                        \
+        count = pass.touch.count;                                                                            \
+        waits = pass.touch.waits;                                                                            \
+        const cl_int status = recorder.next.name arguments;                                                  \
+        return pass_end(&pass, status, #name, why, memory, memory_count, event);                             \
+    }
+
+PASS(clEnqueueNativeKernel, "a function of the program ran as a kernel")
+PASS(clEnqueueAcquireGLObjects, interop)
+PASS(clEnqueueReleaseGLObjects, interop)
 
 cl_int record_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint objects, const cl_mem *memory,
                                          cl_mem_migration_flags flags, cl_uint count, const cl_event *waits,
@@ -92,22 +95,4 @@ cl_int record_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint objects
         command_close(event);
     }
     return status;
-}
-
-cl_int record_clEnqueueAcquireGLObjects(cl_command_queue queue, cl_uint objects, const cl_mem *memory,
-                                        cl_uint count, const cl_event *waits, cl_event *event) {
-    struct pass pass;
-    pass_begin(&pass, queue, memory, objects, count, waits);
-    const cl_int status = recorder.next.clEnqueueAcquireGLObjects(queue, objects, memory, pass.touch.count,
-                                                                  pass.touch.waits, event);
-    return pass_end(&pass, status, "clEnqueueAcquireGLObjects", interop, memory, objects, event);
-}
-
-cl_int record_clEnqueueReleaseGLObjects(cl_command_queue queue, cl_uint objects, const cl_mem *memory,
-                                        cl_uint count, const cl_event *waits, cl_event *event) {
-    struct pass pass;
-    pass_begin(&pass, queue, memory, objects, count, waits);
-    const cl_int status = recorder.next.clEnqueueReleaseGLObjects(queue, objects, memory, pass.touch.count,
-                                                                  pass.touch.waits, event);
-    return pass_end(&pass, status, "clEnqueueReleaseGLObjects", interop, memory, objects, event);
 }

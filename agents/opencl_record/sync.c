@@ -38,7 +38,7 @@ static void note_wait(cl_uint count, const cl_event *events) {
         return;
     }
     put_thread(writer);
-    put_waits(writer, count, events);
+    put_objects(writer, RECORDING_KEY_WAITS, OBJECT_EVENT, count, events);
     record_close();
 }
 
@@ -97,7 +97,7 @@ cl_int record_clGetEventInfo(cl_event event, cl_event_info what, size_t size, vo
     if (object && object->id && object->flags != object->id) {
         object->flags = object->id; // seen
         put_thread(writer);
-        put_waits(writer, 1, &event);
+        put_objects(writer, RECORDING_KEY_WAITS, OBJECT_EVENT, 1, &event);
         record_close();
     } else {
         record_cancel(); // nothing to report

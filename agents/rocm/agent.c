@@ -53,11 +53,7 @@ static void end(void) {
     channel_ended(agent.channel, LAUNCHES_LIST, open);
 }
 
-static const struct agent_spec spec = {.api = AGENT_API,
-                                       .begin = begin,
-                                       .fork_child = agent_control_after_fork_child,
-                                       .end = end,
-                                       .not_in_children = true};
+static const struct agent_spec spec = {.api = AGENT_API, .begin = begin, .end = end, .not_in_children = true};
 
 static void give_up(const char *why) {
     char text[600];

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "agent.h"
-#include "agentkit/memory.h"
 #include "agentkit/stacks.h"
+#include "wire/memory.h"
 
 enum { PLACES = 1 << 19, STREAMS_MAX = 16 };
 
@@ -34,8 +34,8 @@ static __thread struct {
 } here __attribute__((tls_model("initial-exec")));
 
 bool launches_init(void) {
-    dispatches = agent_memory(PLACES * sizeof *dispatches);
-    calls = agent_memory(PLACES * sizeof *calls);
+    dispatches = memory_take(PLACES * sizeof *dispatches);
+    calls = memory_take(PLACES * sizeof *calls);
     return dispatches && calls;
 }
 

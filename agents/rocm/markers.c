@@ -2,8 +2,8 @@
 // roctx: ranges and marks of the program, with its texts. The SDK's records of these calls have no text, so callbacks make the
 // events, with times of the host. On the program's threads. Rules: agent.h.
 #include "agent.h"
-#include "agentkit/memory.h"
 #include "agentkit/texts.h"
+#include "wire/memory.h"
 #include "wire/record_part.h"
 
 enum { DEPTH_MAX = 64, STARTED_MAX = 4096 };
@@ -74,7 +74,7 @@ static void mark(uint32_t name, uint32_t stack) {
 }
 
 static void push(const struct range *range) {
-    if (!here.at && !(here.at = agent_memory(DEPTH_MAX * sizeof *here.at)))
+    if (!here.at && !(here.at = memory_take(DEPTH_MAX * sizeof *here.at)))
         return;
     if (here.depth < DEPTH_MAX)
         here.at[here.depth] = *range;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent.h"
-#include "agentkit/memory.h"
+#include "wire/memory.h"
 
 enum { KERNELS_MAX = 1 << 20, TEXT_BYTES = 256 << 20 };
 
@@ -20,8 +20,8 @@ static uint32_t used = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool names_init(void) {
-    kernels = agent_memory(KERNELS_MAX * sizeof *kernels);
-    texts = agent_memory(TEXT_BYTES);
+    kernels = memory_take(KERNELS_MAX * sizeof *kernels);
+    texts = memory_take(TEXT_BYTES);
     return kernels && texts;
 }
 

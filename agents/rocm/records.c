@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "agent.h"
-#include "agentkit/memory.h"
 #include "record_parts.h"
+#include "wire/memory.h"
 
 // ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
 static const int64_t MARGIN = 60000000000;
@@ -549,6 +549,6 @@ void records_buffer(struct sdk_id context, struct sdk_id buffer, struct sdk_reco
 
 void records_init(void) {
     register_shapes();
-    recorded = agent_memory(EVENTS * sizeof *recorded);
+    recorded = memory_take(EVENTS * sizeof *recorded);
     reader.earliest = clock_trace_now() - MARGIN;
 }

@@ -77,6 +77,9 @@ __attribute__((destructor)) static void at_unload(void) {
     const struct agent_spec *mine = atomic_load(&spec);
     if (mine->end)
         mine->end();
+    const uint64_t left = mine->in_flight ? mine->in_flight() : 0;
+    if (left)
+        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
     atomic_store(&agent.over, true);
     agent_thread.busy++; // calls from the destructors of others go straight on
     channel_close(agent.channel);

@@ -39,11 +39,13 @@ struct agent_spec {
     // agent.channel is open, nothing is recorded yet: registers shapes and fields, starts what the agent uses of stacks.h
     // and overhead.h.
     void (*begin)(void);
-    // In a forked child, right after the fork: forgets what is the parent's, makes locks anew, and calls the functions
-    // *_after_fork_child of what the agent uses of the kit.
+    // In a forked child, right after the fork: forgets what is the parent's, and makes locks anew. Overhead, the control
+    // thread and stacks do so themselves.
     void (*fork_child)(void);
-    // The library is being unloaded: counts what is in flight. Calls no driver.
+    // The library is being unloaded. Calls no driver.
     void (*end)(void);
+    // After that: how many events are in flight. They are counted as no_completion. Calls no driver.
+    uint64_t (*in_flight)(void);
     bool not_in_children; // the API does not work in forked children: they record nothing
 };
 

@@ -4,10 +4,10 @@
 
 #include <sys/mman.h>
 
-#include "agentkit/memory.h"
+#include "wire/memory.h"
 
 bool buffer_pool_make(struct buffer_pool *pool, uint32_t count, size_t bytes) {
-    pool->memory = agent_memory(count * bytes);
+    pool->memory = memory_take(count * bytes);
     pool->bytes = bytes;
     pool->count = count;
     return pool->memory != NULL;
@@ -38,7 +38,7 @@ static uint8_t *take(struct buffer_pool *pool) {
 }
 
 static uint8_t *make_extra(struct buffer_pool *pool) {
-    uint8_t *at = pool->extra_count ? agent_memory(pool->extra_bytes) : NULL;
+    uint8_t *at = pool->extra_count ? memory_take(pool->extra_bytes) : NULL;
     for (uint32_t i = 0; at && i < pool->extra_count; i++) {
         uint8_t *none = NULL;
         if (atomic_compare_exchange_strong(&pool->extra[i], &none, at))

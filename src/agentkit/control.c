@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -67,6 +68,11 @@ static void at_exit(void) {
         wait_for_bell(heard, work->last_pass_ms / 20);
 }
 
+// The thread is the parent's; the next start makes one here.
+static void after_fork_child(void) {
+    atomic_store(&state, CONTROL_NONE);
+}
+
 bool agent_control_start(const struct agent_control_work *what, struct channel *where) {
     uint32_t none = CONTROL_NONE;
     if (atomic_load(&state) != CONTROL_NONE ||
@@ -78,8 +84,10 @@ bool agent_control_start(const struct agent_control_work *what, struct channel *
         atomic_store(&state, CONTROL_NONE);
         return false;
     }
-    if (!atomic_exchange(&exit_handler, 1))
+    if (!atomic_exchange(&exit_handler, 1)) {
+        pthread_atfork(NULL, NULL, after_fork_child);
         atexit(at_exit);
+    }
     return true;
 }
 
@@ -93,8 +101,4 @@ void agent_control_wake(void) {
     if (atomic_load_explicit(&state, memory_order_relaxed) == CONTROL_RUNNING)
         ring_bell();
     errno = saved;
-}
-
-void agent_control_after_fork_child(void) {
-    atomic_store(&state, CONTROL_NONE);
 }

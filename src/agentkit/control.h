@@ -24,14 +24,13 @@ struct agent_control_work {
 
 // Makes the thread, once per process, with all signals blocked, and its end at exit: exit handlers run youngest first, so
 // before those of libraries that registered before this call. `work` stays. Later calls do nothing. Any thread. Without a
-// thread to be had a later call tries again. Whether this call made it.
+// thread to be had a later call tries again. Whether this call made it. In a forked
+// child there is none until the next start.
 bool agent_control_start(const struct agent_control_work *work, struct channel *channel);
 // Its end at exit is registered once more: before those of libraries that registered since. Whichever comes first ends it.
 void agent_control_exit_first(void);
 // It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal
 // handlers too.
 void agent_control_wake(void);
-// The thread is the parent's; the next start makes one here.
-void agent_control_after_fork_child(void);
 
 #endif

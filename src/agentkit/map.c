@@ -2,12 +2,12 @@
 // The map of handles to values. Invariants: map.h. The OpenCL and CUDA agents use it.
 #include "agentkit/map.h"
 
-#include "agentkit/memory.h"
+#include "wire/memory.h"
 
 enum { KEY_FILLING = 1 };
 
 bool map_init(struct map *map, uint32_t log2_buckets) {
-    map->slots = agent_memory(((size_t)1 << log2_buckets) * MAP_SLOTS * sizeof(struct map_slot));
+    map->slots = memory_take(((size_t)1 << log2_buckets) * MAP_SLOTS * sizeof(struct map_slot));
     map->shift = 64 - log2_buckets;
     return map->slots != NULL;
 }
@@ -31,6 +31,17 @@ bool map_put(struct map *map, const void *key, uint64_t value) {
         return true;
     }
     return false;
+}
+
+// Slots of a bucket are taken in their order and stay taken, so threads that add one key meet at the same slot.
+_Atomic uint64_t *map_add(struct map *map, const void *key) {
+    struct map_slot *slot = map->slots && key ? map_bucket(map, key) : NULL;
+    for (uint32_t i = 0; slot && i < MAP_SLOTS; i++) {
+        uintptr_t there = 0;
+        if (atomic_compare_exchange_strong(&slot[i].key, &there, (uintptr_t)key) || there == (uintptr_t)key)
+            return &slot[i].value;
+    }
+    return NULL;
 }
 
 void map_remove(struct map *map, const void *key) {

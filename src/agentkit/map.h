@@ -29,6 +29,9 @@ struct map {
 bool map_init(struct map *map, uint32_t log2_buckets);
 bool map_put(struct map *map, const void *key, uint64_t value); // replaces; false: the bucket is full
 void map_remove(struct map *map, const void *key);
+// The value's place; a key that is not there is added with the value 0, by any number of threads. For maps whose keys are
+// only added in this way, and never removed. NULL: the bucket is full.
+_Atomic uint64_t *map_add(struct map *map, const void *key);
 
 static inline struct map_slot *map_bucket(const struct map *map, const void *key) {
     return map->slots + (((uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u) >> map->shift) * MAP_SLOTS;

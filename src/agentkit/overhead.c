@@ -45,6 +45,18 @@ static void thread_end(void *cost) {
 RECORD_PART(overhead_words, OVERHEAD_WORDS)
 RECORD_PART_SHAPE(overhead_words, OVERHEAD_WORDS)
 
+static void after_fork_child(void) {
+    // The child's only thread keeps its place; the others' are free again.
+    for (uint32_t i = 0; i < COSTS; i++) {
+        if (&costs[i] != agent_overhead_here.cost)
+            atomic_store(&costs[i].owned, 0);
+        costs[i].seen_ticks = atomic_load(&costs[i].ticks);
+        costs[i].seen_skipped = atomic_load(&costs[i].skipped);
+    }
+    looked.skipped = 0;
+    looked.ticks = looked.all_ticks = looked.worst = 0;
+}
+
 void agent_overhead_start(struct channel *where, const struct agent_overhead_rule *what) {
     const char *text = secure_getenv(CHANNEL_MAX_OVERHEAD);
     const unsigned long millionths = text ? strtoul(text, NULL, 10) : 0;
@@ -61,6 +73,7 @@ void agent_overhead_start(struct channel *where, const struct agent_overhead_rul
     looked.tick = clock_tick(agent_overhead.tsc);
     looked.time = clock_trace_now();
     agent_overhead.on = true;
+    pthread_atfork(NULL, NULL, after_fork_child);
 }
 
 // ---- the program's threads
@@ -170,16 +183,4 @@ void agent_overhead_look(bool last) {
     atomic_store(&agent_overhead.level, next);
     if (next != level || last)
         say(next);
-}
-
-void agent_overhead_after_fork_child(void) {
-    // The child's only thread keeps its place; the others' are free again.
-    for (uint32_t i = 0; i < COSTS; i++) {
-        if (&costs[i] != agent_overhead_here.cost)
-            atomic_store(&costs[i].owned, 0);
-        costs[i].seen_ticks = atomic_load(&costs[i].ticks);
-        costs[i].seen_skipped = atomic_load(&costs[i].skipped);
-    }
-    looked.skipped = 0;
-    looked.ticks = looked.all_ticks = looked.worst = 0;
 }

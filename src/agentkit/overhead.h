@@ -59,7 +59,6 @@ void agent_overhead_start(struct channel *channel, const struct agent_overhead_r
 struct agent_overhead_cost *agent_overhead_claim(void);
 // The control thread's look; `last` at the end of the process.
 void agent_overhead_look(bool last);
-void agent_overhead_after_fork_child(void);
 // How many calls until one is measured: from 16 to 47, so that no rhythm of the program's is always or never met.
 uint32_t agent_overhead_next_sample(void);
 

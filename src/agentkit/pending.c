@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agentkit/memory.h"
 #include "agentkit/overhead.h"
+#include "wire/memory.h"
 
 enum {
     LIST_WORDS_FIRST = 1 << 14, // 128 KiB: some 700 commands
@@ -53,10 +53,10 @@ static void thread_end_make(void) {
 }
 
 static struct pending_list *list_make(void) {
-    struct pending_list *list = agent_memory(sizeof *list);
+    struct pending_list *list = memory_take(sizeof *list);
     if (!list)
         return NULL;
-    list->words = agent_memory(LIST_WORDS_FIRST * 8);
+    list->words = memory_take(LIST_WORDS_FIRST * 8);
     if (!list->words) {
         munmap(list, sizeof *list);
         return NULL;
@@ -200,7 +200,7 @@ void pending_after_fork_child(void) {
 static bool list_grow(struct pending_list *list) {
     if (list->capacity >= LIST_WORDS_MAX || !list_try(list))
         return false;
-    uint64_t *words = agent_memory(list->capacity * 2 * 8);
+    uint64_t *words = memory_take(list->capacity * 2 * 8);
     if (words) {
         const uint64_t tail = atomic_load(&list->tail);
         uint64_t used = 0;

@@ -9,12 +9,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "agentkit/stacks_private.h"
 #include "base/thread_sanitizer.h"
 #include "unwind/python.h"
 #include "wire/channel_private.h"
+#include "wire/memory.h"
 #include "wire/stack_table.h"
 
 enum {
@@ -83,10 +83,7 @@ static struct thread *take_idle(void) {
     if (thread)
         idle = thread->next;
     pthread_mutex_unlock(&idle_lock);
-    if (thread)
-        return thread;
-    void *at = mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
+    return thread ? thread : memory_take(sizeof *thread);
 }
 
 // Once per thread, and again after a fork.

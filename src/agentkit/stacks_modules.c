@@ -16,13 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include "agentkit/memory.h"
 #include "base/hash.h"
 #include "unwind/unwind_table.h"
 #include "wire/channel_private.h"
+#include "wire/memory.h"
 
 enum { MODULES_MAX = 1 << 14, TEXT_BYTES = 1 << 20, OURS_MAX = 64, BUILD_ID_MAX = 64, PATIENCE = 20000 };
 
@@ -202,9 +201,9 @@ void stacks_modules_end_turn(void) {
 void stacks_modules_refresh(struct channel *channel) {
     static const struct unwind_visitor visitor = {.object = see, .all_seen = write_modules};
     if (!modules.known)
-        modules.known = agent_memory(MODULES_MAX * sizeof *modules.known);
+        modules.known = memory_take(MODULES_MAX * sizeof *modules.known);
     if (!modules.text)
-        modules.text = agent_memory(TEXT_BYTES);
+        modules.text = memory_take(TEXT_BYTES);
     modules.channel = channel;
     modules.begun = false;
     if (modules.known && modules.text)

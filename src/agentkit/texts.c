@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "agentkit/agent.h"
-#include "agentkit/memory.h"
 #include "base/hash.h"
+#include "wire/memory.h"
 
 enum { PLACES = 4096, LENGTH_MAX = 256, ARENA_BYTES = 1 << 20, ALIGNED = 16 };
 
@@ -26,7 +26,7 @@ static _Atomic size_t arena_used;
 static char *arena_take(size_t bytes) {
     char *none = NULL, *made = atomic_load_explicit(&arena, memory_order_acquire);
     if (!made) { // of two threads that are first at once, one leaves its memory
-        made = agent_memory(ARENA_BYTES);
+        made = memory_take(ARENA_BYTES);
         if (!made || !atomic_compare_exchange_strong(&arena, &none, made))
             return NULL;
     }

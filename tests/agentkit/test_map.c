@@ -107,8 +107,45 @@ static void threads_at_once(void **unused) {
         assert_null(map_slot(&map, key_of(number)));
 }
 
+// All threads add the same keys: each key has one place, of which one thread is the first.
+static void *add_all(void *self) {
+    struct worker *worker = self;
+    uint64_t first = 0;
+    for (uint64_t number = 0; number < OWN; number++) {
+        _Atomic uint64_t *place = map_add(worker->map, key_of(number));
+        first += place && atomic_fetch_add(place, 1) == 0;
+    }
+    worker->index = first;
+    return NULL;
+}
+
+static void added_at_once(void **unused) {
+    (void)unused;
+    enum { LOG2 = 8 }; // room for all keys
+    struct map map = {0};
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    uint64_t first = 0;
+    assert_true(map_init(&map, LOG2));
+    for (uint64_t i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){&map, i, false};
+        assert_int_equal(pthread_create(&threads[i], NULL, add_all, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        first += workers[i].index;
+    }
+    assert_int_equal(first, OWN);
+    for (uint64_t number = 0; number < OWN; number++)
+        assert_int_equal(map_get(&map, key_of(number)), THREADS);
+    uint64_t added = 0;
+    for (uint64_t number = OWN; number < OWN + (MAP_SLOTS << LOG2); number++)
+        added += map_add(&map, key_of(number)) != NULL;
+    assert_true(added <= (MAP_SLOTS << LOG2) - OWN);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(like_an_array), cmocka_unit_test(without_memory),
-                                       cmocka_unit_test(threads_at_once)};
+                                       cmocka_unit_test(threads_at_once), cmocka_unit_test(added_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

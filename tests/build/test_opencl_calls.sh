@@ -13,7 +13,7 @@ sed -n 's/^ *X(\(cl[A-Za-z0-9]*\)).*/\1/p' agents/opencl/calls.h | sort -u >"$wo
     exit 1
 }
 # missing FILE...: what they call that is not listed.
-called() { grep -ohE '(opencl_next\.|^(ENQUEUE|ENQUEUE_MAP|CREATE)\()cl[A-Za-z0-9]+' "$@" | sed 's/.*[.(]//' | sort -u; }
+called() { grep -ohE '(opencl_next\.|^[A-Z_]+\()cl[A-Za-z0-9]+' "$@" | sed 's/.*[.(]//' | sort -u; }
 missing() { called "$@" | comm -23 - "$work/listed"; }
 
 printf 'status = opencl_next.clPlanted(1) + opencl_next.clFinish(q);\nENQUEUE(clPlantedToo, x)\n' >"$work/planted.c"
