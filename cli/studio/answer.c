@@ -139,11 +139,11 @@ static void list_recorded(const struct server *server, struct file *file, struct
     const char *const words[] = {"replay", file->path, "--mode", "dry-run", "--json", NULL};
     tsmith_recording *recording;
     tsmith_error error;
-    pthread_mutex_lock(&file->lock);
+    file_enter(file);
     const tsmith_status status = tsmith_recording_open(file->sbt, &recording, &error);
     if (status == TSMITH_OK)
         tsmith_recording_close(recording);
-    pthread_mutex_unlock(&file->lock);
+    file_leave(file);
     if (status != TSMITH_ERROR_NOT_FOUND) {
         (void)answer_by_command(server, words, out);
         return;

@@ -34,16 +34,34 @@ static tsmith_status open_file(const struct server *server, struct file *file, t
     return status < 0 ? status : tsmith_tiles_create(file->sbt, &file->tiles, error);
 }
 
+void file_enter(struct file *file) {
+    atomic_fetch_add(&file->entering, 1);
+    pthread_mutex_lock(&file->lock);
+    atomic_fetch_sub(&file->entering, 1);
+}
+
+void file_leave(struct file *file) {
+    pthread_cond_signal(&file->left);
+    pthread_mutex_unlock(&file->lock);
+}
+
+// The lock when no request waits for it: a mutex alone would go to the filling thread again and again.
+static void enter_last(struct file *file) {
+    pthread_mutex_lock(&file->lock);
+    while (atomic_load(&file->entering))
+        pthread_cond_wait(&file->left, &file->lock);
+}
+
 // From what was kept when the trace was looked at before, else from its events.
 static void fill_tiles(struct server *server, struct file *file) {
-    pthread_mutex_lock(&file->lock);
+    enter_last(file);
     tsmith_status status = tsmith_trace_load_tiles(file->trace, file->tiles, NULL);
     pthread_mutex_unlock(&file->lock);
     const bool is_loaded = status == TSMITH_OK;
     if (!is_loaded)
         status = TSMITH_AGAIN;
     while (status == TSMITH_AGAIN && !atomic_load(&server->is_ending)) {
-        pthread_mutex_lock(&file->lock);
+        enter_last(file);
         status = tsmith_tiles_fill(file->tiles, BATCHES_AT_ONCE, NULL);
         pthread_mutex_unlock(&file->lock);
     }
@@ -51,7 +69,7 @@ static void fill_tiles(struct server *server, struct file *file) {
     atomic_store(&file->is_filled, status != TSMITH_AGAIN);
     if (is_loaded || status != TSMITH_OK)
         return;
-    pthread_mutex_lock(&file->lock);
+    enter_last(file);
     (void)tsmith_trace_keep_tiles(file->trace, file->tiles, NULL);
     pthread_mutex_unlock(&file->lock);
 }
@@ -75,6 +93,7 @@ static void *open_all(void *context) {
 bool files_begin(struct server *server) {
     for (size_t i = 0; i < server->file_count; i++) {
         pthread_mutex_init(&server->files[i].lock, NULL);
+        pthread_cond_init(&server->files[i].left, NULL);
         pthread_mutex_init(&server->files[i].query_lock, NULL);
     }
     return pthread_create(&server->opener, NULL, open_all, server) == 0;
@@ -90,6 +109,7 @@ void files_end(struct server *server) {
         tsmith_tiles_destroy(file->tiles);
         tsmith_trace_close(file->trace);
         free(file->error);
+        pthread_cond_destroy(&file->left);
         pthread_mutex_destroy(&file->lock);
         pthread_mutex_destroy(&file->query_lock);
     }

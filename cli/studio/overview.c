@@ -196,7 +196,7 @@ static void add_kinds(struct text *text) {
 void answer_overview(struct server *server, struct file *file, struct answer *out) {
     struct text *text = &out->text, word = {0};
     (void)server;
-    pthread_mutex_lock(&file->lock);
+    file_enter(file);
     const char *slash = strrchr(file->path, '/');
     text_add_cstr(text, "{\"name\":");
     text_add_json_cstr(text, slash && slash[1] ? slash + 1 : file->path);
@@ -219,5 +219,5 @@ void answer_overview(struct server *server, struct file *file, struct answer *ou
     add_tracks(text, file);
     add_losses(text, file);
     text_add_cstr(text, "}\n");
-    pthread_mutex_unlock(&file->lock);
+    file_leave(file);
 }

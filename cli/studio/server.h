@@ -32,7 +32,9 @@ struct file {
     atomic_bool is_filled;             // its tiles are
     atomic_bool is_loaded;             // from what was kept of an earlier run
     char *error;                       // of FILE_FAILED
-    pthread_mutex_t lock;              // for all below: the library takes one thread at a time
+    pthread_mutex_t lock;              // for all below: the library takes one thread at a time; by file_enter
+    pthread_cond_t left;               // a request has left
+    atomic_uint entering;              // requests that wait for it
     tsmith_trace *trace;
     tsmith_sbt *sbt;
     const tsmith_dictionary *dictionary;
@@ -55,6 +57,9 @@ struct server {
 // Opens the files one after the other and then fills their tiles, on a thread of its own.
 bool files_begin(struct server *server);
 void files_end(struct server *server);
+// Around what a request does with a file that is ready. Requests go before the filling of tiles, which takes the lock again at once.
+void file_enter(struct file *file);
+void file_leave(struct file *file);
 // What a file was opened with; `progress` is wanted or not.
 tsmith_trace_options files_options(const struct server *server, struct file *progress);
 

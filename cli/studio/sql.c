@@ -227,7 +227,7 @@ static void add_stack(struct file *file, const struct event *event, struct text 
     tsmith_stack_line lines[FRAMES_MOST];
     tsmith_stack_names *names = NULL;
     text_add_cstr(text, ",\n\"stack\":");
-    pthread_mutex_lock(&file->lock);
+    file_enter(file);
     const bool good = event->has_stack && tsmith_stack_names_create(file->dictionary, &names) == TSMITH_OK;
     const size_t there = good ? tsmith_stack_lines(names, (uint32_t)event->stack, lines, FRAMES_MOST) : 0;
     text_add_cstr(text, there ? "[" : "null");
@@ -237,7 +237,7 @@ static void add_stack(struct file *file, const struct event *event, struct text 
     }
     text_add_cstr(text, there ? "]" : "");
     tsmith_stack_names_destroy(names);
-    pthread_mutex_unlock(&file->lock);
+    file_leave(file);
 }
 
 static void find_event(struct file *file, struct event *event, struct answer *out) {

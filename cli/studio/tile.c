@@ -94,14 +94,14 @@ void answer_tile(struct file *file, const char *rest, struct answer *out) {
         answer_failure(out, 400, "The path of a tile is tile/TRACK/LEVEL/INDEX");
         return;
     }
-    pthread_mutex_lock(&file->lock);
+    file_enter(file);
     const tsmith_status status =
         tsmith_tiles_read(file->tiles, (uint32_t)parts[0], (uint32_t)parts[1], parts[2], &tile, &error);
     if (status == TSMITH_OK) {
         out->type = "application/octet-stream";
         add_tile(&out->text, &tile);
     }
-    pthread_mutex_unlock(&file->lock);
+    file_leave(file);
     if (status != TSMITH_OK)
         answer_failure(
             out, status == TSMITH_ERROR_INVALID_ARGUMENT || status == TSMITH_ERROR_NOT_FOUND ? 404 : 500,
@@ -112,7 +112,7 @@ void answer_names(struct file *file, const struct request *request, struct answe
     const char *ids = request->parameter(request, "ids");
     size_t count = 0;
     text_add_char(&out->text, '{');
-    pthread_mutex_lock(&file->lock);
+    file_enter(file);
     for (char *end; ids && *ids >= '0' && *ids <= '9' && count < NAMES_MOST;
          ids = *end == ',' ? end + 1 : end) {
         const unsigned long id = strtoul(ids, &end, 10);
@@ -121,6 +121,6 @@ void answer_names(struct file *file, const struct request *request, struct answe
         text_add_format(&out->text, "%s\"%lu\":", count++ ? "," : "", id);
         text_add_json(&out->text, name);
     }
-    pthread_mutex_unlock(&file->lock);
+    file_leave(file);
     text_add_cstr(&out->text, "}\n");
 }

@@ -27,6 +27,10 @@ export class Studio {
   range: Span | null = null; // chosen with shift and drag
   marks: number[] = [];
   panel = "findings";
+  // Ends when the timeline has drawn all that is seen of the trace for the first time: what takes long is not begun before.
+  pictured: Promise<void> = Promise.resolve();
+  // Filled by the timeline.
+  isPictured: () => void = () => undefined;
   // Filled by the timeline: brings a track into sight.
   reveal: (track: number) => void = () => undefined;
 
@@ -53,6 +57,7 @@ export class Studio {
     this.view = { from: 0, to: Math.max(this.overview.duration, 1) };
     this.selection = null;
     this.range = null;
+    this.pictured = new Promise((done) => (this.isPictured = done));
     this.tell("trace");
     if (this.overview.detail === "building") void this.waitForDetail(trace);
   }

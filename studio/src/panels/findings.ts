@@ -34,6 +34,7 @@ export const findings: Panel = {
   async create(studio, host) {
     fill(host, waiting("Analyzing\u2026"));
     try {
+      await studio.pictured; // the analysis takes all of a processor
       const reports = await api.findings(studio.trace);
       const advice = reports.find((one) => one.report === "advice");
       const rows = advice?.tables["advice"] ?? [];

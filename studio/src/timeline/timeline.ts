@@ -137,6 +137,7 @@ export class Timeline {
       this.isDirty = false;
       const drawn = this.draw();
       this.noteFrame(performance.now() - begin, drawn);
+      if (this.studio.overview && this.isSettled) this.studio.isPictured();
     });
   }
 
