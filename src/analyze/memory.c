@@ -9,6 +9,7 @@
 #include "analyze/analysis.h"
 #include "analyze/tally.h"
 #include "base/array.h"
+#include "base/table.h"
 #include "tracesmith/time.h"
 #include "tracesmith/view.h"
 
@@ -266,18 +267,14 @@ struct slots {
 };
 
 static bool slots_make(struct slots *slots, size_t objects) {
-    slots->size = 16;
-    while (slots->size < 2 * objects)
-        slots->size *= 2;
+    slots->size = table_capacity(objects);
     slots->items = calloc(slots->size, sizeof *slots->items);
     return slots->items;
 }
 
 static struct slot *find_slot(const struct slots *slots, uint64_t object) {
-    size_t mask = slots->size - 1, at = (object * 0x9e3779b97f4a7c15u >> 20) & mask;
-    while (slots->items[at].object && slots->items[at].object != object)
-        at = (at + 1) & mask;
-    return &slots->items[at];
+    return TABLE_SLOT(slots->items, slots->size, object * 0x9e3779b97f4a7c15u >> 20, slot,
+                      !slot->object || slot->object == object);
 }
 
 static void account_counter(const struct change *change, struct account *account) {

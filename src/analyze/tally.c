@@ -6,38 +6,20 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-
-static size_t slot_of(const struct tally *tally, uint64_t key) {
-    uint64_t hash = key * 0x9e3779b97f4a7c15u;
-    size_t at = (hash ^ hash >> 32) & (tally->slot_count - 1);
-    while (tally->slots[at] && tally->keys[tally->slots[at] - 1] != key)
-        at = (at + 1) & (tally->slot_count - 1);
-    return at;
-}
-
-static bool grow(struct tally *tally) {
-    size_t grown = tally->slot_count ? 2 * tally->slot_count : 64;
-    uint32_t *slots = calloc(grown, sizeof *slots);
-    if (!slots)
-        return false;
-    free(tally->slots);
-    tally->slots = slots;
-    tally->slot_count = grown;
-    for (size_t i = 0; i < tally->count; i++)
-        tally->slots[slot_of(tally, tally->keys[i])] = (uint32_t)i + 1;
-    return true;
-}
+#include "base/table.h"
 
 uint32_t tally_number(struct tally *tally, uint64_t key) {
-    if (2 * tally->count >= tally->slot_count && !grow(tally))
+    if (!TABLE_ROOM(tally->slots, tally->slot_count, tally->count, 64, slot, *slot,
+                    table_hash(tally->keys[*slot - 1])))
         return UINT32_MAX;
-    size_t at = slot_of(tally, key);
-    if (tally->slots[at])
-        return tally->slots[at] - 1;
+    uint32_t *found = TABLE_SLOT(tally->slots, tally->slot_count, table_hash(key), slot,
+                                 !*slot || tally->keys[*slot - 1] == key);
+    if (*found)
+        return *found - 1;
     if (tally->count >= UINT32_MAX - 1 || !ARRAY_RESERVE(tally->keys, tally->capacity, tally->count + 1))
         return UINT32_MAX;
     tally->keys[tally->count] = key;
-    tally->slots[at] = (uint32_t)++tally->count;
+    *found = (uint32_t)++tally->count;
     return (uint32_t)tally->count - 1;
 }
 

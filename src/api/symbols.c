@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "base/table.h"
 #include "symbols/demangle.h"
 #include "symbols/symbols.h"
 #include "tracesmith/stacks.h"
@@ -28,7 +29,7 @@ struct wanted {
 };
 
 // From a string of a module's tables to its number in the dictionary.
-struct known {
+struct interned_text {
     const char *text; // NULL: empty
     uint32_t id;
     bool demangled;
@@ -38,8 +39,8 @@ struct symbolizing {
     tsmith_dictionary *dictionary;
     struct wanted *wanted;
     size_t count, capacity;
-    struct known *known;
-    size_t known_slots, known_count;
+    struct interned_text *interned;
+    size_t interned_slots, interned_count;
     bool live, failed;
     tsmith_symbolize_counts counts;
     char name[DEMANGLE_MAX];
@@ -47,44 +48,30 @@ struct symbolizing {
 
 // ---- strings
 
-static struct known *known_place(struct known *slots, size_t count, const char *text, bool demangled) {
-    uint64_t hash = (uint64_t)(uintptr_t)text * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash ^ hash >> 29) & (count - 1);
-    while (slots[at].text && (slots[at].text != text || slots[at].demangled != demangled))
-        at = (at + 1) & (count - 1);
-    return &slots[at];
-}
-
-static bool grow_known(struct symbolizing *work) {
-    size_t count = work->known_slots ? work->known_slots * 2 : FIRST_SLOTS;
-    struct known *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < work->known_slots; i++)
-        if (work->known[i].text)
-            *known_place(slots, count, work->known[i].text, work->known[i].demangled) = work->known[i];
-    free(work->known);
-    work->known = slots;
-    work->known_slots = count;
-    return true;
+static uint64_t hash_of(const char *text) {
+    const uint64_t hash = (uint64_t)(uintptr_t)text * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
 }
 
 static uint32_t string_of(struct symbolizing *work, const char *text, bool is_function) {
     if (!text)
         return 0;
-    if (work->known_count * 2 >= work->known_slots && !grow_known(work)) {
+    if (!TABLE_ROOM(work->interned, work->interned_slots, work->interned_count, FIRST_SLOTS, slot, slot->text,
+                    hash_of(slot->text))) {
         work->failed = true;
         return 0;
     }
-    struct known *known = known_place(work->known, work->known_slots, text, is_function);
-    if (!known->text) {
+    struct interned_text *found =
+        TABLE_SLOT(work->interned, work->interned_slots, hash_of(text), slot,
+                   !slot->text || (slot->text == text && slot->demangled == is_function));
+    if (!found->text) {
         size_t length = is_function ? demangle(text, work->name, sizeof work->name) : 0;
-        *known = (struct known){text, 0, is_function};
-        known->id = length ? tsmith_dictionary_intern(work->dictionary, work->name, length)
+        *found = (struct interned_text){text, 0, is_function};
+        found->id = length ? tsmith_dictionary_intern(work->dictionary, work->name, length)
                            : tsmith_dictionary_intern_cstr(work->dictionary, text);
-        work->known_count++;
+        work->interned_count++;
     }
-    return known->id;
+    return found->id;
 }
 
 // ---- which frames
@@ -216,9 +203,9 @@ static void name_module(struct symbolizing *work, const struct wanted *first, si
     work->counts.modules_damaged += state == SYMBOLS_DAMAGED || (symbols && symbols_damaged(symbols));
     symbols_close(symbols);
     // Its strings were freed: a later module's may have the same addresses.
-    if (work->known_count)
-        memset(work->known, 0, work->known_slots * sizeof *work->known);
-    work->known_count = 0;
+    if (work->interned_count)
+        memset(work->interned, 0, work->interned_slots * sizeof *work->interned);
+    work->interned_count = 0;
 }
 
 // ---- all of them
@@ -264,7 +251,7 @@ tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
     sized_give(tsmith_symbolize_counts, &work->counts, counts);
     bool failed = work->failed || tsmith_dictionary_failed(dictionary);
     free(work->wanted);
-    free(work->known);
+    free(work->interned);
     free(work);
     return failed ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while resolving function names")
                   : TSMITH_OK;

@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash table from 64-bit keys to 64-bit values. The dictionary and the OTF2 exporter use it.
+// A hash table from 64-bit keys to 64-bit values. Labels, plans, the OTF2 exporter, Arrow streams and tiles use it.
 #include "base/table.h"
 
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 64 };
 
-static struct table_slot *slot_of(struct table_slot *slots, size_t capacity, uint64_t key) {
+static uint64_t hash_of(uint64_t key) {
     // The upper half of the product depends on every bit of the key below it; folded, so that all bits of the key count.
-    uint64_t hash = (key ^ key >> 32) * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash >> 32) & (capacity - 1);
-    while (slots[at].key && slots[at].key != key)
-        at = (at + 1) & (capacity - 1);
-    return &slots[at];
+    return ((key ^ key >> 32) * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
 }
 
-static bool grow(struct table *table) {
-    if (table->capacity > SIZE_MAX / 4)
-        return false;
-    size_t capacity = table->capacity ? table->capacity * 2 : FIRST_CAPACITY;
-    struct table_slot *slots = calloc(capacity, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < table->capacity; i++)
-        if (table->slots[i].key)
-            *slot_of(slots, capacity, table->slots[i].key) = table->slots[i];
-    free(table->slots);
-    table->slots = slots;
-    table->capacity = capacity;
-    return true;
+static struct table_slot *slot_of(const struct table *table, uint64_t key) {
+    return TABLE_SLOT(table->slots, table->capacity, hash_of(key), slot, !slot->key || slot->key == key);
 }
 
 uint64_t *table_find(const struct table *table, uint64_t key) {
@@ -36,7 +20,7 @@ uint64_t *table_find(const struct table *table, uint64_t key) {
         return table->has_zero ? (uint64_t *)(uintptr_t)&table->zero : NULL;
     if (!table->capacity)
         return NULL;
-    struct table_slot *slot = slot_of(table->slots, table->capacity, key);
+    struct table_slot *slot = slot_of(table, key);
     return slot->key ? &slot->value : NULL;
 }
 
@@ -48,9 +32,10 @@ uint64_t *table_add(struct table *table, uint64_t key, bool *is_new) {
         table->zero = 0;
         value = &table->zero;
     } else if (!value) {
-        if (table->count * 2 >= table->capacity && !grow(table))
+        if (!TABLE_ROOM(table->slots, table->capacity, table->count, FIRST_CAPACITY, slot, slot->key,
+                        hash_of(slot->key)))
             return NULL;
-        struct table_slot *slot = slot_of(table->slots, table->capacity, key);
+        struct table_slot *slot = slot_of(table, key);
         *slot = (struct table_slot){.key = key};
         added = true;
         value = &slot->value;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "collect/collect_private.h"
 #include "wire/stack_table.h"
 #include "wire/stack_words.h"
@@ -182,22 +183,8 @@ static uint32_t read_stack(struct collector *collector, struct collect_channel *
 
 // ---- numbers
 
-static bool grow(struct collect_channel *channel) {
-    uint32_t count = channel->stack_places ? channel->stack_places * 2 : 256;
-    struct collect_stack *grown = calloc(count, sizeof *grown);
-    if (!grown)
-        return false;
-    for (uint32_t i = 0; i < channel->stack_places; i++) {
-        uint32_t at = channel->stacks[i].number * 2654435761u & (count - 1);
-        while (channel->stacks[i].number && grown[at].number)
-            at = (at + 1) & (count - 1);
-        if (channel->stacks[i].number)
-            grown[at] = channel->stacks[i];
-    }
-    free(channel->stacks);
-    channel->stacks = grown;
-    channel->stack_places = count;
-    return true;
+static uint32_t hash_of(uint32_t number) {
+    return number * 2654435761u;
 }
 
 // A file has room for so much of a dictionary; what comes later has no stack.
@@ -209,13 +196,12 @@ static bool has_room(const struct collector *collector) {
 
 uint32_t collect_stack(struct collector *collector, struct collect_channel *channel, uint64_t word) {
     if (word == 0 || word > UINT32_MAX ||
-        (channel->stack_count >= channel->stack_places / 2 && !grow(channel)))
+        !TABLE_ROOM(channel->stacks, channel->stack_places, channel->stack_count, 256, slot, slot->number,
+                    hash_of(slot->number)))
         return 0;
-    uint32_t number = (uint32_t)word, mask = channel->stack_places - 1;
-    uint32_t at = number * 2654435761u & mask;
-    while (channel->stacks[at].number && channel->stacks[at].number != number)
-        at = (at + 1) & mask;
-    struct collect_stack *place = &channel->stacks[at];
+    const uint32_t number = (uint32_t)word;
+    struct collect_stack *place = TABLE_SLOT(channel->stacks, channel->stack_places, hash_of(number), slot,
+                                             !slot->number || slot->number == number);
     if (!place->number) {
         *place = (struct collect_stack){
             .number = number, .id = has_room(collector) ? read_stack(collector, channel, number) : 0};

@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/status.h"
+#include "base/table.h"
 
 static const uint64_t FIRST_HALF = 64 * 1024; // bytes
 static const uint64_t HALF_MAX = 1ull << 31;
@@ -54,37 +55,23 @@ void journal_state_finish(struct journal_state *state) {
     memset(state, 0, sizeof *state);
 }
 
-static size_t place_of(const struct journal_state *state, uint32_t channel, uint32_t track) {
-    const uint32_t key[2] = {channel, track};
-    size_t at = hash_bytes(key, sizeof key) & (state->place_count - 1);
-    for (; state->places[at]; at = (at + 1) & (state->place_count - 1)) {
-        const struct layout_journal_entry *entry = &state->tracks[state->places[at] - 1].entry;
-        if (entry->channel == channel && entry->track == track)
-            break;
-    }
-    return at;
+static uint64_t hash_of(const struct layout_journal_entry *entry) {
+    const uint32_t key[2] = {entry->channel, entry->track};
+    return hash_bytes(key, sizeof key);
 }
 
-static bool grow_places(struct journal_state *state) {
-    size_t count = state->place_count ? 2 * state->place_count : FIRST_PLACES;
-    uint32_t *places = calloc(count, sizeof *places);
-    if (!places)
-        return false;
-    free(state->places);
-    state->places = places;
-    state->place_count = count;
-    for (size_t i = 0; i < state->track_count; i++)
-        places[place_of(state, state->tracks[i].entry.channel, state->tracks[i].entry.track)] =
-            (uint32_t)i + 1;
-    return true;
+static bool is_same(const struct layout_journal_entry *entry, const struct layout_journal_entry *other) {
+    return entry->channel == other->channel && entry->track == other->track;
 }
 
 static struct journal_track *track_of(struct journal_state *state, const struct layout_journal_entry *entry) {
-    if (2 * state->track_count >= state->place_count && !grow_places(state))
+    if (!TABLE_ROOM(state->places, state->place_count, state->track_count, FIRST_PLACES, slot, *slot,
+                    hash_of(&state->tracks[*slot - 1].entry)))
         return NULL;
-    size_t at = place_of(state, entry->channel, entry->track);
-    if (state->places[at])
-        return &state->tracks[state->places[at] - 1];
+    uint32_t *found = TABLE_SLOT(state->places, state->place_count, hash_of(entry), slot,
+                                 !*slot || is_same(&state->tracks[*slot - 1].entry, entry));
+    if (*found)
+        return &state->tracks[*found - 1];
     bool room = ARRAY_RESERVE(state->tracks, state->track_capacity, state->track_count + 1);
     if (!room)
         return NULL;
@@ -92,7 +79,7 @@ static struct journal_track *track_of(struct journal_state *state, const struct 
     memset(track, 0, sizeof *track);
     track->entry = *entry;
     track->entry.words = 0;
-    state->places[at] = (uint32_t)state->track_count;
+    *found = (uint32_t)state->track_count;
     return track;
 }
 

@@ -16,12 +16,13 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/table.h"
 #include "event/labels.h"
 
 enum { CHUNK_ENTRIES = 256 };
 
 // A table of entries of one size: chunks that never move, so that a pointer handed out stays good.
-struct table {
+struct rows {
     unsigned char **chunks;
     size_t chunk_capacity;
     uint32_t count;
@@ -51,7 +52,7 @@ struct tsmith_dictionary {
     struct string_slot *slots;
     uint32_t slot_count, slots_used;
     bool failed;
-#define TABLE(name, type) struct table name##_table;
+#define TABLE(name, type) struct rows name##_table;
     TSMITH_DICTIONARY_TABLES(TABLE)
 #undef TABLE
     struct index module_index, frame_index, stack_index;
@@ -60,12 +61,12 @@ struct tsmith_dictionary {
     struct labels *labels; // counted when they are asked for, also of a dictionary that is only read
 };
 
-static void *table_at(const struct table *table, uint32_t id, size_t size) {
+static void *rows_at(const struct rows *table, uint32_t id, size_t size) {
     return table->chunks[id / CHUNK_ENTRIES] + (id % CHUNK_ENTRIES) * size;
 }
 
 // The id of the copy of `entry`, UINT32_MAX when memory or ids are exhausted.
-static inline uint32_t table_add(struct table *table, struct arena *arena, const void *entry, size_t size) {
+static inline uint32_t rows_add(struct rows *table, struct arena *arena, const void *entry, size_t size) {
     if (table->count == UINT32_MAX)
         return UINT32_MAX;
     size_t chunk = table->count / CHUNK_ENTRIES;
@@ -76,7 +77,7 @@ static inline uint32_t table_add(struct table *table, struct arena *arena, const
         if (!table->chunks[chunk])
             return UINT32_MAX;
     }
-    memcpy(table_at(table, table->count, size), entry, size);
+    memcpy(rows_at(table, table->count, size), entry, size);
     return table->count++;
 }
 
@@ -100,7 +101,7 @@ tsmith_status tsmith_dictionary_create(tsmith_dictionary **out) {
     made->labels = calloc(1, sizeof *made->labels);
     bool ok = made->labels && add_string(made, "", 0) == 0;
 #define UNKNOWN(name, type)                                                                                  \
-    ok = ok && table_add(&made->name##_table, &made->arena, &(type){0}, sizeof(type)) == 0;
+    ok = ok && rows_add(&made->name##_table, &made->arena, &(type){0}, sizeof(type)) == 0;
     TSMITH_DICTIONARY_TABLES(UNKNOWN)
 #undef UNKNOWN
     if (!ok) {
@@ -138,41 +139,17 @@ static bool same_string(tsmith_string string, const char *bytes, size_t length) 
 
 // The slot that holds these bytes, or the empty one where they belong, which then has their hash.
 static struct string_slot *find_slot(const tsmith_dictionary *dictionary, const char *bytes, size_t length) {
-    uint32_t mask = dictionary->slot_count - 1;
     uint32_t hash = (uint32_t)hash_bytes(bytes, length);
-    struct string_slot *slot = &dictionary->slots[hash & mask];
-    for (uint32_t at = hash; slot->id; slot = &dictionary->slots[++at & mask])
-        if (slot->hash == hash && same_string(dictionary->strings[slot->id], bytes, length))
-            return slot;
-    slot->hash = hash;
-    return slot;
-}
-
-static bool grow_slots(tsmith_dictionary *dictionary) {
-    struct string_slot *old = dictionary->slots;
-    uint32_t old_count = dictionary->slot_count;
-    if (old_count > UINT32_MAX / 4)
-        return false;
-    uint32_t grown = old_count ? old_count * 2 : 256;
-    struct string_slot *slots = calloc(grown, sizeof *slots);
-    if (!slots)
-        return false;
-    dictionary->slots = slots;
-    dictionary->slot_count = grown;
-    for (uint32_t i = 0; i < old_count; i++) {
-        uint32_t at = old[i].hash & (grown - 1);
-        if (!old[i].id)
-            continue;
-        while (slots[at].id)
-            at = (at + 1) & (grown - 1);
-        slots[at] = old[i];
-    }
-    free(old);
-    return true;
+    struct string_slot *found = TABLE_SLOT(
+        dictionary->slots, dictionary->slot_count, hash, slot,
+        !slot->id || (slot->hash == hash && same_string(dictionary->strings[slot->id], bytes, length)));
+    found->hash = hash;
+    return found;
 }
 
 static bool make_slot_room(tsmith_dictionary *dictionary) {
-    return dictionary->slots_used < dictionary->slot_count / 2 || grow_slots(dictionary);
+    return TABLE_ROOM(dictionary->slots, dictionary->slot_count, dictionary->slots_used, 256, slot, slot->id,
+                      slot->hash);
 }
 
 uint32_t tsmith_dictionary_intern(tsmith_dictionary *dictionary, const char *bytes, size_t length) {
@@ -227,7 +204,7 @@ int tsmith_dictionary_failed(const tsmith_dictionary *dictionary) {
 
 // ---- the other tables
 
-static bool refers_back(const tsmith_stack *stack, const struct table *table) {
+static bool refers_back(const tsmith_stack *stack, const struct rows *table) {
     return !stack || stack->parent < table->count;
 }
 
@@ -236,15 +213,15 @@ static bool refers_back(const tsmith_stack *stack, const struct table *table) {
         if (!refers_back(_Generic(entry, const tsmith_stack *: entry, default: NULL),                        \
                          &dictionary->name##_table)) \
             return 0;                                                                                          \
-        uint32_t id = table_add(&dictionary->name##_table, &dictionary->arena, entry, sizeof *entry);          \
+        uint32_t id = rows_add(&dictionary->name##_table, &dictionary->arena, entry, sizeof *entry);           \
         if (id != UINT32_MAX)                                                                                  \
             return id;                                                                                         \
         dictionary->failed = true;                                                                             \
         return 0;                                                                                              \
     }                                                                                                          \
     const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id) {                   \
-        const struct table *table = &dictionary->name##_table;                                                 \
-        return id && id < table->count ? table_at(table, id, sizeof(type)) : NULL;                             \
+        const struct rows *table = &dictionary->name##_table;                                                  \
+        return id && id < table->count ? rows_at(table, id, sizeof(type)) : NULL;                              \
     }                                                                                                          \
     uint32_t tsmith_dictionary_##name##_count(const tsmith_dictionary *dictionary) {                           \
         return dictionary->name##_table.count;                                                                 \
@@ -270,45 +247,25 @@ static bool same_row(const void *a, const void *b, size_t size) {
 }
 
 // The slot of the row that holds this, or the empty one where it belongs.
-static inline uint32_t *find_row(const struct index *index, const struct table *table, const void *entry,
+static inline uint32_t *find_row(const struct index *index, const struct rows *table, const void *entry,
                                  size_t size) {
-    uint32_t mask = index->slot_count - 1;
-    uint32_t at = hash_row(entry, size) & mask;
-    while (index->slots[at] && !same_row(table_at(table, index->slots[at], size), entry, size))
-        at = (at + 1) & mask;
-    return &index->slots[at];
+    return TABLE_SLOT(index->slots, index->slot_count, hash_row(entry, size), slot,
+                      !*slot || same_row(rows_at(table, *slot, size), entry, size));
 }
 
-static bool grow_index(struct index *index, const struct table *table, size_t size) {
-    uint32_t *old = index->slots;
-    uint32_t old_count = index->slot_count;
-    if (old_count > UINT32_MAX / 4)
-        return false;
-    uint32_t grown = old_count ? old_count * 2 : 256;
-    uint32_t *slots = calloc(grown, sizeof *slots);
-    if (!slots)
-        return false;
-    index->slots = slots;
-    index->slot_count = grown;
-    for (uint32_t i = 0; i < old_count; i++)
-        if (old[i])
-            *find_row(index, table, table_at(table, old[i], size), size) = old[i];
-    free(old);
-    return true;
-}
-
-static bool make_room(struct index *index, const struct table *table, size_t size) {
-    return index->used < index->slot_count / 2 || grow_index(index, table, size);
+static bool make_room(struct index *index, const struct rows *table, size_t size) {
+    return TABLE_ROOM(index->slots, index->slot_count, index->used, 256, slot, *slot,
+                      hash_row(rows_at(table, *slot, size), size));
 }
 
 // Enters the rows that are new, and leaves room for one more.
-static bool catch_up(struct index *index, const struct table *table, size_t size) {
+static bool catch_up(struct index *index, const struct rows *table, size_t size) {
     for (index->seen = index->seen ? index->seen : 1;; index->seen++) {
         if (!make_room(index, table, size))
             return false;
         if (index->seen >= table->count)
             return true;
-        uint32_t *slot = find_row(index, table, table_at(table, index->seen, size), size);
+        uint32_t *slot = find_row(index, table, rows_at(table, index->seen, size), size);
         if (!*slot) {
             *slot = index->seen;
             index->used++;
@@ -338,7 +295,7 @@ INTERN(frame)
 #undef INTERN
 
 static const tsmith_stack *stack_at(const tsmith_dictionary *dictionary, uint32_t id) {
-    return table_at(&dictionary->stack_table, id, sizeof(tsmith_stack));
+    return rows_at(&dictionary->stack_table, id, sizeof(tsmith_stack));
 }
 
 // Where the id of a row that holds this is or belongs. NULL: memory is exhausted.
@@ -398,7 +355,7 @@ static uint32_t add_path(tsmith_dictionary *dictionary, uint32_t *place, uint32_
                          const uint32_t *frames, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const tsmith_stack entry = {parent, frames[i]};
-        uint32_t id = table_add(&dictionary->stack_table, &dictionary->arena, &entry, sizeof entry);
+        uint32_t id = rows_add(&dictionary->stack_table, &dictionary->arena, &entry, sizeof entry);
         if (id == UINT32_MAX)
             return 0;
         enter_stack(dictionary, i ? &dictionary->first_child[parent].id : place, id, &entry);
@@ -432,10 +389,10 @@ uint32_t tsmith_dictionary_intern_stack(tsmith_dictionary *dictionary, const tsm
 }
 
 void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name) {
-    const struct table *table = &dictionary->track_table;
+    const struct rows *table = &dictionary->track_table;
     if (!track || track >= table->count)
         return;
-    ((tsmith_track *)table_at(table, track, sizeof(tsmith_track)))->name = name;
+    ((tsmith_track *)rows_at(table, track, sizeof(tsmith_track)))->name = name;
     labels_finish(dictionary->labels); // those of the same name are others now
 }
 
@@ -445,9 +402,9 @@ struct labels *dictionary_labels(const tsmith_dictionary *dictionary) {
 
 void tsmith_dictionary_complete_device(tsmith_dictionary *dictionary, uint32_t device,
                                        const tsmith_device *known) {
-    const struct table *table = &dictionary->device_table;
+    const struct rows *table = &dictionary->device_table;
     tsmith_device *entry =
-        device && device < table->count ? table_at(table, device, sizeof(tsmith_device)) : NULL;
+        device && device < table->count ? rows_at(table, device, sizeof(tsmith_device)) : NULL;
     if (!entry)
         return;
 #define COMPLETE(member) entry->member = entry->member ? entry->member : known->member

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/table.h"
 
 enum { BUDGET = 48 << 20, ROW_BYTES = 10, RUN_BYTES = 12 << 10 };
 
@@ -25,37 +26,19 @@ void gather_finish(struct gather *gather) {
     *gather = (struct gather){0};
 }
 
-static size_t slot_of(const struct gather *gather, uint32_t track, uint32_t lane) {
-    uint64_t hash = ((uint64_t)track << 32 | lane) * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash ^ hash >> 32) & (gather->slots - 1);
-    while (gather->runs[at].used && (gather->runs[at].track != track || gather->runs[at].lane != lane))
-        at = (at + 1) & (gather->slots - 1);
-    return at;
-}
-
-static bool grow(struct gather *gather) {
-    struct gather_run *old = gather->runs;
-    size_t had = gather->slots, slots = had ? had * 2 : 64;
-    struct gather_run *runs = calloc(slots, sizeof *runs);
-    if (!runs)
-        return false;
-    gather->runs = runs;
-    gather->slots = slots;
-    for (size_t i = 0; i < had; i++)
-        if (old[i].used)
-            runs[slot_of(gather, old[i].track, old[i].lane)] = old[i];
-    free(old);
-    gather->last = NULL;
-    return true;
+static uint64_t hash_of(uint32_t track, uint32_t lane) {
+    return table_hash((uint64_t)track << 32 | lane);
 }
 
 static struct gather_run *find_run(struct gather *gather, uint32_t track, uint32_t lane) {
     struct gather_run *run = gather->last;
     if (run && run->track == track && run->lane == lane)
         return run;
-    if (gather->used >= gather->slots / 2 && !grow(gather))
+    if (!TABLE_ROOM(gather->runs, gather->slots, gather->used, 64, slot, slot->used,
+                    hash_of(slot->track, slot->lane)))
         return NULL;
-    run = &gather->runs[slot_of(gather, track, lane)];
+    run = TABLE_SLOT(gather->runs, gather->slots, hash_of(track, lane), slot,
+                     !slot->used || (slot->track == track && slot->lane == lane));
     if (!run->used) {
         *run = (struct gather_run){NULL, track, lane, true};
         gather->used++;

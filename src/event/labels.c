@@ -16,7 +16,7 @@
 enum { NAME_MOST = 40 }; // bytes of a device's name within a label
 
 void labels_finish(struct labels *labels) {
-    free(labels->slots);
+    table_finish(&labels->counts);
     free(labels->ordinals);
     free(labels->with_threads);
     *labels = (struct labels){0};
@@ -69,41 +69,15 @@ tsmith_string tsmith_device_name(const tsmith_dictionary *dictionary, uint32_t d
 
 // ---- counting
 
-static struct label_slot *find_slot(const struct labels *labels, uint64_t key) {
-    size_t at = (size_t)key & (labels->slot_count - 1);
-    while (labels->slots[at].key && labels->slots[at].key != key)
-        at = (at + 1) & (labels->slot_count - 1);
-    return &labels->slots[at];
-}
-
-static bool make_room(struct labels *labels) {
-    if (labels->used * 2 < labels->slot_count)
-        return true;
-    struct labels grown = {.slot_count = labels->slot_count ? labels->slot_count * 2 : 64};
-    grown.slots = calloc(grown.slot_count, sizeof *grown.slots);
-    if (!grown.slots)
-        return false;
-    for (size_t i = 0; i < labels->slot_count; i++)
-        if (labels->slots[i].key)
-            *find_slot(&grown, labels->slots[i].key) = labels->slots[i];
-    free(labels->slots);
-    labels->slots = grown.slots;
-    labels->slot_count = grown.slot_count;
-    return true;
-}
-
-static uint32_t count_of(const struct labels *labels, uint64_t key) {
-    return labels->slot_count ? find_slot(labels, key)->count : 0;
+static uint64_t count_of(const struct labels *labels, uint64_t key) {
+    const uint64_t *count = table_find(&labels->counts, key);
+    return count ? *count : 0;
 }
 
 // How many there are now; 0: no memory.
 static uint32_t count_one(struct labels *labels, uint64_t key) {
-    if (!make_room(labels))
-        return 0;
-    struct label_slot *slot = find_slot(labels, key);
-    labels->used += !slot->key;
-    slot->key = key;
-    return ++slot->count;
+    uint64_t *count = table_add(&labels->counts, key, NULL);
+    return count ? (uint32_t)++ * count : 0;
 }
 
 // The common part of labels. `with_number`: also the text in the brackets.

@@ -8,13 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
+
 struct labels {
-    struct label_slot {
-        uint64_t key; // hash of what is counted, 0: empty
-        uint32_t count;
-    } * slots;
-    size_t slot_count, used; // a power of two, at most half of it used
-    uint32_t *ordinals;      // by track: its number among tracks that nothing else distinguishes, from 1
+    struct table counts; // by hash of what is counted
+    uint32_t *ordinals;  // by track: its number among tracks that nothing else distinguishes, from 1
     size_t ordinal_capacity;
     uint32_t tracks_seen;
     bool *with_threads; // by process: a thread of it has a track

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/table.h"
 #include "event/batch.h"
 
 struct map {
@@ -170,22 +171,14 @@ typedef void read_entry(const tsmith_dictionary *dictionary, uint32_t id, void *
 static struct place *find_place(const struct matcher *matcher, const tsmith_dictionary *into,
                                 read_entry *read, const void *entry, size_t size) {
     uint64_t other[16]; // any entry
-    size_t mask = matcher->place_count - 1;
-    size_t at = hash_bytes(entry, size) & mask;
-    for (; matcher->places[at].sample; at = (at + 1) & mask) {
-        read(into, matcher->places[at].sample, other);
-        if (memcmp(other, entry, size) == 0)
-            break;
-    }
-    return &matcher->places[at];
+    return TABLE_SLOT(matcher->places, matcher->place_count, hash_bytes(entry, size), place,
+                      !place->sample || (read(into, place->sample, other), memcmp(other, entry, size) == 0));
 }
 
 static bool matcher_fill(struct matcher *matcher, const tsmith_dictionary *into, uint32_t count,
                          read_entry *read, size_t size) {
     uint64_t entry[16];
-    size_t places = 16;
-    while (places < 2 * (size_t)count)
-        places *= 2;
+    const size_t places = table_capacity(count);
     matcher->places = calloc(places, sizeof *matcher->places);
     matcher->next = calloc(count, sizeof *matcher->next);
     if (!matcher->places || !matcher->next)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "event/fold.h"
 #include "event/stacks.h"
 #include "tracesmith/batch.h"
@@ -42,46 +43,34 @@ struct paths_work {
 
 // ---- paths
 
-static size_t slot_of(const struct paths *paths, uint32_t parent, uint64_t name) {
-    uint64_t hash = (name * 0xd6e8feb86659fd93u ^ parent) * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash ^ hash >> 32) & (paths->slot_count - 1);
-    while (paths->slots[at] &&
-           (paths->nodes[paths->slots[at]].parent != parent || paths->nodes[paths->slots[at]].name != name))
-        at = (at + 1) & (paths->slot_count - 1);
-    return at;
+static uint64_t hash_of(uint32_t parent, uint64_t name) {
+    return table_hash(name * 0xd6e8feb86659fd93u ^ parent);
 }
 
-static bool grow(struct paths *paths) {
-    size_t count = paths->slot_count ? paths->slot_count * 2 : FIRST_SLOTS;
-    uint32_t *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    free(paths->slots);
-    paths->slots = slots;
-    paths->slot_count = count;
-    for (size_t i = 1; i < paths->node_count; i++)
-        paths->slots[slot_of(paths, paths->nodes[i].parent, paths->nodes[i].name)] = (uint32_t)i;
-    return true;
+static bool is_child(const struct paths_node *node, uint32_t parent, uint64_t name) {
+    return node->parent == parent && node->name == name;
 }
 
 // The path with one name more; 0 when memory is exhausted.
 static uint32_t child(struct paths *paths, uint32_t parent, uint64_t name) {
     if (paths->node_count == 0)
         paths->node_count = 1;
-    if (paths->node_count * 2 >= paths->slot_count && !grow(paths)) {
+    if (!TABLE_ROOM(paths->slots, paths->slot_count, paths->node_count, FIRST_SLOTS, slot, *slot,
+                    hash_of(paths->nodes[*slot].parent, paths->nodes[*slot].name))) {
         paths->failed = true;
         return 0;
     }
-    size_t at = slot_of(paths, parent, name);
-    if (paths->slots[at])
-        return paths->slots[at];
+    uint32_t *found = TABLE_SLOT(paths->slots, paths->slot_count, hash_of(parent, name), slot,
+                                 !*slot || is_child(&paths->nodes[*slot], parent, name));
+    if (*found)
+        return *found;
     if (paths->node_count >= NODES_MAX ||
         !ARRAY_RESERVE(paths->nodes, paths->node_capacity, paths->node_count + 1)) {
         paths->failed = true;
         return 0;
     }
     paths->nodes[paths->node_count] = (struct paths_node){.name = name, .parent = parent};
-    return paths->slots[at] = (uint32_t)paths->node_count++;
+    return *found = (uint32_t)paths->node_count++;
 }
 
 // ---- names

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/json.h"
+#include "base/table.h"
 #include "import/json_scan.h"
 
 enum { FIRST_SLOTS = 1 << 12, MAX_SLOTS = 1 << 20, MAX_ARENA_BYTES = 24 << 20 };
@@ -260,25 +261,6 @@ uint32_t texts_json_once(struct texts *texts, const char *raw, size_t length, en
 
 // ---- the table
 
-static bool grow(struct texts *texts) {
-    size_t slots = texts->slots ? texts->slots * 2 : FIRST_SLOTS;
-    struct text_entry *entries = calloc(slots, sizeof *entries);
-    if (!entries)
-        return false;
-    for (size_t i = 0; i < texts->slots; i++) {
-        if (!texts->entries[i].hash)
-            continue;
-        size_t at = texts->entries[i].hash & (slots - 1);
-        while (entries[at].hash)
-            at = (at + 1) & (slots - 1);
-        entries[at] = texts->entries[i];
-    }
-    free(texts->entries);
-    texts->entries = entries;
-    texts->slots = slots;
-    return true;
-}
-
 // Room for one more entry.
 static bool make_room(struct texts *texts) {
     bool full = texts->used >= texts->slots / 2;
@@ -289,18 +271,14 @@ static bool make_room(struct texts *texts) {
         memset(texts->entries, 0, texts->slots * sizeof *texts->entries);
         return true;
     }
-    return !full || grow(texts);
+    return TABLE_ROOM(texts->entries, texts->slots, texts->used, FIRST_SLOTS, slot, slot->hash, slot->hash);
 }
 
 static struct text_entry *find(const struct texts *texts, uint64_t hash, const char *raw, size_t length,
                                bool nested) {
-    size_t mask = texts->slots - 1;
-    for (size_t at = hash & mask;; at = (at + 1) & mask) {
-        struct text_entry *entry = &texts->entries[at];
-        if (!entry->hash || (entry->hash == hash && entry->length == length && entry->nested == nested &&
-                             memcmp(entry->raw, raw, length) == 0))
-            return entry;
-    }
+    return TABLE_SLOT(texts->entries, texts->slots, hash, entry,
+                      !entry->hash || (entry->hash == hash && entry->length == length &&
+                                       entry->nested == nested && memcmp(entry->raw, raw, length) == 0));
 }
 
 static uint32_t look_up(struct texts *texts, const char *raw, size_t length, bool nested, bool plain,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/table.h"
 
 enum { LANES = 4, STEP = LANES * 8 };
 
@@ -53,33 +54,17 @@ struct chunk_hash chunk_hash_of(const void *bytes, size_t length) {
 }
 
 static struct chunk_slot *slot_of(const struct chunk_table *table, struct chunk_hash hash) {
-    size_t at = (size_t)hash.low & (table->capacity - 1);
-    while (table->slots[at].value && !chunk_hash_equal(table->slots[at].hash, hash))
-        at = (at + 1) & (table->capacity - 1);
-    return &table->slots[at];
+    return TABLE_SLOT(table->slots, table->capacity, hash.low, slot,
+                      !slot->value || chunk_hash_equal(slot->hash, hash));
 }
 
 uint64_t chunk_table_find(const struct chunk_table *table, struct chunk_hash hash) {
     return table->capacity ? slot_of(table, hash)->value : 0;
 }
 
-static bool grow(struct chunk_table *table) {
-    enum { FIRST = 256 };
-    struct chunk_table larger = {.capacity = table->capacity ? table->capacity * 2 : FIRST,
-                                 .count = table->count};
-    larger.slots = calloc(larger.capacity, sizeof *larger.slots);
-    if (!larger.slots)
-        return false;
-    for (size_t i = 0; i < table->capacity; i++)
-        if (table->slots[i].value)
-            *slot_of(&larger, table->slots[i].hash) = table->slots[i];
-    free(table->slots);
-    *table = larger;
-    return true;
-}
-
 bool chunk_table_add(struct chunk_table *table, struct chunk_hash hash, uint64_t value) {
-    if (table->count * 2 >= table->capacity && !grow(table))
+    enum { FIRST = 256 };
+    if (!TABLE_ROOM(table->slots, table->capacity, table->count, FIRST, slot, slot->value, slot->hash.low))
         return false;
     struct chunk_slot *slot = slot_of(table, hash);
     table->count += slot->value == 0;

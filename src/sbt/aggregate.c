@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "sbt/totals.h"
 
 void aggregates_finish(struct aggregates *aggregates) {
@@ -18,44 +19,30 @@ void aggregates_clear(struct aggregates *aggregates) {
         memset(aggregates->slots, 0, aggregates->slot_count * sizeof *aggregates->slots);
 }
 
-static size_t home(const struct aggregates *aggregates, unsigned kind, uint32_t name) {
-    uint64_t key = (uint64_t)name << 8 | kind;
-    return (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (aggregates->slot_count - 1);
+static uint64_t hash_of(unsigned kind, uint32_t name) {
+    return (((uint64_t)name << 8 | kind) * 0x9e3779b97f4a7c15u) >> 32;
 }
 
-static bool rebuild_slots(struct aggregates *aggregates, size_t slot_count) {
-    uint32_t *slots = calloc(slot_count, sizeof *slots);
-    if (!slots)
-        return false;
-    free(aggregates->slots);
-    aggregates->slots = slots;
-    aggregates->slot_count = slot_count;
-    for (size_t i = 0; i < aggregates->count; i++) {
-        size_t at = home(aggregates, aggregates->entries[i].total.kind, aggregates->entries[i].total.name);
-        while (slots[at])
-            at = (at + 1) & (slot_count - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    return true;
+static bool is_of(const struct aggregate_entry *entry, unsigned kind, uint32_t name) {
+    return entry->total.kind == kind && entry->total.name == name;
 }
 
 // The entry, added when it is new; NULL when memory or the limit is exhausted.
 static struct aggregate_entry *find(struct aggregates *aggregates, unsigned kind, uint32_t name) {
-    if (aggregates->count * 2 >= aggregates->slot_count &&
-        !rebuild_slots(aggregates, aggregates->slot_count ? aggregates->slot_count * 2 : 64))
+    const struct aggregate_entry *entries = aggregates->entries;
+    if (!TABLE_ROOM(aggregates->slots, aggregates->slot_count, aggregates->count, 64, slot, *slot,
+                    hash_of(entries[*slot - 1].total.kind, entries[*slot - 1].total.name)))
         return NULL;
-    size_t at = home(aggregates, kind, name);
-    for (; aggregates->slots[at]; at = (at + 1) & (aggregates->slot_count - 1)) {
-        struct aggregate_entry *entry = &aggregates->entries[aggregates->slots[at] - 1];
-        if (entry->total.kind == kind && entry->total.name == name)
-            return entry;
-    }
+    uint32_t *found = TABLE_SLOT(aggregates->slots, aggregates->slot_count, hash_of(kind, name), slot,
+                                 !*slot || is_of(&entries[*slot - 1], kind, name));
+    if (*found)
+        return &aggregates->entries[*found - 1];
     if (aggregates->count == SBT_MAX_AGGREGATES ||
         !ARRAY_RESERVE(aggregates->entries, aggregates->capacity, aggregates->count + 1))
         return NULL;
     struct aggregate_entry *entry = &aggregates->entries[aggregates->count++];
     *entry = (struct aggregate_entry){.total = {.name = name, .kind = (uint8_t)kind}};
-    aggregates->slots[at] = (uint32_t)aggregates->count;
+    *found = (uint32_t)aggregates->count;
     return entry;
 }
 
@@ -166,8 +153,12 @@ void aggregates_write(struct aggregates *aggregates, uint64_t first_sequence, st
     struct output plain = {0};
     if (aggregates->count) {
         qsort(aggregates->entries, aggregates->count, sizeof *aggregates->entries, by_kind_and_name);
-        if (!rebuild_slots(aggregates, aggregates->slot_count))
-            out->failed = true;
+        memset(aggregates->slots, 0, aggregates->slot_count * sizeof *aggregates->slots);
+        for (size_t i = 0; i < aggregates->count; i++) {
+            const tsmith_aggregate *total = &aggregates->entries[i].total;
+            *TABLE_SLOT(aggregates->slots, aggregates->slot_count, hash_of(total->kind, total->name), slot,
+                        !*slot) = (uint32_t)i + 1;
+        }
     }
     output_varint(&plain, first_sequence);
     output_varint(&plain, aggregates->count);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/table.h"
 #include "sbt/loops.h"
 #include "sbt/packer.h"
 
@@ -320,16 +321,15 @@ struct distinct {
 };
 
 static uint32_t distinct_add(struct distinct *set, uint64_t value) {
-    uint32_t at = (uint32_t)((value * 0x9e3779b97f4a7c15u) >> 40) & set->mask;
-    while (set->slots[at] && set->values[set->slots[at] - 1] != value)
-        at = (at + 1) & set->mask;
-    if (!set->slots[at]) {
+    uint32_t *found = TABLE_SLOT(set->slots, set->mask + UINT32_C(1), (value * 0x9e3779b97f4a7c15u) >> 40,
+                                 slot, !*slot || set->values[*slot - 1] == value);
+    if (!*found) {
         if (set->count == set->limit)
             return UINT32_MAX;
         set->values[set->count++] = value;
-        set->slots[at] = set->count;
+        *found = set->count;
     }
-    return set->slots[at] - 1;
+    return *found - 1;
 }
 
 static uint32_t count_distinct(const uint64_t *sample, uint32_t count) {

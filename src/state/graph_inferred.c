@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "state/graph.h"
 #include "state/sweep.h"
 
@@ -64,7 +65,7 @@ struct inferring {
     struct candidate *candidates;
     size_t count, capacity;
     struct like *likes; // open addressing
-    size_t like_mask;
+    size_t like_slots;
     int64_t ordinary; // what a launching call takes that does not wait
 };
 
@@ -149,20 +150,15 @@ static uint64_t like_key(const struct inferring *inferring, uint32_t index) {
 }
 
 static struct like *find_like(const struct inferring *inferring, uint64_t key) {
-    size_t at = (key * 0x9e3779b97f4a7c15u >> 20) & inferring->like_mask;
-    while (inferring->likes[at].key && inferring->likes[at].key != key)
-        at = (at + 1) & inferring->like_mask;
-    return &inferring->likes[at];
+    return TABLE_SLOT(inferring->likes, inferring->like_slots, key * 0x9e3779b97f4a7c15u >> 20, slot,
+                      !slot->key || slot->key == key);
 }
 
 // Counts, of what the candidates are like, the commands that ran for long.
 static bool count_likes(struct inferring *inferring) {
     const tsmith_timeline *timeline = inferring->timeline;
-    size_t size = 16;
-    while (size < 2 * inferring->count)
-        size *= 2;
-    inferring->likes = calloc(size, sizeof *inferring->likes);
-    inferring->like_mask = size - 1;
+    inferring->like_slots = table_capacity(inferring->count);
+    inferring->likes = calloc(inferring->like_slots, sizeof *inferring->likes);
     if (!inferring->likes)
         return false;
     for (size_t i = 0; i < inferring->count; i++) {

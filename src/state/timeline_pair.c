@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "state/timeline.h"
 
-// Open addressing over indices; a slot holds index + 1.
-struct table {
+// Indices by number; a slot holds index + 1.
+struct index {
     uint32_t *slots;
-    size_t mask;
+    size_t capacity;
 };
 
 // Numbers are given in order and looked up nearly in order: 64 neighbours stay neighbours in the table, so that a
@@ -22,25 +23,23 @@ static uint64_t hash_key(uint64_t correlation, uint32_t process) {
     return (hash ^ hash >> 29) << 6 | (correlation & 63);
 }
 
-static bool table_make(struct table *table, size_t count) {
-    size_t size = 16;
-    while (size < 2 * count)
-        size *= 2;
-    *table = (struct table){calloc(size, sizeof *table->slots), size - 1};
+static bool index_make(struct index *table, size_t count) {
+    const size_t capacity = table_capacity(count);
+    *table = (struct index){calloc(capacity, sizeof *table->slots), capacity};
     return table->slots;
 }
 
 // ---- calls by number
 
-static uint32_t *call_slot(const tsmith_timeline *timeline, const struct table *table, uint64_t correlation,
+static bool is_call(const tsmith_timeline *timeline, const tsmith_call *call, uint64_t correlation,
+                    uint32_t process) {
+    return call->correlation == correlation && timeline->threads[call->thread].process == process;
+}
+
+static uint32_t *call_slot(const tsmith_timeline *timeline, const struct index *table, uint64_t correlation,
                            uint32_t process) {
-    size_t at = hash_key(correlation, process) & table->mask;
-    for (; table->slots[at]; at = (at + 1) & table->mask) {
-        const tsmith_call *call = &timeline->calls[table->slots[at] - 1];
-        if (call->correlation == correlation && timeline->threads[call->thread].process == process)
-            break;
-    }
-    return &table->slots[at];
+    return TABLE_SLOT(table->slots, table->capacity, hash_key(correlation, process), slot,
+                      !*slot || is_call(timeline, &timeline->calls[*slot - 1], correlation, process));
 }
 
 // If two calls have one number, the API call is used, and the earlier one: it called the other.
@@ -49,8 +48,8 @@ static bool better_call(const tsmith_call *call, const tsmith_call *than) {
     return api != api_than ? api : call->start < than->start;
 }
 
-static bool index_calls(const tsmith_timeline *timeline, struct table *table) {
-    if (!table_make(table, timeline->call_count))
+static bool index_calls(const tsmith_timeline *timeline, struct index *table) {
+    if (!index_make(table, timeline->call_count))
         return false;
     for (size_t i = 0; i < timeline->call_count; i++) {
         const tsmith_call *call = &timeline->calls[i];
@@ -85,7 +84,7 @@ static bool list_processes(const tsmith_timeline *timeline, struct processes *pr
 }
 
 // A process that represents a device may have calls of its own (MTIA's), but none that launched the device's work.
-static void find_launching(const tsmith_timeline *timeline, const struct table *table,
+static void find_launching(const tsmith_timeline *timeline, const struct index *table,
                            struct processes *processes) {
     size_t k = 0; // neighbours are of one process, mostly
     for (size_t i = 0; i < timeline->command_count; i++) {
@@ -100,7 +99,7 @@ static void find_launching(const tsmith_timeline *timeline, const struct table *
 }
 
 // The call with a number, of `process` if that launches, else of the only process that has the number.
-static uint32_t find_call(const tsmith_timeline *timeline, const struct table *table,
+static uint32_t find_call(const tsmith_timeline *timeline, const struct index *table,
                           const struct processes *processes, uint64_t correlation, uint32_t process) {
     uint32_t found = 0;
     if (!correlation)
@@ -119,15 +118,15 @@ static uint32_t find_call(const tsmith_timeline *timeline, const struct table *t
 
 // The slot of a command some way ahead, and the call in the one of a command that is nearer: what they are found in is
 // larger than any cache, and a look-up would wait for both.
-static void fetch_ahead(const tsmith_timeline *timeline, const struct table *table, size_t i) {
+static void fetch_ahead(const tsmith_timeline *timeline, const struct index *table, size_t i) {
     enum { AHEAD = 16 };
     if (i + 2 * AHEAD >= timeline->command_count)
         return;
     const tsmith_command *far = &timeline->commands[i + 2 * AHEAD], *near = far - AHEAD;
     __builtin_prefetch(
-        &table->slots[hash_key(far->correlation, timeline->rows[far->row].process) & table->mask]);
+        &table->slots[hash_key(far->correlation, timeline->rows[far->row].process) & (table->capacity - 1)]);
     uint32_t slot =
-        table->slots[hash_key(near->correlation, timeline->rows[near->row].process) & table->mask];
+        table->slots[hash_key(near->correlation, timeline->rows[near->row].process) & (table->capacity - 1)];
     if (slot)
         __builtin_prefetch(&timeline->calls[slot - 1].correlation, 1);
 }
@@ -141,7 +140,7 @@ static void note_process(tsmith_row *row, uint32_t process, struct processes *pr
         processes->launches[k] |= processes->items[k] == process;
 }
 
-static void pair_commands(tsmith_timeline *timeline, const struct table *table, struct processes *processes) {
+static void pair_commands(tsmith_timeline *timeline, const struct index *table, struct processes *processes) {
     for (size_t i = 0; i < timeline->command_count; i++) {
         tsmith_command *command = &timeline->commands[i];
         tsmith_row *row = &timeline->rows[command->row];
@@ -196,7 +195,7 @@ static bool set_record(tsmith_timeline *timeline, tsmith_call *call, uint32_t re
 }
 
 static bool apply_notes(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
-                        const struct table *table, const struct processes *processes) {
+                        const struct index *table, const struct processes *processes) {
     for (size_t i = 0; i < timeline->note_count; i++) {
         const struct sync_note *note = &timeline->notes[i];
         uint32_t process = note->row != TSMITH_INDEX_NONE ? timeline->rows[note->row].process : 0;
@@ -238,20 +237,20 @@ static void infer_queues(tsmith_timeline *timeline) {
 
 // ---- wait lists
 
-static uint32_t *command_slot(const tsmith_timeline *timeline, const struct table *table,
+static bool is_command(const tsmith_timeline *timeline, const tsmith_command *command, uint64_t correlation,
+                       uint32_t process) {
+    return command->correlation == correlation && timeline->rows[command->row].process == process;
+}
+
+static uint32_t *command_slot(const tsmith_timeline *timeline, const struct index *table,
                               uint64_t correlation, uint32_t process) {
-    size_t at = hash_key(correlation, process) & table->mask;
-    for (; table->slots[at]; at = (at + 1) & table->mask) {
-        const tsmith_command *command = &timeline->commands[table->slots[at] - 1];
-        if (command->correlation == correlation && timeline->rows[command->row].process == process)
-            break;
-    }
-    return &table->slots[at];
+    return TABLE_SLOT(table->slots, table->capacity, hash_key(correlation, process), slot,
+                      !*slot || is_command(timeline, &timeline->commands[*slot - 1], correlation, process));
 }
 
 // Among several commands with one number, the one that ends last: only then all are complete.
-static bool index_commands(const tsmith_timeline *timeline, struct table *table) {
-    if (!table_make(table, timeline->command_count))
+static bool index_commands(const tsmith_timeline *timeline, struct index *table) {
+    if (!index_make(table, timeline->command_count))
         return false;
     for (size_t i = 0; i < timeline->command_count; i++) {
         const tsmith_command *command = &timeline->commands[i];
@@ -266,11 +265,11 @@ static bool index_commands(const tsmith_timeline *timeline, struct table *table)
 }
 
 // Calls that set a user event, by its number; of several only the first sets it. No slots when there is none.
-static bool index_settings(const tsmith_timeline *timeline, struct table *table) {
+static bool index_settings(const tsmith_timeline *timeline, struct index *table) {
     size_t count = 0;
     for (size_t i = 0; i < timeline->call_count; i++)
         count += timeline->calls[i].role == TSMITH_CALL_SET_EVENT;
-    if (count && !table_make(table, count))
+    if (count && !index_make(table, count))
         return false;
     for (size_t i = 0; i < timeline->call_count && count; i++) {
         const tsmith_call *call = &timeline->calls[i];
@@ -285,7 +284,7 @@ static bool index_settings(const tsmith_timeline *timeline, struct table *table)
 }
 
 // Notes the calls that set the events a command waits for. False when memory is exhausted.
-static bool find_settings(tsmith_timeline *timeline, const struct table *settings, uint32_t index) {
+static bool find_settings(tsmith_timeline *timeline, const struct index *settings, uint32_t index) {
     const tsmith_command *command = &timeline->commands[index];
     const uint32_t process = timeline->rows[command->row].process;
     const struct command_details details = timeline_command_details(timeline, command);
@@ -302,7 +301,7 @@ static bool find_settings(tsmith_timeline *timeline, const struct table *setting
 }
 
 // Replaces numbers by indices; what is no command of the trace (user events, commands before the trace) goes.
-static void resolve(tsmith_timeline *timeline, const struct table *table, uint32_t process, uint32_t *first,
+static void resolve(tsmith_timeline *timeline, const struct index *table, uint32_t process, uint32_t *first,
                     uint32_t *count) {
     uint32_t from = *first, n = *count, slot;
     *first = (uint32_t)timeline->wait_count;
@@ -316,7 +315,7 @@ static void resolve(tsmith_timeline *timeline, const struct table *table, uint32
 }
 
 static tsmith_status resolve_waits(tsmith_timeline *timeline) {
-    struct table table = {0}, settings = {0};
+    struct index table = {0}, settings = {0};
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     timeline->waits = malloc((timeline->raw_wait_count + 1) * sizeof *timeline->waits);
     if (!timeline->waits)
@@ -351,7 +350,7 @@ static tsmith_status resolve_waits(tsmith_timeline *timeline) {
 }
 
 tsmith_status timeline_pair(tsmith_timeline *timeline, const tsmith_dictionary *dictionary) {
-    struct table table = {0};
+    struct index table = {0};
     struct processes processes = {0};
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (index_calls(timeline, &table) && list_processes(timeline, &processes)) {

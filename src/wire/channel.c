@@ -16,6 +16,7 @@
 // child may therefore find changes of other threads half done: for each thread, a prefix of its stores, in order. Data
 // that the child relies on is therefore published by one store after everything that belongs to it: a process in the
 // registry, a channel in its list, an entry of the table. Everything else it makes anew, without the program's allocator.
+#include "base/table.h"
 #include "wire/channel_private.h"
 
 #include <errno.h>
@@ -608,10 +609,8 @@ static uint32_t add_thread_track(struct channel *channel, uint32_t tid, const ch
 static struct channel_thread *find_thread(const struct channel_threads *threads, uint32_t tid) {
     if (!threads->places)
         return NULL;
-    size_t at = (tid * UINT32_C(2654435761)) & (threads->places - 1);
-    while (threads->items[at].tid && threads->items[at].tid != tid)
-        at = (at + 1) & (threads->places - 1);
-    return &threads->items[at];
+    return TABLE_SLOT(threads->items, threads->places, tid * UINT32_C(2654435761), slot,
+                      !slot->tid || slot->tid == tid);
 }
 
 static bool grow_threads(struct channel_threads *threads) {
@@ -622,9 +621,8 @@ static bool grow_threads(struct channel_threads *threads) {
     grown.items = memory_take(grown.places * sizeof *grown.items);
     if (!grown.items)
         return false;
-    for (size_t i = 0; i < threads->places; i++)
-        if (threads->items[i].tid)
-            *find_thread(&grown, threads->items[i].tid) = threads->items[i];
+    TABLE_MOVE(threads->items, threads->places, grown.items, grown.places, slot, slot->tid,
+               slot->tid * UINT32_C(2654435761));
     if (threads->items)
         munmap(threads->items, threads->places * sizeof *threads->items);
     *threads = grown;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A channel's table: the append-only file of what its records refer to. An entry is written whole, then
 // `committed` moves past it by a release store; what is behind `committed` is never touched again.
+#include "base/table.h"
 #include "wire/channel_private.h"
 
 #include <errno.h>
@@ -148,26 +149,12 @@ static bool grow_interned(struct channel_process *process) {
     struct channel_interned *table = memory_take(places * sizeof *table);
     if (!table)
         return false;
-    for (size_t i = 0; i < process->interned_places; i++) {
-        if (!process->interned[i].id)
-            continue;
-        size_t at = process->interned[i].hash & (places - 1);
-        while (table[at].id)
-            at = (at + 1) & (places - 1);
-        table[at] = process->interned[i];
-    }
+    TABLE_MOVE(process->interned, process->interned_places, table, places, slot, slot->id, slot->hash);
     if (process->interned)
         munmap(process->interned, process->interned_places * sizeof *process->interned);
     process->interned = table;
     process->interned_places = places;
     return true;
-}
-
-static size_t place_of(const struct channel_process *process, uint32_t hash) {
-    size_t at = hash & (process->interned_places - 1);
-    while (process->interned[at].id)
-        at = (at + 1) & (process->interned_places - 1);
-    return at;
 }
 
 // A string that is in the table. Without memory for it, it is added again when it is wanted again.
@@ -178,7 +165,7 @@ static void remember(struct channel_process *process, uint64_t offset, uint32_t 
         (uint32_t)hash_bytes(process->entries + offset + sizeof(struct layout_entry) + 8, length);
     if (2 * (size_t)id >= process->interned_places && !grow_interned(process))
         return;
-    process->interned[place_of(process, hash)] =
+    *TABLE_SLOT(process->interned, process->interned_places, hash, slot, !slot->id) =
         (struct channel_interned){.id = id, .hash = hash, .offset = offset};
 }
 
@@ -209,15 +196,16 @@ static uint32_t intern(struct channel *channel, const char *bytes, size_t length
         channel_lose(channel, TSMITH_REASON_TABLE_FULL, 1);
         return 0;
     }
-    size_t at = hash & (process->interned_places - 1);
-    for (; process->interned[at].id; at = (at + 1) & (process->interned_places - 1))
-        if (process->interned[at].hash == hash && same(process, &process->interned[at], bytes, kept))
-            return process->interned[at].id;
+    struct channel_interned *found =
+        TABLE_SLOT(process->interned, process->interned_places, hash, slot,
+                   !slot->id || (slot->hash == hash && same(process, slot, bytes, kept)));
+    if (found->id)
+        return found->id;
     uint64_t offset = process->entries_used;
     const uint32_t head[2] = {kept, flags};
     uint32_t id = append(channel, LAYOUT_ENTRY_STRING, head, sizeof head, bytes, kept);
     if (id)
-        process->interned[at] = (struct channel_interned){.id = id, .hash = hash, .offset = offset};
+        *found = (struct channel_interned){.id = id, .hash = hash, .offset = offset};
     return id;
 }
 

@@ -3,49 +3,31 @@
 // sequence.
 #include <stdlib.h>
 
+#include "base/table.h"
 #include "event/category.h"
 #include "export/perfetto/perfetto.h"
 
 enum { FIRST_SLOTS = 64, INTERNED_FLUSH = 1 << 16 };
 
-static size_t slot_of(uint64_t key, size_t count) {
-    return (size_t)(key * 0x9e3779b97f4a7c15u >> 32) & (count - 1);
-}
-
-static struct interned *probe(struct interned *slots, size_t count, uint64_t key) {
-    size_t at = slot_of(key, count);
-    while (slots[at].key && slots[at].key != key)
-        at = (at + 1) & (count - 1);
-    return &slots[at];
-}
-
-static bool grow(struct sequence *sequence) {
-    size_t count = sequence->slot_count ? sequence->slot_count * 2 : FIRST_SLOTS;
-    struct interned *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < sequence->slot_count; i++)
-        if (sequence->slots[i].key)
-            *probe(slots, count, sequence->slots[i].key) = sequence->slots[i];
-    free(sequence->slots);
-    sequence->slots = slots;
-    sequence->slot_count = count;
-    return true;
+static uint64_t hash_of(uint64_t key) {
+    return key * 0x9e3779b97f4a7c15u >> 32;
 }
 
 struct interned *perfetto_slot(struct perfetto *perfetto, struct sequence *sequence, enum space space,
                                uint64_t key) {
     key |= (uint64_t)(space + 1) << 56;
-    if (sequence->slots_used * 2 >= sequence->slot_count && !grow(sequence)) {
+    if (!TABLE_ROOM(sequence->slots, sequence->slot_count, sequence->slots_used, FIRST_SLOTS, slot, slot->key,
+                    hash_of(slot->key))) {
         perfetto->failed = true;
         return NULL;
     }
-    struct interned *slot = probe(sequence->slots, sequence->slot_count, key);
-    if (!slot->key) {
-        *slot = (struct interned){.key = key};
+    struct interned *found =
+        TABLE_SLOT(sequence->slots, sequence->slot_count, hash_of(key), slot, !slot->key || slot->key == key);
+    if (!found->key) {
+        *found = (struct interned){.key = key};
         sequence->slots_used++;
     }
-    return slot;
+    return found;
 }
 
 static void write_interned(struct sequence *sequence, enum space space, uint32_t iid, const char *bytes,

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/pci.h"
+#include "base/table.h"
 #include "import/nsys/nsys.h"
 
 enum { PLACES_MAX = 1 << 17, PAIRS_MAX = 1 << 20, ORDINAL_MAX = 4096 };
@@ -258,46 +260,17 @@ void nsys_places_finish(struct nsys_places *places) {
 
 // ---- places that were seen
 
-static uint64_t hash_key(const int64_t key[5]) {
-    uint64_t hash = 0;
-    for (int i = 0; i < 5; i++) {
-        hash = (hash ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
-static struct nsys_place *slot_of(const struct nsys_places *places, const int64_t key[5]) {
-    size_t at = hash_key(key) & (places->slot_count - 1);
-    while (places->slots[at].track && memcmp(places->slots[at].key, key, sizeof places->slots[at].key) != 0)
-        at = (at + 1) & (places->slot_count - 1);
-    return &places->slots[at];
-}
-
-static bool grow(struct nsys_places *places) {
-    struct nsys_place *old = places->slots;
-    size_t had = places->slot_count, slots = had ? had * 2 : 256;
-    struct nsys_place *grown = calloc(slots, sizeof *grown);
-    if (!grown)
-        return false;
-    places->slots = grown;
-    places->slot_count = slots;
-    for (size_t i = 0; i < had; i++)
-        if (old[i].track)
-            *slot_of(places, old[i].key) = old[i];
-    free(old);
-    return true;
-}
-
 // The place, with `track` 0 when it is new (until it is settled, the next new place may be given the same slot); NULL
 // when there are too many.
 static struct nsys_place *find_place(struct nsys *nsys, const int64_t key[5]) {
     struct nsys_places *places = &nsys->places;
-    if (places->used >= places->slot_count / 2 && !grow(places)) {
+    if (!TABLE_ROOM(places->slots, places->slot_count, places->used, 256, slot, slot->track,
+                    hash_words(slot->key, 5))) {
         nsys->failed = true;
         return NULL;
     }
-    struct nsys_place *place = slot_of(places, key);
+    struct nsys_place *place = TABLE_SLOT(places->slots, places->slot_count, hash_words(key, 5), slot,
+                                          !slot->track || memcmp(slot->key, key, sizeof slot->key) == 0);
     if (!place->track) {
         if (places->used == PLACES_MAX)
             return NULL;

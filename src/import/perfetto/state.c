@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "import/perfetto/perfetto.h"
 
 struct pf_slot {
@@ -13,47 +14,27 @@ struct pf_slot {
     bool used;
 };
 
-static size_t slot_of(uint64_t a, uint64_t b, size_t count) {
-    uint64_t hash = (a ^ b * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u;
-    return (size_t)(hash ^ hash >> 32) & (count - 1);
-}
-
-static struct pf_slot *probe(struct pf_slot *slots, size_t count, uint64_t a, uint64_t b) {
-    size_t at = slot_of(a, b, count);
-    while (slots[at].used && (slots[at].a != a || slots[at].b != b))
-        at = (at + 1) & (count - 1);
-    return &slots[at];
-}
-
-static bool grow(struct pf_map *map) {
-    size_t count = map->count ? map->count * 2 : 32;
-    struct pf_slot *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < map->count; i++)
-        if (map->slots[i].used)
-            *probe(slots, count, map->slots[i].a, map->slots[i].b) = map->slots[i];
-    free(map->slots);
-    map->slots = slots;
-    map->count = count;
-    return true;
+static uint64_t hash_of(uint64_t a, uint64_t b) {
+    return table_hash(a ^ b * 0xd6e8feb86659fd93u);
 }
 
 uint32_t *pf_map_at(struct pf *pf, struct pf_map *map, uint64_t a, uint64_t b, bool add) {
-    if (add && map->used >= map->count / 2 && !grow(map)) {
+    if (add &&
+        !TABLE_ROOM(map->slots, map->count, map->used, 32, slot, slot->used, hash_of(slot->a, slot->b))) {
         pf->failed = true;
         return NULL;
     }
     if (map->count == 0)
         return NULL;
-    struct pf_slot *slot = probe(map->slots, map->count, a, b);
-    if (!slot->used && !add)
+    struct pf_slot *found = TABLE_SLOT(map->slots, map->count, hash_of(a, b), slot,
+                                       !slot->used || (slot->a == a && slot->b == b));
+    if (!found->used && !add)
         return NULL;
-    if (!slot->used) {
-        *slot = (struct pf_slot){a, b, 0, true};
+    if (!found->used) {
+        *found = (struct pf_slot){a, b, 0, true};
         map->used++;
     }
-    return &slot->value;
+    return &found->value;
 }
 
 void pf_map_finish(struct pf_map *map) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/table.h"
 #include "import/rocpd/rocpd.h"
 
 enum { PLACE_THREAD, PLACE_QUEUE, PLACE_COPIES, PLACE_PROCESS, PLACE_COUNTER };
@@ -148,40 +150,15 @@ static void keep_text(struct row *row, const char *name, uint32_t text) {
 
 // ---- tracks
 
-static struct rocpd_place *slot_of(const struct rocpd *rocpd, const int64_t key[5]) {
-    uint64_t hash = 0;
-    for (int i = 0; i < 5; i++) {
-        hash = (hash ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    size_t at = hash & (rocpd->place_slots - 1);
-    while (rocpd->places[at].track && memcmp(rocpd->places[at].key, key, sizeof rocpd->places[at].key) != 0)
-        at = (at + 1) & (rocpd->place_slots - 1);
-    return &rocpd->places[at];
-}
-
-static bool grow(struct rocpd *rocpd) {
-    struct rocpd_place *old = rocpd->places;
-    size_t had = rocpd->place_slots;
-    rocpd->places = calloc(had ? had * 2 : 256, sizeof *old);
-    if (!rocpd->places) {
-        rocpd->places = old;
-        rocpd->failed = true;
-        return false;
-    }
-    rocpd->place_slots = had ? had * 2 : 256;
-    for (size_t i = 0; i < had; i++)
-        if (old[i].track)
-            *slot_of(rocpd, old[i].key) = old[i];
-    free(old);
-    return true;
-}
-
 // The track of this key, which `track` describes when it is new; 0 when there are too many.
 static uint32_t track_of(struct rocpd *rocpd, const int64_t key[5], const tsmith_track *track) {
-    if (rocpd->place_count >= rocpd->place_slots / 2 && !grow(rocpd))
+    if (!TABLE_ROOM(rocpd->places, rocpd->place_slots, rocpd->place_count, 256, slot, slot->track,
+                    hash_words(slot->key, 5))) {
+        rocpd->failed = true;
         return 0;
-    struct rocpd_place *place = slot_of(rocpd, key);
+    }
+    struct rocpd_place *place = TABLE_SLOT(rocpd->places, rocpd->place_slots, hash_words(key, 5), slot,
+                                           !slot->track || memcmp(slot->key, key, sizeof slot->key) == 0);
     if (place->track)
         return place->track;
     if (rocpd->place_count == ROCPD_TRACKS_MAX)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "import/xctrace/xctrace.h"
 
 enum { OTHERS_MAX = 1 << 20, PARTS_MAX = 1 << 20, STACK_TEXT = 32 << 10 };
@@ -35,26 +36,12 @@ static uint32_t intern(struct xctrace *xctrace, const char *text) {
 
 // ---- what can be referred to
 
-static struct xctrace_known *other_slot(const struct xctrace *xctrace, uint64_t id) {
-    size_t at = (size_t)(id * 0x9e3779b97f4a7c15u >> 32) & (xctrace->other_slots - 1);
-    while (xctrace->others[at].id && xctrace->others[at].id != id)
-        at = (at + 1) & (xctrace->other_slots - 1);
-    return &xctrace->others[at];
+static uint64_t hash_of(uint64_t id) {
+    return id * 0x9e3779b97f4a7c15u >> 32;
 }
 
-static bool grow_others(struct xctrace *xctrace) {
-    struct xctrace_known *old = xctrace->others;
-    size_t had = xctrace->other_slots, slots = had ? had * 2 : 1024;
-    struct xctrace_known *others = calloc(slots, sizeof *others);
-    if (!others)
-        return false;
-    xctrace->others = others;
-    xctrace->other_slots = slots;
-    for (size_t i = 0; i < had; i++)
-        if (old[i].id)
-            *other_slot(xctrace, old[i].id) = old[i];
-    free(old);
-    return true;
+static struct xctrace_known *other_slot(const struct xctrace *xctrace, uint64_t id) {
+    return TABLE_SLOT(xctrace->others, xctrace->other_slots, hash_of(id), slot, !slot->id || slot->id == id);
 }
 
 static bool grow_numbers(struct xctrace *xctrace) {
@@ -93,7 +80,8 @@ static void remember(struct xctrace *xctrace, uint64_t id, struct xctrace_value 
         xctrace->too_many++;
         return;
     }
-    if (xctrace->other_count >= xctrace->other_slots / 2 && !grow_others(xctrace)) {
+    if (!TABLE_ROOM(xctrace->others, xctrace->other_slots, xctrace->other_count, 1024, slot, slot->id,
+                    hash_of(slot->id))) {
         xctrace->failed = true;
         return;
     }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/table.h"
 #include "import/xctrace/xctrace.h"
 
 enum { PLACES_MAX = 1 << 16 };
@@ -117,44 +119,18 @@ static struct found find_cells(const struct xctrace *xctrace) {
 // ---- places
 
 static struct xctrace_place *slot_of(const struct xctrace *xctrace, const int64_t key[3]) {
-    uint64_t hash = 0;
-    for (int i = 0; i < 3; i++) {
-        hash = (hash ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    size_t at = (size_t)hash & (xctrace->place_slots - 1);
-    while (xctrace->places[at].id &&
-           memcmp(xctrace->places[at].key, key, sizeof xctrace->places[at].key) != 0)
-        at = (at + 1) & (xctrace->place_slots - 1);
-    return &xctrace->places[at];
-}
-
-static bool grow(struct xctrace *xctrace) {
-    struct xctrace_place *old = xctrace->places;
-    size_t had = xctrace->place_slots, slots = had ? had * 2 : 64;
-    struct xctrace_place *places = calloc(slots, sizeof *places);
-    if (!places)
-        return false;
-    xctrace->places = places;
-    xctrace->place_slots = slots;
-    for (size_t i = 0; i < had; i++)
-        if (old[i].id)
-            *slot_of(xctrace, old[i].key) = old[i];
-    free(old);
-    return true;
+    return TABLE_SLOT(xctrace->places, xctrace->place_slots, hash_words(key, 3), slot,
+                      !slot->id || memcmp(slot->key, key, sizeof slot->key) == 0);
 }
 
 // The id of a place, 0 when it is new.
-static uint32_t find_place(struct xctrace *xctrace, const int64_t key[3]) {
-    if (!xctrace->place_slots && !grow(xctrace)) {
-        xctrace->failed = true;
-        return 0;
-    }
-    return slot_of(xctrace, key)->id;
+static uint32_t find_place(const struct xctrace *xctrace, const int64_t key[3]) {
+    return xctrace->place_slots ? slot_of(xctrace, key)->id : 0;
 }
 
 static uint32_t add_place(struct xctrace *xctrace, const int64_t key[3], uint32_t id) {
-    if (xctrace->place_count >= xctrace->place_slots / 2 && !grow(xctrace)) {
+    if (!TABLE_ROOM(xctrace->places, xctrace->place_slots, xctrace->place_count, 64, slot, slot->id,
+                    hash_words(slot->key, 3))) {
         xctrace->failed = true;
         return 0;
     }

@@ -14,52 +14,17 @@ enum { PLANE_STATS_MAX = 1 << 12 };
 
 // ---- numbers of names
 
-static size_t slot_of(const struct xp_ids *ids, int64_t key) {
-    uint64_t hash = (uint64_t)key * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash ^ hash >> 32) & (ids->slots - 1);
-    while (ids->values[at] && ids->keys[at] != key)
-        at = (at + 1) & (ids->slots - 1);
-    return at;
-}
-
-static bool grow(struct xp_ids *ids) {
-    struct xp_ids old = *ids, grown = {.slots = old.slots ? old.slots * 2 : 64, .used = old.used};
-    grown.keys = calloc(grown.slots, sizeof *grown.keys);
-    grown.values = calloc(grown.slots, sizeof *grown.values);
-    if (!grown.keys || !grown.values) {
-        free(grown.keys);
-        free(grown.values);
-        return false;
-    }
-    for (size_t i = 0; i < old.slots; i++) {
-        if (!old.values[i])
-            continue;
-        size_t at = slot_of(&grown, old.keys[i]);
-        grown.keys[at] = old.keys[i];
-        grown.values[at] = old.values[i];
-    }
-    free(old.keys);
-    free(old.values);
-    *ids = grown;
-    return true;
-}
-
-static bool put_id(struct xp_ids *ids, int64_t key, uint32_t place) {
-    if (ids->used >= ids->slots / 2 && !grow(ids))
-        return false;
-    size_t at = slot_of(ids, key);
-    ids->used += !ids->values[at];
-    ids->keys[at] = key;
-    ids->values[at] = place + 1;
-    return true;
+static bool put_id(struct table *places, int64_t id, uint32_t place) {
+    uint64_t *value = table_add(places, (uint64_t)id, NULL);
+    if (value)
+        *value = place;
+    return value != NULL;
 }
 
 // The place, or UINT32_MAX.
-static uint32_t find_id(const struct xp_ids *ids, int64_t key) {
-    if (!ids->slots)
-        return UINT32_MAX;
-    uint32_t value = ids->values[slot_of(ids, key)];
-    return value ? value - 1 : UINT32_MAX;
+static uint32_t find_id(const struct table *places, int64_t id) {
+    const uint64_t *place = table_find(places, (uint64_t)id);
+    return place ? (uint32_t)*place : UINT32_MAX;
 }
 
 struct xp_stat_name *xp_stat_name(struct xplane *xplane, int64_t id) {
@@ -375,10 +340,8 @@ void xp_plane_finish(struct xp_plane *plane) {
     free(plane->stats);
     free(plane->events);
     free(plane->own);
-    free(plane->stat_ids.keys);
-    free(plane->stat_ids.values);
-    free(plane->event_ids.keys);
-    free(plane->event_ids.values);
+    table_finish(&plane->stat_ids);
+    table_finish(&plane->event_ids);
     arena_finish(&plane->arena);
     *plane = (struct xp_plane){.id = 0};
 }

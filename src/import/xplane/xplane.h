@@ -9,6 +9,7 @@
 #define IMPORT_XPLANE_XPLANE_H
 
 #include "base/arena.h"
+#include "base/table.h"
 #include "event/gather.h"
 #include "event/ledger.h"
 #include "import/input.h"
@@ -88,13 +89,6 @@ struct xp_event_name {
     bool details; // it has more than names: for the description
 };
 
-// Numbers of names to places in a list.
-struct xp_ids {
-    int64_t *keys;
-    uint32_t *values; // place + 1
-    size_t slots, used;
-};
-
 struct xp_line {
     struct xp_range range;
     int64_t id, display_id, timestamp_ns, duration_ps;
@@ -113,8 +107,8 @@ struct xp_plane {
     size_t stat_count, stat_capacity;
     struct xp_event_name *events;
     size_t event_count, event_capacity;
-    struct xp_ids stat_ids, event_ids;
-    struct xp_range *own; // its stats
+    struct table stat_ids, event_ids; // from numbers of names to places in a list
+    struct xp_range *own;             // its stats
     size_t own_count, own_capacity;
     struct arena arena; // stats of names
 };

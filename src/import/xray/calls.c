@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "import/xray/xray.h"
 
 enum { THREADS_MAX = 1 << 16, OPEN_MAX = 1 << 20 };
@@ -73,27 +74,8 @@ static uint32_t name_of(struct xray *xray, int32_t function) {
 
 // ---- threads
 
-static size_t slot_of(const struct xray *xray, uint32_t pid, uint32_t tid) {
-    uint64_t hash = ((uint64_t)pid << 32 | tid) * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash ^ hash >> 32) & (xray->thread_slots - 1);
-    while (xray->threads[at] && (xray->threads[at]->pid != pid || xray->threads[at]->tid != tid))
-        at = (at + 1) & (xray->thread_slots - 1);
-    return at;
-}
-
-static bool grow(struct xray *xray) {
-    struct xray_thread **old = xray->threads;
-    size_t had = xray->thread_slots, slots = had ? had * 2 : 64;
-    struct xray_thread **threads = calloc(slots, sizeof *threads);
-    if (!threads)
-        return false;
-    xray->threads = threads;
-    xray->thread_slots = slots;
-    for (size_t i = 0; i < had; i++)
-        if (old[i])
-            threads[slot_of(xray, old[i]->pid, old[i]->tid)] = old[i];
-    free(old);
-    return true;
+static uint64_t hash_of(uint32_t pid, uint32_t tid) {
+    return table_hash((uint64_t)pid << 32 | tid);
 }
 
 static uint32_t process_of(struct xray *xray, uint32_t pid) {
@@ -106,13 +88,15 @@ static uint32_t process_of(struct xray *xray, uint32_t pid) {
 }
 
 struct xray_thread *xray_find_thread(struct xray *xray, uint32_t pid, uint32_t tid) {
-    if (xray->thread_count >= xray->thread_slots / 2 && !grow(xray)) {
+    if (!TABLE_ROOM(xray->threads, xray->thread_slots, xray->thread_count, 64, slot, *slot,
+                    hash_of((*slot)->pid, (*slot)->tid))) {
         xray->failed = true;
         return NULL;
     }
-    size_t at = slot_of(xray, pid, tid);
-    if (xray->threads[at] || xray->thread_count == THREADS_MAX)
-        return xray->threads[at];
+    struct xray_thread **found = TABLE_SLOT(xray->threads, xray->thread_slots, hash_of(pid, tid), slot,
+                                            !*slot || ((*slot)->pid == pid && (*slot)->tid == tid));
+    if (*found || xray->thread_count == THREADS_MAX)
+        return *found;
     struct xray_thread *thread = calloc(1, sizeof *thread);
     // Before version 3 the log does not name the process.
     tsmith_track track = {
@@ -122,7 +106,7 @@ struct xray_thread *xray_find_thread(struct xray *xray, uint32_t pid, uint32_t t
             (struct xray_thread){pid, tid, tsmith_dictionary_add_track(xray->dictionary, &track), NULL, 0, 0};
     xray->failed |= !thread;
     xray->thread_count += thread != NULL;
-    return xray->threads[at] = thread;
+    return *found = thread;
 }
 
 // ---- calls
