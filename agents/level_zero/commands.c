@@ -245,6 +245,11 @@ void list_executed(struct object *object, struct object *queue, const struct fra
     struct list *list = &object->list;
     list->queue = queue;
     list->submission = frame->submission;
+    if (!frame
+             ->start) { // recording is off: nobody asks for the times, and its events stay as the device leaves them
+        list->ambiguous = true;
+        return;
+    }
     for (uint32_t i = 0; i < list->count; i++) {
         const struct command *command = &list->commands[i];
         const struct launch launch = launch_of(frame, queue->queue.track, frame->stack);

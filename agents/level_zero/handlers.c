@@ -241,7 +241,8 @@ static void execute_leave(struct frame *frame, void **arguments, int result) {
     frame->submission = atomic_fetch_add(&queue->queue.submitted, 1) + 1;
     if (fence)
         atomic_store(&fence->fence.submission, frame->submission);
-    frame->correlation = agent_correlation();
+    if (is_recorded(frame))
+        frame->correlation = agent_correlation();
     for (uint32_t i = 0; i < ARGUMENT(arguments, uint32_t, 1); i++) {
         struct object *list = object_find(OBJECT_LIST, lists[i]);
         if (list)
@@ -403,14 +404,17 @@ static void group_size_leave(struct frame *frame, void **arguments, int result) 
 
 // ---- memory
 
+static _Atomic uint64_t live_bytes; // counted while recording is off as well
+
 static void allocated(struct frame *frame, void *at, uint64_t bytes, tsmith_operation operation) {
     struct object *memory = at ? object_add(OBJECT_MEMORY, at) : NULL;
     if (!memory)
         return;
     memory->memory =
         (struct memory){.at = at, .number = memory->number, .operation = (uint8_t)operation, .bytes = bytes};
+    const uint64_t live = atomic_fetch_add(&live_bytes, bytes) + bytes;
     if (is_recorded(frame))
-        record_memory(frame, TSMITH_KIND_ALLOC, &memory->memory);
+        record_memory(frame, TSMITH_KIND_ALLOC, &memory->memory, live);
 }
 
 static void alloc_device_leave(struct frame *frame, void **arguments, int result) {
@@ -436,8 +440,12 @@ static void free_enter(struct frame *frame, void **arguments) {
 
 static void free_leave(struct frame *frame, void **arguments, int result) {
     (void)arguments;
-    if (frame->freed.at && result == ZERO_SUCCESS && is_recorded(frame))
-        record_memory(frame, TSMITH_KIND_FREE, &frame->freed);
+    const struct memory *freed = &frame->freed;
+    if (!freed->at || result != ZERO_SUCCESS)
+        return;
+    const uint64_t live = atomic_fetch_sub(&live_bytes, freed->bytes) - freed->bytes;
+    if (is_recorded(frame))
+        record_memory(frame, TSMITH_KIND_FREE, freed, live);
 }
 
 // ---- contexts

@@ -73,7 +73,6 @@ static struct {
     uint16_t command[CLASS_LIMIT][2][2]; // timed, bytes are known
 } shapes;
 static uint32_t copy_name, fill_name;
-static _Atomic uint64_t live_bytes;
 
 uint32_t call_names[CALL_LIMIT];
 
@@ -148,14 +147,10 @@ void record_wait(const struct frame *frame, tsmith_operation operation) {
     HOST_RECORD(shapes.wait, frame, wait_words, .operation = operation, .queue = frame->track);
 }
 
-void record_memory(const struct frame *frame, tsmith_kind kind, const struct memory *memory) {
-    const bool alloc = kind == TSMITH_KIND_ALLOC;
-    const uint64_t bytes = memory->bytes;
-    const uint64_t live =
-        alloc ? atomic_fetch_add(&live_bytes, bytes) + bytes : atomic_fetch_sub(&live_bytes, bytes) - bytes;
-    HOST_RECORD(alloc ? shapes.alloc : shapes.free, frame, memory_words, .operation = memory->operation,
-                .bytes = bytes, .object = memory->number, .address = (uintptr_t)memory->at,
-                .live_bytes = live);
+void record_memory(const struct frame *frame, tsmith_kind kind, const struct memory *memory, uint64_t live) {
+    HOST_RECORD(kind == TSMITH_KIND_ALLOC ? shapes.alloc : shapes.free, frame, memory_words,
+                .operation = memory->operation, .bytes = memory->bytes, .object = memory->number,
+                .address = (uintptr_t)memory->at, .live_bytes = live);
 }
 
 void record_compile(const struct frame *frame, const char *options, int result) {
