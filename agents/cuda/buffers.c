@@ -67,7 +67,7 @@ void buffers_may_wait(void) {
 }
 
 // True: it is read later, or was handed back before.
-static bool waits(uint32_t place, uint8_t *buffer, size_t valid) {
+static bool is_read_later(uint32_t place, uint8_t *buffer, size_t valid) {
     if (place >= pool.count)
         return false;
     if (atomic_load(&waiting[place / 64]) & bit_of(place))
@@ -104,7 +104,7 @@ static void handed_back(void *context, uint32_t stream, uint8_t *buffer, size_t 
         return;
     const size_t bytes = buffer_pool_bytes(&pool, place);
     valid = valid < bytes ? valid : bytes;
-    if (!waits(place, buffer, valid))
+    if (!is_read_later(place, buffer, valid))
         read_and_free(place, buffer, valid);
     if (agent_recording())
         records_dropped(context, stream);

@@ -73,7 +73,7 @@ static uint32_t major_of(const char *path) {
     return major >= OLDEST && major <= NEWEST ? major : 0;
 }
 
-static void add(struct candidates *candidates, const char *path, const char *where) {
+static void add_candidate(struct candidates *candidates, const char *path, const char *where) {
     if (strlen(path) >= CANDIDATE_BYTES || candidates->count == CANDIDATES_MAX)
         return;
     for (uint32_t i = 0; i < candidates->count; i++)
@@ -90,7 +90,7 @@ static void add_pattern(struct candidates *candidates, const char *pattern, cons
     const int before = errno;
     if (glob(pattern, 0, NULL, &found) == 0) {
         for (size_t i = found.gl_pathc; i > 0; i--)
-            add(candidates, found.gl_pathv[i - 1], where);
+            add_candidate(candidates, found.gl_pathv[i - 1], where);
         globfree(&found);
     }
     errno = before;
@@ -205,7 +205,7 @@ static void add_names(struct candidates *candidates) {
                                         "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2",
                                         "libcupti.so.11.1", "libcupti.so.11.0", PLAIN_NAME};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        add(candidates, names[i], "known to the dynamic linker");
+        add_candidate(candidates, names[i], "known to the dynamic linker");
 }
 
 static void add_toolkit(struct candidates *candidates, const char *folder) {
@@ -222,7 +222,7 @@ static void add_toolkits(struct candidates *candidates) {
 }
 
 // Keeps the order, but for those that are too new for the driver, and the plain name: they go to the end.
-static void order(struct candidates *candidates) {
+static void put_unlikely_last(struct candidates *candidates) {
     enum { PER_MAJOR = 1000 };
     const uint32_t most = candidates->driver / PER_MAJOR;
     static struct candidate late[CANDIDATES_MAX]; // of one call
@@ -242,12 +242,12 @@ void candidates_find(struct candidates *candidates, const char *asked) {
     candidates->count = 0;
     candidates->driver = driver_version();
     if (find_mapped("libcupti.so", &mapped)) {
-        add(candidates, mapped.path, "loaded by the program");
+        add_candidate(candidates, mapped.path, "loaded by the program");
         if (candidates->count)
             candidates->all[0].mapped = true;
     }
     if (asked) {
-        add(candidates, asked, "named by TRACESMITH_CUPTI");
+        add_candidate(candidates, asked, "named by TRACESMITH_CUPTI");
         return;
     }
     add_beside_runtime(candidates);
@@ -255,5 +255,5 @@ void candidates_find(struct candidates *candidates, const char *asked) {
     add_names(candidates);
     add_toolkit(candidates, secure_getenv("CUDA_HOME"));
     add_toolkits(candidates);
-    order(candidates);
+    put_unlikely_last(candidates);
 }

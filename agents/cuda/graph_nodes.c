@@ -22,12 +22,12 @@ static const void *key_of(uint64_t id) {
     return (const void *)(uintptr_t)(id + 1); // NOLINT: an id, not an address
 }
 
-static void add(uint64_t id, uint32_t stack) {
+static void add_stack(uint64_t id, uint32_t stack) {
     if (!map_put(&stacks, key_of(id), stack))
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
 }
 
-static uint32_t find(uint64_t id) {
+static uint32_t find_stack(uint64_t id) {
     return (uint32_t)map_get(&stacks, key_of(id));
 }
 
@@ -46,19 +46,19 @@ void graph_nodes_made(const struct cupti_graph_data *data) {
     }
     const uint32_t stack = stacks_capture();
     if (stack)
-        add(id, stack);
+        add_stack(id, stack);
 }
 
 void graph_nodes_cloned(const struct cupti_graph_data *data) {
     const uint64_t id = stacks.slots && data ? id_of(data->node) : 0;
     const uint64_t original = id ? id_of(data->original_node) : 0;
-    const uint32_t stack = original ? find(original) : 0;
+    const uint32_t stack = original ? find_stack(original) : 0;
     if (stack)
-        add(id, stack);
+        add_stack(id, stack);
 }
 
 void graph_nodes_look_up(uint64_t node, struct launch *launch) {
-    const uint32_t stack = node ? find(node) : 0;
+    const uint32_t stack = node ? find_stack(node) : 0;
     if (stack)
         launch->stack = stack;
 }

@@ -114,7 +114,7 @@ static bool replace(const struct module *module, void **slot, void *with) {
     return true;
 }
 
-static const struct interpose_function *find(const struct walk *walk, const char *name) {
+static const struct interpose_function *find_function(const struct walk *walk, const char *name) {
     for (size_t i = 0; i < walk->count; i++)
         if (walk->functions[i].real && strcmp(walk->functions[i].name, name) == 0)
             return &walk->functions[i];
@@ -142,7 +142,7 @@ static void replace_entries(struct walk *walk, const struct module *module) {
             if (symbol->st_name >= module->names_size ||
                 strncmp(module->names + symbol->st_name, "cupti", strlen("cupti")) != 0)
                 continue;
-            const struct interpose_function *function = find(walk, module->names + symbol->st_name);
+            const struct interpose_function *function = find_function(walk, module->names + symbol->st_name);
             void **slot = (void **)(module->base + entries[i].r_offset); // NOLINT
             if (!function || *slot == function->ours || (*slot != function->real && !within(module, *slot)))
                 continue;

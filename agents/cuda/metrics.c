@@ -63,7 +63,7 @@ static uint64_t seen;
 static atomic_bool running, stopping;
 static struct timebase base;
 
-static void notice(const char *text) {
+static void notice_metrics(const char *text) {
     channel_attribute(agent.channel, "notice.cuda-metrics", text);
 }
 
@@ -80,7 +80,7 @@ static void say_refused(const char *step, int result) {
     snprintf(text, sizeof text,
              "no metrics of the GPU: CUPTI says %s (%d) at %s: %s; everything else is recorded",
              library_error(result), result, step, advice);
-    notice(text);
+    notice_metrics(text);
 }
 
 // ---- setting a device up. What was made is given back by give_back().
@@ -95,7 +95,7 @@ static void give_back(struct device *device) {
     device->on = false;
 }
 
-static int clear(struct device *device) {
+static int clear_samples(struct device *device) {
     struct cupti_pm_data_start params = {METRICS_SIZE(cupti_pm_data_start, image), NULL, device->object,
                                          device->data_bytes, device->data};
     return functions.DataStart(&params);
@@ -129,7 +129,7 @@ static int make_data(struct device *device) {
         return result;
     device->data_bytes = size.bytes;
     device->data = calloc(1, size.bytes ? size.bytes : 1);
-    return device->data ? clear(device) : CUPTI_OUT_OF_MEMORY;
+    return device->data ? clear_samples(device) : CUPTI_OUT_OF_MEMORY;
 }
 
 static int set_up(struct device *device, const char **step) {
@@ -196,7 +196,7 @@ static void count_missing(struct device *device, uint64_t start, uint64_t end) {
     device->sample_end = end;
 }
 
-static void record(struct device *device, size_t index) {
+static void record_sample(struct device *device, size_t index) {
     double values[METRICS_MAX];
     struct cupti_pm_sample sample = {.size = METRICS_SIZE(cupti_pm_sample, end),
                                      .object = device->object,
@@ -220,7 +220,7 @@ static void record(struct device *device, size_t index) {
     if (start == TIMEBASE_UNKNOWN || end == TIMEBASE_UNKNOWN || end < start ||
         start < device->started - SLACK_NS || end > clock_trace_now() + SLACK_NS) {
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
-        notice("metrics of the GPU are missing: their times are not on CUPTI's clock");
+        notice_metrics("metrics of the GPU are missing: their times are not on CUPTI's clock");
         return;
     }
     write_values(device, start, values);
@@ -244,10 +244,10 @@ static bool drain(struct device *device) {
         if (functions.DataInfo(&info) != CUPTI_OK)
             return false;
         for (size_t i = 0; i < info.completed; i++)
-            record(device, i);
+            record_sample(device, i);
         device->full = device->full || decode.overflow;
         device->overflowed = device->overflowed || decode.overflow;
-        if (info.completed && clear(device) != CUPTI_OK)
+        if (info.completed && clear_samples(device) != CUPTI_OK)
             return false;
         if (decode.stopped != CUPTI_DECODE_IMAGE_FULL)
             return true;
@@ -255,7 +255,7 @@ static bool drain(struct device *device) {
     return true;
 }
 
-static int control(struct device *device, int (*function)(struct cupti_pm *)) {
+static int control_sampling(struct device *device, int (*function)(struct cupti_pm *)) {
     return function(&(struct cupti_pm){METRICS_SIZE(cupti_pm, object), NULL, device->object});
 }
 
@@ -263,10 +263,11 @@ static int control(struct device *device, int (*function)(struct cupti_pm *)) {
 static void look_at(struct device *device) {
     bool well = drain(device);
     if (well && device->full) {
-        notice("some metrics of the GPU are missing: the GPU's buffer for them was full; sample less often "
-               "(--gpu-metrics=US with a larger US)");
-        well = control(device, functions.Stop) == CUPTI_OK && drain(device) &&
-               control(device, functions.Start) == CUPTI_OK;
+        notice_metrics(
+            "some metrics of the GPU are missing: the GPU's buffer for them was full; sample less often "
+            "(--gpu-metrics=US with a larger US)");
+        well = control_sampling(device, functions.Stop) == CUPTI_OK && drain(device) &&
+               control_sampling(device, functions.Start) == CUPTI_OK;
         device->full = false;
     }
     if (!well) {
@@ -276,13 +277,13 @@ static void look_at(struct device *device) {
     }
 }
 
-static void stop(struct device *device) {
-    if (control(device, functions.Stop) != CUPTI_OK || !drain(device) || device->overflowed)
+static void stop_device(struct device *device) {
+    if (control_sampling(device, functions.Stop) != CUPTI_OK || !drain(device) || device->overflowed)
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
     give_back(device);
 }
 
-static void look(void) {
+static void look_at_devices(void) {
     const uint64_t now = atomic_load(&waiting);
     for (uint32_t number = 0; number < 64; number++)
         if ((now & ~seen) >> number & 1)
@@ -297,14 +298,14 @@ static void *metrics_main(void *unused) {
     const struct timespec step = {.tv_nsec = LOOK_MS * 1000000L};
     (void)unused;
     while (!atomic_load(&stopping) && !atomic_load(&library_gone)) {
-        look();
+        look_at_devices();
         channel_rest(agent.channel, true);
         nanosleep(&step, NULL);
         channel_rest(agent.channel, false);
     }
     for (size_t i = 0; i < device_count && !atomic_load(&library_gone); i++)
         if (devices[i].on)
-            stop(&devices[i]);
+            stop_device(&devices[i]);
     channel_rest(agent.channel, true);
     atomic_store(&running, false);
     return NULL;
@@ -356,14 +357,15 @@ void metrics_start(void) {
     if (!period && !names)
         return;
     if (!read_options(period, names))
-        notice("no metrics of the GPU: the interval is 10 to 1000000 us, with 16 metrics at most");
+        notice_metrics("no metrics of the GPU: the interval is 10 to 1000000 us, with 16 metrics at most");
     else if (!cupti_has(CUPTI_12_6) || !find_functions())
-        notice("no metrics of the GPU: they need CUPTI of CUDA 12.6 or newer (set TRACESMITH_CUPTI to its "
-               "path)");
+        notice_metrics(
+            "no metrics of the GPU: they need CUPTI of CUDA 12.6 or newer (set TRACESMITH_CUPTI to its "
+            "path)");
     else {
         process = getpid();
         if (!start_thread())
-            notice("no metrics of the GPU: a thread could not be created");
+            notice_metrics("no metrics of the GPU: a thread could not be created");
     }
 }
 
@@ -380,7 +382,7 @@ void metrics_end(void) {
     for (int waited = 0; atomic_load(&running); waited++) {
         if (waited == WAIT_MS) {
             channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1); // how many is unknown
-            notice("the last metrics of the GPU are missing: CUPTI did not return");
+            notice_metrics("the last metrics of the GPU are missing: CUPTI did not return");
             return;
         }
         nanosleep(&step, NULL);

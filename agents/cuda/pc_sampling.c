@@ -70,7 +70,7 @@ static pthread_mutex_t reasons_lock = PTHREAD_MUTEX_INITIALIZER; // while the fi
 static uint32_t reason_index[REASONS_MAX], reason_name[REASONS_MAX];
 static _Atomic size_t reason_count;
 
-static void notice(const char *text) {
+static void notice_samples(const char *text) {
     channel_attribute(agent.channel, "notice.cuda-samples", text);
 }
 
@@ -97,11 +97,12 @@ void pc_sampling_init(void) {
         return;
     period = (uint32_t)strtoul(asked, NULL, 10); // 0 without a value
     if (!cupti_has(CUPTI_12_2) || !find_functions()) {
-        notice("no PC samples: they need CUPTI of CUDA 12.2 or newer (set TRACESMITH_CUPTI to its path)");
+        notice_samples(
+            "no PC samples: they need CUPTI of CUDA 12.2 or newer (set TRACESMITH_CUPTI to its path)");
         return;
     }
     if (period && (period < PERIOD_MIN || period > PERIOD_MAX)) {
-        notice("no PC samples: the period is an exponent from 5 to 31");
+        notice_samples("no PC samples: the period is an exponent from 5 to 31");
         return;
     }
     on = true;
@@ -206,10 +207,10 @@ static void say_refused(int result) {
                    "allow it (NVreg_RestrictProfilingToAdminUsers=0), or run as root or with CAP_SYS_ADMIN"
                  : "sampling needs a GPU of compute capability 7.0 or higher that no other tool samples, "
                    "and a driver and CUPTI that are compatible");
-    notice(text);
+    notice_samples(text);
 }
 
-static void release(struct sampled *sampled) {
+static void release_context(struct sampled *sampled) {
     data_destroy(sampled->kept, reason_count);
     data_destroy(sampled->read, reason_count);
     sampled->kept = sampled->read = NULL;
@@ -219,14 +220,14 @@ static void release(struct sampled *sampled) {
     atomic_store(&sampled->state, FREE);
 }
 
-static bool claim(struct sampled *sampled, uint32_t from) {
+static bool claim_context(struct sampled *sampled, uint32_t from) {
     return atomic_compare_exchange_strong(&sampled->state, &from, BUSY);
 }
 
 void pc_sampling_context(void *context) {
     struct sampled *sampled = NULL;
     for (size_t i = 0; on && i < CONTEXTS && !sampled; i++)
-        if (claim(&contexts[i], FREE))
+        if (claim_context(&contexts[i], FREE))
             sampled = &contexts[i];
     if (!sampled) {
         if (on)
@@ -236,7 +237,7 @@ void pc_sampling_context(void *context) {
     const int result = enable(sampled, context);
     if (result != CUPTI_OK) {
         say_refused(result);
-        release(sampled);
+        release_context(sampled);
         return;
     }
     sampled->track = 0;
@@ -290,7 +291,7 @@ static void count_lost(struct tally *tally, tsmith_reason reason, uint64_t said,
 }
 
 // The content of a filled buffer, and the samples that CUPTI reports as missing from it.
-static void record(struct sampled *sampled, struct cupti_pc_data *data, int64_t now) {
+static void record_samples(struct sampled *sampled, struct cupti_pc_data *data, int64_t now) {
     if (data->count && !sampled->track)
         sampled->track = tracks_stream(sampled->device, CUPTI_NONE, CUPTI_NONE, "PC samples");
     for (size_t i = 0; i < data->count && i < PCS && sampled->track; i++)
@@ -304,8 +305,8 @@ static void record(struct sampled *sampled, struct cupti_pc_data *data, int64_t 
     if (data->full) {
         // The number of lost samples is unknown.
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
-        notice("some PC samples are missing: the GPU's buffer for them was full; sample less often "
-               "(--pc-samples=N with a larger N)");
+        notice_samples("some PC samples are missing: the GPU's buffer for them was full; sample less often "
+                       "(--pc-samples=N with a larger N)");
     }
     data->count = data->remaining = 0;
     data->samples = data->dropped = data->not_users = 0;
@@ -320,37 +321,37 @@ static void drain(struct sampled *sampled, void *context) {
         sampled->read->room = PCS;
         const int result = sampling.GetData(&params);
         const bool more = result == CUPTI_OK && sampled->read->count && sampled->read->remaining;
-        record(sampled, sampled->read, now);
+        record_samples(sampled, sampled->read, now);
         if (!more)
             break;
     }
     sampled->since = now;
 }
 
-static void stop(struct sampled *sampled, void *context) {
+static void stop_context(struct sampled *sampled, void *context) {
     struct cupti_sampling_context params = {sizeof params, NULL, context};
     drain(sampled, context);
     if (sampling.Disable(&params) == CUPTI_OK)
-        record(sampled, sampled->kept, clock_trace_now());
-    release(sampled);
+        record_samples(sampled, sampled->kept, clock_trace_now());
+    release_context(sampled);
 }
 
 // CUPTI may go on writing into its own buffer, which so is never used again.
 static void give_up(struct sampled *sampled) {
     sampled->kept = NULL;
-    release(sampled);
+    release_context(sampled);
 }
 
 // A thread that waits for the context either finds it OPEN now, or has already marked it as gone.
 static void end_reading(struct sampled *sampled) {
     atomic_store(&sampled->state, OPEN);
-    if (atomic_load(&sampled->gone) && claim(sampled, OPEN))
+    if (atomic_load(&sampled->gone) && claim_context(sampled, OPEN))
         give_up(sampled);
 }
 
 void pc_sampling_look(void) {
     for (size_t i = 0; on && i < CONTEXTS; i++)
-        if (claim(&contexts[i], OPEN)) {
+        if (claim_context(&contexts[i], OPEN)) {
             drain(&contexts[i], contexts[i].context);
             end_reading(&contexts[i]);
         }
@@ -358,8 +359,8 @@ void pc_sampling_look(void) {
 
 void pc_sampling_end(void) {
     for (size_t i = 0; on && i < CONTEXTS; i++)
-        if (claim(&contexts[i], OPEN))
-            stop(&contexts[i], contexts[i].context);
+        if (claim_context(&contexts[i], OPEN))
+            stop_context(&contexts[i], contexts[i].context);
     on = false;
 }
 
@@ -371,8 +372,8 @@ void pc_sampling_context_ends(void *context) {
         for (int waited = 0; waited <= WAIT_MS; waited++) {
             if (waited == WAIT_MS)
                 atomic_store(&contexts[i].gone, true);
-            if (claim(&contexts[i], OPEN)) {
-                stop(&contexts[i], context);
+            if (claim_context(&contexts[i], OPEN)) {
+                stop_context(&contexts[i], context);
                 return;
             }
             if (waited < WAIT_MS)
@@ -380,8 +381,9 @@ void pc_sampling_context_ends(void *context) {
         }
         // Its number of samples is unknown.
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
-        notice("the last PC samples of a context are missing: CUPTI was still busy with it when the program "
-               "destroyed it");
+        notice_samples(
+            "the last PC samples of a context are missing: CUPTI was still busy with it when the program "
+            "destroyed it");
         return;
     }
 }

@@ -31,7 +31,7 @@ void records_names_changed(void) {
     atomic_fetch_add(&generation, 1);
 }
 
-static struct reader *take(void) {
+static struct reader *take_reader(void) {
     uint32_t now = atomic_load_explicit(&busy, memory_order_relaxed);
     while (now != (1u << READERS) - 1) {
         const int bit = __builtin_ctz(~now);
@@ -42,7 +42,7 @@ static struct reader *take(void) {
     return NULL;
 }
 
-static void begin(struct reader *reader) {
+static void reader_begin(struct reader *reader) {
     const uint32_t current = atomic_load(&generation);
     if (reader->generation != current) {
         memset(reader->names, 0, sizeof reader->names);
@@ -61,7 +61,7 @@ static void launches_ended(struct reader *reader) {
     reader->ended = 0;
 }
 
-static void end(struct reader *reader) {
+static void reader_end(struct reader *reader) {
     if (reader->untimed)
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, reader->untimed);
     if (reader->unknown)
@@ -159,7 +159,7 @@ static void translate(struct reader *reader, const void *record) {
 }
 
 // The next record of a buffer. Data outside the buffer is not a record, even if CUPTI claims so.
-static int next(uint8_t *buffer, size_t valid, void **record) {
+static int next_record(uint8_t *buffer, size_t valid, void **record) {
     const int result = cupti.shared ? cupti.ActivityGetNextRecord_v2(cupti.subscriber, buffer, valid, record)
                                     : cupti.ActivityGetNextRecord(buffer, valid, record);
     const uint8_t *at = *record;
@@ -170,7 +170,7 @@ bool records_know_devices(uint8_t *buffer, size_t valid) {
     void *record = NULL;
     if (tracks_described())
         return true;
-    while (valid && next(buffer, valid, &record) == CUPTI_OK)
+    while (valid && next_record(buffer, valid, &record) == CUPTI_OK)
         if (*(const uint32_t *)record == CUPTI_KIND_DEVICE)
             tracks_device(record);
     return tracks_described();
@@ -183,7 +183,7 @@ static bool is_theirs(const void *record) {
 }
 
 void records_read(uint8_t *buffer, size_t valid) {
-    struct reader *reader = valid ? take() : NULL;
+    struct reader *reader = valid ? take_reader() : NULL;
     void *record = NULL;
     if (valid && !reader) {
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
@@ -191,9 +191,9 @@ void records_read(uint8_t *buffer, size_t valid) {
     }
     if (!reader)
         return;
-    begin(reader);
+    reader_begin(reader);
     int result;
-    while ((result = next(buffer, valid, &record)) == CUPTI_OK) {
+    while ((result = next_record(buffer, valid, &record)) == CUPTI_OK) {
         if (!is_theirs(record) && windows_want(reader, record))
             translate(reader, record);
         if (reader->ended)
@@ -202,7 +202,7 @@ void records_read(uint8_t *buffer, size_t valid) {
     // Some version marks the end of a buffer so; anything else is a rest that cannot be read.
     if (result != CUPTI_LIMIT_REACHED && result != CUPTI_INVALID_KIND)
         channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
-    end(reader);
+    reader_end(reader);
 }
 
 void records_dropped(void *context, uint32_t stream) {

@@ -33,7 +33,7 @@ static uint32_t call_name(int domain, uint32_t id) {
     return known;
 }
 
-static bool left_out(int domain, uint32_t id) {
+static bool call_is_left_out(int domain, uint32_t id) {
     const uint32_t level = agent_overhead_level();
     return level >= THINNING_CALLS || (level >= THINNING_DRIVER && domain == CUPTI_DOMAIN_DRIVER) ||
            (level >= THINNING_OTHER_CALLS && !launches_matter(domain, id));
@@ -42,7 +42,7 @@ static bool left_out(int domain, uint32_t id) {
 void record_call(struct reader *reader, int domain, const struct cupti_api *record) {
     struct launch launch;
     struct span span;
-    if (agent_overhead.on && left_out(domain, record->cbid)) {
+    if (agent_overhead.on && call_is_left_out(domain, record->cbid)) {
         reader->thinned++;
         return;
     }

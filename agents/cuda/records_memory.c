@@ -59,8 +59,8 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
 
 enum { HTOD = 1, DTOH = 2, DTOD = 8, COUNTERS = 9 };
 
-static void migration(struct reader *reader, const struct cupti_unified_memory *record,
-                      const struct span *span, uint32_t track) {
+static void record_migration(struct reader *reader, const struct cupti_unified_memory *record,
+                             const struct span *span, uint32_t track) {
     SHAPES_WRITE(reader->ring, copy, track, READER_SPAN(span),
                  .name = READER_TEXT("[Unified memory migration]"), .operation = TSMITH_OPERATION_MIGRATE,
                  .direction = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
@@ -69,8 +69,8 @@ static void migration(struct reader *reader, const struct cupti_unified_memory *
                  .bytes = record->value, .flags = record->flags);
 }
 
-static void count(struct reader *reader, const struct cupti_unified_memory *record, uint32_t counter,
-                  uint64_t time, uint32_t track) {
+static void record_counter(struct reader *reader, const struct cupti_unified_memory *record, uint32_t counter,
+                           uint64_t time, uint32_t track) {
     static const char *const names[COUNTERS] = {"unified memory",  "unified memory",  "unified memory",
                                                 "CPU page faults", "GPU page faults", "thrashing",
                                                 "throttling",      "remote map",      "unified memory"};
@@ -91,7 +91,7 @@ void record_unified_memory(struct reader *reader, const struct cupti_unified_mem
     const uint32_t track =
         tracks_stream(device == CUPTI_NONE ? 0 : device, CUPTI_NONE, CUPTI_NONE, "unified memory");
     if (moves)
-        migration(reader, record, &span, track);
+        record_migration(reader, record, &span, track);
     else
-        count(reader, record, counter, time, track);
+        record_counter(reader, record, counter, time, track);
 }

@@ -110,7 +110,7 @@ static uint32_t name_of_thread(uint32_t tid) {
 
 // ---- their clock
 
-static void compare(void) {
+static void compare_clocks(void) {
     enum { APART = 100000000, ATTEMPTS = 5 }; // ns: what a rate is computed from
     uint64_t (*const clock)(void) = atomic_load(&clock_of_theirs);
     struct pair now = {0, 0};
@@ -144,7 +144,7 @@ void sharing_records_clock(uint64_t (*clock)(void)) {
     older = newer = (struct pair){0, 0};
     pthread_mutex_unlock(&lock);
     atomic_store(&clock_of_theirs, clock);
-    compare();
+    compare_clocks();
 }
 
 bool sharing_records_now(uint64_t *time) {
@@ -212,14 +212,14 @@ static const struct {
 };
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
-static uint64_t word(const uint8_t *record, size_t size, uint16_t at) {
+static uint64_t read_u64(const uint8_t *record, size_t size, uint16_t at) {
     uint64_t value = 0;
     if (at && at + sizeof value <= size)
         memcpy(&value, record + at, sizeof value);
     return value;
 }
 
-static uint32_t half(const uint8_t *record, size_t size, uint16_t at) {
+static uint32_t read_u32(const uint8_t *record, size_t size, uint16_t at) {
     uint32_t value = 0;
     if (at && at + sizeof value <= size)
         memcpy(&value, record + at, sizeof value);
@@ -228,8 +228,8 @@ static uint32_t half(const uint8_t *record, size_t size, uint16_t at) {
 
 // Under the lock. What CUPTI itself would have given them: what was launched, or began, while the kind was on.
 static bool is_within(size_t layout, const uint8_t *record, size_t size, uint32_t kind) {
-    const uint64_t time = word(record, size, layouts[layout].times[0]);
-    const uint32_t correlation = half(record, size, layouts[layout].correlation);
+    const uint64_t time = read_u64(record, size, layouts[layout].times[0]);
+    const uint32_t correlation = read_u32(record, size, layouts[layout].correlation);
     const uint32_t count = kinds[kind].count;
     for (uint32_t i = 0; i < count && i < WINDOWS; i++) {
         const struct window *window = &kinds[kind].windows[(count - 1 - i) % WINDOWS];
@@ -243,7 +243,7 @@ static bool is_within(size_t layout, const uint8_t *record, size_t size, uint32_
     return false;
 }
 
-static bool want(const uint8_t *record, size_t size, size_t *layout) {
+static bool is_wanted(const uint8_t *record, size_t size, size_t *layout) {
     uint32_t kind;
     memcpy(&kind, record, sizeof kind);
     if (!sharing_records_ever(kind))
@@ -255,36 +255,36 @@ static bool want(const uint8_t *record, size_t size, size_t *layout) {
     const int domain = kind == CUPTI_KIND_RUNTIME  ? CUPTI_DOMAIN_RUNTIME
                        : kind == CUPTI_KIND_DRIVER ? CUPTI_DOMAIN_DRIVER
                                                    : 0;
-    const uint32_t call = domain ? half(record, size, offsetof(struct cupti_api, cbid)) : 0;
+    const uint32_t call = domain ? read_u32(record, size, offsetof(struct cupti_api, cbid)) : 0;
     return is_within(*layout, record, size, kind) &&
            !(domain && call < CALLS &&
              atomic_load_explicit(&left_out[domain - 1][call], memory_order_relaxed));
 }
 
 // As they asked for it.
-static void change(size_t layout, uint8_t *record, size_t size, const struct pair ends[2]) {
+static void adapt_record(size_t layout, uint8_t *record, size_t size, const struct pair ends[2]) {
     enum { OF_THREAD = 2 };
     if (layout == LAYOUTS)
         return;
     for (size_t i = 0; ends[0].cupti && i < 6 && layouts[layout].times[i]; i++) {
-        const uint64_t time = on_their_clock(ends, word(record, size, layouts[layout].times[i]));
+        const uint64_t time = on_their_clock(ends, read_u64(record, size, layouts[layout].times[i]));
         if (time)
             memcpy(record + layouts[layout].times[i], &time, sizeof time);
     }
     const uint16_t at = layouts[layout].thread;
-    if (!at || !half(record, size, at) || !cupti.system_threads ||
+    if (!at || !read_u32(record, size, at) || !cupti.system_threads ||
         atomic_load_explicit(&system_threads, memory_order_relaxed))
         return;
     if (layouts[layout].kind == CUPTI_KIND_OVERHEAD &&
-        half(record, size, offsetof(struct cupti_overhead, object_kind)) != OF_THREAD)
+        read_u32(record, size, offsetof(struct cupti_overhead, object_kind)) != OF_THREAD)
         return;
-    const uint32_t name = name_of_thread(half(record, size, at));
+    const uint32_t name = name_of_thread(read_u32(record, size, at));
     memcpy(record + at, &name, sizeof name);
 }
 
 // ---- buffers
 
-static void complete(struct buffer buffer) {
+static void complete_buffer(struct buffer buffer) {
     cupti_buffer_full *const gives = atomic_load(&full);
     if (buffer.at && gives)
         gives(NULL, 0, buffer.at, buffer.size, buffer.used);
@@ -313,7 +313,7 @@ static bool make_room(size_t bytes) {
     done = open;
     open = fresh;
     pthread_mutex_unlock(&lock);
-    complete(done);
+    complete_buffer(done);
     return true;
 }
 
@@ -334,11 +334,11 @@ void sharing_records_flush(void) {
     const struct buffer mine = open;
     open = (struct buffer){NULL, 0, 0};
     pthread_mutex_unlock(&lock);
-    complete(mine);
+    complete_buffer(mine);
     sharing_records_open();
 }
 
-static void give(const uint8_t *record, size_t bytes) {
+static void give_record(const uint8_t *record, size_t bytes) {
     for (int attempt = 0; attempt < 3; attempt++) {
         pthread_mutex_lock(&lock);
         const bool fits = open.at && open.size - open.used >= bytes;
@@ -358,7 +358,7 @@ static void give(const uint8_t *record, size_t bytes) {
 void sharing_buffer(uint8_t *buffer, size_t valid) {
     struct pair ends[2];
     void *next = NULL;
-    compare();
+    compare_clocks();
     pthread_mutex_lock(&lock);
     ends[0] = older;
     ends[1] = newer;
@@ -371,11 +371,11 @@ void sharing_buffer(uint8_t *buffer, size_t valid) {
         const size_t size = (size_t)(end - record);
         size_t layout;
         pthread_mutex_lock(&lock);
-        const bool wants = want(record, size, &layout);
+        const bool wants = is_wanted(record, size, &layout);
         pthread_mutex_unlock(&lock);
         if (wants) {
-            change(layout, record, size, ends);
-            give(record, size);
+            adapt_record(layout, record, size, ends);
+            give_record(record, size);
         }
         record = result == CUPTI_OK && end == next ? next : NULL;
     }

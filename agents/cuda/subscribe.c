@@ -56,7 +56,7 @@ static uint32_t stream_of(void *context, void *stream) {
     return cupti.GetStreamIdEx(context, stream, 0, &id) == CUPTI_OK ? id : 0;
 }
 
-static void object(tsmith_operation operation, uint64_t number, uint64_t parent, uint64_t bytes) {
+static void record_object(tsmith_operation operation, uint64_t number, uint64_t parent, uint64_t bytes) {
     struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
     SHAPES_WRITE(ring, object, ring ? ring->owner->thread_track : 0, .start = (uint64_t)clock_trace_now(),
                  .operation = operation, .object = number, .parent = parent, .bytes = bytes);
@@ -78,7 +78,7 @@ static void device_in_use(void *context) {
 }
 
 // Once a context or stream is made, and before it goes.
-static void resource(uint32_t id, const struct cupti_resource_data *data) {
+static void on_resource(uint32_t id, const struct cupti_resource_data *data) {
     const struct cupti_module_data *module = data->descriptor;
     uint32_t context = 0;
     if (cupti.GetContextId(data->context, &context) != CUPTI_OK)
@@ -89,19 +89,19 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         sharing_look();
         exit_first();
         enable_refused();
-        object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
+        record_object(TSMITH_OPERATION_CREATE_CONTEXT, context, 0, 0);
         pc_sampling_context(data->context);
         device_in_use(data->context);
         break;
     case CUPTI_RESOURCE_CONTEXT_DESTROY:
         pc_sampling_context_ends(data->context);
-        object(TSMITH_OPERATION_DESTROY_CONTEXT, context, 0, 0);
+        record_object(TSMITH_OPERATION_DESTROY_CONTEXT, context, 0, 0);
         break;
     case CUPTI_RESOURCE_STREAM_CREATED:
-        object(TSMITH_OPERATION_CREATE_QUEUE, stream_of(data->context, data->stream), context, 0);
+        record_object(TSMITH_OPERATION_CREATE_QUEUE, stream_of(data->context, data->stream), context, 0);
         break;
     case CUPTI_RESOURCE_STREAM_DESTROY:
-        object(TSMITH_OPERATION_DESTROY_QUEUE, stream_of(data->context, data->stream), context, 0);
+        record_object(TSMITH_OPERATION_DESTROY_QUEUE, stream_of(data->context, data->stream), context, 0);
         break;
     case CUPTI_RESOURCE_GRAPH_NODE_CREATED:
         launches_captured();
@@ -111,14 +111,15 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
         graph_nodes_cloned(data->descriptor);
         break;
     case CUPTI_RESOURCE_MODULE_LOADED:
-        object(TSMITH_OPERATION_CREATE_PROGRAM, module ? module->id : 0, context, module ? module->bytes : 0);
+        record_object(TSMITH_OPERATION_CREATE_PROGRAM, module ? module->id : 0, context,
+                      module ? module->bytes : 0);
         pc_sampling_module(module);
         break;
     case CUPTI_RESOURCE_MODULE_UNLOAD:
         pc_sampling_module_ends();
         buffers_flushed(); // the waiting records refer to its kernels
-        object(TSMITH_OPERATION_DESTROY_PROGRAM, module ? module->id : 0, context,
-               module ? module->bytes : 0);
+        record_object(TSMITH_OPERATION_DESTROY_PROGRAM, module ? module->id : 0, context,
+                      module ? module->bytes : 0);
         records_names_changed();
         break;
     default:
@@ -126,7 +127,7 @@ static void resource(uint32_t id, const struct cupti_resource_data *data) {
     }
 }
 
-static void state(uint32_t id, const struct cupti_state_data *data) {
+static void on_state(uint32_t id, const struct cupti_state_data *data) {
     char text[512];
     if (id != CUPTI_STATE_FATAL_ERROR)
         return;
@@ -151,9 +152,9 @@ static void callback(void *unused, int domain, uint32_t id, const void *data) {
     if (!agent_recording())
         return;
     if (domain == CUPTI_DOMAIN_RESOURCE)
-        resource(id, data);
+        on_resource(id, data);
     else if (domain == CUPTI_DOMAIN_STATE)
-        state(id, data);
+        on_state(id, data);
     else
         launches_call(domain, id, data);
 }

@@ -124,7 +124,7 @@ static void note_drift(const struct point *now) {
     raise_to(&worst_drift, now->offset > expected ? now->offset - expected : expected - now->offset);
 }
 
-static void keep(const struct point *now) {
+static void keep_comparison(const struct point *now) {
     const uint32_t kept = atomic_load_explicit(&old.count, memory_order_relaxed);
     note_drift(now);
     append(&recent, now);
@@ -139,7 +139,7 @@ bool timebase_compare(void) {
         return false;
     raise_to(&worst, width);
     if (!atomic_flag_test_and_set_explicit(&writing, memory_order_acquire)) {
-        keep(&now);
+        keep_comparison(&now);
         atomic_flag_clear_explicit(&writing, memory_order_release);
     }
     return true;
@@ -179,7 +179,7 @@ static void search(const struct comparisons *all, uint64_t time, struct sides *s
     }
 }
 
-static void between(struct timebase *base, const struct sides *sides, uint64_t time) {
+static void base_between(struct timebase *base, const struct sides *sides, uint64_t time) {
     const uint64_t low = sides->below.time, high = sides->above.time, middle = low + (high - low) / 2;
     const int64_t change = sides->above.offset - sides->below.offset;
     *base = (struct timebase){.low = low, .high = high, .from = low, .offset = sides->below.offset};
@@ -197,7 +197,7 @@ static void note_distance(uint64_t length) {
 }
 
 // After the last comparison of this clock: the previous drift continues.
-static void after(struct timebase *base, const struct sides *sides, uint64_t time) {
+static void base_after(struct timebase *base, const struct sides *sides, uint64_t time) {
     const uint64_t low = sides->below.time;
     *base = (struct timebase){.low = low, .from = low, .offset = sides->below.offset};
     base->high = time + 1;
@@ -214,7 +214,7 @@ static void after(struct timebase *base, const struct sides *sides, uint64_t tim
 }
 
 // Before all that was compared of this clock.
-static void before(struct timebase *base, const struct sides *sides, uint64_t time) {
+static void base_before(struct timebase *base, const struct sides *sides, uint64_t time) {
     const uint32_t count = atomic_load_explicit(&recent.count, memory_order_acquire);
     const uint64_t high = sides->above.time;
     *base = (struct timebase){.low = time, .high = high, .from = high, .offset = sides->above.offset};
@@ -240,11 +240,11 @@ bool timebase_look_up(struct timebase *base, uint64_t time) {
             *(now.time <= time ? &sides.below : &sides.above) = now;
     }
     if (sides.below.known && sides.above.known)
-        between(base, &sides, time);
+        base_between(base, &sides, time);
     else if (sides.below.known)
-        after(base, &sides, time);
+        base_after(base, &sides, time);
     else if (sides.above.known)
-        before(base, &sides, time);
+        base_before(base, &sides, time);
     else
         *base = (struct timebase){.low = 1}; // holds for no time
     return sides.below.known || sides.above.known;

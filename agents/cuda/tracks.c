@@ -48,7 +48,7 @@ static const void *hash_of(const struct key *key) {
 }
 
 // Without the lock. 0: not there yet.
-static uint32_t find(const struct key *key) {
+static uint32_t find_track(const struct key *key) {
     const uint64_t number = map_get(&by_key, hash_of(key));
     return number && same(&places[number - 1].key, key) ? places[number - 1].track : 0;
 }
@@ -210,10 +210,10 @@ static uint32_t add_stream(const struct key *key, const char *what) {
     return channel_track(agent.channel, &track);
 }
 
-static uint32_t add(const struct key *key, const char *what) {
+static uint32_t add_track(const struct key *key, const char *what) {
     pthread_mutex_lock(&lock);
     const void *hash = hash_of(key);
-    uint32_t track = find(key);
+    uint32_t track = find_track(key);
     // Room first, so that no track is made in vain. Of two keys with one hash the second has no track.
     if (!track && used < PLACES && !map_get(&by_key, hash) && map_put(&by_key, hash, 0)) {
         track = key->what == THREAD ? channel_thread(agent.channel, key->stream) : add_stream(key, what);
@@ -228,8 +228,8 @@ static uint32_t add(const struct key *key, const char *what) {
 }
 
 static uint32_t find_or_add(const struct key *key, const char *what) {
-    const uint32_t track = find(key);
-    return track ? track : add(key, what);
+    const uint32_t track = find_track(key);
+    return track ? track : add_track(key, what);
 }
 
 uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const char *what) {
@@ -251,7 +251,8 @@ static uint32_t device_of_context(uint32_t context) {
 uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream) {
     for (uint32_t device = 0; device < DEVICES; device++) {
         const struct key key = {device, context, stream, 0};
-        const uint32_t track = atomic_load_explicit(&devices[device], memory_order_relaxed) ? find(&key) : 0;
+        const uint32_t track =
+            atomic_load_explicit(&devices[device], memory_order_relaxed) ? find_track(&key) : 0;
         if (track)
             return track;
     }

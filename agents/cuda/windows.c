@@ -17,7 +17,7 @@ atomic_bool windows_any, windows_closed;
 static _Atomic int64_t switches[PLACES];
 static _Atomic uint32_t count;
 
-static void note(bool on, int64_t time) {
+static void note_switch(bool on, int64_t time) {
     const uint32_t next = atomic_load_explicit(&count, memory_order_relaxed);
     atomic_store_explicit(&switches[next % PLACES], (int64_t)((uint64_t)time << 1 | on),
                           memory_order_relaxed);
@@ -25,13 +25,13 @@ static void note(bool on, int64_t time) {
 }
 
 void windows_init(bool on) {
-    note(on, 0);
+    note_switch(on, 0);
     atomic_store(&windows_closed, !on);
     atomic_store(&windows_any, !on);
 }
 
 void windows_switch(bool on) {
-    note(on, clock_trace_now());
+    note_switch(on, clock_trace_now());
     atomic_store(&windows_closed, !on);
     atomic_store(&windows_any, true);
 }

@@ -14,14 +14,14 @@ struct nccl_wanted nccl_wanted;
 
 static void *next_library;
 
-static bool wanted(const char *variable) {
+static bool is_wanted(const char *variable) {
     const char *value = secure_getenv(variable);
     return !value || strcmp(value, "0") != 0;
 }
 
 static void begin(void) {
-    nccl_wanted.channels = wanted("TRACESMITH_NCCL_CHANNELS");
-    nccl_wanted.details = wanted("TRACESMITH_NCCL_STEPS");
+    nccl_wanted.channels = is_wanted("TRACESMITH_NCCL_CHANNELS");
+    nccl_wanted.details = is_wanted("TRACESMITH_NCCL_STEPS");
     record_init();
 }
 

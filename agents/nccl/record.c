@@ -22,7 +22,7 @@ static struct nccl_fields fields;
 
 NCCL_RECORD_PARTS(RECORD_PART_SHAPE)
 
-static struct record_shape begin(tsmith_kind kind) {
+static struct record_shape shape_begin(tsmith_kind kind) {
     struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_TRACK);
     begin_words_add(&shape);
     return shape;
@@ -36,7 +36,7 @@ static void register_fields(void) {
 }
 
 static uint16_t operation_shape(bool has_peer, bool has_sequence) {
-    struct record_shape shape = begin(TSMITH_KIND_COLLECTIVE);
+    struct record_shape shape = shape_begin(TSMITH_KIND_COLLECTIVE);
     operation_words_add(&shape);
     if (has_peer)
         peer_words_add(&shape);
@@ -46,14 +46,14 @@ static uint16_t operation_shape(bool has_peer, bool has_sequence) {
 }
 
 static void register_details(void) {
-    struct record_shape shape = begin(TSMITH_KIND_RANGE);
+    struct record_shape shape = shape_begin(TSMITH_KIND_RANGE);
     transfer_words_add(&shape);
     struct record_shape network = shape;
     step_words_add(&shape);
     shapes.step = channel_shape(agent.channel, &shape);
     network_words_add(&network);
     shapes.network = channel_shape(agent.channel, &network);
-    shape = begin(TSMITH_KIND_RANGE);
+    shape = shape_begin(TSMITH_KIND_RANGE);
     other_words_add(&shape);
     shapes.other = channel_shape(agent.channel, &shape);
 }
@@ -63,18 +63,18 @@ void record_init(void) {
     for (int i = 0; i < 4; i++)
         shapes.operation[i / 2][i % 2] = operation_shape(i / 2, i % 2);
     for (int i = 0; i < 2; i++) {
-        struct record_shape shape = begin(TSMITH_KIND_RANGE);
+        struct record_shape shape = shape_begin(TSMITH_KIND_RANGE);
         proxy_words_add(&shape);
         if (i)
             moved_words_add(&shape);
         shapes.proxy[i] = channel_shape(agent.channel, &shape);
-        shape = begin(TSMITH_KIND_RANGE);
+        shape = shape_begin(TSMITH_KIND_RANGE);
         channel_words_add(&shape);
         if (i)
             timer_words_add(&shape);
         shapes.channel[i] = channel_shape(agent.channel, &shape);
     }
-    struct record_shape shape = begin(TSMITH_KIND_API);
+    struct record_shape shape = shape_begin(TSMITH_KIND_API);
     call_words_add(&shape);
     shapes.call = channel_shape(agent.channel, &shape);
     register_details();

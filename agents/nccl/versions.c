@@ -334,9 +334,9 @@ static void warn(nccl_log *log, int version) {
     }
 
 // The mask is the process's: what we want, and what the next tool wants.
-static struct communicator *begin(int version, const void **next, void **context, int *mask, int ours,
-                                  uint64_t comm, const char *name, int nodes, int ranks, int rank,
-                                  nccl_log *log) {
+static struct communicator *communicator_begin(int version, const void **next, void **context, int *mask,
+                                               int ours, uint64_t comm, const char *name, int nodes,
+                                               int ranks, int rank, nccl_log *log) {
     bool lacks;
     nccl_attach();
     *next = nccl_next(version, &lacks);
@@ -365,15 +365,15 @@ static struct communicator *begin(int version, const void **next, void **context
     static int init_v##version NCCL_INIT_1 {                                                                 \
         const void *next;                                                                                    \
         struct communicator *communicator =                                                                  \
-            begin(version, &next, context, mask, MASK_##version, 0, NULL, 0, 0, -1, NULL);                   \
+            communicator_begin(version, &next, context, mask, MASK_##version, 0, NULL, 0, 0, -1, NULL);      \
         AFTER_INIT(version, &communicator->after, &communicator->mask);                                      \
         return NCCL_SUCCESS;                                                                                 \
     }
 #define INIT_NEW(version, arguments, ...)                                                                    \
     static int init_v##version arguments {                                                                   \
         const void *next;                                                                                    \
-        struct communicator *communicator =                                                                  \
-            begin(version, &next, context, mask, MASK_##version, comm, name, nodes, ranks, rank, log);       \
+        struct communicator *communicator = communicator_begin(                                              \
+            version, &next, context, mask, MASK_##version, comm, name, nodes, ranks, rank, log);             \
         AFTER_INIT(version, __VA_ARGS__, name, nodes, ranks, rank, log);                                     \
         return NCCL_SUCCESS;                                                                                 \
     }
@@ -390,7 +390,7 @@ INIT_OLD(3)
 static int init_v4 NCCL_INIT_4 {
     const void *next;
     struct communicator *communicator =
-        begin(4, &next, context, mask, MASK_4, comm, name, nodes, ranks, rank, log);
+        communicator_begin(4, &next, context, mask, MASK_4, comm, name, nodes, ranks, rank, log);
     AFTER_INIT(4, &communicator->after, &communicator->mask, name, comm, nodes, ranks, rank, log);
     return NCCL_SUCCESS;
 }

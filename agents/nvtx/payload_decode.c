@@ -74,7 +74,7 @@ static void put_double(struct text *text, double value, const char *format) {
 
 // ---- numbers
 
-static double half(uint16_t bits) {
+static double half_to_double(uint16_t bits) {
     const int exponent = bits >> 10 & 31;
     const double fraction = bits & 1023;
     const double value = exponent == 31 ? (fraction != 0 ? NAN : INFINITY)
@@ -120,7 +120,7 @@ static bool put_real(struct text *text, uint64_t type, const uint8_t *at) {
         return true;
     case 42: // float16
         memcpy(&bits, at, sizeof bits);
-        put_double(text, half(bits), "%.9g");
+        put_double(text, half_to_double(bits), "%.9g");
         return true;
     case 50: // bf16
         memcpy(&bits, at, sizeof bits);

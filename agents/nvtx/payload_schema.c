@@ -111,7 +111,7 @@ static struct payload_schema *schema_new(const char *name, size_t count, bool is
 }
 
 // Keeps a schema that is whole. Its number; 0 when there are too many.
-static uint64_t keep(struct payload_schema *schema, const struct domain *domain, uint64_t id) {
+static uint64_t keep_schema(struct payload_schema *schema, const struct domain *domain, uint64_t id) {
     pthread_mutex_lock(&lock);
     const bool room = schema && made < PAYLOAD_SCHEMAS_MAX;
     if (room) {
@@ -183,7 +183,7 @@ uint64_t nvtx_PayloadSchemaRegister(void *handle, const struct nvtx_schema *give
                                 ? given->bytes
                                 : natural_bytes(schema, domain_number(domain));
     }
-    return keep(schema, domain, id);
+    return keep_schema(schema, domain, id);
 }
 
 uint64_t nvtx_PayloadEnumRegister(void *handle, const struct nvtx_enum *given) {
@@ -204,7 +204,7 @@ uint64_t nvtx_PayloadEnumRegister(void *handle, const struct nvtx_enum *given) {
     if (schema)
         schema->bytes = schema->align =
             given->mask & NVTX_ENUM_BYTES && given->bytes ? given->bytes : sizeof(int);
-    return keep(schema, domain, id);
+    return keep_schema(schema, domain, id);
 }
 
 uint8_t nvtx_DomainIsEnabled(void *domain) {

@@ -63,7 +63,7 @@ static bool has_end(enum form form) {
     return form == FORM_RANGE || form == FORM_TRACK;
 }
 
-static struct record_shape begin(enum form form) {
+static struct record_shape shape_begin(enum form form) {
     struct record_shape shape =
         record_shape_begin(form == FORM_MARK ? TSMITH_KIND_MARKER : TSMITH_KIND_RANGE,
                            on_track(form) ? RECORD_SUBJECT_TRACK : RECORD_SUBJECT_NAME);
@@ -83,7 +83,7 @@ static void torch_init(struct channel *channel) {
         fields.torch[i] = channel_field(channel, names[i],
                                         i <= TORCH_NAME_OP_ID ? TSMITH_TYPE_I64 : TSMITH_TYPE_STRING, "");
     for (unsigned numbers = 0; numbers < 4; numbers++) {
-        struct record_shape shape = begin(FORM_RANGE);
+        struct record_shape shape = shape_begin(FORM_RANGE);
         for (int i = 0; i < TORCH_NAME_PARTS; i++)
             if (i > TORCH_NAME_OP_ID)
                 record_shape_add(&shape, fields.torch[i], OPTIONAL(RECORD_DYNAMIC));
@@ -101,7 +101,7 @@ void record_init(void) {
         fields.payloads[type] =
             channel_field(channel, payloads[type].name, (tsmith_type)payloads[type].type, "");
     for (int form = 0; form < FORM_LIMIT; form++) {
-        const struct record_shape simple = begin((enum form)form);
+        const struct record_shape simple = shape_begin((enum form)form);
         shapes[form][0] = channel_shape(channel, &simple);
         for (int variant = 1; variant < VARIANTS; variant++) {
             const int type = (variant - 1) % NVTX_PAYLOAD_LIMIT;
@@ -114,7 +114,7 @@ void record_init(void) {
             shapes[form][variant] = channel_shape(channel, &shape);
         }
     }
-    struct record_shape shape = begin(FORM_MARK);
+    struct record_shape shape = shape_begin(FORM_MARK);
     resource_words_add(&shape);
     resource_shape = channel_shape(channel, &shape);
     torch_init(channel);

@@ -8,7 +8,7 @@
 
 enum { UNICODE_MAX = 4096 }; // bytes of UTF-8
 
-static struct text_kept *keep(struct thread *thread, const char *text, size_t length) {
+static struct text_kept *remember_text(struct thread *thread, const char *text, size_t length) {
     const uint64_t hash = hash_bytes(text, length);
     struct text_kept *kept = &thread->texts[hash % TEXTS];
     if (kept->id && kept->hash == hash && kept->length == length && memcmp(kept->bytes, text, length) == 0)
@@ -22,7 +22,7 @@ static struct text_kept *keep(struct thread *thread, const char *text, size_t le
 
 static uint32_t text_id(struct thread *thread, const char *text, size_t length) {
     return !thread || length > TEXT_KEPT ? channel_string(agent.channel, text, length)
-                                         : keep(thread, text, length)->id;
+                                         : remember_text(thread, text, length)->id;
 }
 
 uint32_t text_ascii(struct thread *thread, const char *text) {
@@ -39,7 +39,7 @@ uint32_t text_ascii(struct thread *thread, const char *text) {
     const size_t length = strlen(text);
     if (length > TEXT_KEPT)
         return text_id(thread, text, length);
-    kept = keep(thread, text, length);
+    kept = remember_text(thread, text, length);
     thread->places[place].text = text;
     thread->places[place].kept = kept;
     return kept->id;

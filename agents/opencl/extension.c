@@ -7,7 +7,7 @@
 
 #include "agent.h"
 
-static void note(const char *name, const void *function) {
+static void count_untraced(const char *name, const void *function) {
     enum { LIST = 31 };
     static _Atomic uint32_t noted; // a bit for each
     if (!function || !name || !agent_on())
@@ -19,12 +19,12 @@ static void note(const char *name, const void *function) {
 
 void *layer_clGetExtensionFunctionAddress(const char *name) {
     void *function = opencl_next.clGetExtensionFunctionAddress(name);
-    note(name, function);
+    count_untraced(name, function);
     return function;
 }
 
 void *layer_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
     void *function = opencl_next.clGetExtensionFunctionAddressForPlatform(platform, name);
-    note(name, function);
+    count_untraced(name, function);
     return function;
 }

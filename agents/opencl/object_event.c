@@ -2,7 +2,7 @@
 // Rules: agent.h.
 #include "object_event.h"
 
-static void write(const struct call *call, tsmith_operation operation, const struct object *object) {
+static void write_object(const struct call *call, tsmith_operation operation, const struct object *object) {
     enum { WORDS = 1 + RECORD_PART_WORDS(object_words) };
     struct ring *ring = channel_ring(agent.channel);
     uint64_t *at = record_begin(ring, shapes.object, WORDS, agent_call_name(call->function));
@@ -20,13 +20,13 @@ void object_record(struct call *call, tsmith_operation operation, cl_int result,
         return;
     call_record(call, result);
     if (object)
-        write(call, operation, object);
+        write_object(call, operation, object);
 }
 
 void object_end(struct call *call, tsmith_operation operation, struct object *object) {
     if (agent_on()) {
         call_record(call, CL_SUCCESS);
-        write(call, operation, object);
+        write_object(call, operation, object);
     }
     if (object->type == OBJECT_QUEUE)
         object_linger(object);

@@ -48,7 +48,7 @@ static struct object *target_of(const struct argument *argument, size_t size, co
     return target;
 }
 
-static struct argument *find(cl_kernel kernel, cl_uint index) {
+static struct argument *find_argument(cl_kernel kernel, cl_uint index) {
     struct object *object = object_find(kernel, OBJECT_KERNEL);
     return object && index < object->kernel->argument_count ? &object->kernel->arguments[index] : NULL;
 }
@@ -58,7 +58,7 @@ cl_int record_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const
     if (!recorder_on() || status != CL_SUCCESS)
         return status;
     pthread_mutex_lock(&recorder.lock);
-    struct argument *argument = find(kernel, index);
+    struct argument *argument = find_argument(kernel, index);
     if (argument) {
         struct object *target = target_of(argument, size, value);
         const bool same = argument->is_set && !argument->shared && argument->target == target &&
@@ -80,7 +80,7 @@ cl_int record_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const vo
     if (!recorder_on() || status != CL_SUCCESS)
         return status;
     pthread_mutex_lock(&recorder.lock);
-    struct argument *argument = find(kernel, index);
+    struct argument *argument = find_argument(kernel, index);
     if (argument) {
         aim(argument, object_find_shared(value));
         argument->shared = argument->is_set = argument->changed = true;

@@ -43,7 +43,7 @@ static void *give_list(void *function) {
     return function;
 }
 
-static void *give(const char *name, void *function) {
+static void *give_function(const char *name, void *function) {
     static _Atomic uint32_t said; // a bit for each
     if (!function || !name || !recorder_on())
         return function;
@@ -56,9 +56,9 @@ static void *give(const char *name, void *function) {
 }
 
 void *record_clGetExtensionFunctionAddress(const char *name) {
-    return give(name, recorder.next.clGetExtensionFunctionAddress(name));
+    return give_function(name, recorder.next.clGetExtensionFunctionAddress(name));
 }
 
 void *record_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
-    return give(name, recorder.next.clGetExtensionFunctionAddressForPlatform(platform, name));
+    return give_function(name, recorder.next.clGetExtensionFunctionAddressForPlatform(platform, name));
 }

@@ -280,7 +280,7 @@ static bool keep_chunk(struct chunk_hash hash, const uint8_t *bytes, size_t leng
     return known;
 }
 
-static void take(struct payload *payload, const void *bytes, size_t size, bool keep) {
+static void take_chunks(struct payload *payload, const void *bytes, size_t size, bool keep) {
     const uint8_t *at = bytes;
     size_t count = size / RECORDING_CHUNK_BYTES + (size % RECORDING_CHUNK_BYTES != 0);
     *payload = (struct payload){.size = size};
@@ -297,15 +297,15 @@ static void take(struct payload *payload, const void *bytes, size_t size, bool k
 }
 
 void payload_take(struct payload *payload, const void *bytes, size_t size) {
-    take(payload, bytes, size, !recorder_options.no_payload);
+    take_chunks(payload, bytes, size, !recorder_options.no_payload);
 }
 
 void payload_keep(struct payload *payload, const void *bytes, size_t size) {
-    take(payload, bytes, size, true);
+    take_chunks(payload, bytes, size, true);
 }
 
 void payload_hash(struct payload *payload, const void *bytes, size_t size) {
-    take(payload, bytes, size, false);
+    take_chunks(payload, bytes, size, false);
 }
 
 void payload_drop(struct payload *payload) {

@@ -70,7 +70,7 @@ static void add_queue(struct object *object, void *context) {
 }
 
 // Remembers it until it is complete. False when there is no room, or it cannot be kept.
-static bool place(cl_event event, cl_command_queue queue) {
+static bool place_marker(cl_event event, cl_command_queue queue) {
     cl_event old = NULL;
     size_t at = 0;
     pthread_mutex_lock(&recorder.lock);
@@ -103,7 +103,7 @@ void markers_make(struct markers *markers) {
         if (!event)
             continue;
         markers->events[markers->event_count++] = event;
-        markers->too_many |= !place(event, markers->queues[i]);
+        markers->too_many |= !place_marker(event, markers->queues[i]);
     }
 }
 

@@ -22,7 +22,7 @@ static uint64_t bit_of(uint32_t place) {
     return UINT64_C(1) << place % 64;
 }
 
-static uint8_t *take(struct buffer_pool *pool) {
+static uint8_t *take_free(struct buffer_pool *pool) {
     for (uint32_t word = 0; word * 64 < pool->count; word++) {
         const uint32_t left = pool->count - word * 64;
         const uint64_t absent = left < 64 ? UINT64_MAX << left : 0;
@@ -50,7 +50,7 @@ static uint8_t *make_extra(struct buffer_pool *pool) {
 }
 
 uint8_t *buffer_pool_take(struct buffer_pool *pool, size_t *bytes) {
-    uint8_t *at = take(pool);
+    uint8_t *at = take_free(pool);
     atomic_fetch_add_explicit(&pool->requested, 1, memory_order_relaxed);
     *bytes = at ? pool->bytes : pool->extra_bytes;
     if (!at)

@@ -114,7 +114,7 @@ static const char *percent(double share, char text[32]) {
     return text;
 }
 
-static void say(uint32_t level) {
+static void publish_cost(uint32_t level) {
     char key[64], text[TEXT_MAX], left_out[TEXT_MAX / 2], of_all[32], most[32], may[32];
     char worst[64] = ""; // events that ended before the first window have no cost in it
     const double all = looked.all_ticks > 0 ? looked.ticks / looked.all_ticks : 0;
@@ -182,5 +182,5 @@ void agent_overhead_look(bool last) {
     looked.time = now;
     atomic_store(&agent_overhead.level, next);
     if (next != level || last)
-        say(next);
+        publish_cost(next);
 }

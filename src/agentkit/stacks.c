@@ -124,7 +124,7 @@ static uint32_t intern_text(void *unused, const char *bytes, size_t length) {
 }
 
 // Marks words that need a note; returns the number of the agent's own frames at the beginning, which are left out.
-static uint32_t mark(uint64_t *words, const struct unwind_result *result) {
+static uint32_t mark_words(uint64_t *words, const struct unwind_result *result) {
     uint32_t ours = 0;
     while (ours < result->count && stacks_modules_ours(words[ours]))
         ours++;
@@ -142,7 +142,7 @@ static tsmith_reason why_cut(const struct unwind_result *result) {
 }
 
 // `cut`: outer frames are missing, for that reason.
-static uint32_t keep(uint64_t *words, uint32_t count, tsmith_reason cut, bool guessed) {
+static uint32_t keep_stack(uint64_t *words, uint32_t count, tsmith_reason cut, bool guessed) {
     uint64_t epoch = current_epoch();
     if (count > words_max) {
         count = words_max;
@@ -164,8 +164,8 @@ static __attribute__((noinline)) uint32_t take_nested(struct thread *thread,
                                                       const struct unwind_registers *registers) {
     uint64_t words[NESTED_MAX + 1];
     struct unwind_result result = unwind_walk_full(&thread->unwind, registers, words, NESTED_MAX);
-    uint32_t ours = mark(words, &result);
-    return keep(words + ours, result.count - ours, why_cut(&result), result.exact < result.count);
+    uint32_t ours = mark_words(words, &result);
+    return keep_stack(words + ours, result.count - ours, why_cut(&result), result.exact < result.count);
 }
 
 // The walk, after a look at what was loaded if it met code that was not known. Not when a signal has struck: what it
@@ -185,9 +185,9 @@ static struct unwind_result walk(struct thread *thread, const struct unwind_regi
     return unwind_walk_full(&thread->unwind, registers, thread->words, room);
 }
 
-static uint32_t number(struct thread *thread, const struct unwind_result *result) {
+static uint32_t number_stack(struct thread *thread, const struct unwind_result *result) {
     const struct python_intern intern = {.function = intern_text};
-    uint32_t ours = mark(thread->words, result);
+    uint32_t ours = mark_words(thread->words, result);
     const struct python_native native = {thread->words + ours, result->count - ours, words_max,
                                          result->end == UNWIND_OUTERMOST};
     struct python_missing missing;
@@ -197,14 +197,14 @@ static uint32_t number(struct thread *thread, const struct unwind_result *result
                                          : why_cut(result);
     if (missing.functions)
         channel_lose(channel, TSMITH_REASON_PYTHON_STACK, 1);
-    return keep(native.frames, count, cut, result->exact < result->count);
+    return keep_stack(native.frames, count, cut, result->exact < result->count);
 }
 
 static uint32_t number_again(struct thread *thread, const struct unwind_result *result) {
     struct kept *kept = &thread->kept[result->same % UNWIND_MEMOS];
     uint64_t epoch = current_epoch(), in = stacks_file_of();
     if (kept->same != result->same || kept->epoch != epoch || kept->file != in || !kept->number)
-        *kept = (struct kept){result->same, number(thread, result), epoch, in};
+        *kept = (struct kept){result->same, number_stack(thread, result), epoch, in};
     return kept->number;
 }
 
@@ -226,7 +226,8 @@ uint32_t stacks_take(const struct unwind_registers *registers) {
     thread->busy = stack_pointer;
     atomic_signal_fence(memory_order_seq_cst);
     struct unwind_result result = walk(thread, registers);
-    uint32_t stack = result.same && !python_found() ? number_again(thread, &result) : number(thread, &result);
+    uint32_t stack =
+        result.same && !python_found() ? number_again(thread, &result) : number_stack(thread, &result);
     atomic_signal_fence(memory_order_seq_cst);
     thread->busy = 0;
     return stack;
