@@ -60,7 +60,7 @@ static inline size_t table_capacity(size_t count) {
 #define TABLE_ROOM(slots, capacity, count, first, slot, used, hash)                                          \
     ({                                                                                                       \
         bool table_good_ = (size_t)(count)*2 < (capacity);                                                   \
-        if (!table_good_ && (capacity) <= UINT32_MAX / 2) {                                                  \
+        if (__builtin_expect(!table_good_, 0) && (capacity) <= UINT32_MAX / 2) {                             \
             const size_t table_grown_ = (capacity) ? (size_t)(capacity)*2 : (first);                         \
             __typeof__(&*(slots)) const table_new_ = calloc(table_grown_, sizeof *(slots));                  \
             table_good_ = table_new_ != NULL;                                                                \
