@@ -93,7 +93,7 @@ static size_t add_name_among(struct text *line, const struct stats *stats, const
            text_add_safe(line, (tsmith_string){name.bytes + same, name.length - same}, columns - width);
 }
 
-static void more(size_t left) {
+static void print_left_out(size_t left) {
     if (left)
         output_printf("  %s... and %zu more (--json has all)%s\n", terminal_color() ? DIM : "", left,
                       terminal_color() ? PLAIN : "");
@@ -145,7 +145,7 @@ static void write_named_table(struct stats *stats, uint8_t kind, const char *tit
         text_add_char(&line, '\n');
         output_text(&line);
     }
-    more(count > ROWS_MOST ? count - ROWS_MOST : 0);
+    print_left_out(count > ROWS_MOST ? count - ROWS_MOST : 0);
 done:
     text_finish(&line);
     free(indices);
@@ -185,7 +185,7 @@ static void write_transfers(struct stats *stats) {
         text_add_char(&line, '\n');
         output_text(&line);
     }
-    more(count > ROWS_MOST ? count - ROWS_MOST : 0);
+    print_left_out(count > ROWS_MOST ? count - ROWS_MOST : 0);
 done:
     text_finish(&line);
     free(indices);
@@ -278,7 +278,8 @@ static void write_devices(struct stats *stats) {
             if (rows++ < ROWS_MOST)
                 write_queue(stats, queues.ids[i]);
     }
-    more((rows > ROWS_MOST ? rows - ROWS_MOST : 0) + (devices > ROWS_MOST ? devices - ROWS_MOST : 0));
+    print_left_out((rows > ROWS_MOST ? rows - ROWS_MOST : 0) +
+                   (devices > ROWS_MOST ? devices - ROWS_MOST : 0));
 done:
     free(queues.first);
     free(queues.ids);
@@ -313,7 +314,7 @@ static void write_hosts(struct stats *stats) {
     }
     if (rows && !knows_waits)
         output_cstr("this trace has waits only as calls: see tracesmith analyze --only sync\n");
-    more(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
+    print_left_out(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
     text_finish(&line);
 }
 
@@ -385,7 +386,7 @@ static void write_waits(struct stats *stats) {
         output_text(&line);
         write_causes(stats, waits[i]);
     }
-    more(count > ROWS_MOST ? count - ROWS_MOST : 0);
+    print_left_out(count > ROWS_MOST ? count - ROWS_MOST : 0);
 done:
     text_finish(&line);
     free(waits);

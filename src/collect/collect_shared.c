@@ -20,7 +20,7 @@
 #include "collect/collect_private.h"
 
 // What was read is older than what is read from here on.
-static bool look(int fd, void *to, size_t offset, size_t bytes) {
+static bool read_shared(int fd, void *to, size_t offset, size_t bytes) {
     for (size_t done = 0; done < bytes;) {
         ssize_t got = pread(fd, (char *)to + offset + done, bytes - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
@@ -42,18 +42,19 @@ bool collect_look_at_head(struct collect_channel *channel) {
     if (!channel->live || channel->files_damaged)
         return !channel->files_damaged;
     struct layout_channel now;
-    bool sound = look(channel->table_fd, &now, 0, sizeof now) && now.magic == LAYOUT_CHANNEL_MAGIC;
+    bool sound = read_shared(channel->table_fd, &now, 0, sizeof now) && now.magic == LAYOUT_CHANNEL_MAGIC;
     if (sound)
         memcpy(channel->head, &now, sizeof now);
     for (uint32_t i = 1; sound && i < collect_ledger_count(channel); i++)
-        sound = look(channel->table_fd, channel->head, (size_t)i * LAYOUT_PAGE, sizeof(struct layout_ledger));
+        sound = read_shared(channel->table_fd, channel->head, (size_t)i * LAYOUT_PAGE,
+                            sizeof(struct layout_ledger));
     return verdict(channel, sound);
 }
 
 // The counts; they never shrink.
 static bool look_at_counts(struct collect_channel *channel) {
     struct layout_rings now;
-    bool sound = look(channel->rings_fd, &now, 0, sizeof now) && now.magic == LAYOUT_RINGS_MAGIC &&
+    bool sound = read_shared(channel->rings_fd, &now, 0, sizeof now) && now.magic == LAYOUT_RINGS_MAGIC &&
                  now.sub_count >= channel->rings->sub_count && now.slot_count >= channel->rings->slot_count;
     if (sound)
         memcpy(channel->rings, &now, sizeof now);
@@ -67,8 +68,8 @@ bool collect_look_at_subs(struct collect_channel *channel) {
         return false;
     uint32_t count = channel->rings->sub_count;
     count = count < LAYOUT_SUBS ? count : LAYOUT_SUBS;
-    return verdict(
-        channel, look(channel->rings_fd, channel->rings, LAYOUT_SUBS_AT, count * sizeof(struct layout_sub)));
+    return verdict(channel, read_shared(channel->rings_fd, channel->rings, LAYOUT_SUBS_AT,
+                                        count * sizeof(struct layout_sub)));
 }
 
 bool collect_look_at_slots(struct collect_channel *channel) {
@@ -78,16 +79,16 @@ bool collect_look_at_slots(struct collect_channel *channel) {
         return false;
     uint32_t count = channel->rings->slot_count;
     count = count < LAYOUT_SLOTS ? count : LAYOUT_SLOTS;
-    return verdict(channel, look(channel->rings_fd, channel->rings, LAYOUT_SLOTS_AT,
-                                 count * sizeof(struct layout_slot)));
+    return verdict(channel, read_shared(channel->rings_fd, channel->rings, LAYOUT_SLOTS_AT,
+                                        count * sizeof(struct layout_slot)));
 }
 
 bool collect_look_at_sub(struct collect_channel *channel, uint32_t sub) {
     if (!channel->shared || channel->files_damaged)
         return !channel->files_damaged;
     return verdict(channel,
-                   look(channel->rings_fd, channel->rings, LAYOUT_SUBS_AT + sub * sizeof(struct layout_sub),
-                        sizeof(struct layout_sub)));
+                   read_shared(channel->rings_fd, channel->rings,
+                               LAYOUT_SUBS_AT + sub * sizeof(struct layout_sub), sizeof(struct layout_sub)));
 }
 
 // ---- changing

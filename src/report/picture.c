@@ -31,7 +31,7 @@ struct stretches {
     size_t count;
 };
 
-static double place(const struct page *page, int64_t time) {
+static double x_of_time(const struct page *page, int64_t time) {
     const tsmith_interval window = tsmith_timeline_window(page->timeline);
     const double length = (double)window.to - (double)window.from;
     const double at = ((double)time - (double)window.from) / (length > 0 ? length : 1);
@@ -41,8 +41,8 @@ static double place(const struct page *page, int64_t time) {
 // Adds the share of each bucket that the stretches, which are disjoint, cover.
 static void spread(const struct page *page, const struct stretches *stretches, double *shares) {
     for (size_t i = 0; i < stretches->count; i++) {
-        const double from = place(page, stretches->items[i].from) * BUCKETS / WIDE,
-                     to = place(page, stretches->items[i].to) * BUCKETS / WIDE;
+        const double from = x_of_time(page, stretches->items[i].from) * BUCKETS / WIDE,
+                     to = x_of_time(page, stretches->items[i].to) * BUCKETS / WIDE;
         for (size_t bucket = (size_t)from; bucket < BUCKETS && (double)bucket < to; bucket++) {
             const double begin = from > (double)bucket ? from : (double)bucket,
                          end = to < (double)bucket + 1 ? to : (double)bucket + 1;
@@ -87,7 +87,8 @@ static void put_stretches(const struct page *page, const struct stretches *stret
         return;
     (void)fprintf(page->out, "<path class=%s d=\"", class);
     for (size_t i = 0; i < stretches->count; i++)
-        put_box(page->out, place(page, stretches->items[i].from), place(page, stretches->items[i].to), 100);
+        put_box(page->out, x_of_time(page, stretches->items[i].from), x_of_time(page, stretches->items[i].to),
+                100);
     (void)fputs("\"/>", page->out);
 }
 
@@ -95,7 +96,7 @@ static void put_command(const struct page *page, const tsmith_command *command) 
     char time[REPORT_TEXT];
     const tsmith_string name = tsmith_dictionary_string(page->dictionary, command->name);
     const char *operation = tsmith_operation_name((tsmith_operation)command->operation);
-    const double from = place(page, command->start), to = place(page, command->end);
+    const double from = x_of_time(page, command->start), to = x_of_time(page, command->end);
     (void)fprintf(page->out, "<rect class=%s x=%.0f y=0 width=%.0f height=100><title>",
                   WORK_CLASSES[command->work], from, to - from < 1 ? 1 : to - from);
     if (name.length)
@@ -194,7 +195,7 @@ static void put_holes(const struct page *page, uint32_t process) {
         const char *reason = tsmith_reason_name((tsmith_reason)hole->reason);
         if (hole->process && process && hole->process != process)
             continue;
-        const double from = place(page, hole->from), to = place(page, hole->to);
+        const double from = x_of_time(page, hole->from), to = x_of_time(page, hole->to);
         (void)fprintf(page->out, "<rect class=h x=%.0f y=0 width=%.0f height=100><title>", from,
                       to - from < 1000 ? 1000 : to - from);
         if (hole->lost)

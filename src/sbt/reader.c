@@ -202,7 +202,7 @@ struct walk {
 };
 
 // 64 bytes of the file, or NULL where they cannot be read.
-static const uint8_t *look(tsmith_sbt *trace, struct walk *walk, uint64_t offset) {
+static const uint8_t *bytes_at(tsmith_sbt *trace, struct walk *walk, uint64_t offset) {
     if (offset < walk->window_offset ||
         offset + SBT_FRAME_HEADER_SIZE > walk->window_offset + walk->window_size) {
         int64_t got = file_read(trace->fd, offset, walk->window, sizeof walk->window);
@@ -244,7 +244,7 @@ static tsmith_status walk_frames(tsmith_sbt *trace, uint64_t offset, tsmith_erro
     uint64_t next_sequence = 0;
     while (trace->size - offset >= SBT_FRAME_HEADER_SIZE) {
         struct frame_header header;
-        const uint8_t *at = look(trace, &walk, offset);
+        const uint8_t *at = bytes_at(trace, &walk, offset);
         if (!at || !frame_header_get(at, &header) || header.sequence < next_sequence) {
             bad = bad == UINT64_MAX ? offset : bad;
             if (!at)

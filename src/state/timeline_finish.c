@@ -99,7 +99,7 @@ static void placing_apply(struct placing *placing, void *elements, size_t count,
 }
 
 // False when memory is exhausted.
-static bool place(void *elements, size_t count, size_t size, size_t group_offset, size_t groups) {
+static bool sort_elements(void *elements, size_t count, size_t size, size_t group_offset, size_t groups) {
     if (is_placed(elements, count, size, group_offset))
         return true;
     struct placing placing;
@@ -161,7 +161,8 @@ static tsmith_status sort_commands(tsmith_timeline *timeline) {
         return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < timeline->time_count; i++)
         commands[i].call = (uint32_t)i;
-    bool done = place(commands, count, sizeof *commands, offsetof(tsmith_command, row), timeline->row_count);
+    bool done =
+        sort_elements(commands, count, sizeof *commands, offsetof(tsmith_command, row), timeline->row_count);
     for (size_t from = 0, to; done && from < count; from = to) {
         for (to = from + 1; to < count && commands[to].row == commands[from].row &&
                             commands[to].start == commands[from].start;)
@@ -176,7 +177,8 @@ static tsmith_status sort_commands(tsmith_timeline *timeline) {
 static tsmith_status sort_calls(tsmith_timeline *timeline) {
     tsmith_call *calls = timeline->calls;
     size_t count = timeline->call_count;
-    bool done = place(calls, count, sizeof *calls, offsetof(tsmith_call, thread), timeline->thread_count);
+    bool done =
+        sort_elements(calls, count, sizeof *calls, offsetof(tsmith_call, thread), timeline->thread_count);
     for (size_t from = 0, to; done && from < count; from = to) {
         for (to = from + 1;
              to < count && calls[to].thread == calls[from].thread && calls[to].start == calls[from].start;)

@@ -605,7 +605,7 @@ static bool take(struct rows *rows, const void *record, size_t size) {
 }
 
 // Bytes of the spool from the current position, at least this many if available; NULL at its end.
-static const uint8_t *look(struct rows *rows, size_t size) {
+static const uint8_t *borrow_bytes(struct rows *rows, size_t size) {
     if (rows->filled - rows->at < size) {
         const ssize_t got = pread(rows->spool, rows->window, WINDOW, (off_t)rows->offset);
         rows->filled = got > 0 ? (size_t)got : 0;
@@ -622,7 +622,7 @@ struct watch_record {
 // The next record of the spool; false at its end.
 static bool read_next(struct rows *rows, struct watch_record *record) {
     struct watch_size size;
-    const uint8_t *at = look(rows, sizeof size);
+    const uint8_t *at = borrow_bytes(rows, sizeof size);
     if (!at) {
         rows->bad += rows->filled != rows->at;
         return false;
@@ -630,7 +630,7 @@ static bool read_next(struct rows *rows, struct watch_record *record) {
     memcpy(&size, at, sizeof size);
     const bool is_one = size.version == AGENT_BPF_INTERFACE && size.size >= sizeof(struct agent_bpf_head) &&
                         size.size <= sizeof record->words;
-    at = is_one ? look(rows, sizeof size + size.size) : NULL;
+    at = is_one ? borrow_bytes(rows, sizeof size + size.size) : NULL;
     if (!at) {
         rows->bad++;
         return false;

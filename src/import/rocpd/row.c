@@ -377,7 +377,7 @@ static void add_column(struct row *row, int index) {
     keep(row, index);
 }
 
-static bool place(struct row *row) {
+static bool read_times(struct row *row) {
     int64_t end;
     if (!number_of(row, ROCPD_START, &row->start))
         return false;
@@ -536,7 +536,7 @@ static void add_sample(struct row *row) {
 
 void rocpd_add_row(struct rocpd *rocpd) {
     struct row row = {.rocpd = rocpd, .part = rocpd_part(rocpd)};
-    if (!place(&row))
+    if (!read_times(&row))
         rocpd->problems[ROCPD_PROBLEM_NO_TIME]++;
     else if (rocpd->table == ROCPD_SAMPLES)
         add_sample(&row);

@@ -57,7 +57,7 @@ struct found {
     int start, duration, thread, process, channel, device, name, stack, bytes, counter, value;
 };
 
-static bool is(const char *text, const char *const *list) {
+static bool is_one_of(const char *text, const char *const *list) {
     while (*list && strcmp(text, *list) != 0)
         list++;
     return *list != NULL;
@@ -90,7 +90,7 @@ static struct found find_cells(const struct xctrace *xctrace) {
         bool number = cell->value.form == XCTRACE_NUMBER;
         if (cell->value.form == XCTRACE_NONE)
             continue;
-        if (number && is(cell->tag, TIMES))
+        if (number && is_one_of(cell->tag, TIMES))
             take(&found.start, i);
         else if (number && strcmp(cell->tag, "duration") == 0 && strcmp(column, "duration") == 0)
             take(&found.duration, i);
@@ -110,7 +110,7 @@ static struct found find_cells(const struct xctrace *xctrace) {
             take(&found.device, i);
         else if (strcmp(column, "counter-name") == 0)
             take(&found.counter, i);
-        else if (is(column, LABELS) || strcmp(cell->tag, "formatted-label") == 0)
+        else if (is_one_of(column, LABELS) || strcmp(cell->tag, "formatted-label") == 0)
             take(&found.name, i);
     }
     return found;

@@ -270,8 +270,8 @@ static bool read_event(struct row *row, struct proto_in in) {
 }
 
 // False when it cannot be a time.
-static bool place(const struct xp_line *line, const struct row *row, int64_t *start, int64_t *rest,
-                  int64_t *duration, int64_t *duration_rest) {
+static bool times_of_event(const struct xp_line *line, const struct row *row, int64_t *start, int64_t *rest,
+                           int64_t *duration, int64_t *duration_rest) {
     int64_t ns = row->offset_ps / PS_PER_NS, left = row->offset_ps % PS_PER_NS, end;
     ns -= left < 0;
     left += left < 0 ? PS_PER_NS : 0;
@@ -315,7 +315,7 @@ void xp_event_read(struct xplane *xplane, const struct xp_line *line, struct pro
         row.duration_ps = 0;
         row.backwards = true;
     }
-    if (!place(line, &row, &start, &rest, &duration, &duration_rest)) {
+    if (!times_of_event(line, &row, &start, &rest, &duration, &duration_rest)) {
         xp_problem(xplane, XP_PROBLEM_NO_TIME);
         return;
     }

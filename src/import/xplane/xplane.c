@@ -87,7 +87,7 @@ bool xplane_is(struct input *input) {
 // ---- ranges of the file
 
 // The file from `at` on, `size` bytes of it at least (or as many as there are: *there).
-static const uint8_t *look(struct xplane *xplane, uint64_t at, size_t size, size_t *there) {
+static const uint8_t *bytes_at(struct xplane *xplane, uint64_t at, size_t size, size_t *there) {
     if (at >= xplane->from && at - xplane->from <= xplane->have &&
         xplane->have - (size_t)(at - xplane->from) >= size) {
         *there = xplane->have - (size_t)(at - xplane->from);
@@ -112,7 +112,7 @@ bool xp_next(struct xplane *xplane, struct xp_range *range, struct xp_field *fie
         return false;
     *bad = true;
     uint64_t left = range->end - range->at;
-    const uint8_t *bytes = look(xplane, range->at, left < HEAD_MAX ? (size_t)left : HEAD_MAX, &there);
+    const uint8_t *bytes = bytes_at(xplane, range->at, left < HEAD_MAX ? (size_t)left : HEAD_MAX, &there);
     if (!bytes)
         return false;
     struct proto_in in = proto_in(bytes, left < there ? (size_t)left : there);
@@ -147,7 +147,7 @@ const void *xp_bytes(struct xplane *xplane, struct xp_range range) {
         xp_problem(xplane, XP_PROBLEM_TOO_LARGE);
         return NULL;
     }
-    const void *bytes = look(xplane, range.at, (size_t)length, &there);
+    const void *bytes = bytes_at(xplane, range.at, (size_t)length, &there);
     if (bytes && there < length) {
         xp_problem(xplane, XP_PROBLEM_MALFORMED);
         return NULL;
@@ -182,7 +182,7 @@ static void note_message(struct xplane *xplane, struct xp_range range, const cha
 // The last plane of a file that was cut: what there is of it.
 static bool take_rest(struct xplane *xplane, struct xp_range *range) {
     size_t there;
-    const uint8_t *bytes = look(xplane, xplane->space.at, HEAD_MAX, &there);
+    const uint8_t *bytes = bytes_at(xplane, xplane->space.at, HEAD_MAX, &there);
     uint64_t length, left = xplane->space.end - xplane->space.at;
     if (!bytes)
         return false;
