@@ -5,7 +5,6 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "base/table.h"
 #include "sbt/loops.h"
 #include "sbt/packer.h"
 
@@ -313,7 +312,8 @@ static uint64_t estimate_planes(struct packer *packer, const uint64_t *sample, u
 
 // ---- dictionary
 
-// Values by hash: open addressing, at most half full.
+// Values by hash: open addressing, at most half full. TABLE_SLOT, which has a capacity and no mask, takes 0.1 % more
+// instructions of an import here.
 struct distinct {
     uint64_t *values; // in order of first appearance
     uint32_t *slots;  // index + 1
@@ -321,15 +321,16 @@ struct distinct {
 };
 
 static uint32_t distinct_add(struct distinct *set, uint64_t value) {
-    uint32_t *found = TABLE_SLOT(set->slots, set->mask + UINT32_C(1), (value * 0x9e3779b97f4a7c15u) >> 40,
-                                 slot, !*slot || set->values[*slot - 1] == value);
-    if (!*found) {
+    uint32_t at = (uint32_t)((value * 0x9e3779b97f4a7c15u) >> 40) & set->mask;
+    while (set->slots[at] && set->values[set->slots[at] - 1] != value)
+        at = (at + 1) & set->mask;
+    if (!set->slots[at]) {
         if (set->count == set->limit)
             return UINT32_MAX;
         set->values[set->count++] = value;
-        *found = set->count;
+        set->slots[at] = set->count;
     }
-    return *found - 1;
+    return set->slots[at] - 1;
 }
 
 static uint32_t count_distinct(const uint64_t *sample, uint32_t count) {
