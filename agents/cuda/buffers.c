@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h; states: buffers.h.
+// Gives buffers to CUPTI and reads those that it returns; the states of a buffer are in buffers.h. Rules: agent.h.
 #include "buffers.h"
 
 #include <string.h>

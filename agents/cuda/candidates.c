@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Everything is looked up in the file system and in the list of loaded libraries; Python is not asked.
+// Lists the paths at which a libcupti may be found; library.c calls it. Rules: agent.h. Everything is looked up in the
+// file system and in the list of loaded libraries; Python is not asked.
 #include "candidates.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. A map by the node's id, which CUPTI gives once in a process: it only grows. Instantiating a graph
-// copies its nodes, and CUPTI reports each copy: it gets the stack of its original.
+// Keeps the call stacks of graph nodes for records of their commands. Rules: agent.h. A map by the node's id, which
+// CUPTI gives once in a process: it only grows. Instantiating a graph copies its nodes, and CUPTI reports each copy: it
+// gets the stack of its original.
 #include "graph_nodes.h"
 
 #include "agent.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. The list of libraries is read, and /proc/self/status. A tool that has CUPTI linked statically, or loads it
-// later, is not found.
+// Finds other users of CUPTI in the process, for messages about them. Rules: agent.h. The list of libraries is read,
+// and /proc/self/status. A tool that has CUPTI linked statically, or loads it later, is not found.
 #include "holder.h"
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. A library that was linked with libcupti calls it through its global offset table, whose entries the dynamic
-// linker fills, some of them at the first call. An entry that leads to the libcupti that we use, or that is not filled yet, is
-// replaced by one store; where the table is read-only after relocation, its page is writable meanwhile. The list of libraries is
-// locked while it is walked, so none of them is unloaded.
+// Replaces entries of global offset tables, so that calls to libcupti come to the agent first; sharing.c calls it.
+// Rules: agent.h. A library that was linked with libcupti calls it through its global offset table, whose entries the
+// dynamic linker fills, some of them at the first call. An entry that leads to the libcupti that we use, or that is not
+// filled yet, is replaced by one store; where the table is read-only after relocation, its page is writable meanwhile.
+// The list of libraries is locked while it is walked, so none of them is unloaded.
 #include "interpose.h"
 
 #include <elf.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h; states: launches.h. The table is direct-mapped by correlation id: CUPTI counts them up, so a place is
-// used again only half a million calls later. A launch that is still open then is given up for lost.
+// Notes launches and waits in CUPTI's callbacks; the states of a slot are in launches.h. Rules: agent.h. The table is
+// direct-mapped by correlation id: CUPTI counts them up, so a place is used again only half a million calls later. A
+// launch that is still open then is given up for lost.
 #include "launches.h"
 
 #include <string.h>

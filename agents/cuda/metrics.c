@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. One thread makes all calls of the PM Sampling API, because they may take long: it sets devices
-// up, and reads what the hardware wrote into its buffer every LOOK_MS. metrics_device() only leaves a bit for it.
+// Samples hardware metrics over time, as described in metrics.h. Rules: agent.h. One thread makes all calls of the PM
+// Sampling API, because they may take long: it sets devices up, and reads what the hardware wrote into its buffer every
+// LOOK_MS. metrics_device() only leaves a bit for it.
 //
 // The hardware keeps the oldest samples when its buffer is full, and stops. A sample is an interval, and each begins
 // where the one before it ended: so the samples missing between two are counted from their times, for every cause.

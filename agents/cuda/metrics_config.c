@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Chips differ in the metrics that they have, and in how many fit into a pass. So metrics are tried one after
-// the other: each with those taken before it, in an object of CUPTI's of its own, since one that refused may be in any state.
+// Chooses the metrics of a device; metrics.c calls it. Rules: agent.h. Chips differ in the metrics that they have, and
+// in how many fit into a pass. So metrics are tried one after the other: each with those taken before it, in an object
+// of CUPTI's of its own, since one that refused may be in any state.
 #include "metrics_config.h"
 
 #include <stdio.h>

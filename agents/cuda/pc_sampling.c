@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. A context that is sampled:
+// Samples program counters and stall reasons, as described in pc_sampling.h. Rules: agent.h. A context that is sampled:
 //
 //     FREE --made--> BUSY --configured--> OPEN <--> BUSY (being read) --goes, or the end--> FREE
 //                      \--CUPTI refused--> FREE

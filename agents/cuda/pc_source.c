@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. The table of code objects only grows, and is read without a lock; that of lines is under one, which is
-// not held while CUPTI is asked.
+// Finds the source lines of sampled instructions; pc_sampling.c calls it. Rules: agent.h. The table of code objects
+// only grows, and is read without a lock; that of lines is under one, which is not held while CUPTI is asked.
 #include "pc_source.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. A buffer is read once, in the order it was filled; nothing is assumed of that order.
+// Translates a buffer of CUPTI's records into records of the ring; buffers.c calls it. Rules: agent.h. A buffer is read
+// once, in the order it was filled; nothing is assumed of that order.
 #include "records.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h; what this is for: sharing.h. The other tool's callbacks are called without a lock of ours being held: they
-// may call CUPTI, which may call us.
+// Decides which of CUPTI's records the other tool gets, and passes them on; sharing.c calls it. Rules: agent.h. The
+// other tool's callbacks are called without a lock of ours being held: they may call CUPTI, which may call us.
 #include "sharing_records.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h.
+// Subscribes with CUPTI and enables the kinds of records; the agent calls it once, when it attaches. Rules: agent.h.
 //
 // CUPTI has one subscriber per process, until 13.3: from then on those that use the second interface and allow it can
 // share. So that one is used where it is there, and a tool that came before us keeps what it has.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Comparisons are kept in two rings: all of the last minute and a half, and one per ten seconds of
-// the last hours, for calls that last long. One thread writes at a time (a thread that finds another one writing
-// drops its comparison); readers take those that are not about to be overwritten. Where two neighbouring comparisons
-// show a jump (the clock was set), a time between them belongs to the nearer one.
+// Converts times of CUPTI's clock, as described in timebase.h. Rules: agent.h. Comparisons are kept in two rings: all
+// of the last minute and a half, and one per ten seconds of the last hours, for calls that last long. One thread writes
+// at a time (a thread that finds another one writing drops its comparison); readers take those that are not about to be
+// overwritten. Where two neighbouring comparisons show a jump (the clock was set), a time between them belongs to the
+// nearer one.
 #include "timebase.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Tracks by key: they are only added, under a lock, and found without it; nothing calls CUPTI while the
-// lock is held.
+// Makes the tracks of streams, threads and devices when a record needs them first. Rules: agent.h. Tracks by key: they
+// are only added, under a lock, and found without it; nothing calls CUPTI while the lock is held.
 #include "tracks.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h.
+// Configures CUPTI's counters of unified memory; the callbacks for contexts and for managed memory call it. Rules:
+// agent.h.
 #include "unified_memory.h"
 
 #include <stdio.h>

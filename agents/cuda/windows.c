@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. The newest switches are kept, each with its time; what is older than all that are kept was recorded
-// under the oldest of them.
+// Keeps the times at which recording was switched on and off; records.c and launches.c ask it. Rules: agent.h. The
+// newest switches are kept, each with its time; what is older than all that are kept was recorded under the oldest of
+// them.
 #include "windows.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. How commands get their times: commands.h.
+// Follows commands from their append to their times, as described in commands.h. Rules: agent.h.
 #include "commands.h"
 
 #include <string.h>

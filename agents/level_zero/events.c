@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. What the events are for: events.h.
+// Lends timestamp events of the agent's own pools to commands, as described in events.h. Rules: agent.h.
 //
 // The free events of a context are a stack without a lock: the number of the top one and a count of changes in one word.
 #include "events.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. When these are called: handlers.h.
+// Handles the callbacks of the loader's tracing layer; handlers.h says when they are called. Rules: agent.h.
 #include "handlers.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. What is kept: objects.h.
+// Keeps the table of the program's objects, as described in objects.h. Rules: agent.h.
 #include "objects.h"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. What is written: record.h.
+// Writes the records of calls and commands; record.h describes them. Rules: agent.h.
 #include "record.h"
 
 #include <stdio.h>

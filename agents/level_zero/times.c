@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. What is believed, and how clocks are placed: times.h.
+// Reads and checks kernel timestamps, and places the device's clock, by the rules in times.h. Rules: agent.h.
 #include "times.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h.
+// Writes the records of one call and of its command; the wrappers call it. Rules: agent.h.
 #include "command.h"
 
 #include <string.h>

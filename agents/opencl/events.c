@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Invariants: events.h.
+// Keeps the table of the program's events; the invariants are in events.h. Rules: agent.h.
 #include "events.h"
 
 #include "agentkit/map.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h.
+// Writes OBJECT events; the wrappers of calls that create and release objects call it. Rules: agent.h.
 #include "object_event.h"
 
 static void write_object(const struct call *call, tsmith_operation operation, const struct object *object) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. Invariants: objects.h.
+// Keeps the table of the program's objects; the invariants are in objects.h. Rules: agent.h.
 #include "objects.h"
 
 #include <pthread.h>

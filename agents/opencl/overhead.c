@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. The rule of throttling: overhead.h.
+// Measures the cost of recording for each thread and throttles it, by the rule in overhead.h. Rules: agent.h.
 #include "overhead.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. What the shapes are: shapes.h.
+// Registers the shapes of the agent's records when it attaches; the shapes are described in shapes.h. Rules: agent.h.
 #include "shapes.h"
 
 struct shapes shapes;

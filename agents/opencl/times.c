@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules: agent.h. What is believed: times.h.
+// Reads a command's times from the driver and decides whether they are believed, by the rules in times.h. Rules:
+// agent.h.
 #include "times.h"
 
 static const int64_t TOLERANCE = 1000000; // ns: what a driver that converts clocks may be off by
