@@ -62,11 +62,12 @@ bool block_add_event(struct chrome *chrome, struct block *block, const struct ev
     struct record *record = add_record(chrome, block, values + text_length);
     if (!record)
         return false;
-    *record = (struct record){.text_length = text_length, .in_ns = chrome->in_ns, .event = *event};
-    record->event.values = NULL;
+    record->text_length = text_length;
+    record->is_key = false;
+    record->in_ns = chrome->in_ns;
+    record->event = *event;
     record->event.count = count;
     record->event.roles = count ? event->roles : 0;
-    record->event.capacity = 0;
     char *behind = (char *)(record + 1);
     if (values)
         memcpy(behind, event->values, values);

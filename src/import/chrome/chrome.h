@@ -70,7 +70,7 @@ enum role {
 };
 _Static_assert(ROLE_COUNT <= 32, "struct event has a bit per role");
 
-enum { KEY_SUCCESSORS = 6, KEY_MEMO = 56, KEYS_MAX = 4096 };
+enum { KEY_SUCCESSORS = 6, KEY_PHRASES = 4, KEY_MEMO = 56, KEYS_MAX = 4096 };
 
 // A string value of a key.
 struct key_memo {
@@ -85,7 +85,9 @@ struct key {
     uint32_t text; // string id, in the reader's dictionary
     uint8_t successor_count;
     uint8_t last;                        // of the memos
+    uint8_t phrase_count, phrases_made;  // in use, and that have a transition
     uint16_t successors[KEY_SUCCESSORS]; // transitions out of it, the likeliest first
+    uint16_t phrases[KEY_PHRASES];       // those with values in their text, the likeliest first
     struct key_memo memos[2];            // the last two string values
 
     alignas(64) uint32_t name; // string id, in the trace's dictionary; 0: not asked yet
@@ -130,7 +132,7 @@ struct event {
     uint8_t direction; // of a copy, if an argument has it; 0: unknown
     uint32_t roles;    // those of its values: bit 1 << role
     struct value *values;
-    size_t count, capacity;
+    size_t count;
 };
 
 // The first value of this role; NULL when there is none.

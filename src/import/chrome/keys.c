@@ -64,3 +64,58 @@ void reader_remember(struct reader *reader, uint32_t from, const struct transiti
     transition->length = (uint8_t)length;
     memcpy(transition->text, text, length);
 }
+
+// ---- phrases
+
+// Where a phrase out of `key` goes: before the one that it is longer than, else behind all. The least likely one makes room.
+// NULL: nowhere.
+static struct transition *phrase_place(struct reader *reader, struct key *key,
+                                       const struct transition *first) {
+    if (key->phrase_count == key->phrases_made && key->phrases_made < KEY_PHRASES) {
+        if (reader->transition_count >= TRANSITIONS_MAX)
+            return NULL;
+        key->phrases[key->phrases_made++] = reader->transition_count++;
+    }
+    if (key->phrase_count < key->phrases_made)
+        key->phrase_count++;
+    uint32_t at = key->phrase_count - 1u;
+    const uint16_t place = key->phrases[at];
+    for (uint32_t shorter = 0; shorter < at; shorter++)
+        if (&reader->transitions[key->phrases[shorter]] == first) {
+            memmove(&key->phrases[shorter + 1], &key->phrases[shorter],
+                    (at - shorter) * sizeof *key->phrases);
+            at = shorter;
+        }
+    key->phrases[at] = place;
+    return &reader->transitions[place];
+}
+
+void reader_add_phrase(struct reader *reader, uint32_t from, const struct transition *first, const char *text,
+                       size_t length, const struct transition *next) {
+    const size_t values = (size_t)first->value_count + 1 + next->value_count;
+    // A phrase of the key that it leads to could take the place of `next`.
+    if (first->length + length + next->length > TRANSITION_TEXT || values > PHRASE_VALUES || next->flags ||
+        from == KEY_OVERFLOW || first->key == from)
+        return;
+    struct transition made = *first;
+    char *behind = made.text + made.length;
+    memcpy(behind, text, length);
+    memcpy(behind + length, next->text, next->length);
+    made.length = (uint8_t)(first->length + length + next->length);
+    made.values[made.value_count++] = (struct value){first->key, (uint8_t)first->seen.form,
+                                                     reader->keys[first->key].role, first->seen.bits};
+    memcpy(made.values + made.value_count, next->values, next->value_count * sizeof *next->values);
+    made.value_count = (uint8_t)values;
+    made.key = next->key;
+    made.misses = 0;
+    made.seen = (struct seen){.form = FORM_NONE};
+    struct transition *place = phrase_place(reader, &reader->keys[from], first);
+    if (place)
+        *place = made;
+}
+
+void reader_drop_phrase(struct key *key, uint32_t phrase) {
+    const uint16_t dropped = key->phrases[phrase];
+    key->phrases[phrase] = key->phrases[--key->phrase_count];
+    key->phrases[key->phrase_count] = dropped; // for the next phrase
+}

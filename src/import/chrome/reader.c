@@ -4,7 +4,7 @@
 // The same keys come in the same order with the same spaces between them, event after event. The text between
 // two values (`,\n  "dur": `, or the end of one event and the beginning of the next) is remembered as a
 // transition from the first value's key to the second's, and compared as a whole; only text that was not seen before
-// is read character by character. Values are read in place.
+// is read character by character. Values are read in place; one that repeats joins the texts around it (keys.c: phrases).
 //
 // Invariants: input.begin is the commit: everything before it has been passed on. It is at `{` of an event
 // (AT_EVENT), behind an event (AFTER_EVENT), or among the keys of the file. When the window ends within an
@@ -39,13 +39,11 @@ static void count_noticed(struct chrome *chrome) {
 static void begin_event(struct reader *reader, const struct chrome *chrome, const char *at) {
     struct event *event = &reader->event;
     struct value *values = event->values;
-    size_t capacity = event->capacity;
     *event = (struct event){.offset = chrome->input.offset + (uint64_t)(at - chrome->input.window),
                             .pid = {FORM_NONE, 0},
                             .tid = {FORM_NONE, 0},
                             .id = {FORM_NONE, 0},
-                            .values = values,
-                            .capacity = capacity};
+                            .values = values};
     reader->event_at = at;
     reader->swallowed = false;
     if (__builtin_expect(reader->noticed_any, 0))
@@ -71,61 +69,49 @@ static void end_event(struct chrome *chrome, const char *after) {
         reader->full = true;
 }
 
-static void add_value(struct chrome *chrome, uint32_t key, uint32_t form, uint64_t bits) {
+static inline void add_value(struct chrome *chrome, uint32_t key, uint32_t form, uint64_t bits) {
     struct event *event = &chrome->reader->event;
-    if (event->count == event->capacity) {
-        if (event->count >= VALUES_MAX || !ARRAY_RESERVE(event->values, event->capacity, event->count + 1)) {
-            event->too_large = true;
-            return;
-        }
+    if (event->count == VALUES_MAX) {
+        event->too_large = true;
+        return;
     }
     const uint8_t role = chrome->keys[key].role;
     event->values[event->count++] = (struct value){key, (uint8_t)form, role, bits};
     event->roles |= 1u << role;
 }
 
-static struct ident *ident_of(struct event *event, uint8_t role) {
-    switch (role) {
-    case ROLE_PID:
-        return &event->pid;
-    case ROLE_TID:
-        return &event->tid;
-    case ROLE_ID:
-        return &event->id;
-    default:
-        return NULL;
-    }
+static __attribute__((noinline)) void put_phase(struct chrome *chrome, uint32_t index, uint64_t id) {
+    const tsmith_string text = tsmith_dictionary_string(chrome->dictionary, (uint32_t)id);
+    chrome->reader->event.ph = text.length == 1 ? text.bytes[0] : '?';
+    if (text.length != 1)
+        add_value(chrome, index, FORM_STRING, id);
 }
 
-// A value that is neither a string nor a time.
-static void put_value(struct chrome *chrome, uint32_t index, uint8_t role, uint32_t form, uint64_t bits) {
-    struct ident *ident = ident_of(&chrome->reader->event, role);
-    if (ident)
-        *ident = (struct ident){form, bits};
-    if (!ident || role == ROLE_ID)
-        add_value(chrome, index, form, bits);
-}
-
-static void put_string(struct chrome *chrome, uint32_t index, uint8_t role, uint32_t id) {
+// A value that is no time.
+static inline void put_value(struct chrome *chrome, uint32_t index, uint32_t form, uint64_t bits) {
     struct event *event = &chrome->reader->event;
-    tsmith_string string;
-    switch (role) {
-    case ROLE_PH:
-        string = tsmith_dictionary_string(chrome->dictionary, id);
-        event->ph = string.length == 1 ? string.bytes[0] : '?';
-        if (string.length != 1)
-            add_value(chrome, index, FORM_STRING, id);
-        break;
-    case ROLE_CATEGORY:
-        event->category = id;
-        event->has_category = true;
-        break;
-    case ROLE_NAME:
-        event->name = id;
+    const uint8_t role = chrome->reader->keys[index].role;
+    if (role == ROLE_NONE || role > ROLE_ID) {
+        add_value(chrome, index, form, bits);
+        return;
+    }
+    const bool text = form == FORM_STRING;
+    if (role == ROLE_PID) {
+        event->pid = (struct ident){form, bits};
+    } else if (role == ROLE_TID) {
+        event->tid = (struct ident){form, bits};
+    } else if (role == ROLE_NAME && text) {
+        event->name = (uint32_t)bits;
         event->has_name = true;
-        break;
-    default:
-        put_value(chrome, index, role, FORM_STRING, id);
+    } else if (role == ROLE_CATEGORY && text) {
+        event->category = (uint32_t)bits;
+        event->has_category = true;
+    } else if (role == ROLE_PH && text) {
+        put_phase(chrome, index, bits);
+    } else {
+        if (role == ROLE_ID)
+            event->id = (struct ident){form, bits};
+        add_value(chrome, index, form, bits);
     }
 }
 
@@ -193,13 +179,15 @@ static inline const struct key_memo *find_memo(struct key *key, const char *cont
     return NULL;
 }
 
-static enum result read_string(struct chrome *chrome, uint32_t index, const char **at, const char *end) {
+static inline enum result read_string(struct chrome *chrome, uint32_t index, const char **at,
+                                      const char *end) {
     struct key *key = &chrome->reader->keys[index];
     const char *content = *at + 1;
     const struct key_memo *memo = find_memo(key, content, end);
     if (memo && !chrome->reader->tolerant) {
         *at = content + memo->length;
-        put_string(chrome, index, key->role, memo->id);
+        put_value(chrome, index, FORM_STRING, memo->id);
+        reader_note_repeatable(chrome->reader, FORM_STRING, memo->id);
         return GOT;
     }
     bool plain;
@@ -233,7 +221,7 @@ static enum result read_string(struct chrome *chrome, uint32_t index, const char
         made->length = (uint8_t)(length + 1);
         made->id = id;
     }
-    put_string(chrome, index, key->role, id);
+    put_value(chrome, index, FORM_STRING, id);
     return GOT;
 }
 
@@ -281,7 +269,7 @@ static enum result read_nested(struct chrome *chrome, uint32_t index, const char
         return GOT;
     }
     uint32_t id = texts_json(&chrome->texts, *at, (size_t)(after - *at), &form);
-    put_value(chrome, index, reader->keys[index].role, form == TEXT_JSON ? FORM_JSON : FORM_STRING, id);
+    put_value(chrome, index, form == TEXT_JSON ? FORM_JSON : FORM_STRING, id);
     *at = after;
     return GOT;
 }
@@ -301,22 +289,22 @@ static void put_number(struct chrome *chrome, uint32_t index, const struct json_
         return;
     }
     if (number->integral && number->exact && number->mantissa <= (uint64_t)INT64_MAX) {
-        put_value(chrome, index, role, FORM_I64, number->negative ? 0 - number->mantissa : number->mantissa);
+        put_value(chrome, index, FORM_I64, number->negative ? 0 - number->mantissa : number->mantissa);
         return;
     }
     if (number->integral && number->exact && !number->negative) {
-        put_value(chrome, index, role, FORM_U64, number->mantissa);
+        put_value(chrome, index, FORM_U64, number->mantissa);
         return;
     }
     double value = number->integral ? INFINITY : json_number_double(number, text, length);
     if (isfinite(value)) {
-        put_value(chrome, index, role, FORM_F64, double_bits(value));
+        put_value(chrome, index, FORM_F64, double_bits(value));
         return;
     }
     enum text_form form;
     uint32_t id = texts_json_once(&chrome->texts, text, length, &form);
     reader_notice(chrome->reader, PROBLEM_INTEGER_OVERFLOW);
-    put_value(chrome, index, role, form == TEXT_JSON ? FORM_JSON : FORM_STRING, id);
+    put_value(chrome, index, form == TEXT_JSON ? FORM_JSON : FORM_STRING, id);
 }
 
 static enum result read_word(struct chrome *chrome, uint32_t index, const char **at, const char *end) {
@@ -347,24 +335,23 @@ static enum result read_word(struct chrome *chrome, uint32_t index, const char *
             bits = double_bits(words[i].value);
             reader_notice(chrome->reader, PROBLEM_NOT_A_NUMBER);
         }
-        put_value(chrome, index, role, words[i].form, bits);
+        put_value(chrome, index, words[i].form, bits);
         *at += length;
         return GOT;
     }
     return (size_t)(end - *at) < strlen("-Infinity") ? MORE : BAD;
 }
 
-// Most numbers: up to 7 digits and nothing else, not a time. False, and nothing is taken, if the value is another.
+// Most numbers that are no times: up to 7 digits and nothing else. False, and nothing is taken, if the value is another.
 static inline bool short_integer(struct chrome *chrome, uint32_t index, const char **at, const char *end) {
     enum { DIGITS_MOST = 7 };
     unsigned count;
     const uint64_t digits = json_digits(*at, &count);
     const char next = (*at)[count];
-    const uint8_t role = chrome->reader->keys[index].role;
-    if (!count || count > DIGITS_MOST || next == '.' || (next | 0x20) == 'e' || end - *at <= DIGITS_MOST ||
-        role == ROLE_TIME || role == ROLE_DURATION)
+    if (!count || count > DIGITS_MOST || next == '.' || (next | 0x20) == 'e' || end - *at <= DIGITS_MOST)
         return false;
-    put_value(chrome, index, role, FORM_I64, digits);
+    put_value(chrome, index, FORM_I64, digits);
+    reader_note_repeatable(chrome->reader, FORM_I64, digits);
     *at += count;
     return true;
 }
@@ -373,10 +360,18 @@ static inline enum result read_value(struct chrome *chrome, uint32_t index, cons
                                      const char *end) {
     if (**at == '"')
         return read_string(chrome, index, at, end);
-    if (short_integer(chrome, index, at, end))
+    struct moment *moment = times_of(&chrome->reader->event, chrome->reader->keys[index].role);
+    const char *after = NULL;
+    if (moment && end - *at > TIMES_PLAIN_MOST)
+        after = times_plain(chrome, moment, *at);
+    if (after) {
+        *at = after;
+        return GOT;
+    }
+    if (!moment && short_integer(chrome, index, at, end))
         return GOT;
     struct json_number number;
-    const char *after = json_number_read(*at, end, &number);
+    after = json_number_read(*at, end, &number);
     if (after) {
         if (after >= end)
             return MORE;
@@ -530,6 +525,10 @@ static inline enum result follow(struct chrome *chrome, const struct transition 
     }
     if (__builtin_expect(transition->flags & EMPTY_ARGS_AFTER, 0))
         reader->event.empty_args = true;
+    for (uint32_t i = 0; i < transition->value_count; i++) {
+        const struct value *value = &transition->values[i];
+        put_value(chrome, value->key, value->form, value->bits);
+    }
     *at += transition->length;
     return GOT;
 }
@@ -541,20 +540,34 @@ static enum result read_events(struct chrome *chrome) {
                *end = chrome->input.window + chrome->input.end;
     uint32_t index = 0;
     enum result result;
+    const struct transition *steady = NULL; // the value at `text` comes behind it again and again
+    const char *text = NULL;
+    uint32_t before_steady = 0;
     begin_event(reader, chrome, at);
     at++;
     do {
-        const struct transition *transition = NULL;
+        const uint32_t from = index;
+        struct transition *transition = NULL;
         if (!reader->tolerant)
             transition = reader_predict(reader, &reader->keys[index], at, end);
+        if (__builtin_expect(steady && transition, 0))
+            reader_add_phrase(reader, before_steady, steady, text, (size_t)(at - text), transition);
+        steady = NULL;
         if (transition) {
             result = follow(chrome, transition, &at);
             index = transition->key;
         } else {
             result = walk(chrome, &index, &at, end);
         }
-        if (result == GOT)
-            result = read_value(chrome, index, &at, end);
+        if (result != GOT)
+            break;
+        reader->read.form = FORM_NONE;
+        text = at;
+        result = read_value(chrome, index, &at, end);
+        if (transition && reader_is_steady(transition, &reader->read)) {
+            steady = transition;
+            before_steady = from;
+        }
     } while (result == GOT);
     return result;
 }

@@ -17,7 +17,10 @@ enum {
     VALUES_MAX = 4096,       // of an event
     NESTED_LIMIT = 16 << 20, // bytes of a nested value
     NESTED_LIMIT_MIN = 64 << 10,
-    SEARCH_KEEP = 4096 // bytes that may be the beginning of "}, {" when searching for an event
+    PHRASE_VALUES = 4,
+    PHRASE_REPEATS = 16, // of a value, before it becomes part of a phrase
+    PHRASE_MISSES = 64,  // in a row, before a phrase is given up
+    SEARCH_KEEP = 4096   // bytes that may be the beginning of "}, {" when searching for an event
 };
 
 enum reader_state { TOP_LEVEL, BEFORE_EVENTS, AT_EVENT, AFTER_EVENT, SEARCHING, FINISHED };
@@ -36,12 +39,23 @@ enum {
     NOT_TO_KEEP = 1 << 3
 };
 
-// What stands between two values.
+enum { TIMES_PLAIN_MOST = 26 };
+
+// What stands between two values. In a phrase, other values stand there as well: those that are the same time after time.
 struct transition {
     uint16_t key; // whose value comes
     uint8_t flags, length;
     uint8_t end_at, begin_at; // with ENDS_EVENT: behind its brace, and the brace of the next one
+    uint8_t value_count;      // of a phrase
+    uint8_t misses;           // of a phrase: how often it was not there since it was
     char text[TRANSITION_TEXT];
+    struct value values[PHRASE_VALUES];
+    // What came behind it the last time, and how often that had been the same before.
+    struct seen {
+        uint64_t bits;
+        uint32_t form; // FORM_NONE: a value that can be in no phrase
+        uint32_t repeats;
+    } seen;
 };
 
 struct reader {
@@ -56,6 +70,7 @@ struct reader {
     size_t nested_limit;
     tsmith_status stopped;
     struct event event;
+    struct seen read; // the value that was read last
     const char *event_at;
     // Problems of the event, which count when it ends: until then it may be read again.
     uint32_t noticed[PROBLEM_COUNT];
@@ -79,6 +94,23 @@ static inline void reader_notice(struct reader *reader, unsigned problem) {
     reader->noticed_any = true;
 }
 
+// The value can be in a phrase: to read it again would do nothing but to put it again.
+static inline void reader_note_repeatable(struct reader *reader, uint32_t form, uint64_t bits) {
+    reader->read.form = form;
+    reader->read.bits = bits;
+}
+
+// Whether the value that was read has come behind the transition so often that they become part of a phrase.
+static inline bool reader_is_steady(struct transition *transition, const struct seen *read) {
+    struct seen *seen = &transition->seen;
+    if (read->form == FORM_NONE)
+        return false;
+    if (seen->bits == read->bits && seen->form == read->form)
+        return ++seen->repeats == PHRASE_REPEATS;
+    *seen = (struct seen){read->bits, read->form, 0};
+    return false;
+}
+
 // ---- keys.c
 
 // The index of a key; 0 when there are too many.
@@ -87,10 +119,49 @@ uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, 
 void reader_remember(struct reader *reader, uint32_t from, const struct transition *seen, const char *text,
                      size_t length);
 
+// From the key `from` on, after the transition `first`, text[0 .. length) is a value that came again and again, and `next`
+// follows: all three become a phrase, if they fit.
+void reader_add_phrase(struct reader *reader, uint32_t from, const struct transition *first, const char *text,
+                       size_t length, const struct transition *next);
+// The phrase was not there too often.
+void reader_drop_phrase(struct key *key, uint32_t phrase);
+
 // ---- times.c
 
 // Where a value of this role goes when it is a time of the event; NULL when it is none.
-struct moment *times_of(struct event *event, uint8_t role);
+static inline struct moment *times_of(struct event *event, uint8_t role) {
+    return role == ROLE_TIME ? &event->start : role == ROLE_DURATION ? &event->duration : NULL;
+}
+
+// Most times: no sign, no exponent, at most 3 digits behind the point. Just past it; NULL, and nothing is taken, if the time is
+// another, or no number. Reads at most TIMES_PLAIN_MOST bytes.
+static inline const char *times_plain(const struct chrome *chrome, struct moment *moment, const char *at) {
+    static const uint32_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    unsigned count, more, behind = 0;
+    uint64_t whole = json_digits(at, &count), fraction = 0;
+    if (!chrome->has_unit || chrome->in_ns || !count)
+        return NULL;
+    at += count;
+    if (count == 8) {
+        const uint64_t digits = json_digits(at, &more);
+        whole = whole * powers[more] + digits;
+        at += more;
+    }
+    if (*at == '.') {
+        fraction = json_digits(at + 1, &behind);
+        if (behind - 1 > 2)
+            return NULL;
+        at += 1 + behind;
+    }
+    if ((unsigned char)(*at - '0') < 10 || (*at | 0x20) == 'e' || whole > INT64_MAX / 1000 - 1)
+        return NULL;
+    moment->there = true;
+    moment->odd = false;
+    moment->rest = 0;
+    moment->ns = (int64_t)(whole * 1000 + fraction * powers[3 - behind]);
+    return at;
+}
+
 // Text[0 .. length) is the number.
 void times_read(struct chrome *chrome, struct moment *moment, const struct json_number *number,
                 const char *text, size_t length);
@@ -131,19 +202,42 @@ static inline bool reader_same_text(const char *a, const char *b, size_t length)
     return length == 0 || (bytes_get_u64(a) ^ bytes_get_u64(b)) << (64 - 8 * length) == 0;
 }
 
+static inline void reader_prefer(uint16_t *transitions, uint32_t i) {
+    const uint16_t better = transitions[i];
+    transitions[i] = transitions[i - 1];
+    transitions[i - 1] = better;
+}
+
+static inline struct transition *reader_predict_phrase(struct reader *reader, struct key *key, const char *at,
+                                                       const char *end) {
+    for (uint32_t i = 0; i < key->phrase_count; i++) {
+        struct transition *phrase = &reader->transitions[key->phrases[i]];
+        if ((size_t)(end - at) > phrase->length && reader_same_text(at, phrase->text, phrase->length)) {
+            phrase->misses = 0;
+            // Not at once: the one before it may be the same and longer.
+            if (i && reader->transitions[key->phrases[i - 1]].misses > PHRASE_MISSES / 4)
+                reader_prefer(key->phrases, i);
+            return phrase;
+        }
+        if (__builtin_expect(++phrase->misses == PHRASE_MISSES, 0))
+            reader_drop_phrase(key, i--);
+    }
+    return NULL;
+}
+
 // The transition that the text at `at` follows, NULL when it is none that is known.
-static inline const struct transition *reader_predict(struct reader *reader, struct key *key, const char *at,
-                                                      const char *end) {
+static inline struct transition *reader_predict(struct reader *reader, struct key *key, const char *at,
+                                                const char *end) {
+    struct transition *phrase = reader_predict_phrase(reader, key, at, end);
+    if (phrase)
+        return phrase;
     for (uint32_t i = 0; i < key->successor_count; i++) {
-        const struct transition *transition = &reader->transitions[key->successors[i]];
+        struct transition *transition = &reader->transitions[key->successors[i]];
         if ((size_t)(end - at) <= transition->length ||
             !reader_same_text(at, transition->text, transition->length))
             continue;
-        if (i) {
-            uint16_t better = key->successors[i];
-            key->successors[i] = key->successors[i - 1];
-            key->successors[i - 1] = better;
-        }
+        if (i)
+            reader_prefer(key->successors, i);
         return transition;
     }
     return NULL;

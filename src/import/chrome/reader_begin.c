@@ -17,7 +17,8 @@ tsmith_status reader_create(struct chrome *chrome) {
                                   ~(uintptr_t)(alignof(struct key) - 1));
     reader->transitions = calloc(TRANSITIONS_MAX, sizeof *reader->transitions);
     chrome->keys = reader->keys;
-    if (!reader->keys_memory || !reader->transitions)
+    reader->event.values = malloc(VALUES_MAX * sizeof *reader->event.values);
+    if (!reader->keys_memory || !reader->transitions || !reader->event.values)
         return TSMITH_ERROR_NO_MEMORY;
     reader->key_count = 1; // 0: the beginning of an event
     reader->nested_limit = NESTED_LIMIT;

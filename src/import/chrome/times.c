@@ -11,10 +11,6 @@
 #define LEAST_NS ((uint64_t)1000000000000000000) // of the year 2001
 #define MOST_NS (4 * LEAST_NS)
 
-struct moment *times_of(struct event *event, uint8_t role) {
-    return role == ROLE_TIME ? &event->start : role == ROLE_DURATION ? &event->duration : NULL;
-}
-
 void times_odd(struct chrome *chrome, struct moment *moment, double us, const char *text, size_t length) {
     enum text_form form;
     double ns = us * 1000.0;

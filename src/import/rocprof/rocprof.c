@@ -42,6 +42,7 @@ struct rocprof {
     size_t device_count, device_capacity;
     int64_t pid;
     struct event event;
+    size_t value_capacity; // of the event
     uint64_t events;
 };
 
@@ -115,7 +116,7 @@ static void add_value(struct chrome *chrome, struct rocprof *rocprof, const char
                       uint64_t bits) {
     struct event *event = &rocprof->event;
     uint32_t key = reader_find_key(chrome, path, strlen(path), true, PLACE_ARGUMENT);
-    if (!key || !ARRAY_RESERVE(event->values, event->capacity, event->count + 1)) {
+    if (!key || !ARRAY_RESERVE(event->values, rocprof->value_capacity, event->count + 1)) {
         event->too_large = true;
         return;
     }
@@ -274,10 +275,9 @@ static uint8_t direction_of(const struct chrome *chrome, const struct rocprof *r
 static bool add_record(struct chrome *chrome, struct rocprof *rocprof, const char *text, size_t length) {
     struct event *event = &rocprof->event;
     struct value *values = event->values;
-    size_t capacity = event->capacity;
     struct record record = {-1, -1, -1, -1, -1, -1, -1, {-1, -1, -1, -1, -1, -1}};
     char path[PATH_MAX_LENGTH] = "";
-    *event = (struct event){.values = values, .capacity = capacity, .ph = 'X', .id = {FORM_NONE, 0}};
+    *event = (struct event){.values = values, .ph = 'X', .id = {FORM_NONE, 0}};
     if (!flatten(chrome, rocprof, &record, text, text + length, path, 0, 0) || record.start < 0) {
         chrome->problems.counts[PROBLEM_MALFORMED_EVENT]++;
         return true;
