@@ -78,10 +78,6 @@ static void attached(void) {
     (void)stacks_start(agent.channel);
 }
 
-static void ending(void) {
-    pending_abandon(); // what has begun and not ended is counted by the channel
-}
-
 static bool find_used(void *loader) {
     bool all = true;
 #define FIND(name, parameters)                                                                               \
@@ -141,7 +137,7 @@ static void start(void) {
     static const struct agent_spec spec = {.api = "level-zero",
                                            .prepare = objects_init,
                                            .begin = attached,
-                                           .end = ending,
+                                           .in_flight = pending_abandon,
                                            .not_in_children = true};
     Dl_info info;
     agent_thread.busy++;

@@ -125,8 +125,9 @@ with open(f"{work}/stacks.json", encoding="utf-8") as file:
     stacks = json.load(file)
 assert all("stack" in event for event in commands(stacks["events"])), "a command has no stack"
 
-# Of a killed program, the command that ran is counted, and those before it are there.
-killed, (entries, _) = load("killed"), log("killed")
-assert len(entries) == 8 and len(commands(killed)) == 7, (entries, killed)
-assert lost(killed)["no_completion"] == 1, lost(killed)
+# Of a program that is killed, or exits, the command that still ran is counted, and those before it are there.
+for name in ("killed", "exits"):
+    trace, (entries, _) = load(name), log(name)
+    assert len(entries) == 8 and len(commands(trace)) == 7, (name, entries, trace)
+    assert lost(trace)["no_completion"] == 1, (name, lost(trace))
 print("level zero: the traces are what the simulated device did")

@@ -9,6 +9,7 @@
 #include <level_zero/ze_api.h>
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,8 +213,8 @@ static void many(int launches) {
     CHECK(zeCommandListDestroy(list));
 }
 
-// `launches` that end, then one that runs for a minute; says so and waits to be killed.
-static void forever(int launches) {
+// `launches` that end, then one that runs for a minute; prints a line and waits to be killed, or exits.
+static void forever(int launches, bool exits) {
     ze_kernel_handle_t kernel = kernel_make("work_10"), endless = kernel_make("work_60000000");
     ze_command_list_handle_t list = immediate_make();
     ze_event_pool_handle_t pool = pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1);
@@ -224,6 +225,8 @@ static void forever(int launches) {
     CHECK(zeCommandListAppendLaunchKernel(list, endless, &groups, NULL, 0, NULL));
     printf("forever %d\n", launches);
     fflush(stdout);
+    if (exits)
+        exit(0);
     for (;;)
         pause();
 }
@@ -258,7 +261,7 @@ int main(int argc, char **argv) {
     else if (strcmp(what, "many") == 0)
         many(number);
     else
-        forever(number);
+        forever(number, strcmp(what, "exits") == 0);
     CHECK(zeModuleDestroy(module));
     CHECK(zeContextDestroy(context));
     return 0;

@@ -54,6 +54,7 @@ for mode in "immediate 20" "regular 20" overlap events "many 1000"; do
 done
 MOCK_WRAP_MS=30 record wrap -- overlap
 record stacks --stacks -- immediate 5
+record exits -- exits 7
 record quiet --agent-option level-zero.program-events -- immediate 5
 
 mkfifo "$work/said"
