@@ -248,6 +248,7 @@ static void test_damage(void **state) {
         // Something that is no event between two that are.
         {TRACE(EVENT("\"ts\":1") ",{\"ph\":\"X\",\"ts\":!,\"pid\":1}," EVENT("\"ts\":3")), TSMITH_OK, 2, 1, 1,
          "\"ts\":3"},
+        {TRACE(EVENT("\"ts\":1") ",{\"ph\":{\"\"\"\"}}," EVENT("\"ts\":3")), TSMITH_OK, 2, 1, 2, "\"ts\":3"},
         {TRACE(EVENT("\"ts\":1") ",{\"nothing\":1}," EVENT("\"ts\":3")), TSMITH_OK, 2, 1, 1, "\"ts\":3"},
         {TRACE(EVENT("\"ts\":1") ",{\"ph\":\"X\",\"name\":\"no end,\"pid\":1}," EVENT("\"ts\":3") "," EVENT(
              "\"ts\":4")),
@@ -387,6 +388,36 @@ static void test_many_batches(void **state) {
     trip_free(&held);
     trip_free(&at_once);
     close(in);
+    free(text);
+}
+
+// Values that are the same for a while, each for another while, come back as they were.
+static void test_repeated_values(void **state) {
+    (void)state;
+    enum { EVENTS = 3000 };
+    char *text = NULL, event[256];
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    for (unsigned i = 0; i < EVENTS; i++)
+        (void)fprintf(out,
+                      "%s{\"ph\":\"X\",\"cat\":\"c%u\",\"name\":\"n%u\",\"pid\":7,\"tid\":%u,\"ts\":%u,"
+                      "\"dur\":1,\"args\":{\"a\":%u,\"b\":\"b%u\",\"i\":%u}}",
+                      i ? "," : "{\"traceEvents\":[", i / 40 % 3, i / 70 % 5, i / 200 % 4, i * 2, i / 90,
+                      i / 33 % 2, i);
+    (void)fprintf(out, "]}");
+    assert_int_equal(fclose(out), 0);
+    struct trip trip = trip_bytes(text, length);
+    assert_int_equal(trip.status, TSMITH_OK);
+    assert_int_equal(trip.events, EVENTS);
+    assert_int_equal(trip.attributes, 0);
+    for (unsigned i = 0; i < EVENTS; i++) {
+        (void)snprintf(event, sizeof event,
+                       "{\"ph\":\"X\",\"cat\":\"c%u\",\"name\":\"n%u\",\"pid\":7,\"tid\":%u,\"ts\":%u,"
+                       "\"dur\":1,\"args\":{\"a\":%u,\"b\":\"b%u\",\"i\":%u}}",
+                       i / 40 % 3, i / 70 % 5, i / 200 % 4, i * 2, i / 90, i / 33 % 2, i);
+        assert_contains(&trip, event);
+    }
+    trip_free(&trip);
     free(text);
 }
 
@@ -553,6 +584,7 @@ int main(void) {
         cmocka_unit_test(test_no_trace),
         cmocka_unit_test(test_rocprof),
         cmocka_unit_test(test_many_batches),
+        cmocka_unit_test(test_repeated_values),
         cmocka_unit_test(test_cut_anywhere),
         cmocka_unit_test(test_compressed_and_piped),
         cmocka_unit_test(test_too_large_events),

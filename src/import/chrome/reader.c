@@ -80,38 +80,40 @@ static inline void add_value(struct chrome *chrome, uint32_t key, uint32_t form,
     event->roles |= 1u << role;
 }
 
-static __attribute__((noinline)) void put_phase(struct chrome *chrome, uint32_t index, uint64_t id) {
-    const tsmith_string text = tsmith_dictionary_string(chrome->dictionary, (uint32_t)id);
+static __attribute__((noinline)) void put_phase(struct chrome *chrome, uint32_t index, uint32_t id) {
+    const tsmith_string text = tsmith_dictionary_string(chrome->dictionary, id);
     chrome->reader->event.ph = text.length == 1 ? text.bytes[0] : '?';
     if (text.length != 1)
         add_value(chrome, index, FORM_STRING, id);
 }
 
-// A value that is no time.
+// A value that is neither a string nor a time. What should be JSON and is not is a string, but no name, category or ph.
 static inline void put_value(struct chrome *chrome, uint32_t index, uint32_t form, uint64_t bits) {
     struct event *event = &chrome->reader->event;
-    const uint8_t role = chrome->reader->keys[index].role;
-    if (role == ROLE_NONE || role > ROLE_ID) {
+    const uint8_t role = chrome->keys[index].role;
+    struct ident *ident = role == ROLE_PID   ? &event->pid
+                          : role == ROLE_TID ? &event->tid
+                          : role == ROLE_ID  ? &event->id
+                                             : NULL;
+    if (ident)
+        *ident = (struct ident){form, bits};
+    if (!ident || role == ROLE_ID)
         add_value(chrome, index, form, bits);
-        return;
-    }
-    const bool text = form == FORM_STRING;
-    if (role == ROLE_PID) {
-        event->pid = (struct ident){form, bits};
-    } else if (role == ROLE_TID) {
-        event->tid = (struct ident){form, bits};
-    } else if (role == ROLE_NAME && text) {
-        event->name = (uint32_t)bits;
+}
+
+static inline void put_string(struct chrome *chrome, uint32_t index, uint32_t id) {
+    struct event *event = &chrome->reader->event;
+    const uint8_t role = chrome->keys[index].role;
+    if (role == ROLE_NAME) {
+        event->name = id;
         event->has_name = true;
-    } else if (role == ROLE_CATEGORY && text) {
-        event->category = (uint32_t)bits;
+    } else if (role == ROLE_CATEGORY) {
+        event->category = id;
         event->has_category = true;
-    } else if (role == ROLE_PH && text) {
-        put_phase(chrome, index, bits);
+    } else if (role == ROLE_PH) {
+        put_phase(chrome, index, id);
     } else {
-        if (role == ROLE_ID)
-            event->id = (struct ident){form, bits};
-        add_value(chrome, index, form, bits);
+        put_value(chrome, index, FORM_STRING, id);
     }
 }
 
@@ -186,7 +188,7 @@ static inline enum result read_string(struct chrome *chrome, uint32_t index, con
     const struct key_memo *memo = find_memo(key, content, end);
     if (memo && !chrome->reader->tolerant) {
         *at = content + memo->length;
-        put_value(chrome, index, FORM_STRING, memo->id);
+        put_string(chrome, index, memo->id);
         reader_note_repeatable(chrome->reader, FORM_STRING, memo->id);
         return GOT;
     }
@@ -221,7 +223,7 @@ static inline enum result read_string(struct chrome *chrome, uint32_t index, con
         made->length = (uint8_t)(length + 1);
         made->id = id;
     }
-    put_value(chrome, index, FORM_STRING, id);
+    put_string(chrome, index, id);
     return GOT;
 }
 
@@ -527,7 +529,10 @@ static inline enum result follow(struct chrome *chrome, const struct transition 
         reader->event.empty_args = true;
     for (uint32_t i = 0; i < transition->value_count; i++) {
         const struct value *value = &transition->values[i];
-        put_value(chrome, value->key, value->form, value->bits);
+        if (value->form == FORM_STRING)
+            put_string(chrome, value->key, (uint32_t)value->bits);
+        else
+            put_value(chrome, value->key, value->form, value->bits);
     }
     *at += transition->length;
     return GOT;
