@@ -24,11 +24,10 @@ static const struct agent_needs rocm_needs = {
     .also = "librocprofiler-sdk.so",
     .folders = "/opt/rocm/lib",
     .runtime = "libamdhip64.so",
-    .advice = "ROCm programs are not recorded: librocprofiler-sdk.so.1 was not found. Install the package "
-              "rocprofiler-sdk of ROCm 7 "
-              "or later (older versions have no SDK that is recorded); if it is not in /opt/rocm/lib, add "
-              "its folder to "
-              "LD_LIBRARY_PATH"};
+    .advice =
+        "ROCm programs are not recorded: librocprofiler-sdk.so.1 was not found. Install the package "
+        "rocprofiler-sdk of ROCm 7 or later (older versions have no SDK that is recorded). If it is not in "
+        "/opt/rocm/lib, add its folder to LD_LIBRARY_PATH"};
 
 static const struct agent_row agent_rows[] = {
     {.api = "opencl",

@@ -103,8 +103,8 @@ def add_agent(tree):
     example = os.path.join(tree.root, "examples/new_agent")
     tree.add("agents/toy/agent.c", os.path.join(example, "agent.c"))
     tree.add("agents/toy/toy_gpu.h", os.path.join(example, "toy_gpu.h"))
-    tree.insert("src/launch/agent_table.c", r'^    \{"nvtx", ',
-                '    {"toy", "The toy GPU", "TOY_GPU_TOOL", \'\\0\', NULL, NULL, NULL, 0},\n')
+    tree.insert("src/launch/agent_table.c", r'^    \{\.api = "nvtx",',
+                '    {.api = "toy", .doc = "The toy GPU", .variable = "TOY_GPU_TOOL"},\n')
     tree.insert("CMakeLists.txt", r"^tracesmith_add_agent\(nvml\)$", "tracesmith_add_agent(toy)\n")
     tree.insert("tests/build/test_symbols.sh", r"^    libtracesmith-xray\.so\) ",
                 "    libtracesmith-toy.so) entry='toy_tool_start' ;;\n")
