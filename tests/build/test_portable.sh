@@ -24,7 +24,7 @@ for source in src/*/*.c src/*/*/*.c agents/*/*.c cli/*.c cli/*/*.c; do
     # -idirafter: headers that are the same everywhere (zstd, OpenCL) come from the host.
     # shellcheck disable=SC2086 # words of the option
     if ! $cross -std=gnu11 -D_GNU_SOURCE -DNDEBUG -O0 -fPIC -DMEETING_BUILD='""' -Wall -Wextra -Wconversion -Werror -Iinclude -Isrc -I. \
-        -I"$(dirname "$source")" -isystem "${TRACESMITH_BUILD_DIR:-build}/bpf" -idirafter /usr/include $output "$source"; then
+        -I"$(dirname "$source")" -Iagents -Iagents/opencl -isystem "${TRACESMITH_BUILD_DIR:-build}/bpf" -idirafter /usr/include $output "$source"; then
         echo "$source does not compile for aarch64"
         failures=$((failures + 1))
     fi
