@@ -3,7 +3,7 @@
 
 Every figure is the least and the median of several runs. Import: whole processes, less those that import nothing. Ranges:
 loops of 100,000, less an empty loop; nvtx (PyPI) where it is installed. Data frames: each in a process of its own, time from the open trace to the frame; memory
-is how much the peak of the process grew, beside the bytes of the columns.
+is how much the peak of the process grew, in addition to the bytes of the columns.
 """
 import importlib.util
 import os

@@ -245,8 +245,8 @@ void list_executed(struct object *object, struct object *queue, const struct fra
     struct list *list = &object->list;
     list->queue = queue;
     list->submission = frame->submission;
-    if (!frame
-             ->start) { // recording is off: nobody asks for the times, and its events stay as the device leaves them
+    // Recording is off: the times are not read, and the events stay as the device leaves them.
+    if (!frame->start) {
         list->ambiguous = true;
         return;
     }

@@ -429,7 +429,7 @@ static void alloc_shared_leave(struct frame *frame, void **arguments, int result
     allocated(frame, made(arguments, 6, result), ARGUMENT(arguments, size_t, 3), TSMITH_OPERATION_SVM);
 }
 
-// Taken out before the driver can give the address to somebody else.
+// Taken out before the driver can give the address to another object.
 static void free_enter(struct frame *frame, void **arguments) {
     struct object *memory = object_find(OBJECT_MEMORY, ARGUMENT(arguments, void *, 1));
     if (!memory)

@@ -14,7 +14,7 @@
 //
 // A collective is over for NCCL's host code as soon as it is enqueued. It is written when the channels of its kernel have
 // ended, which NCCL tells later and on another thread: from the first channel's beginning to the last one's end, as a
-// host thread of NCCL saw them (BOUNDED). Where no channel is told of, it is what the host code took.
+// host thread of NCCL saw them (BOUNDED). Without a reported channel it is the time that the host code took.
 #ifndef NCCL_AGENT_H
 #define NCCL_AGENT_H
 

@@ -43,7 +43,7 @@ bool launches_init(void);
 void launches_began(void);                                        // the SDK calls back from now on
 void launches_dispatch(const struct sdk_callback_record *record); // SDK_CALLBACK_DISPATCH
 void launches_stream(const struct sdk_callback_record *record);   // SDK_CALLBACK_STREAM
-// SDK_CALLBACK_HIP, SDK_CALLBACK_COPY, at their beginning: notes the stack, and the stream that the thread has been told.
+// SDK_CALLBACK_HIP, SDK_CALLBACK_COPY, at their beginning: notes the stack, and the stream that was reported to the thread.
 void launches_call(const struct sdk_callback_record *record, uint32_t stack);
 // The record of a dispatch has come: the note, and whether it was open. What was is to be given to channel_ended of LAUNCHES_LIST.
 enum { LAUNCHES_LIST = UINT32_MAX >> 1 };

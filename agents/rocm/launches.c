@@ -23,8 +23,8 @@ struct place {
 static struct place *dispatches, *calls;
 static _Atomic uint64_t open;
 
-// Grows when the SDK begins to call back: what a thread has noted of streams before is not to be trusted, as the end of its call may
-// not have been told.
+// Grows when the SDK begins to call back. What a thread has noted of streams before is not used, because the end of its call may
+// not have been reported.
 static _Atomic uint32_t generation;
 
 // The streams of the calls that the thread is in. The SDK tells them before the call has its number.

@@ -248,7 +248,7 @@ struct pending_entry *pending_reserve_slow(uint32_t words) {
     list_reap(list, UINT32_MAX, false);
     while (!(entry = list_room(list, words)) && list_grow(list))
         ;
-    // The list is full, and somebody who holds it was put to sleep by the system: the thread goes on with another.
+    // The list is full, and the thread that holds it does not run: this thread continues with another list.
     if (!entry && list->capacity < LIST_WORDS_MAX) {
         list_give_back(list);
         list = list_own();

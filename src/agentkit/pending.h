@@ -80,7 +80,7 @@ extern __thread struct pending_list *pending_own
 void pending_start(const struct pending_work *work);
 
 // Records what is complete of the calling thread's list; of all lists. `patient` waits a short while for a list that
-// somebody else is at: for calls that let objects go, so that what the agent holds of them is given back before.
+// another thread holds: for calls that release objects, so that the agent's references to them are released before.
 void pending_reap_own(void);
 void pending_reap_all(bool patient);
 // Records what is complete of the lists whose owners have not looked themselves since the last call. For the control thread.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rates that ranges and kernels reach with the work that they state, beside the peak of their device (the roofline model).
+// The rates that ranges and kernels reach with the work that they state, compared with the peak of their device (the roofline model).
 // A range is measured by the device time of its commands; a kernel by its own, with its own work or that of a range that
 // launched nothing else (a launch of Triton's).
 #include <math.h>

@@ -38,7 +38,7 @@ static bool is_table(struct table *table, const uint8_t *bytes, uint64_t size) {
            table->functions < size && table->count < (size - table->functions) / 8;
 }
 
-// What the dynamic linker is told to add at `address`, in a program that may be loaded anywhere; 0: nothing.
+// The addend of the dynamic linker's relocation at `address`, in a position-independent program; 0: there is none.
 static bool read_addend(const struct elf_file *file, uint64_t address, uint64_t *addend) {
     for (const Elf64_Shdr *section = NULL; (section = elf_file_next(file, ".rela.dyn", section));) {
         size_t size;

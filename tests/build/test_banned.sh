@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Functions that have no place here: unbounded copies, shells, predictable temporary names, parsers without errors,
-# hidden state; words of records that are written by their place; columns of a batch that are read without their validity; and, in code that lives in somebody else's process, whatever could end or garble that process.
+# hidden state; words of records that are written by their place; columns of a batch that are read without their validity; and, in code that runs in profiled programs, whatever could end or change them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "${TRACESMITH_SOURCE_DIR:-$here/../..}"
@@ -93,6 +93,5 @@ if words "$work/planted" >/dev/null; then
     echo "self-test: a word of words.txt was not found"
     exit 1
 fi
-# What users read: public headers, the command with its messages and help, and the documents.
-words include cli docs README.md ARCHITECTURE.md CONTRIBUTING.md || failed=1
+words include src agents cli bindings studio/src bench fuzz examples tests docs README.md ARCHITECTURE.md CONTRIBUTING.md || failed=1
 [ "$failed" -eq 0 ]

@@ -36,7 +36,7 @@ launcher=$(sed -n 's/^CMAKE_C_COMPILER_LAUNCHER:[A-Z]*=//p' "$TRACESMITH_BUILD_D
 quiet cmake -G "$generator" -S "$tree" -B "$WORK/build" -DCMAKE_C_COMPILER="${CC:-cc}" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
     -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 -DTRACESMITH_WERROR=ON -DTRACESMITH_BUILD_BENCH=OFF \
     -DTRACESMITH_BUILD_EXAMPLES=OFF -DTRACESMITH_ENABLE_BPF=OFF -DTRACESMITH_ENABLE_OCLGRIND=OFF
-# The sources lie in another place in every run; ccache is told.
+# The sources lie in another place in every run; ccache gets it by CCACHE_BASEDIR.
 CCACHE_BASEDIR=$WORK CCACHE_NOHASHDIR=1 quiet cmake --build "$WORK/build" -j "$(getconf _NPROCESSORS_ONLN)" --target \
     tracesmith_generated tracesmith_opencl tracesmith_cuda tracesmith_nvtx tracesmith_toy fuzz_import_toy test_analyze_docs
 export TRACESMITH="$WORK/build/bin/tracesmith" TRACESMITH_BUILD_DIR="$WORK/build" TRACESMITH_SOURCE_DIR="$tree"

@@ -69,7 +69,7 @@ find_driver() {
 
 # ---- which libcupti works
 
-# The pack's folders of libraries, made usable: they are compressed in part. One each: a library takes others from beside it.
+# The pack's folders of libraries, made usable: they are compressed in part. One each, because a library loads others from its own folder.
 unpack_cupti() {
     for folder in cupti cupti-older; do
         [ -d "$pack/$folder" ] || continue

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Programs that offload with LLVM's OpenMP to its host devices, really: what is recorded against what a second tool, over the
-# runtime's own header, is told, and against the program's own count. Its output is unchanged; a fork, a kill, another tool
+# Programs that offload with LLVM's OpenMP to its host devices, really: what is recorded against what a second tool, built with
+# the runtime's own header, gets, and against the program's own count. Its output is unchanged; a fork, a kill, another tool
 # and a program without offloading do what docs/openmp.md says.
 set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
@@ -37,7 +37,7 @@ trap 'rm -rf "$work"' EXIT
 "$clang" -shared -fPIC -w -o "$work/other.so" "$here/other_tool.c"
 
 OTHER_TOOL_LOG=$work/log OMP_TOOL_LIBRARIES=$work/other.so "$work/offload" 5 >"$work/alone.out" || fail "alone: $?"
-[ -s "$work/log" ] || fail "the second tool was told nothing"
+[ -s "$work/log" ] || fail "the second tool got nothing"
 
 # record NAME OPTION... -- COMMAND...
 record() {
@@ -57,7 +57,7 @@ done
 # A tool that the user names is asked first, and is the only one then.
 OTHER_TOOL_LOG=$work/log.other OMP_TOOL_LIBRARIES=$work/other.so record other -- "$work/offload" 5
 sort "$work/log" >"$work/log.sorted"
-sort "$work/log.other" | cmp -s - "$work/log.sorted" || fail "the user's tool was told something else"
+sort "$work/log.other" | cmp -s - "$work/log.sorted" || fail "the user's tool got something else"
 
 # Host threads only: the runtime initializes no device, and nothing is recorded.
 # shellcheck disable=SC2016 # the inner shell expands it

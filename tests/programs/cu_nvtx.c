@@ -5,7 +5,7 @@
 //   cu_nvtx [kill | wait]
 //
 // With "kill" it is killed at the end. With "wait" it then opens NCCL's profiler plugin as NCCL does, says where the session
-// is, and waits until it is told to end.
+// is, and waits until it gets the request to end.
 #include "../../agents/nccl/abi.h"
 #include "nvtx_mini.h"
 

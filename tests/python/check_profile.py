@@ -61,7 +61,7 @@ class Schedule(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "no PyTorch")
     def test_steps_are_pytorch_s(self):
-        """Beside torch.profiler in one loop: the same calls of on_trace_ready, the same warnings, the same steps in the files."""
+        """Together with torch.profiler in one loop: the same calls of on_trace_ready, the same warnings, the same steps in the files."""
         import json
 
         from torch.profiler import ProfilerAction as PyTorchs, ProfilerActivity, profile

@@ -24,7 +24,7 @@ def expect(what, got, wanted):
 
 
 def references():
-    """The modules beside this one that have check(trace, reports, expect)."""
+    """The modules of this folder that have check(trace, reports, expect)."""
     names = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(os.path.dirname(__file__), "*.py")))
     modules = [importlib.import_module(name) for name in names if has_check(name)]
     if len(modules) < 15:

@@ -359,7 +359,7 @@ static void note_stacks(struct outcome *outcome, const tsmith_dictionary *dictio
     }
 }
 
-// Takes what there is. The collector gives a sign of life.
+// Takes what there is. The collector updates its heartbeat.
 static tsmith_status take(struct collector *collector, struct outcome *outcome) {
     const tsmith_batch *batch;
     tsmith_error error;
@@ -531,7 +531,7 @@ static void other_namespace(void **unused) {
     assert_int_equal(outcome.processes, 1);
 }
 
-// The reader is told.
+// The reader is notified.
 static void other_build(void **unused) {
     (void)unused;
     const struct outcome outcome = run("other build", 0);

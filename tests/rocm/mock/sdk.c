@@ -11,7 +11,7 @@
 //                          quiet=N      N dispatch records never come, and are not counted
 //                          unknown=N    N records of a kind of the future
 //                          badtimes=N   N dispatch records have impossible times
-//                          version=N    the version that tools are told
+//                          version=N    the version that is reported to tools
 //                          nokfd        the operating system's driver is too old for records of it
 //                          bench=N      at the start N buffers of 4,096 records go to the first tool, and the time that it
 //                                       took for each record is written to standard error: the least, the lower quartile
