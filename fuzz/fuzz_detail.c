@@ -22,7 +22,7 @@ static void must(tsmith_status status) {
 
 static void write_track(tsmith_sink *sink, tsmith_dictionary *dictionary, tsmith_track_kind kind) {
     tsmith_batch *batch;
-    const tsmith_track track = {.kind = kind};
+    const tsmith_track track = {.kind = (uint8_t)kind};
     must(tsmith_batch_create(&batch));
     tsmith_batch_reset(batch, tsmith_dictionary_add_track(dictionary, &track));
     for (int i = 0; i < EVENTS; i++) {

@@ -448,7 +448,8 @@ static void record_event(const struct seen *seen) {
 // ---- buffers
 
 #define PLACE(layout)                                                                                        \
-    SDK_AT_##layout##_correlation, SDK_AT_##layout##_thread, SDK_AT_##layout##_start, SDK_AT_##layout##_end
+    .correlation = SDK_AT_##layout##_correlation, .thread = SDK_AT_##layout##_thread,                        \
+    .start = SDK_AT_##layout##_start, .end = SDK_AT_##layout##_end
 static const struct place places[SDK_KIND_COUNT] = {
     [SDK_KIND_HIP] = {record_call, PLACE(api)},
     [SDK_KIND_HSA_CORE] = {record_call, PLACE(api)},
