@@ -3,6 +3,7 @@
 //
 // Two contexts: one, always active, for the names of kernels; one for all else, active while recording is on. A dispatch that
 // began while it was active has its record although it ends later: the SDK notes the contexts at the launch.
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,12 +190,25 @@ static bool ask(void) {
 // ---- while it runs
 
 // Recording is switched on and off by the context.
-static void follow(bool on) {
-    if (!atomic_load(&ready) || atomic_load(&gone) || atomic_exchange(&active, on) == on)
+static void set_active(bool on) {
+    if (atomic_load(&gone) || atomic_exchange(&active, on) == on)
         return;
     if (on)
         launches_began();
     (void)(on ? sdk.start_context(context) : sdk.stop_context(context));
+}
+
+// The process itself can switch recording off a moment before its channel is. Until the control thread has seen that, or the process
+// switches it on again, `held_off` keeps that thread from switching it on. Both are read and acted upon under the lock.
+static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
+static bool held_off;
+
+static void follow_channel(void) {
+    pthread_mutex_lock(&switching);
+    const bool on = channel_live(agent.channel) && channel_armed(agent.channel);
+    held_off &= on;
+    set_active(on && !held_off);
+    pthread_mutex_unlock(&switching);
 }
 
 static void flush(void) {
@@ -205,12 +219,12 @@ static void flush(void) {
 static bool look(void) {
     static int64_t next;
     if (!channel_live(agent.channel)) {
-        follow(false);
+        follow_channel();
         atomic_store(&agent.over, true);
         return false;
     }
     stacks_refresh();
-    follow(channel_armed(agent.channel));
+    follow_channel();
     if (clock_trace_now() >= next) {
         next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
         (void)foreign_clock_compare(&sdk_clock);
@@ -241,7 +255,10 @@ AGENT_EXPORT void tracesmith_agent_switched(int on);
 AGENT_EXPORT void tracesmith_agent_switched(int on) {
     if (!agent_recording() || !atomic_load(&ready))
         return;
-    follow(on != 0);
+    pthread_mutex_lock(&switching);
+    held_off = !on;
+    set_active(on != 0);
+    pthread_mutex_unlock(&switching);
     flush();
 }
 
@@ -278,8 +295,9 @@ static int initialize(void (*finalize)(struct sdk_client), void *data) {
     }
     describe();
     stacks_refresh(); // the SDK is on every stack
+    // Not by follow_channel: the SDK may hold a lock now that a thread in it waits for.
+    set_active(channel_armed(agent.channel));
     atomic_store(&ready, true);
-    follow(channel_armed(agent.channel));
     control_start();
     return 0;
 }
