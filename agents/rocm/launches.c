@@ -27,7 +27,7 @@ static _Atomic uint64_t open;
 // not have been reported.
 static _Atomic uint32_t generation;
 
-// The streams of the calls that the thread is in. The SDK tells them before the call has its number.
+// The streams of the calls that the thread is in. The SDK reports them before the call has its number.
 static __thread struct {
     uint32_t depth, generation;
     uint32_t streams[STREAMS_MAX];

@@ -356,7 +356,7 @@ static void write_peaks(const struct analysis_context *context, struct report *r
         {"flop_source", TSMITH_CELL_TEXT}, {"byte_rate", TSMITH_CELL_RATE},
         {"byte_source", TSMITH_CELL_TEXT}, {"ridge", TSMITH_CELL_NUMBER}};
     struct report_table *table = REPORT_TABLE(
-        report, "peaks", "what the user or the trace states; at an intensity of ridge both roofs are equal",
+        report, "peaks", "peaks that --peak or the trace states; the two roofs meet at the intensity ridge",
         COLUMNS);
     for (size_t d = 0; d < context->timeline->device_count; d++) {
         const tsmith_row *device = &context->timeline->devices[d];
