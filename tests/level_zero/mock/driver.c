@@ -195,7 +195,7 @@ static ze_result_t device_properties(ze_device_handle_t of, ze_device_properties
     out->timestampValidBits = DEVICE_BITS;
     out->kernelTimestampValidBits = KERNEL_BITS;
     memset(out->uuid.id, 0x5a, sizeof out->uuid.id);
-    strcpy(out->name, "TraceSmith simulated GPU");
+    snprintf(out->name, sizeof out->name, "TraceSmith simulated GPU");
     return ZE_RESULT_SUCCESS;
 }
 static ze_result_t device_memory(ze_device_handle_t of, uint32_t *count, ze_device_memory_properties_t *out) {
@@ -360,7 +360,7 @@ static ze_result_t launch(ze_command_list_handle_t list, ze_kernel_handle_t hand
                           const ze_group_count_t *groups, ze_event_handle_t signal, uint32_t wait_count,
                           ze_event_handle_t *waits) {
     struct work work = {.kind = 'k', .groups = groups->groupCountX};
-    strcpy(work.name, ((struct kernel *)handle)->name);
+    memcpy(work.name, ((struct kernel *)handle)->name, sizeof work.name);
     return append(list, work, signal, wait_count, waits);
 }
 static ze_result_t copy(ze_command_list_handle_t list, void *to, const void *from, size_t bytes,
