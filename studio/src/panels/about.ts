@@ -5,7 +5,7 @@ import { count, counted, duration } from "../format";
 import { Studio } from "../model";
 import { KEYS } from "../timeline/input";
 import { command, Panel } from "./panel";
-import { failure } from "./reports";
+import { failure, waiting } from "./reports";
 import { table } from "./table";
 
 export const losses: Panel = {
@@ -35,14 +35,15 @@ export const info: Panel = {
       ["Duration", duration(overview.duration)], ["Begins at", `${overview.origin} ns of its clock`],
       ["Tracks", count(overview.tracks.length)], ["TraceSmith", studio.version]];
     for (const device of overview.devices) facts.push(["Device", [device.name, device.vendor, device.kind].filter(Boolean).join(", ")]);
+    const said = element("section", {}, waiting("Reading\u2026"));
     fill(host, element("dl", { class: "fields" }, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
-      element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, "info"))));
+      element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, "info"))), said,
+      element("h4", {}, "Keys"), table({ columns: ["key", "what it does"], rows: KEYS.map(([key, what]) => [key, what]) }));
     try {
       const answer = await api.sql(studio.trace, "SELECT key, value FROM attributes");
-      host.append(element("h4", {}, "What the trace says of itself"), table({ columns: answer.columns, rows: answer.rows }));
+      fill(said, element("h4", {}, "What the trace says of itself"), table({ columns: answer.columns, rows: answer.rows }));
     } catch (error) {
-      host.append(failure(error));
+      fill(said, failure(error));
     }
-    host.append(element("h4", {}, "Keys"), table({ columns: ["key", "what it does"], rows: KEYS.map(([key, what]) => [key, what]) }));
   },
 };
