@@ -23,7 +23,6 @@
 #include "sharing.h"
 #include "subscribe.h"
 #include "thinning.h"
-#include "timebase.h"
 #include "tracks.h"
 #include "windows.h"
 

@@ -14,7 +14,7 @@
 // How a kernel goes (files): agent.c attaches inside cuInit; subscribe.c asks CUPTI for what is to be recorded. At a
 // launch CUPTI calls launches.c on the program's thread, which notes who launched and when. CUPTI writes its records
 // into buffers of the pool (buffers.c) and hands them back filled, late and in any order; records.c turns each record
-// into one of a ring, on its queue's track (tracks.c), at its time on the trace clock (timebase.c). control.c sees to
+// into one of a ring, on its queue's track (tracks.c), at its time on the trace clock (agentkit/foreign_clock.h). control.c sees to
 // it that this happens every 100 ms, and once more at the end.
 #ifndef CUDA_AGENT_H
 #define CUDA_AGENT_H

@@ -22,13 +22,12 @@
 #include "sharing.h"
 #include "subscribe.h"
 #include "thinning.h"
-#include "timebase.h"
 
 enum { FLUSH_MS = 100, STACKS_MS = 20, MEASURE_MS = 50, LAST_PASS_MS = 5000, FORCED = 1 };
 
 static void flush(void) {
     if (!atomic_load(&library_gone)) {
-        timebase_compare();
+        foreign_clock_compare(&cupti_clock);
         cupti.ActivityFlushAll(0);
     }
     buffers_flushed();
@@ -87,7 +86,7 @@ static bool look(void) {
 static void sum_up(void) {
     char text[1400];
     const uint64_t open = launches_open(), made = launches_made();
-    snprintf(text, sizeof text, "%lld", (long long)timebase_error());
+    snprintf(text, sizeof text, "%lld", (long long)foreign_clock_error(&cupti_clock));
     channel_attribute(agent.channel, "cuda.clock_error_ns", text);
     look_for_other_buffers();
     if (open && open >= made / 2 && !buffers_taken) {
@@ -106,7 +105,7 @@ static void sum_up(void) {
 
 static void last_pass(void) {
     if (!atomic_load(&library_gone)) {
-        timebase_compare();
+        foreign_clock_compare(&cupti_clock);
         cupti.ActivityFlushAll(0);
         cupti.ActivityFlushAll(FORCED);
     }

@@ -17,6 +17,13 @@
 struct cupti cupti;
 atomic_bool library_gone;
 
+static bool read_clock(uint64_t *time) {
+    return !atomic_load_explicit(&library_gone, memory_order_relaxed) &&
+           (cupti.shared ? cupti.GetTimestamp_v2(cupti.subscriber, time) : cupti.GetTimestamp(time)) ==
+               CUPTI_OK;
+}
+struct foreign_clock cupti_clock = {.read = read_clock, .comparing = ATOMIC_FLAG_INIT};
+
 static struct candidates candidates;
 
 // What was tried without success, for the reader of the trace.

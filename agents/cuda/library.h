@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "agentkit/foreign_clock.h"
 #include "cupti.h"
 
 // X(name, type of the pointer's function): without these there is nothing to be recorded.
@@ -65,6 +66,14 @@ struct cupti {
                         // useless here
 };
 extern struct cupti cupti;
+
+// CUPTI gives all times of host and devices on one clock of its own choice (CLOCK_REALTIME on most systems, which is slewed and
+// stepped). Before the first context or kernel cuptiGetTimestamp may count from another origin.
+//
+// CUPTI would take the trace clock from us (cuptiActivityRegisterTimestampCallback). That is never used: a second registration in a
+// process, as the program's own profiler makes, silently corrupts records, and with several subscribers it is not honored at all.
+extern struct foreign_clock cupti_clock __attribute__((visibility("hidden")));
+
 // CUPTI met an error that it does not recover from, and finalised itself: it is not called any more.
 extern atomic_bool library_gone __attribute__((visibility("hidden")));
 

@@ -24,7 +24,6 @@
 #include "library.h"
 #include "metrics_config.h"
 #include "shapes.h"
-#include "timebase.h"
 #include "tracks.h"
 
 enum {
@@ -62,7 +61,7 @@ static pid_t process;
 static _Atomic uint64_t waiting; // devices that contexts were made on: a bit per number
 static uint64_t seen;
 static atomic_bool running, stopping;
-static struct timebase base;
+static struct foreign_clock_piece piece;
 
 static void notice_metrics(const char *text) {
     channel_attribute(agent.channel, "notice.cuda-metrics", text);
@@ -216,9 +215,10 @@ static void record_sample(struct device *device, size_t index) {
         channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
         return;
     }
-    const int64_t start = timebase_convert(&base, sample.start), end = timebase_convert(&base, sample.end);
+    const int64_t start = foreign_clock_convert(&cupti_clock, &piece, sample.start),
+                  end = foreign_clock_convert(&cupti_clock, &piece, sample.end);
     count_missing(device, sample.start, sample.end);
-    if (start == TIMEBASE_UNKNOWN || end == TIMEBASE_UNKNOWN || end < start ||
+    if (start == FOREIGN_CLOCK_UNKNOWN || end == FOREIGN_CLOCK_UNKNOWN || end < start ||
         start < device->started - SLACK_NS || end > clock_trace_now() + SLACK_NS) {
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
         notice_metrics("metrics of the GPU are missing: their times are not on CUPTI's clock");

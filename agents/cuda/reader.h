@@ -3,17 +3,17 @@
 #ifndef CUDA_READER_H
 #define CUDA_READER_H
 
-#include "cupti.h"
+#include "agentkit/foreign_clock.h"
 #include "launches.h"
+#include "library.h"
 #include "shapes.h"
-#include "timebase.h"
 
 enum { READER_NAMES = 2048 };
 
 // One per thread that reads at the same time; reused, so what it remembers stays warm.
 struct reader {
     struct ring *ring;
-    struct timebase base;
+    struct foreign_clock_piece piece;
     int64_t earliest, latest;                       // trace times that a record can be of
     uint32_t device, context, stream, queue;        // the queue's track found last
     uint32_t tid, thread;                           // the thread's
@@ -35,15 +35,16 @@ struct span {
 // and ended after it has no duration.
 bool reader_span_slow(struct reader *reader, uint64_t start, uint64_t end, struct span *out);
 static inline bool reader_span(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {
-    if (__builtin_expect(start < reader->base.low || end >= reader->base.high || end < start, 0))
+    if (__builtin_expect(start < reader->piece.low || end >= reader->piece.high || end < start, 0))
         return reader_span_slow(reader, start, end, out);
-    out->start = timebase_convert(&reader->base, start);
+    out->start = foreign_clock_convert(&cupti_clock, &reader->piece, start);
     out->duration = end - start;
     return out->start >= reader->earliest && out->start <= reader->latest;
 }
 // For one time. 0 means unknown in CUPTI.
 static inline bool reader_time(struct reader *reader, uint64_t time, uint64_t *out) {
-    const int64_t at = time ? timebase_convert(&reader->base, time) : TIMEBASE_UNKNOWN;
+    const int64_t at =
+        time ? foreign_clock_convert(&cupti_clock, &reader->piece, time) : FOREIGN_CLOCK_UNKNOWN;
     *out = (uint64_t)at;
     return at >= reader->earliest && at <= reader->latest;
 }

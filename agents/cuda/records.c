@@ -49,7 +49,7 @@ static void reader_begin(struct reader *reader) {
         memset(reader->names, 0, sizeof reader->names);
         reader->generation = current;
     }
-    reader->base = (struct timebase){.low = 1};
+    reader->piece = (struct foreign_clock_piece){.low = 1};
     reader->earliest = first_comparison - MARGIN;
     reader->latest = clock_trace_now() + MARGIN;
     reader->ended = reader->untimed = reader->unknown = reader->unlaunched = reader->thinned = 0;
@@ -81,9 +81,11 @@ bool reader_span_slow(struct reader *reader, uint64_t start, uint64_t end, struc
     enum { SLEW = 1000, SPARE = 1000000, LONG = 1000000000 };
     if (!start || end < start)
         return false;
-    out->start = timebase_convert(&reader->base, start);
-    const int64_t ended = out->start == TIMEBASE_UNKNOWN ? out->start : timebase_convert(&reader->base, end);
-    if (ended == TIMEBASE_UNKNOWN || ended < out->start || out->start < reader->earliest ||
+    out->start = foreign_clock_convert(&cupti_clock, &reader->piece, start);
+    const int64_t ended = out->start == FOREIGN_CLOCK_UNKNOWN
+                              ? out->start
+                              : foreign_clock_convert(&cupti_clock, &reader->piece, end);
+    if (ended == FOREIGN_CLOCK_UNKNOWN || ended < out->start || out->start < reader->earliest ||
         ended > reader->latest)
         return false;
     // Both ends are within the recording, so this does not overflow.

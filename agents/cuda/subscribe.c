@@ -26,7 +26,6 @@
 #include "records.h"
 #include "shapes.h"
 #include "sharing.h"
-#include "timebase.h"
 #include "tracks.h"
 #include "unified_memory.h"
 
@@ -85,7 +84,7 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *data) {
         context = 0;
     switch (id) {
     case CUPTI_RESOURCE_CONTEXT_CREATED:
-        timebase_compare(); // CUPTI's clock may have changed meanwhile
+        foreign_clock_compare(&cupti_clock); // CUPTI's clock may have changed meanwhile
         sharing_look();
         exit_first();
         enable_refused();
@@ -437,7 +436,7 @@ bool subscribe(int taken, char *why, size_t size) {
     unsubscribed = may_do_without(taken, who, sizeof who);
     if (result == CUPTI_OK || unsubscribed) {
         step = "switching on";
-        result = timebase_compare() ? enable_all() : CUPTI_UNKNOWN;
+        result = foreign_clock_compare(&cupti_clock) ? enable_all() : CUPTI_UNKNOWN;
         if (result == CUPTI_OK && unsubscribed)
             say_alone(taken, who, why, size);
         if (result == CUPTI_OK)

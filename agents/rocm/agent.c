@@ -235,7 +235,7 @@ static bool look(void) {
 
 static void sum_up(void) {
     char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)atomic_load(&sdk_clock.error));
+    snprintf(text, sizeof text, "%lld", (long long)foreign_clock_error(&sdk_clock));
     channel_attribute(agent.channel, "rocm.clock_error_ns", text);
 }
 

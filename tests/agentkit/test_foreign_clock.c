@@ -27,21 +27,20 @@ static void assert_near(int64_t a, int64_t b, int64_t most) {
 
 // A comparison as a test makes it up.
 static void put(struct foreign_clock *clock, uint64_t time, int64_t offset) {
-    const uint32_t count = atomic_load(&clock->count);
-    atomic_store(&clock->places[count % FOREIGN_CLOCK_PLACES].time, time);
-    atomic_store(&clock->places[count % FOREIGN_CLOCK_PLACES].offset, offset);
-    atomic_store(&clock->count, count + 1);
+    const uint32_t count = atomic_load(&clock->recent.count);
+    atomic_store(&clock->recent.ring[count % FOREIGN_CLOCK_COMPARISONS].time, time);
+    atomic_store(&clock->recent.ring[count % FOREIGN_CLOCK_COMPARISONS].offset, offset);
+    atomic_store(&clock->recent.count, count + 1);
 }
 
 static void nothing_is_known_at_first(void **unused) {
     static struct foreign_clock clock;
     (void)unused;
     clock.read = read_clock;
-    assert_true(converted(&clock, 1000) == FOREIGN_CLOCK_UNKNOWN);
     is_readable = false;
     assert_false(foreign_clock_compare(&clock));
-    is_readable = true;
     assert_true(converted(&clock, 1000) == FOREIGN_CLOCK_UNKNOWN);
+    is_readable = true;
     assert_true(foreign_clock_compare(&clock));
     assert_true(converted(&clock, 0) == FOREIGN_CLOCK_UNKNOWN);
 }
@@ -54,7 +53,7 @@ static void a_real_clock(void **unused) {
     for (int i = 0; i < 100; i++) {
         assert_true(foreign_clock_compare(&clock));
         const int64_t now = clock_trace_now();
-        assert_near(converted(&clock, (uint64_t)(now + AHEAD)), now, atomic_load(&clock.error));
+        assert_near(converted(&clock, (uint64_t)(now + AHEAD)), now, foreign_clock_error(&clock));
     }
 }
 
@@ -82,18 +81,18 @@ static void a_jump(void **unused) {
     assert_int_equal(converted(&clock, second + 500), (int64_t)second + 500 - 899000000000);
 }
 
-// More comparisons than there is room for: the newest are kept, and what is older than they are has the oldest one's offset.
+// More comparisons than there is room for: the newest are kept, and what is older than they are is converted by the same drift.
 static void many_comparisons(void **unused) {
     static struct foreign_clock clock;
     enum { EVERY = 1000000 };
     (void)unused;
-    const int64_t last = 3 * (int64_t)FOREIGN_CLOCK_PLACES;
+    const int64_t last = 3 * (int64_t)FOREIGN_CLOCK_COMPARISONS;
     for (int64_t i = 1; i <= last; i++)
         put(&clock, (uint64_t)(i * EVERY), i);
     assert_int_equal(converted(&clock, (uint64_t)(last * EVERY)), last * EVERY + last);
     assert_near(converted(&clock, (uint64_t)((last - 1000) * EVERY + 10)),
                 (last - 1000) * EVERY + 10 + last - 1000, 1);
-    assert_near(converted(&clock, (uint64_t)(10 * EVERY)), 10 * EVERY + last - FOREIGN_CLOCK_PLACES, 10);
+    assert_near(converted(&clock, (uint64_t)(10 * EVERY)), 10 * EVERY + 10, 1);
 }
 
 // A piece that a reader keeps gives the same as a new one, for times within and beyond it.
@@ -109,11 +108,33 @@ static void a_piece_that_is_kept(void **unused) {
         assert_int_equal(foreign_clock_convert(&clock, &kept, time), converted(&clock, time));
 }
 
+// A driver that changes its clock: times of the new one are converted as soon as the clocks are compared, times of the old one as
+// before, and a time that is a day away from every comparison is of neither.
+static void another_clock(void **unused) {
+    static struct foreign_clock clock;
+    const uint64_t first = 5000000000, day = 86400000000000;
+    (void)unused;
+    clock.read = read_clock;
+    is_readable = false;
+    put(&clock, first, 100);
+    put(&clock, first + 20 * day, 300);
+    assert_int_equal(converted(&clock, first + 1000), (int64_t)first + 1100);
+    assert_int_equal(converted(&clock, first + 20 * day + 1000), (int64_t)(first + 20 * day) + 1300);
+    assert_true(converted(&clock, first + 10 * day) == FOREIGN_CLOCK_UNKNOWN);
+    is_readable = true;
+    const int64_t now = clock_trace_now();
+    assert_near(converted(&clock, (uint64_t)(now + AHEAD)), now, foreign_clock_error(&clock));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_known_at_first), cmocka_unit_test(a_real_clock),
-        cmocka_unit_test(a_clock_that_drifts),       cmocka_unit_test(a_jump),
-        cmocka_unit_test(many_comparisons),          cmocka_unit_test(a_piece_that_is_kept),
+        cmocka_unit_test(nothing_is_known_at_first),
+        cmocka_unit_test(a_real_clock),
+        cmocka_unit_test(a_clock_that_drifts),
+        cmocka_unit_test(a_jump),
+        cmocka_unit_test(many_comparisons),
+        cmocka_unit_test(a_piece_that_is_kept),
+        cmocka_unit_test(another_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
