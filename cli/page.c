@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands diff and analyze --ranks call it.
+// The commands diff, analyze --ranks and replay call it.
 #include "cli/page.h"
 
 #include <errno.h>
@@ -15,11 +15,10 @@
 static const struct {
     const char *option;
     tsmith_report_format format;
-} PAGES[] = {{"html", TSMITH_REPORT_FORMAT_HTML}, {"markdown", TSMITH_REPORT_FORMAT_MARKDOWN}};
-enum { PAGE_COUNT = sizeof PAGES / sizeof *PAGES };
+} PAGES[PAGE_FORMATS] = {{"html", TSMITH_REPORT_FORMAT_HTML}, {"markdown", TSMITH_REPORT_FORMAT_MARKDOWN}};
 
 bool page_may_replace(const struct invocation *invocation, const char *input) {
-    for (size_t i = 0; i < PAGE_COUNT; i++) {
+    for (size_t i = 0; i < PAGE_FORMATS; i++) {
         const char *path = invocation_value(invocation, PAGES[i].option);
         if (path && !convert_may_replace(input, path))
             return false;
@@ -31,17 +30,26 @@ static tsmith_status put(void *context, const void *bytes, size_t size) {
     return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
 }
 
-static int write_one(const char *path, const tsmith_report *report,
-                     const tsmith_trace_report_options *options) {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    tsmith_error error = {.message = ""};
-    if (!file) {
+int page_open(const struct invocation *invocation, struct page_files *out) {
+    *out = (struct page_files){{NULL}, {NULL}};
+    for (size_t i = 0; i < PAGE_FORMATS; i++) {
+        const char *path = out->paths[i] = invocation_value(invocation, PAGES[i].option);
+        const int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+        out->files[i] = fd < 0 ? NULL : fdopen(fd, "w");
+        if (!path || out->files[i])
+            continue;
         complain("%s cannot be written: %s", path, strerror(errno));
         if (fd >= 0)
             (void)close(fd);
+        page_close(out);
         return EXIT_LACKING;
     }
+    return EXIT_DONE;
+}
+
+static int put_one(FILE *file, const char *path, const tsmith_report *report,
+                   const tsmith_trace_report_options *options) {
+    tsmith_error error = {.message = ""};
     const tsmith_output output = {put, file};
     const tsmith_status status = tsmith_reports_write(&report, 1, options, &output, &error);
     if (fclose(file) == 0 && status == TSMITH_OK)
@@ -50,14 +58,39 @@ static int write_one(const char *path, const tsmith_report *report,
     return EXIT_LACKING;
 }
 
-int page_write(const struct invocation *invocation, const tsmith_report *report, const char *title) {
+int page_put(struct page_files *files, const tsmith_report *report, const char *title, size_t rows) {
     int code = EXIT_DONE;
-    for (size_t i = 0; i < PAGE_COUNT && code == EXIT_DONE; i++) {
-        const char *path = invocation_value(invocation, PAGES[i].option);
+    for (size_t i = 0; i < PAGE_FORMATS && code == EXIT_DONE; i++) {
         const tsmith_trace_report_options options = {
-            .size = sizeof options, .format = PAGES[i].format, .title = title};
-        if (path)
-            code = write_one(path, report, &options);
+            .size = sizeof options, .format = PAGES[i].format, .title = title, .table_rows = rows};
+        FILE *file = files->files[i];
+        files->files[i] = NULL;
+        if (file)
+            code = put_one(file, files->paths[i], report, &options);
     }
+    return code;
+}
+
+bool page_is_open(const struct page_files *files) {
+    for (size_t i = 0; i < PAGE_FORMATS; i++)
+        if (files->files[i])
+            return true;
+    return false;
+}
+
+void page_close(struct page_files *files) {
+    for (size_t i = 0; i < PAGE_FORMATS; i++) {
+        if (files->files[i])
+            (void)fclose(files->files[i]);
+        files->files[i] = NULL;
+    }
+}
+
+int page_write(const struct invocation *invocation, const tsmith_report *report, const char *title) {
+    struct page_files files;
+    int code = page_open(invocation, &files);
+    if (code == EXIT_DONE)
+        code = page_put(&files, report, title, 0);
+    page_close(&files);
     return code;
 }

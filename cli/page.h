@@ -4,6 +4,8 @@
 #define CLI_PAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 
 #include "cli/options/command.h"
 #include "tracesmith/analyze.h"
@@ -12,5 +14,19 @@
 bool page_may_replace(const struct invocation *invocation, const char *input);
 // Writes the pages that are asked for; the exit code.
 int page_write(const struct invocation *invocation, const tsmith_report *report, const char *title);
+
+// The same in two steps, for an answer that is made where no file can be opened (replay --sandbox).
+enum { PAGE_FORMATS = 2 };
+struct page_files {
+    FILE *files[PAGE_FORMATS]; // NULL: not asked for, or written
+    const char *paths[PAGE_FORMATS];
+};
+// Opens the files; the exit code. A zeroed struct has none.
+int page_open(const struct invocation *invocation, struct page_files *out);
+bool page_is_open(const struct page_files *files);
+// Writes and closes them; `rows` is the maximum number of rows per table, 0: the default.
+int page_put(struct page_files *files, const tsmith_report *report, const char *title, size_t rows);
+// Closes what was not written.
+void page_close(struct page_files *files);
 
 #endif

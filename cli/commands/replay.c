@@ -15,6 +15,7 @@
 #include "cli/present/terminal.h"
 #include "replay_instructions.h"
 #include "replay_notice.h"
+#include "replay_page.h"
 #include "replay_part.h"
 #include "replay_plan.h"
 #include "replay_results.h"
@@ -40,6 +41,7 @@ struct replay {
     uint64_t varying; // results that differ from replay to replay
     struct sandbox sandbox;
     bool sandboxed;
+    struct page_files pages;
 };
 
 // ---- options
@@ -140,7 +142,7 @@ static bool read_options(struct replay *replay) {
         complain("--limit: '%s' is not a time such as 30s or 5m", limit);
         return false;
     }
-    const bool good = is_alone(invocation) && check_sandbox(invocation) &&
+    const bool good = is_alone(invocation) && check_sandbox(invocation) && replay_check_page(invocation) &&
                       replay_read_part(invocation, &replay->options) && read_permute(replay) &&
                       replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
                       (!source || replay_read_source(source, &replay->kernel, &replay->source));
@@ -193,39 +195,6 @@ static void add_summary_text(struct text *text, const struct replay *replay) {
 }
 
 // ---- results
-
-static void add_value(struct text *text, tsmith_element element, uint64_t bits) {
-    float single;
-    double number;
-    const uint32_t low = (uint32_t)bits;
-    switch (element) {
-    case TSMITH_ELEMENT_F32:
-        memcpy(&single, &low, sizeof single);
-        text_add_format(text, "%.9g", (double)single);
-        break;
-    case TSMITH_ELEMENT_F64:
-        memcpy(&number, &bits, sizeof number);
-        text_add_format(text, "%.17g", number);
-        break;
-    case TSMITH_ELEMENT_I8:
-        text_add_i64(text, (int8_t)bits);
-        break;
-    case TSMITH_ELEMENT_I16:
-        text_add_i64(text, (int16_t)bits);
-        break;
-    case TSMITH_ELEMENT_I32:
-        text_add_i64(text, (int32_t)bits);
-        break;
-    case TSMITH_ELEMENT_I64:
-        text_add_i64(text, (int64_t)bits);
-        break;
-    case TSMITH_ELEMENT_F16:
-        text_add_format(text, "0x%04" PRIx64, bits);
-        break;
-    default:
-        text_add_u64(text, bits);
-    }
-}
 
 static void add_result_json(struct text *text, const tsmith_replay_result *result) {
     text_add_format(text,
@@ -295,9 +264,9 @@ static void add_result_text(struct text *text, const tsmith_replay_result *resul
     } else if (result->different) {
         text_add_format(text, ": %s at byte %" PRIu64 " of %" PRIu64 " is ",
                         tsmith_element_name(result->element), result->offset, result->bytes);
-        add_value(text, result->element, result->replayed);
+        say_value(text, result->element, result->replayed);
         text_add_cstr(text, against ? " on the second device, on the first " : ", recorded was ");
-        add_value(text, result->element, result->recorded);
+        say_value(text, result->element, result->recorded);
         text_add_cstr(text, "; ");
         text_add_counted(text, result->different, "element differs", "elements differ");
         add_worst(text, result);
@@ -444,6 +413,8 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     if (directory && !json)
         results_add_summary(text, &replay->results);
     replay_add_culprit(text, replay->replay, &replay->sites, json);
+    const int paged =
+        replay_write_page(&replay->pages, replay->trace.path, replay->recording, replay->replay);
     if (replay->options.timing)
         replay_add_times(text, replay->replay, json);
     if (validates)
@@ -463,7 +434,7 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
         return exit_code_of_input(status);
     if (code == EXIT_DONE && !interpreted && !replay->options.timing && !has_compared(replay))
         code = EXIT_LACKING;
-    return status < 0 || replay->results.failed ? EXIT_LACKING : code;
+    return status < 0 || replay->results.failed || paged != EXIT_DONE ? EXIT_LACKING : code;
 }
 
 static int run(struct replay *replay, struct text *text) {
@@ -528,7 +499,10 @@ static bool runs(const struct invocation *invocation) {
 
 // In a sandbox where one is asked for: there, or in its parent after its end.
 static int run_restricted(struct replay *replay, struct text *text) {
-    int code = EXIT_USAGE;
+    int code = page_open(replay->invocation, &replay->pages); // a sandbox lets no file be opened for writing
+    if (code != EXIT_DONE)
+        return code;
+    code = EXIT_USAGE;
     replay->sandboxed = invocation_flag(replay->invocation, "sandbox");
     if (replay->sandboxed && !sandbox_enter(&replay->sandbox, &code))
         return code;
@@ -542,6 +516,7 @@ int command_replay(const struct invocation *invocation) {
     struct text text = {0};
     const int code = read_options(&replay) ? run_restricted(&replay, &text) : EXIT_USAGE;
     text_finish(&text);
+    page_close(&replay.pages);
     tsmith_replay_destroy(replay.replay);
     tsmith_instructions_destroy(replay.instructions);
     tsmith_recording_close(replay.recording);

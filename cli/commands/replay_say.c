@@ -149,6 +149,39 @@ void say_extent(struct text *text, const tsmith_replay *replay, bool json) {
     }
 }
 
+void say_value(struct text *text, tsmith_element element, uint64_t bits) {
+    float single;
+    double number;
+    const uint32_t low = (uint32_t)bits;
+    switch (element) {
+    case TSMITH_ELEMENT_F32:
+        memcpy(&single, &low, sizeof single);
+        text_add_format(text, "%.9g", (double)single);
+        break;
+    case TSMITH_ELEMENT_F64:
+        memcpy(&number, &bits, sizeof number);
+        text_add_format(text, "%.17g", number);
+        break;
+    case TSMITH_ELEMENT_I8:
+        text_add_i64(text, (int8_t)bits);
+        break;
+    case TSMITH_ELEMENT_I16:
+        text_add_i64(text, (int16_t)bits);
+        break;
+    case TSMITH_ELEMENT_I32:
+        text_add_i64(text, (int32_t)bits);
+        break;
+    case TSMITH_ELEMENT_I64:
+        text_add_i64(text, (int64_t)bits);
+        break;
+    case TSMITH_ELEMENT_F16:
+        text_add_format(text, "0x%04" PRIx64, bits);
+        break;
+    default:
+        text_add_u64(text, bits);
+    }
+}
+
 // ---- what next
 
 static bool uses_atomics(tsmith_recording *recording, const char *kernel) {

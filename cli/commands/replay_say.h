@@ -19,6 +19,8 @@ void say_damage(struct text *text, const struct trace *trace, const tsmith_recor
 int say_commands(struct text *text, tsmith_recording *recording, bool all, bool json);
 // How many commands ran of how many, where it was not all.
 void say_extent(struct text *text, const tsmith_replay *replay, bool json);
+// An element of a result, from its bits.
+void say_value(struct text *text, tsmith_element element, uint64_t bits);
 // What to try after these verdicts.
 void say_next(struct text *text, tsmith_recording *recording, const tsmith_replay *replay,
               const uint64_t *verdicts, uint32_t times);

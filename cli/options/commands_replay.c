@@ -103,6 +103,7 @@ static const struct option replay_options[] = {
      .argument = "FILE",
      .kind = VALUE_TRACE,
      .doc = "With --instructions: write the counts and the work-item's instructions as a trace"},
+    PAGE_OPTIONS("Also write the commands with their verdicts, the first wrong command and the differences"),
     {.name = "all", .doc = "List all results, including exact ones, and all instructions"},
     JSON_OPTION,
     END_OF_OPTIONS};
@@ -111,6 +112,7 @@ static const struct example replay_examples[] = {
     {"tracesmith profile --capture -o run.sbt ./program", "Record a program with commands and data"},
     {"tracesmith replay run.sbt", "Run the commands again and compare every result"},
     {"tracesmith replay --sandbox theirs.sbt", "Replay a recording from another user"},
+    {"tracesmith replay --sandbox run.sbt --html replay.html", "The verdicts as one page, for mail or CI"},
     {"tracesmith replay run.sbt --times 5", "Distinguish noise (atomics, races) from wrong results"},
     {"tracesmith replay run.sbt --save-source blur=blur.cl", "Get the recorded source of a kernel"},
     {"tracesmith replay run.sbt --source blur=blur.cl --tolerance 2ulp --timing",

@@ -56,7 +56,8 @@ static void put_end(const struct page *page) {
     (void)fprintf(
         page->out,
         "</main>\n<footer>Made by TraceSmith. The same figures as text: <code>tracesmith analyze FILE "
-        "--all</code>, <code>tracesmith diff</code>.</footer>\n<script>%s</script>\n</body>\n</html>\n",
+        "--all</code>, <code>tracesmith diff</code>, <code>tracesmith "
+        "replay</code>.</footer>\n<script>%s</script>\n</body>\n</html>\n",
         style_script);
 }
 
@@ -120,10 +121,12 @@ static void put_advice(const struct page *page) {
 static void put_covered(const struct page *page, const tsmith_report *report) {
     char window[REPORT_TEXT], missing[REPORT_TEXT];
     const int64_t length = report->window.to - report->window.from;
+    if (length <= 0) // not an answer about a stretch of time
+        return;
     (void)fprintf(page->out,
                   "<p class=m>Covers %.1f%% of %s; %s are incomplete, %" PRIu64 " events lost.</p>\n",
-                  length > 0 ? 100 - report_percent(report->missing, length) : 0.0,
-                  report_duration(window, length), report_duration(missing, report->missing), report->lost);
+                  100 - report_percent(report->missing, length), report_duration(window, length),
+                  report_duration(missing, report->missing), report->lost);
 }
 
 static void put_tables(const struct page *page, const tsmith_report *report) {

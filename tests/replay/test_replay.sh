@@ -163,6 +163,20 @@ CL
 replay 1 loop --source "tick=$work/edited.cl"
 verdicts loop 'v["diverged"] >= 1 and all(x["offset"] == 0 for x in r if x["verdict"] == "diverged")'
 
+# The same as pages: what JSON has, without a script that is needed; in a sandbox, which opens no file for writing; none of what runs
+# nothing, and none in the place of the recording.
+replay 1 loop --source "tick=$work/edited.cl" --html "$work/loop.html" --markdown "$work/loop.md"
+PYTHONDONTWRITEBYTECODE=1 python3 "$TRACESMITH_SOURCE_DIR/tests/report/check_replay_page.py" "$work/loop.html" "$work/loop.json" ||
+    fail "the page of the replay"
+grep -q '^| 1 | first wrong ' "$work/loop.md" || fail "the first wrong command is not in the Markdown"
+replay 0 queues --sandbox --html "$work/queues.html"
+PYTHONDONTWRITEBYTECODE=1 python3 "$TRACESMITH_SOURCE_DIR/tests/report/check_replay_page.py" "$work/queues.html" "$work/queues.json" ||
+    fail "the page of the replay in a sandbox"
+replay 2 loop --hazards --html "$work/x.html"
+replay 2 loop --mode dry-run --html "$work/x.html"
+replay 2 loop --html "$work/loop.sbt"
+[ ! -e "$work/x.html" ] || fail "a page about nothing"
+
 # A source that does not compile, makes another kernel, or replaces an unknown kernel, is never "everything is the
 # same".
 replay 2 loop --source "tock=$work/edited.cl"
