@@ -202,6 +202,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
+    options->live = invocation_flag(invocation, "live");
     if (!read_stack_frames(invocation, options))
         return false;
     const char *range = invocation_value(invocation, "capture");

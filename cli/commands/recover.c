@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith recover`: a whole trace from a damaged file, or from the session directory of a recording that
 // was killed. Without an operand: which of those were left behind.
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "cli/options/command.h"
 #include "cli/present/progress.h"
 #include "cli/present/terminal.h"
+#include "cli/sessions.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/sbt.h"
 
@@ -253,44 +253,21 @@ static void add_row(struct text *line, const char *directory, const tsmith_captu
     text_finish(&cell);
 }
 
-static void add_session(struct left_behind *found, const char *directory) {
-    tsmith_error error;
-    tsmith_capture_left left = {.size = sizeof left};
-    if (tsmith_capture_look(directory, &left, &error) < 0)
-        return; // another version's, or damaged: nothing is known about it
+static void add_session(void *context, const char *directory, const tsmith_capture_left *left) {
+    struct left_behind *found = context;
     if (found->json) {
         text_add_cstr(&found->lines, found->count ? ",\n" : "\n");
-        add_json_session(&found->lines, directory, &left);
+        add_json_session(&found->lines, directory, left);
     } else {
-        add_row(&found->lines, directory, &left);
+        add_row(&found->lines, directory, left);
         text_add_char(&found->lines, '\n');
     }
     found->count++;
 }
 
-static void look_in(const char *root, struct left_behind *found) {
-    struct text path = {0};
-    DIR *directory = root ? opendir(root) : NULL;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        if (entry->d_name[0] == '.')
-            continue;
-        text_clear(&path);
-        text_add_format(&path, "%s/%s", root, entry->d_name);
-        if (tsmith_capture_is_session(text_cstr(&path)))
-            add_session(found, text_cstr(&path));
-    }
-    if (directory)
-        closedir(directory);
-    text_finish(&path);
-}
-
 static int list_sessions(bool json) {
     struct left_behind found = {.json = json};
-    const char *temporary = getenv("TMPDIR");
-    look_in("/dev/shm", &found);
-    if (temporary && strcmp(temporary, "/tmp") != 0 && strcmp(temporary, "/dev/shm") != 0)
-        look_in(temporary, &found);
-    look_in("/tmp", &found);
+    sessions_each(add_session, &found);
     if (json)
         output_cstr("{\"sessions\":[");
     else if (found.count)

@@ -103,6 +103,7 @@ const struct option *command_option(const struct command *command, const char *n
 // The commands, in the order of help: an entry in commands_*.c, and what runs it, in its own file.
 #define COMMAND_TABLE(X)                                                                                     \
     X(profile)                                                                                               \
+    X(top)                                                                                                   \
     X(view)                                                                                                  \
     X(info)                                                                                                  \
     X(analyze)                                                                                               \

@@ -213,6 +213,10 @@ static const struct option profile_options[] = {
             "probe (USDT); with kernel:FUNCTION every call of a kernel function by the program's threads, "
             "with arguments and result (Linux with eBPF; root). The cost per call is measured and printed "
             "first. May be given several times"},
+    {.name = "live",
+     .doc =
+         "Add up the totals that 'tracesmith top' shows from the first event on. Without it they begin when "
+         "the first 'top' is started (docs/live.md)"},
     {.name = "json", .doc = "Print the summary on stderr as one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {
@@ -250,6 +254,40 @@ const struct command profile_entry = {
     .options = profile_options,
     .examples = profile_examples,
     .run = command_profile,
+};
+
+// ---- top
+
+static const struct option top_options[] = {
+    {.name = "interval", .argument = "TIME", .doc = "Time between two readings (50ms to 1h); default 500ms"},
+    {.name = "once", .doc = "Print one table, with the rates of one interval, and exit"},
+    {.name = "json", .doc = "Print every reading as one line of JSON"},
+    END_OF_OPTIONS};
+static const struct example top_examples[] = {
+    {"tracesmith top", "Show the only recording that is running"},
+    {"tracesmith top --once --json 4711", "Totals of the recording of process 4711, for a program"},
+    {NULL, NULL}};
+
+const struct command top_entry = {
+    .name = "top",
+    .operands = "[PID | DIRECTORY]",
+    .doc = "Show the totals of a running recording",
+    .about =
+        "Shows, twice a second, how busy each device is, the kernels with the most time, copies, waits, "
+        "memory, "
+        "lost events and the cost of recording itself, until the recording ends. PID is a recorded process, "
+        "or "
+        "the 'tracesmith profile' that records it; DIRECTORY is its session directory. Neither is needed if "
+        "one "
+        "recording of this user is running.\n\nThe collector adds up the events that it delivers, from the "
+        "moment when the first 'top' asks for it, or from the start with 'profile --live'; the profiled "
+        "program "
+        "does nothing for it. 'busy' is the share of the second before the last one, because events are "
+        "delivered with a delay (docs/live.md).",
+    .operands_most = 1,
+    .options = top_options,
+    .examples = top_examples,
+    .run = command_top,
 };
 
 // ---- recover

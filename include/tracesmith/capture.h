@@ -79,6 +79,7 @@ typedef struct tsmith_capture_options {
         agent_options; // of agents that are injected; of two with the same key the last applies. INVALID_ARGUMENT for
                        // an agent, a key or a value that does not exist, with those that do
     size_t agent_option_count;
+    int live; // add up the totals of tracesmith/live.h from the first event on; 0: from the first request on
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")

@@ -27,6 +27,7 @@
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"
+#include "tracesmith/live.h"
 #include "tracesmith/memory.h"
 #include "tracesmith/merge.h"
 #include "tracesmith/output.h"

@@ -23,6 +23,7 @@
 #include "collect/collector.h"
 #include "collect/gone.h"
 #include "collect/joined.h"
+#include "collect/live.h"
 #include "collect/recorder_losses.h"
 #include "collect/recovery.h"
 #include "collect/session_directory.h"
@@ -61,6 +62,7 @@ struct tsmith_capture {
     struct gone gone;    // the session directory
     bool drained;        // of what the programs recorded: only the joined sources are left
     struct joined joined;
+    struct live live;
     struct {
         void (*ended)(void *context, tsmith_capture *capture);
         void *context;
@@ -135,8 +137,8 @@ static tsmith_status end_with_others(struct tsmith_capture *capture, const tsmit
     return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
 }
 
-static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
-    struct tsmith_capture *capture = self;
+static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_batch **out,
+                                tsmith_error *error) {
     int64_t begun = clock_trace_now();
     struct timespec nap = {.tv_nsec = FIRST_NAP};
     if (session_directory_is_of_parent(&capture->directory))
@@ -165,6 +167,20 @@ static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_erro
         nanosleep(&nap, NULL);
         nap.tv_nsec = nap.tv_nsec * 2 < LONGEST_NAP ? nap.tv_nsec * 2 : LONGEST_NAP;
     }
+}
+
+static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
+    struct tsmith_capture *capture = self;
+    const tsmith_status status = next_batch(capture, out, error);
+    const tsmith_dictionary *dictionary = collector_dictionary(capture->collector);
+    if (status == TSMITH_OK)
+        live_take(&capture->live, dictionary, *out);
+    if (status == TSMITH_END)
+        live_end(&capture->live, &capture->directory, dictionary);
+    else if (live_is_wanted(&capture->live, &capture->directory))
+        live_publish(&capture->live, &capture->directory, dictionary,
+                     collector_live_processes(capture->collector) + (capture->started && !capture->ended));
+    return status;
 }
 
 static const tsmith_dictionary *live_dictionary(void *self) {
@@ -237,6 +253,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
         goto fail_directory;
     }
+    live_begin(&capture->live, capture->options.live != 0);
     forget_pointers(&capture->options);
     *out = capture;
     return TSMITH_OK;
@@ -367,6 +384,7 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
     if (!capture || session_directory_is_of_parent(&capture->directory))
         return;
     sampler_stop(&capture->sampler);
+    live_finish(&capture->live);
     session_directory_end(&capture->directory);
     bool keep = !collector_delivered(capture->collector) && capture->started;
     tsmith_source_destroy(capture->source);

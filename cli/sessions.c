@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds recordings on this machine by their session directories. `recover` and `top` call it.
+#include "cli/sessions.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/present/terminal.h"
+
+struct visitor {
+    void (*each)(void *context, const char *directory, const tsmith_capture_left *left);
+    void *context;
+};
+
+static void look_in(const char *root, const struct visitor *visitor) {
+    struct text path = {0};
+    DIR *directory = root ? opendir(root) : NULL;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        tsmith_error error;
+        tsmith_capture_left left = {.size = sizeof left};
+        if (entry->d_name[0] == '.')
+            continue;
+        text_clear(&path);
+        text_add_format(&path, "%s/%s", root, entry->d_name);
+        // Of another version, or damaged: nothing is known about it.
+        if (tsmith_capture_is_session(text_cstr(&path)) &&
+            tsmith_capture_look(text_cstr(&path), &left, &error) >= 0)
+            visitor->each(visitor->context, text_cstr(&path), &left);
+    }
+    if (directory)
+        closedir(directory);
+    text_finish(&path);
+}
+
+void sessions_each(void (*each)(void *context, const char *directory, const tsmith_capture_left *left),
+                   void *context) {
+    const struct visitor visitor = {each, context};
+    const char *temporary = getenv("TMPDIR");
+    look_in("/dev/shm", &visitor);
+    if (temporary && strcmp(temporary, "/tmp") != 0 && strcmp(temporary, "/dev/shm") != 0)
+        look_in(temporary, &visitor);
+    look_in("/tmp", &visitor);
+}
+
+bool sessions_has_process(const char *directory, uint64_t pid) {
+    struct text wanted = {0};
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/environ", pid);
+    FILE *environment = fopen(path, "re");
+    text_add_format(&wanted, "TRACESMITH_SESSION=%s", directory);
+    while (environment && !found && getdelim(&line, &room, '\0', environment) > 0)
+        found = strcmp(line, text_cstr(&wanted)) == 0;
+    free(line);
+    if (environment)
+        fclose(environment);
+    text_finish(&wanted);
+    return found;
+}
+
+// ---- one of them
+
+struct search {
+    uint64_t pid; // 0: any
+    struct text *directory;
+    uint32_t found;
+};
+
+static void consider(void *context, const char *directory, const tsmith_capture_left *left) {
+    struct search *search = context;
+    if (!left->collected)
+        return;
+    if (search->pid ? left->collector_pid != search->pid && !sessions_has_process(directory, search->pid)
+                    : left->user != (uint32_t)geteuid())
+        return;
+    search->found++;
+    text_clear(search->directory);
+    text_add_cstr(search->directory, directory);
+}
+
+static int find_by_process(const char *word, struct text *directory) {
+    struct search search = {.directory = directory};
+    char *end = NULL;
+    search.pid = strtoull(word, &end, 10);
+    if (*end || end == word || !search.pid || word[0] == '-') {
+        complain("'%s' is neither the directory of a recording nor a process id", word);
+        return EXIT_USAGE;
+    }
+    sessions_each(consider, &search);
+    if (search.found)
+        return EXIT_DONE;
+    complain("process %s belongs to no running recording", word);
+    return EXIT_LACKING;
+}
+
+int sessions_find(const char *word, struct text *directory) {
+    struct search search = {.directory = directory};
+    struct stat status;
+    if (word && stat(word, &status) == 0 && S_ISDIR(status.st_mode)) {
+        if (!tsmith_capture_is_session(word)) {
+            complain("%s is a directory, but not of a recording", word);
+            return EXIT_DAMAGED;
+        }
+        text_add_cstr(directory, word);
+        return EXIT_DONE;
+    }
+    if (word)
+        return find_by_process(word, directory);
+    sessions_each(consider, &search);
+    if (search.found == 1)
+        return EXIT_DONE;
+    if (search.found)
+        complain("%" PRIu32 " recordings are running: name one by a process id or its directory "
+                 "('tracesmith recover' lists them)",
+                 search.found);
+    else
+        complain("no recording of this user is running: start one with 'tracesmith profile'");
+    return search.found ? EXIT_USAGE : EXIT_LACKING;
+}
