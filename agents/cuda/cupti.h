@@ -77,6 +77,7 @@ enum cupti_kind {
     CUPTI_KIND_MEM_DECOMPRESS = 54,
     CUPTI_KIND_GRAPH_HOST_NODE = 56,
     CUPTI_KIND_HOST_LAUNCH = 58,
+    CUPTI_KIND_LIMIT = 64 // higher than all
 };
 
 #define CUPTI_RECORD __attribute__((packed, aligned(8)))

@@ -81,7 +81,7 @@ static inline uint64_t reader_correlation(uint32_t correlation) {
     return correlation ? cuda_correlation_base + correlation : 0;
 }
 
-// Values of SPAN_WORDS and of LAUNCHED_WORDS (record_parts.h).
+// Values of SPAN_WORDS and of CAUSE_WORDS (agentkit/record_words.h).
 #define READER_SPAN(span) .start = (uint64_t)(span)->start, .duration = (span)->duration
 #define READER_LAUNCHED(id, text, launch)                                                                    \
     .correlation = reader_correlation(id), .name = (text), .host_track = (launch)->track,                    \

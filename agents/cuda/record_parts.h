@@ -4,9 +4,7 @@
 #ifndef CUDA_RECORD_PARTS_H
 #define CUDA_RECORD_PARTS_H
 
-#include "wire/record_part.h"
-
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+#include "agentkit/record_words.h"
 
 // Fields that are not in the schema have the names that Nsight Systems gives them in its exports.
 // OWN(member of cuda_fields, name in the trace, type, unit)
@@ -34,24 +32,12 @@
     OWN(utilized, "localMemoryPoolUtilizedSize", U64, "bytes")                                               \
     OWN(external, "externalId", U64, "")
 
-#define CUDA_FIELD(member, name, type, unit) uint16_t member;
 struct cuda_fields {
-    CUDA_FIELDS(CUDA_FIELD)
+    CUDA_FIELDS(OWN_FIELD_MEMBER)
 };
-#undef CUDA_FIELD
 
-// ---- what records begin with
+// ---- what records have in common
 
-#define SPAN_WORDS(WORD)                                                                                     \
-    WORD(start, TSMITH_FIELD_START, RECORD_VALUE)                                                            \
-    WORD(duration, TSMITH_FIELD_DURATION, RECORD_VALUE)
-#define INSTANT_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_VALUE)
-// For the call that caused it.
-#define LAUNCHED_WORDS(WORD)                                                                                 \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
 #define GRAPH_NODE_WORDS(WORD)                                                                               \
     WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))                                                      \
     WORD(graph_node, fields.graph_node, OPTIONAL(RECORD_DYNAMIC))
@@ -71,11 +57,6 @@ struct cuda_fields {
     WORD(registers, fields.registers, OPTIONAL(RECORD_DYNAMIC))
 #define KERNEL_HOST_WORDS(WORD) WORD(host_track, TSMITH_FIELD_HOST_TRACK, RECORD_TRACK)
 #define KERNEL_STACK_WORDS(WORD) WORD(stack, TSMITH_FIELD_STACK, RECORD_STACK)
-#define KERNEL_3D_WORDS(WORD)                                                                                \
-    WORD(global_y, TSMITH_FIELD_GLOBAL_Y, RECORD_VALUE)                                                      \
-    WORD(global_z, TSMITH_FIELD_GLOBAL_Z, RECORD_VALUE)                                                      \
-    WORD(local_y, TSMITH_FIELD_LOCAL_Y, RECORD_VALUE)                                                        \
-    WORD(local_z, TSMITH_FIELD_LOCAL_Z, RECORD_VALUE)
 #define KERNEL_SHARED_WORDS(WORD)                                                                            \
     WORD(static_shared, fields.static_shared, OPTIONAL(RECORD_DYNAMIC))                                      \
     WORD(dynamic_shared, fields.dynamic_shared, OPTIONAL(RECORD_DYNAMIC))                                    \
@@ -110,11 +91,11 @@ struct cuda_fields {
 #define UNTIMED_WORDS(WORD)                                                                                  \
     INSTANT_WORDS(WORD)                                                                                      \
     WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)                                                    \
-    LAUNCHED_WORDS(WORD)
+    CAUSE_WORDS(WORD)
 
 #define COPY_WORDS(WORD)                                                                                     \
     SPAN_WORDS(WORD)                                                                                         \
-    LAUNCHED_WORDS(WORD)                                                                                     \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
@@ -130,7 +111,7 @@ struct cuda_fields {
 
 #define FILL_WORDS(WORD)                                                                                     \
     SPAN_WORDS(WORD)                                                                                         \
-    LAUNCHED_WORDS(WORD)                                                                                     \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
     WORD(value, fields.value, RECORD_DYNAMIC)                                                                \
@@ -143,12 +124,12 @@ struct cuda_fields {
 
 #define GRAPH_WORDS(WORD)                                                                                    \
     SPAN_WORDS(WORD)                                                                                         \
-    LAUNCHED_WORDS(WORD)                                                                                     \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))
 
 #define EVENT_WORDS(WORD)                                                                                    \
     INSTANT_WORDS(WORD)                                                                                      \
-    LAUNCHED_WORDS(WORD)                                                                                     \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(event, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
 
 #define EVENT_NODE_WORDS(WORD)                                                                               \
@@ -180,7 +161,7 @@ struct cuda_fields {
 // On the thread that ran it.
 #define HOST_FUNCTION_WORDS(WORD)                                                                            \
     SPAN_WORDS(WORD)                                                                                         \
-    LAUNCHED_WORDS(WORD)                                                                                     \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
     GRAPH_NODE_WORDS(WORD)
@@ -209,7 +190,7 @@ struct cuda_fields {
 
 #define MEMORY_WORDS(WORD)                                                                                   \
     INSTANT_WORDS(WORD)                                                                                      \
-    LAUNCHED_WORDS(WORD)                                                                                     \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
@@ -219,7 +200,7 @@ struct cuda_fields {
 
 #define POOL_WORDS(WORD)                                                                                     \
     INSTANT_WORDS(WORD)                                                                                      \
-    LAUNCHED_WORDS(WORD)                                                                                     \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
     WORD(utilized, fields.utilized, OPTIONAL(RECORD_DYNAMIC))

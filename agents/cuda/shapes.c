@@ -14,13 +14,6 @@ CUDA_RECORDS(RECORD_SHAPE)
 #undef RECORD_SHAPE
 #undef KERNEL_SHAPE
 
-static void register_fields(struct channel *channel) {
-#define REGISTER(member, name, type, unit)                                                                   \
-    fields.member = channel_field(channel, name, TSMITH_TYPE_##type, unit);
-    CUDA_FIELDS(REGISTER)
-#undef REGISTER
-}
-
 static void register_kernel(struct channel *channel, uint32_t parts) {
     struct record_shape shape = record_shape_begin(TSMITH_KIND_KERNEL, RECORD_SUBJECT_TRACK);
     kernel_words_add(&shape);
@@ -44,7 +37,7 @@ static void register_records(struct channel *channel) {
 }
 
 void shapes_register(struct channel *channel) {
-    register_fields(channel);
+    CUDA_FIELDS(OWN_FIELD_REGISTER)
     shapes.latency = cuda_option(CUDA_OPTION_LATENCY) ? KERNEL_LATENCY : 0;
     for (uint32_t parts = 0; parts < KERNEL_SHAPES; parts++)
         if ((parts & KERNEL_LATENCY) == shapes.latency)

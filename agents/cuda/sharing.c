@@ -12,7 +12,7 @@
 #include "sharing_records.h"
 #include "subscribe.h"
 
-enum { DOMAINS = 10, CALLS = 2048, KIND_LIMIT = 64, INVALID_PARAMETER = 1, OURS = 1, THEIRS = 2 };
+enum { DOMAINS = 10, CALLS = 2048, INVALID_PARAMETER = 1, OURS = 1, THEIRS = 2 };
 
 atomic_bool sharing_on;
 static atomic_bool held; // the subscription is ours
@@ -94,18 +94,18 @@ static int on_GetTimestamp(uint64_t *time) {
     return time && sharing_records_now(time) ? CUPTI_OK : real_GetTimestamp(time);
 }
 
-static int on_ActivityFlushAll(uint32_t flags) {
-    const int result = real_ActivityFlushAll(flags);
+static int flushed(int result) {
     buffers_flushed();
     sharing_records_flush();
     return result;
 }
 
+static int on_ActivityFlushAll(uint32_t flags) {
+    return flushed(real_ActivityFlushAll(flags));
+}
+
 static int on_ActivityFlush(void *context, uint32_t stream, uint32_t flags) {
-    const int result = real_ActivityFlush(context, stream, flags);
-    buffers_flushed();
-    sharing_records_flush();
-    return result;
+    return flushed(real_ActivityFlush(context, stream, flags));
 }
 
 static int on_ActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count) {
@@ -134,7 +134,7 @@ static int on_SetThreadIdType(int type) {
 // ---- kinds
 
 static bool is_ours(int kind) {
-    return kind >= 0 && kind < KIND_LIMIT && (atomic_load(&our_kinds) >> kind & 1);
+    return kind >= 0 && kind < CUPTI_KIND_LIMIT && (atomic_load(&our_kinds) >> kind & 1);
 }
 
 // They get the calls too that we leave out; as long as they do, so do we.
@@ -142,8 +142,7 @@ static bool is_calls(int kind) {
     return (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER) && is_ours(kind);
 }
 
-static int on_ActivityEnable(int kind) {
-    const int result = is_ours(kind) ? CUPTI_OK : real_ActivityEnable(kind);
+static int kind_enabled(int kind, int result) {
     atomic_store(&sharing_on, true);
     if (is_calls(kind))
         subscribe_leave_out_calls(false);
@@ -154,8 +153,7 @@ static int on_ActivityEnable(int kind) {
     return result;
 }
 
-static int on_ActivityDisable(int kind) {
-    const int result = is_ours(kind) ? CUPTI_OK : real_ActivityDisable(kind);
+static int kind_disabled(int kind, int result) {
     if (result == CUPTI_OK)
         sharing_records_kind((uint32_t)kind, false);
     if (is_calls(kind) && !sharing_records_now_on(CUPTI_KIND_RUNTIME) &&
@@ -164,22 +162,21 @@ static int on_ActivityDisable(int kind) {
     return result;
 }
 
+static int on_ActivityEnable(int kind) {
+    return kind_enabled(kind, is_ours(kind) ? CUPTI_OK : real_ActivityEnable(kind));
+}
+
+static int on_ActivityDisable(int kind) {
+    return kind_disabled(kind, is_ours(kind) ? CUPTI_OK : real_ActivityDisable(kind));
+}
+
 // The agent's kinds are on for every context, so contexts of the tool are not distinguished.
 static int on_ActivityEnableContext(void *context, int kind) {
-    const int result = is_ours(kind) ? CUPTI_OK : real_ActivityEnableContext(context, kind);
-    atomic_store(&sharing_on, true);
-    if (result == CUPTI_OK) {
-        sharing_records_kind((uint32_t)kind, true);
-        sharing_records_open();
-    }
-    return result;
+    return kind_enabled(kind, is_ours(kind) ? CUPTI_OK : real_ActivityEnableContext(context, kind));
 }
 
 static int on_ActivityDisableContext(void *context, int kind) {
-    const int result = is_ours(kind) ? CUPTI_OK : real_ActivityDisableContext(context, kind);
-    if (result == CUPTI_OK)
-        sharing_records_kind((uint32_t)kind, false);
-    return result;
+    return kind_disabled(kind, is_ours(kind) ? CUPTI_OK : real_ActivityDisableContext(context, kind));
 }
 
 // Calls that they do not want are left out of their copies.
@@ -194,12 +191,12 @@ static int on_ActivityEnableDriverApi(uint32_t id, uint8_t enable) {
 }
 
 void sharing_own_kind(uint32_t kind) {
-    if (kind < KIND_LIMIT)
+    if (kind < CUPTI_KIND_LIMIT)
         atomic_fetch_or(&our_kinds, UINT64_C(1) << kind);
 }
 
 bool sharing_only_theirs(uint32_t kind) {
-    return kind < KIND_LIMIT && !is_ours((int)kind) && sharing_records_ever(kind);
+    return kind < CUPTI_KIND_LIMIT && !is_ours((int)kind) && sharing_records_ever(kind);
 }
 
 bool sharing_kept(uint32_t kind) {
@@ -268,7 +265,7 @@ static int on_Unsubscribe(void *handle) {
 // They are done with CUPTI, and we are not.
 static int on_Finalize(void) {
     on_Unsubscribe(&theirs.handle);
-    for (int kind = 0; kind < KIND_LIMIT; kind++)
+    for (int kind = 0; kind < CUPTI_KIND_LIMIT; kind++)
         if (sharing_records_now_on((uint32_t)kind))
             on_ActivityDisable(kind);
     return CUPTI_OK;

@@ -8,10 +8,11 @@
 
 #include "agentkit/map.h"
 #include "launches.h"
+#include "layouts.h"
 #include "library.h"
 #include "sharing.h"
 
-enum { KIND_LIMIT = 64, WINDOWS = 8, CALLS = 2048 };
+enum { WINDOWS = 8, CALLS = 2048 };
 
 // When a kind was on for them: by CUPTI's clock, and by the correlation ids that were newest.
 struct window {
@@ -23,7 +24,7 @@ static struct {
     struct window windows[WINDOWS];
     uint32_t count;
     bool on;
-} kinds[KIND_LIMIT];
+} kinds[CUPTI_KIND_LIMIT];
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; // of all of this file; never held while anybody is called
 
@@ -59,7 +60,7 @@ void sharing_records_leave_out(int domain, uint32_t id, bool out) {
 
 void sharing_records_kind(uint32_t kind, bool on) {
     uint64_t now = 0;
-    if (kind >= KIND_LIMIT || cupti.GetTimestamp(&now) != CUPTI_OK)
+    if (kind >= CUPTI_KIND_LIMIT || cupti.GetTimestamp(&now) != CUPTI_OK)
         return;
     const uint32_t newest = launches_newest();
     // A kind that is switched on overrides what was left out of it before.
@@ -81,13 +82,13 @@ void sharing_records_kind(uint32_t kind, bool on) {
 
 bool sharing_records_now_on(uint32_t kind) {
     pthread_mutex_lock(&lock);
-    const bool on = kind < KIND_LIMIT && kinds[kind].on;
+    const bool on = kind < CUPTI_KIND_LIMIT && kinds[kind].on;
     pthread_mutex_unlock(&lock);
     return on;
 }
 
 bool sharing_records_ever(uint32_t kind) {
-    return kind < KIND_LIMIT && (atomic_load_explicit(&ever, memory_order_relaxed) >> kind & 1);
+    return kind < CUPTI_KIND_LIMIT && (atomic_load_explicit(&ever, memory_order_relaxed) >> kind & 1);
 }
 
 bool sharing_init(void) {
@@ -164,54 +165,6 @@ static uint64_t on_their_clock(const struct pair ends[2], uint64_t time) {
 
 // ---- records
 
-// Where a record has its times. 0: that is all.
-#define AT(type, field) (uint16_t) offsetof(struct cupti_##type, field)
-static const struct {
-    uint32_t kind;
-    uint16_t times[6];
-    uint16_t correlation, thread;
-    bool of_device;
-} layouts[] = {
-    {CUPTI_KIND_CONCURRENT_KERNEL,
-     {AT(kernel, start), AT(kernel, end), AT(kernel, completed), AT(kernel, queued), AT(kernel, submitted)},
-     AT(kernel, correlation),
-     0,
-     true},
-    {CUPTI_KIND_MEMCPY, {AT(memcpy, start), AT(memcpy, end)}, AT(memcpy, correlation), 0, true},
-    {CUPTI_KIND_MEMCPY2, {AT(peer_copy, start), AT(peer_copy, end)}, AT(peer_copy, correlation), 0, true},
-    {CUPTI_KIND_MEMSET, {AT(memset, start), AT(memset, end)}, AT(memset, correlation), 0, true},
-    {CUPTI_KIND_GRAPH_TRACE,
-     {AT(graph_trace, start), AT(graph_trace, end)},
-     AT(graph_trace, correlation),
-     0,
-     true},
-    {CUPTI_KIND_RUNTIME, {AT(api, start), AT(api, end)}, AT(api, correlation), AT(api, thread), false},
-    {CUPTI_KIND_DRIVER, {AT(api, start), AT(api, end)}, AT(api, correlation), AT(api, thread), false},
-    {CUPTI_KIND_SYNCHRONIZATION, {AT(synchronization, start), AT(synchronization, end)}, 0, 0, false},
-    {CUPTI_KIND_OVERHEAD,
-     {AT(overhead, start), AT(overhead, end)},
-     0,
-     AT(overhead, object.host.thread),
-     false},
-    {CUPTI_KIND_EXTERNAL_CORRELATION, {0}, AT(external, correlation), 0, false},
-    {CUPTI_KIND_MEMORY2, {AT(memory, timestamp)}, 0, 0, false},
-    {CUPTI_KIND_MEMORY_POOL, {AT(memory_pool, timestamp)}, 0, 0, false},
-    {CUPTI_KIND_JIT, {AT(jit, start), AT(jit, end)}, 0, AT(jit, thread), false},
-    {CUPTI_KIND_UNIFIED_MEMORY, {AT(unified_memory, start), AT(unified_memory, end)}, 0, 0, false},
-    {CUPTI_KIND_GRAPH_HOST_NODE,
-     {AT(graph_host_node, start), AT(graph_host_node, end)},
-     AT(graph_host_node, correlation),
-     AT(graph_host_node, thread),
-     true},
-    {CUPTI_KIND_HOST_LAUNCH,
-     {AT(host_launch, start), AT(host_launch, end)},
-     AT(host_launch, correlation),
-     AT(host_launch, thread),
-     true},
-    {CUPTI_KIND_CUDA_EVENT, {AT(cuda_event, timestamp)}, AT(cuda_event, correlation), 0, false},
-};
-enum { LAYOUTS = sizeof layouts / sizeof *layouts };
-
 static uint64_t read_u64(const uint8_t *record, size_t size, uint16_t at) {
     uint64_t value = 0;
     if (at && at + sizeof value <= size)
@@ -227,59 +180,53 @@ static uint32_t read_u32(const uint8_t *record, size_t size, uint16_t at) {
 }
 
 // Under the lock. What CUPTI itself would have given them: what was launched, or began, while the kind was on.
-static bool is_within(size_t layout, const uint8_t *record, size_t size, uint32_t kind) {
-    const uint64_t time = read_u64(record, size, layouts[layout].times[0]);
-    const uint32_t correlation = read_u32(record, size, layouts[layout].correlation);
+static bool is_within(const struct record_layout *layout, const uint8_t *record, size_t size, uint32_t kind) {
+    const uint64_t time = read_u64(record, size, layout->times[0]);
+    const uint32_t correlation = read_u32(record, size, layout->correlation);
     const uint32_t count = kinds[kind].count;
     for (uint32_t i = 0; i < count && i < WINDOWS; i++) {
         const struct window *window = &kinds[kind].windows[(count - 1 - i) % WINDOWS];
         const bool in_time = time >= window->from && time < window->to;
         const bool launched = correlation > window->first && correlation <= window->last;
-        if (!layouts[layout].times[0]   ? correlation > window->first
-            : layouts[layout].of_device ? launched || (in_time && correlation > window->first)
-                                        : in_time)
+        if (!layout->times[0]                  ? correlation > window->first
+            : layout->flags & LAYOUT_OF_DEVICE ? launched || (in_time && correlation > window->first)
+                                               : in_time)
             return true;
     }
     return false;
 }
 
-static bool is_wanted(const uint8_t *record, size_t size, size_t *layout) {
-    uint32_t kind;
-    memcpy(&kind, record, sizeof kind);
+static bool is_wanted(const uint8_t *record, size_t size, uint32_t kind) {
     if (!sharing_records_ever(kind))
         return false;
-    for (*layout = 0; *layout < LAYOUTS && layouts[*layout].kind != kind;)
-        ++*layout;
-    if (*layout == LAYOUTS)
+    if (!record_layouts[kind].flags)
         return kinds[kind].count != 0;
     const int domain = kind == CUPTI_KIND_RUNTIME  ? CUPTI_DOMAIN_RUNTIME
                        : kind == CUPTI_KIND_DRIVER ? CUPTI_DOMAIN_DRIVER
                                                    : 0;
     const uint32_t call = domain ? read_u32(record, size, offsetof(struct cupti_api, cbid)) : 0;
-    return is_within(*layout, record, size, kind) &&
+    return is_within(&record_layouts[kind], record, size, kind) &&
            !(domain && call < CALLS &&
              atomic_load_explicit(&left_out[domain - 1][call], memory_order_relaxed));
 }
 
 // As they asked for it.
-static void adapt_record(size_t layout, uint8_t *record, size_t size, const struct pair ends[2]) {
+static void adapt_record(uint32_t kind, uint8_t *record, size_t size, const struct pair ends[2]) {
     enum { OF_THREAD = 2 };
-    if (layout == LAYOUTS)
-        return;
-    for (size_t i = 0; ends[0].cupti && i < 6 && layouts[layout].times[i]; i++) {
-        const uint64_t time = on_their_clock(ends, read_u64(record, size, layouts[layout].times[i]));
+    const struct record_layout *layout = &record_layouts[kind];
+    for (size_t i = 0; ends[0].cupti && i < RECORD_TIMES && layout->times[i]; i++) {
+        const uint64_t time = on_their_clock(ends, read_u64(record, size, layout->times[i]));
         if (time)
-            memcpy(record + layouts[layout].times[i], &time, sizeof time);
+            memcpy(record + layout->times[i], &time, sizeof time);
     }
-    const uint16_t at = layouts[layout].thread;
-    if (!at || !read_u32(record, size, at) || !cupti.system_threads ||
+    if (!layout->thread || !read_u32(record, size, layout->thread) || !cupti.system_threads ||
         atomic_load_explicit(&system_threads, memory_order_relaxed))
         return;
-    if (layouts[layout].kind == CUPTI_KIND_OVERHEAD &&
+    if (kind == CUPTI_KIND_OVERHEAD &&
         read_u32(record, size, offsetof(struct cupti_overhead, object_kind)) != OF_THREAD)
         return;
-    const uint32_t name = name_of_thread(read_u32(record, size, at));
-    memcpy(record + at, &name, sizeof name);
+    const uint32_t name = name_of_thread(read_u32(record, size, layout->thread));
+    memcpy(record + layout->thread, &name, sizeof name);
 }
 
 // ---- buffers
@@ -322,7 +269,7 @@ static bool make_room(size_t bytes) {
 void sharing_records_open(void) {
     bool needed = false;
     pthread_mutex_lock(&lock);
-    for (uint32_t kind = 0; kind < KIND_LIMIT && !open.at; kind++)
+    for (uint32_t kind = 0; kind < CUPTI_KIND_LIMIT && !open.at; kind++)
         needed |= kinds[kind].on;
     pthread_mutex_unlock(&lock);
     if (needed)
@@ -369,12 +316,13 @@ void sharing_buffer(uint8_t *buffer, size_t valid) {
         const int result = cupti.ActivityGetNextRecord(buffer, valid, &next);
         uint8_t *const end = result == CUPTI_OK && (uint8_t *)next > record ? next : buffer + valid;
         const size_t size = (size_t)(end - record);
-        size_t layout;
+        uint32_t kind;
+        memcpy(&kind, record, sizeof kind);
         pthread_mutex_lock(&lock);
-        const bool wants = is_wanted(record, size, &layout);
+        const bool wants = is_wanted(record, size, kind);
         pthread_mutex_unlock(&lock);
         if (wants) {
-            adapt_record(layout, record, size, ends);
+            adapt_record(kind, record, size, ends);
             give_record(record, size);
         }
         record = result == CUPTI_OK && end == next ? next : NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buffers.h"
+#include "layouts.h"
 #include "library.h"
 #include "wire/agent.h"
 
@@ -51,31 +52,15 @@ static bool on_at(int64_t time) {
 }
 
 bool windows_contain(struct reader *reader, const void *record) {
-#define TIMES_OF(record, member)                                                                             \
-    { offsetof(struct record, member), offsetof(struct record, correlation) }
-    // What a device or a context is like is always wanted, and the rest is little.
-    static const struct {
-        size_t start, correlation;
-    } places[] = {[CUPTI_KIND_RUNTIME] = TIMES_OF(cupti_api, start),
-                  [CUPTI_KIND_DRIVER] = TIMES_OF(cupti_api, start),
-                  [CUPTI_KIND_CONCURRENT_KERNEL] = TIMES_OF(cupti_kernel, start),
-                  [CUPTI_KIND_MEMCPY] = TIMES_OF(cupti_memcpy, start),
-                  [CUPTI_KIND_MEMSET] = TIMES_OF(cupti_memset, start),
-                  [CUPTI_KIND_MEMCPY2] = TIMES_OF(cupti_peer_copy, start),
-                  [CUPTI_KIND_SYNCHRONIZATION] = TIMES_OF(cupti_synchronization, start),
-                  [CUPTI_KIND_MEMORY2] = TIMES_OF(cupti_memory, timestamp),
-                  [CUPTI_KIND_GRAPH_TRACE] = TIMES_OF(cupti_graph_trace, start),
-                  [CUPTI_KIND_GRAPH_HOST_NODE] = TIMES_OF(cupti_graph_host_node, start),
-                  [CUPTI_KIND_HOST_LAUNCH] = TIMES_OF(cupti_host_launch, start)};
-#undef TIMES_OF
     const uint32_t kind = ((const struct cupti_api *)record)->kind;
+    const struct record_layout *layout = kind < CUPTI_KIND_LIMIT ? &record_layouts[kind] : NULL;
     struct launch launch;
     uint64_t start, time, unused = 0;
     uint32_t correlation;
-    if (kind >= sizeof places / sizeof *places || !places[kind].start)
+    if (!layout || !layout->flags || layout->flags & LAYOUT_ANY_TIME)
         return true;
-    memcpy(&start, (const char *)record + places[kind].start, sizeof start);
-    memcpy(&correlation, (const char *)record + places[kind].correlation, sizeof correlation);
+    memcpy(&start, (const char *)record + layout->times[0], sizeof start);
+    memcpy(&correlation, (const char *)record + layout->correlation, sizeof correlation);
     // Calls are noted while recording is on only. What has no sound time is counted where it is read.
     return launches_find(correlation, LAUNCH_LOOK, &launch, &unused)
                ? true

@@ -4,13 +4,8 @@
 
 #include <stdio.h>
 
-#include "wire/record_part.h"
+#include "agentkit/record_words.h"
 
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
-
-#define TIME_WORDS(WORD)                                                                                     \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)
 #define CALL_WORDS(WORD)                                                                                     \
     WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
     WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
@@ -30,17 +25,11 @@
     WORD(options, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                                \
     WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
 
-#define TIMED_WORDS(WORD)                                                                                    \
-    WORD(start, TSMITH_FIELD_START, RECORD_VALUE)                                                            \
-    WORD(duration, TSMITH_FIELD_DURATION, RECORD_VALUE)
 #define UNTIMED_WORDS(WORD)                                                                                  \
     WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
     WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
 #define COMMAND_WORDS(WORD)                                                                                  \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, RECORD_VALUE)                                                \
-    WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))                                                  \
+    CAUSE_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)
 #define KERNEL_WORDS(WORD)                                                                                   \
     WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
@@ -50,15 +39,14 @@
     WORD(local_y, TSMITH_FIELD_LOCAL_Y, OPTIONAL(RECORD_VALUE))                                              \
     WORD(local_z, TSMITH_FIELD_LOCAL_Z, OPTIONAL(RECORD_VALUE))
 #define COPY_WORDS(WORD) WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))
-#define BYTES_WORDS(WORD) WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)
 
 #define LEVEL_ZERO_RECORD_PARTS(PART)                                                                        \
-    PART(time_words, TIME_WORDS)                                                                             \
+    PART(time_words, TICKS_WORDS)                                                                            \
     PART(call_words, CALL_WORDS)                                                                             \
     PART(wait_words, WAIT_WORDS)                                                                             \
     PART(memory_words, MEMORY_WORDS)                                                                         \
     PART(compile_words, COMPILE_WORDS)                                                                       \
-    PART(timed_words, TIMED_WORDS)                                                                           \
+    PART(timed_words, SPAN_WORDS)                                                                            \
     PART(untimed_words, UNTIMED_WORDS)                                                                       \
     PART(command_words, COMMAND_WORDS)                                                                       \
     PART(kernel_words, KERNEL_WORDS)                                                                         \

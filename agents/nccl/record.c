@@ -28,11 +28,8 @@ static struct record_shape shape_begin(tsmith_kind kind) {
     return shape;
 }
 
-static void register_fields(void) {
-#define REGISTER(member, name, type, unit)                                                                   \
-    fields.member = channel_field(agent.channel, name, TSMITH_TYPE_##type, unit);
-    NCCL_FIELDS(REGISTER)
-#undef REGISTER
+static void register_fields(struct channel *channel) {
+    NCCL_FIELDS(OWN_FIELD_REGISTER)
 }
 
 static uint16_t operation_shape(bool has_peer, bool has_sequence) {
@@ -59,7 +56,7 @@ static void register_details(void) {
 }
 
 void record_init(void) {
-    register_fields();
+    register_fields(agent.channel);
     for (int i = 0; i < 4; i++)
         shapes.operation[i / 2][i % 2] = operation_shape(i / 2, i % 2);
     for (int i = 0; i < 2; i++) {

@@ -3,9 +3,7 @@
 #ifndef NCCL_RECORD_PARTS_H
 #define NCCL_RECORD_PARTS_H
 
-#include "wire/record_part.h"
-
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+#include "agentkit/record_words.h"
 
 // OWN(member of nccl_fields, name in the trace, type, unit)
 #define NCCL_FIELDS(OWN)                                                                                     \
@@ -31,16 +29,13 @@
     OWN(device, "device", I64, "")                                                                           \
     OWN(opcode, "opcode", I64, "")
 
-#define NCCL_FIELD(member, name, type, unit) uint16_t member;
 struct nccl_fields {
-    NCCL_FIELDS(NCCL_FIELD)
+    NCCL_FIELDS(OWN_FIELD_MEMBER)
 };
-#undef NCCL_FIELD
 
 // What every record begins with.
 #define BEGIN_WORDS(WORD)                                                                                    \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
     WORD(category, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))
 
@@ -70,7 +65,6 @@ struct nccl_fields {
     WORD(steps, fields.steps, RECORD_DYNAMIC)                                                                \
     WORD(chunk, fields.chunk, RECORD_DYNAMIC)                                                                \
     WORD(sends, fields.sends, RECORD_DYNAMIC)
-#define MOVED_WORDS(WORD) WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)
 
 // Channels of NCCL's kernels.
 #define CHANNEL_WORDS(WORD)                                                                                  \
@@ -109,7 +103,7 @@ struct nccl_fields {
     PART(peer_words, PEER_WORDS)                                                                             \
     PART(sequence_words, SEQUENCE_WORDS)                                                                     \
     PART(proxy_words, PROXY_WORDS)                                                                           \
-    PART(moved_words, MOVED_WORDS)                                                                           \
+    PART(moved_words, BYTES_WORDS)                                                                           \
     PART(channel_words, CHANNEL_WORDS)                                                                       \
     PART(timer_words, TIMER_WORDS)                                                                           \
     PART(transfer_words, TRANSFER_WORDS)                                                                     \

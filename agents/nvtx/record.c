@@ -7,7 +7,7 @@
 // The domain is the event's CATEGORY, as in an imported trace of Nsight Systems, and so are the names of the fields.
 // Rules: agent.h.
 #include "agent.h"
-#include "wire/record_part.h"
+#include "agentkit/record_words.h"
 
 enum { WORDS_MAX = 8, VARIANTS = 1 + 2 * NVTX_PAYLOAD_LIMIT };
 
@@ -30,8 +30,6 @@ static const struct {
 };
 
 static struct { uint16_t category, color, payloads[NVTX_PAYLOAD_LIMIT], torch[TORCH_NAME_PARTS]; } fields;
-
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
 
 #define START_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_TICK)
 #define END_WORDS(WORD) WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)

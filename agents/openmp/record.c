@@ -8,22 +8,18 @@
 
 #include "agent.h"
 #include "agentkit/map.h"
-#include "wire/record_part.h"
-
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+#include "agentkit/record_words.h"
 
 static struct { uint16_t device, teams; } fields;
 
 #define TIME_WORDS(WORD)                                                                                     \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
 #define DEVICE_WORDS(WORD) WORD(device, fields.device, RECORD_DYNAMIC)
 #define CONSTRUCT_WORDS(WORD)                                                                                \
     WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
     WORD(address, TSMITH_FIELD_ADDRESS, OPTIONAL(RECORD_VALUE))
 #define DATA_WORDS(WORD) WORD(address, TSMITH_FIELD_ADDRESS, OPTIONAL(RECORD_VALUE))
-#define BYTES_WORDS(WORD) WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)
 #define DIRECTION_WORDS(WORD) WORD(direction, TSMITH_FIELD_DIRECTION, RECORD_VALUE)
 #define SUBMIT_WORDS(WORD) WORD(teams, fields.teams, OPTIONAL(RECORD_DYNAMIC))
 

@@ -2,22 +2,17 @@
 // roctx: ranges and marks of the program, with its texts. The SDK's records of these calls have no text, so callbacks make the
 // events, with times of the host. On the program's threads. Rules: agent.h.
 #include "agent.h"
+#include "agentkit/record_words.h"
 #include "agentkit/texts.h"
 #include "wire/memory.h"
-#include "wire/record_part.h"
 
 enum { DEPTH_MAX = 64, STARTED_MAX = 4096 };
 
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
-#define MARK_WORDS(WORD)                                                                                     \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
+#define LABEL_WORDS(WORD)                                                                                    \
     WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
     WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
-#define RANGE_WORDS(WORD)                                                                                    \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
-    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+#define MARK_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_TICK) LABEL_WORDS(WORD)
+#define RANGE_WORDS(WORD) TICKS_WORDS(WORD) LABEL_WORDS(WORD)
 RECORD_PART(mark_words, MARK_WORDS)
 RECORD_PART(range_words, RANGE_WORDS)
 RECORD_PART_SHAPE(mark_words, MARK_WORDS)

@@ -4,9 +4,7 @@
 #ifndef ROCM_RECORD_PARTS_H
 #define ROCM_RECORD_PARTS_H
 
-#include "wire/record_part.h"
-
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+#include "agentkit/record_words.h"
 
 // OWN(member of `fields`, name in the trace, type, unit)
 #define ROCM_FIELDS(OWN)                                                                                     \
@@ -17,27 +15,12 @@
     OWN(graph, "graph_exec_id", U64, "")                                                                     \
     OWN(kernels, "kernel_dispatch_count", U64, "")
 
-#define SPAN_WORDS(WORD)                                                                                     \
-    WORD(start, TSMITH_FIELD_START, RECORD_VALUE)                                                            \
-    WORD(duration, TSMITH_FIELD_DURATION, RECORD_VALUE)
-// For the call that caused it.
-#define CAUSE_WORDS(WORD)                                                                                    \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
-
 #define KERNEL_WORDS(WORD)                                                                                   \
     SPAN_WORDS(WORD)                                                                                         \
     CAUSE_WORDS(WORD)                                                                                        \
     WORD(dispatch, fields.dispatch, OPTIONAL(RECORD_DYNAMIC))                                                \
     WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
     WORD(local_x, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))
-#define KERNEL_3D_WORDS(WORD)                                                                                \
-    WORD(global_y, TSMITH_FIELD_GLOBAL_Y, RECORD_VALUE)                                                      \
-    WORD(global_z, TSMITH_FIELD_GLOBAL_Z, RECORD_VALUE)                                                      \
-    WORD(local_y, TSMITH_FIELD_LOCAL_Y, RECORD_VALUE)                                                        \
-    WORD(local_z, TSMITH_FIELD_LOCAL_Z, RECORD_VALUE)
 #define KERNEL_SEGMENTS_WORDS(WORD)                                                                          \
     WORD(private_segment, fields.private_segment, RECORD_DYNAMIC)                                            \
     WORD(group_segment, fields.group_segment, RECORD_DYNAMIC)
@@ -55,7 +38,6 @@
     WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(source, TSMITH_FIELD_SOURCE, OPTIONAL(RECORD_VALUE))                                                \
     WORD(destination, TSMITH_FIELD_DESTINATION, OPTIONAL(RECORD_VALUE))
-#define BYTES_WORDS(WORD) WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)
 
 #define CALL_WORDS(WORD)                                                                                     \
     SPAN_WORDS(WORD)                                                                                         \

@@ -13,11 +13,7 @@ static const int64_t MARGIN = 60000000000;
 
 // ---- shapes
 
-static struct {
-#define FIELD(member, name, type, unit) uint16_t member;
-    ROCM_FIELDS(FIELD)
-#undef FIELD
-} fields;
+static struct { ROCM_FIELDS(OWN_FIELD_MEMBER) } fields;
 
 #define SHAPE_PART(name, LIST, kind) RECORD_PART_SHAPE(name##_words, LIST)
 RECORD_PART_SHAPE(kernel_words, KERNEL_WORDS)
@@ -47,10 +43,7 @@ static uint16_t register_kernel(uint32_t parts) {
 static void register_shapes(void) {
     struct channel *channel = agent.channel;
     struct record_shape shape;
-#define REGISTER(member, name, type, unit)                                                                   \
-    fields.member = channel_field(channel, name, TSMITH_TYPE_##type, unit);
-    ROCM_FIELDS(REGISTER)
-#undef REGISTER
+    ROCM_FIELDS(OWN_FIELD_REGISTER)
 #define REGISTER(name, LIST, kind)                                                                           \
     shape = record_shape_begin(TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK);                                    \
     name##_words_add(&shape);                                                                                \
