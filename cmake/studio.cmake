@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `tracesmith studio`: its server, built where libmicrohttpd is, and its page, checked by TypeScript and bundled by esbuild.
 # Everything else needs none of them.
+include(reader)
 find_path(TRACESMITH_MICROHTTPD_INCLUDE microhttpd.h)
 find_library(TRACESMITH_MICROHTTPD_LIBRARY microhttpd)
 find_program(TRACESMITH_TSC tsc)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/studio/picture.h"
 #include "cli/studio/server.h"
 #include "tracesmith/analyze.h"
 #include "tracesmith/replay.h"
@@ -25,15 +26,6 @@ void answer_failure(struct answer *out, int status, const char *format, ...) {
     text_add_cstr(&out->text, "{\"error\":");
     text_add_json_cstr(&out->text, message);
     text_add_cstr(&out->text, "}\n");
-}
-
-bool answer_number(const char *text, uint64_t most, uint64_t *out) {
-    char *end;
-    if (!text || *text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return !errno && !*end && *out <= most;
 }
 
 static void list_traces(struct server *server, struct answer *out) {
@@ -177,7 +169,7 @@ static void about_file(struct server *server, struct file *file, const char *wha
     if (is_post != (strcmp(what, "sql") == 0 || strcmp(what, "replay") == 0))
         answer_failure(out, 405, "The method of the request does not fit");
     else if (strcmp(what, "overview") == 0)
-        answer_overview(server, file, out);
+        answer_overview(file, out);
     else if (strncmp(what, "tile/", 5) == 0)
         answer_tile(file, what + 5, out);
     else if (strcmp(what, "names") == 0)
@@ -206,8 +198,8 @@ static void about_file(struct server *server, struct file *file, const char *wha
 
 static void diff(struct server *server, const struct request *request, struct answer *out) {
     uint64_t before, after;
-    if (!answer_number(request->parameter(request, "before"), UINT32_MAX, &before) ||
-        !answer_number(request->parameter(request, "after"), UINT32_MAX, &after)) {
+    if (!picture_number(request->parameter(request, "before"), UINT32_MAX, &before) ||
+        !picture_number(request->parameter(request, "after"), UINT32_MAX, &after)) {
         answer_failure(out, 400, "diff needs the numbers of two traces: before=0&after=1");
         return;
     }

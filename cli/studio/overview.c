@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/studio/server.h"
+#include "cli/studio/picture.h"
+#include "tracesmith/view.h"
 
 static void add_number(struct text *text, const char *name, uint64_t value) {
     text_add_format(text, ",\"%s\":%" PRIu64, name, value);
@@ -17,8 +18,8 @@ static void add_pid(struct text *text, uint64_t pid) {
         text_add_cstr(text, ",\"pid\":null");
 }
 
-static void add_string(struct text *text, const struct file *file, const char *name, uint32_t id) {
-    const tsmith_string string = tsmith_dictionary_string(file->dictionary, id);
+static void add_string(struct text *text, const struct picture *picture, const char *name, uint32_t id) {
+    const tsmith_string string = tsmith_dictionary_string(picture->dictionary, id);
     text_add_format(text, ",\"%s\":", name);
     if (string.length)
         text_add_json(text, string);
@@ -26,30 +27,30 @@ static void add_string(struct text *text, const struct file *file, const char *n
         text_add_cstr(text, "null");
 }
 
-static void add_processes(struct text *text, const struct file *file) {
-    const uint32_t count = tsmith_dictionary_process_count(file->dictionary);
+static void add_processes(struct text *text, const struct picture *picture) {
+    const uint32_t count = tsmith_dictionary_process_count(picture->dictionary);
     text_add_cstr(text, ",\"processes\":[");
     for (uint32_t id = 1; id < count; id++) {
-        const tsmith_process *process = tsmith_dictionary_process(file->dictionary, id);
+        const tsmith_process *process = tsmith_dictionary_process(picture->dictionary, id);
         text_add_format(text, "%s{\"id\":%u", id > 1 ? ",\n" : "", id);
         add_pid(text, process->pid);
-        add_string(text, file, "name", process->name);
-        add_string(text, file, "host", process->host);
+        add_string(text, picture, "name", process->name);
+        add_string(text, picture, "host", process->host);
         text_add_char(text, '}');
     }
     text_add_char(text, ']');
 }
 
-static void add_devices(struct text *text, const struct file *file) {
-    const uint32_t count = tsmith_dictionary_device_count(file->dictionary);
+static void add_devices(struct text *text, const struct picture *picture) {
+    const uint32_t count = tsmith_dictionary_device_count(picture->dictionary);
     char room[TSMITH_LABEL_SIZE];
     text_add_cstr(text, ",\n\"devices\":[");
     for (uint32_t id = 1; id < count; id++) {
-        const tsmith_device *device = tsmith_dictionary_device(file->dictionary, id);
+        const tsmith_device *device = tsmith_dictionary_device(picture->dictionary, id);
         text_add_format(text, "%s{\"id\":%u,\"name\":", id > 1 ? ",\n" : "", id);
-        text_add_json(text, tsmith_device_name(file->dictionary, id, room));
-        add_string(text, file, "vendor", device->vendor);
-        add_string(text, file, "kind", device->type);
+        text_add_json(text, tsmith_device_name(picture->dictionary, id, room));
+        add_string(text, picture, "vendor", device->vendor);
+        add_string(text, picture, "kind", device->type);
         text_add_char(text, '}');
     }
     text_add_char(text, ']');
@@ -74,13 +75,13 @@ static const char *kind_of(const tsmith_track *track) {
     }
 }
 
-static void add_track(struct text *text, const struct file *file, const tsmith_tile_track *tile) {
-    const tsmith_track *track = tsmith_dictionary_track(file->dictionary, tile->track);
+static void add_track(struct text *text, const struct picture *picture, const tsmith_tile_track *tile) {
+    const tsmith_track *track = tsmith_dictionary_track(picture->dictionary, tile->track);
     char room[TSMITH_LABEL_SIZE], distinction[TSMITH_LABEL_SIZE];
     struct text name = {0};
-    const tsmith_string own = tsmith_track_name(file->dictionary, tile->track, room);
+    const tsmith_string own = tsmith_track_name(picture->dictionary, tile->track, room);
     text_add(&name, own.bytes, own.length);
-    const size_t more = tsmith_track_distinction(file->dictionary, tile->track,
+    const size_t more = tsmith_track_distinction(picture->dictionary, tile->track,
                                                  TSMITH_LABEL_PROCESS | TSMITH_LABEL_DEVICE, distinction);
     text_add(&name, distinction, more);
     text_add_format(text, "{\"id\":%u,\"name\":", tile->track);
@@ -93,13 +94,13 @@ static void add_track(struct text *text, const struct file *file, const tsmith_t
                     tile->last, track ? track->parent : 0);
 }
 
-static void add_tracks(struct text *text, const struct file *file) {
+static void add_tracks(struct text *text, const struct picture *picture) {
     size_t count;
-    const tsmith_tile_track *tracks = tsmith_tiles_tracks(file->tiles, &count);
+    const tsmith_tile_track *tracks = tsmith_tiles_tracks(picture->tiles, &count);
     text_add_cstr(text, ",\n\"tracks\":[");
     for (size_t i = 0; i < count; i++) {
         text_add_cstr(text, i ? ",\n" : "");
-        add_track(text, file, &tracks[i]);
+        add_track(text, picture, &tracks[i]);
     }
     text_add_char(text, ']');
 }
@@ -108,16 +109,16 @@ static void add_tracks(struct text *text, const struct file *file) {
 
 enum { KIND, START, DURATION, LOST, REASON, DETAIL, FIELDS };
 
-static void add_loss(struct text *text, const struct file *file, const tsmith_batch *batch,
+static void add_loss(struct text *text, const struct picture *picture, const tsmith_batch *batch,
                      const tsmith_view views[FIELDS], uint32_t row, bool *is_first) {
     uint64_t count;
     const uint32_t number = tsmith_batch_track(batch);
-    const tsmith_track *track = tsmith_dictionary_track(file->dictionary, number);
+    const tsmith_track *track = tsmith_dictionary_track(picture->dictionary, number);
     const uint64_t start = tsmith_view_u64_or(&views[START], row, 0);       // every event has one
     const uint64_t duration = tsmith_view_u64_or(&views[DURATION], row, 0); // an instant
     const uint8_t reason = tsmith_view_word(&views[REASON], row);
     const uint32_t detail = tsmith_view_id(&views[DETAIL], row);
-    const int64_t from = (int64_t)(start - (uint64_t)tsmith_tiles_origin(file->tiles));
+    const int64_t from = (int64_t)(start - (uint64_t)tsmith_tiles_origin(picture->tiles));
     text_add_format(text, "%s{\"from\":%" PRId64 ",\"to\":%" PRId64, *is_first ? "" : ",\n", from,
                     (int64_t)((uint64_t)from + duration));
     *is_first = false;
@@ -134,12 +135,12 @@ static void add_loss(struct text *text, const struct file *file, const tsmith_ba
     text_add_cstr(text, ",\"doc\":");
     text_add_json_cstr(text, doc ? doc : "");
     if (detail)
-        add_string(text, file, "text", detail);
+        add_string(text, picture, "text", detail);
     text_add_char(text, '}');
 }
 
 // The ledger. An unreadable part of it is reported by `incomplete`.
-static void add_losses(struct text *text, const struct file *file) {
+static void add_losses(struct text *text, const struct picture *picture) {
     static const uint32_t fields[FIELDS] = {
         [KIND] = TSMITH_FIELD_KIND, [START] = TSMITH_FIELD_START,   [DURATION] = TSMITH_FIELD_DURATION,
         [LOST] = TSMITH_FIELD_LOST, [REASON] = TSMITH_FIELD_REASON, [DETAIL] = TSMITH_FIELD_TEXT};
@@ -149,12 +150,12 @@ static void add_losses(struct text *text, const struct file *file) {
     const tsmith_batch *batch;
     bool is_first = true;
     text_add_cstr(text, ",\n\"losses\":[");
-    tsmith_status status = tsmith_sbt_scan(file->sbt, &scan, &source, NULL);
+    tsmith_status status = tsmith_sbt_scan(picture->sbt, &scan, &source, NULL);
     while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, NULL)) == TSMITH_OK) {
         tsmith_view_batch(batch, fields, FIELDS, views);
         for (uint32_t row = 0; row < tsmith_batch_count(batch); row++)
             if (tsmith_view_word(&views[KIND], row) == TSMITH_KIND_LOSS)
-                add_loss(text, file, batch, views, row, &is_first);
+                add_loss(text, picture, batch, views, row, &is_first);
     }
     tsmith_source_destroy(source);
     text_add_char(text, ']');
@@ -162,11 +163,11 @@ static void add_losses(struct text *text, const struct file *file) {
 
 // ----
 
-static void add_state(struct text *text, struct file *file) {
+static void add_state(struct text *text, const struct picture *picture) {
     tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error = {.status = TSMITH_OK};
     uint64_t lost = 0;
-    if (tsmith_sbt_summarize(file->sbt, &summary, &error) != TSMITH_OK) {
+    if (tsmith_sbt_summarize(picture->sbt, &summary, &error) != TSMITH_OK) {
         text_add_cstr(text, ",\"events\":null,\"lost\":null,\"incomplete\":");
         text_add_json_cstr(text, error.message);
         return;
@@ -176,8 +177,8 @@ static void add_state(struct text *text, struct file *file) {
     add_number(text, "events", summary.events);
     add_number(text, "lost", lost);
     text_add_cstr(text, ",\"incomplete\":");
-    if (tsmith_trace_ended(file->trace, &error) != TSMITH_OK)
-        text_add_json_cstr(text, error.message);
+    if (picture->incomplete)
+        text_add_json_cstr(text, picture->incomplete);
     else if (!summary.complete)
         text_add_cstr(text, "\"The file is damaged or was not finished; what is readable is shown\"");
     else
@@ -193,31 +194,28 @@ static void add_kinds(struct text *text) {
     text_add_char(text, '}');
 }
 
-void answer_overview(struct server *server, struct file *file, struct answer *out) {
-    struct text *text = &out->text, word = {0};
-    (void)server;
-    file_enter(file);
-    const char *slash = strrchr(file->path, '/');
+void picture_overview(const struct picture *picture, struct text *text) {
+    struct text word = {0};
+    const char *slash = strrchr(picture->path, '/');
     text_add_cstr(text, "{\"name\":");
-    text_add_json_cstr(text, slash && slash[1] ? slash + 1 : file->path);
+    text_add_json_cstr(text, slash && slash[1] ? slash + 1 : picture->path);
     text_add_cstr(text, ",\"path\":");
-    text_add_json_cstr(text, file->path);
-    text_add_shell(&word, file->path);
+    text_add_json_cstr(text, picture->path);
+    text_add_shell(&word, picture->path);
     text_add_cstr(text, ",\"file\":");
     text_add_json(text, (tsmith_string){text_cstr(&word), word.length});
     text_finish(&word);
     text_add_format(text, ",\"format\":\"%s\",\"origin\":\"%" PRId64 "\",\"duration\":%" PRIu64,
-                    tsmith_trace_format(file->trace), tsmith_tiles_origin(file->tiles),
-                    (uint64_t)tsmith_tiles_end(file->tiles) - (uint64_t)tsmith_tiles_origin(file->tiles));
-    text_add_format(text, ",\"detail\":\"%s\",\"kept\":%s",
-                    atomic_load(&file->is_filled) ? "ready" : "building",
-                    atomic_load(&file->is_loaded) ? "true" : "false");
-    add_state(text, file);
+                    picture->format, tsmith_tiles_origin(picture->tiles),
+                    (uint64_t)tsmith_tiles_end(picture->tiles) -
+                        (uint64_t)tsmith_tiles_origin(picture->tiles));
+    text_add_format(text, ",\"detail\":\"%s\",\"kept\":%s", picture->is_filled ? "ready" : "building",
+                    picture->is_loaded ? "true" : "false");
+    add_state(text, picture);
     add_kinds(text);
-    add_processes(text, file);
-    add_devices(text, file);
-    add_tracks(text, file);
-    add_losses(text, file);
+    add_processes(text, picture);
+    add_devices(text, picture);
+    add_tracks(text, picture);
+    add_losses(text, picture);
     text_add_cstr(text, "}\n");
-    file_leave(file);
 }

@@ -88,11 +88,9 @@ void answer_request(struct server *server, const struct request *request, struct
 // Puts a failure in the place of what the answer has.
 void answer_failure(struct answer *out, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// A number of a path or parameter; false when it is none or above `most`.
-bool answer_number(const char *text, uint64_t most, uint64_t *out);
 
 // Each writes an answer about a file that is ready. The rest of the path (behind the name of the request) is in `rest`.
-void answer_overview(struct server *server, struct file *file, struct answer *out);
+void answer_overview(struct file *file, struct answer *out);
 void answer_tile(struct file *file, const char *rest, struct answer *out);
 void answer_names(struct file *file, const struct request *request, struct answer *out);
 void answer_sql(struct server *server, struct file *file, const struct request *request, struct answer *out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/studio/picture.h"
 #include "cli/studio/server.h"
 #include "tracesmith/stacks.h"
 
@@ -131,12 +132,12 @@ static bool parse_event(const struct file *file, const struct request *request, 
     uint64_t start, duration;
     const char *text = request->parameter(request, "duration");
     *out = (struct event){0};
-    if (!answer_number(request->parameter(request, "track"), UINT32_MAX, &out->track) ||
-        !answer_number(request->parameter(request, "start"), INT64_MAX, &start))
+    if (!picture_number(request->parameter(request, "track"), UINT32_MAX, &out->track) ||
+        !picture_number(request->parameter(request, "start"), INT64_MAX, &start))
         return false;
-    if (!answer_number(request->parameter(request, "name"), UINT32_MAX, &out->name))
+    if (!picture_number(request->parameter(request, "name"), UINT32_MAX, &out->name))
         out->name = 0;
-    out->has_duration = answer_number(text, INT64_MAX, &duration);
+    out->has_duration = picture_number(text, INT64_MAX, &duration);
     out->duration = out->has_duration ? (int64_t)duration : 0;
     return !__builtin_add_overflow(tsmith_tiles_origin(file->tiles), (int64_t)start, &out->start);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles as bytes, and the names that they refer to. docs/studio.md has the layout.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/studio/server.h"
+#include "cli/studio/picture.h"
 
 enum { NAMES_MOST = 1000 };
 
@@ -66,6 +67,15 @@ static void add_tile(struct text *text, const tsmith_tile *tile) {
     }
 }
 
+bool picture_number(const char *text, uint64_t most, uint64_t *out) {
+    char *end;
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return !errno && !*end && *out <= most;
+}
+
 // Splits "TRACK/LEVEL/INDEX".
 static bool parse_tile(const char *rest, uint64_t parts[3]) {
     char room[64];
@@ -79,48 +89,39 @@ static bool parse_tile(const char *rest, uint64_t parts[3]) {
             return false;
         if (slash)
             *slash = '\0';
-        if (!answer_number(at, i < 2 ? UINT32_MAX : UINT64_MAX, &parts[i]))
+        if (!picture_number(at, i < 2 ? UINT32_MAX : UINT64_MAX, &parts[i]))
             return false;
         at = slash ? slash + 1 : at;
     }
     return true;
 }
 
-void answer_tile(struct file *file, const char *rest, struct answer *out) {
+tsmith_status picture_tile(tsmith_tiles *tiles, const char *rest, struct text *out, tsmith_error *error) {
     uint64_t parts[3];
     tsmith_tile tile = {.size = sizeof tile};
-    tsmith_error error;
     if (!parse_tile(rest, parts)) {
-        answer_failure(out, 400, "The path of a tile is tile/TRACK/LEVEL/INDEX");
-        return;
+        *error = (tsmith_error){.status = TSMITH_ERROR_INVALID_ARGUMENT,
+                                .offset = UINT64_MAX,
+                                .record = UINT64_MAX,
+                                .message = "The path of a tile is tile/TRACK/LEVEL/INDEX"};
+        return error->status;
     }
-    file_enter(file);
     const tsmith_status status =
-        tsmith_tiles_read(file->tiles, (uint32_t)parts[0], (uint32_t)parts[1], parts[2], &tile, &error);
-    if (status == TSMITH_OK) {
-        out->type = "application/octet-stream";
-        add_tile(&out->text, &tile);
-    }
-    file_leave(file);
-    if (status != TSMITH_OK)
-        answer_failure(
-            out, status == TSMITH_ERROR_INVALID_ARGUMENT || status == TSMITH_ERROR_NOT_FOUND ? 404 : 500,
-            "%s", error.message);
+        tsmith_tiles_read(tiles, (uint32_t)parts[0], (uint32_t)parts[1], parts[2], &tile, error);
+    if (status == TSMITH_OK)
+        add_tile(out, &tile);
+    return status;
 }
 
-void answer_names(struct file *file, const struct request *request, struct answer *out) {
-    const char *ids = request->parameter(request, "ids");
+void picture_names(const tsmith_dictionary *dictionary, const char *ids, struct text *out) {
     size_t count = 0;
-    text_add_char(&out->text, '{');
-    file_enter(file);
+    text_add_char(out, '{');
     for (char *end; ids && *ids >= '0' && *ids <= '9' && count < NAMES_MOST;
          ids = *end == ',' ? end + 1 : end) {
         const unsigned long id = strtoul(ids, &end, 10);
-        const tsmith_string name =
-            tsmith_dictionary_string(file->dictionary, id <= UINT32_MAX ? (uint32_t)id : 0);
-        text_add_format(&out->text, "%s\"%lu\":", count++ ? "," : "", id);
-        text_add_json(&out->text, name);
+        const tsmith_string name = tsmith_dictionary_string(dictionary, id <= UINT32_MAX ? (uint32_t)id : 0);
+        text_add_format(out, "%s\"%lu\":", count++ ? "," : "", id);
+        text_add_json(out, name);
     }
-    file_leave(file);
-    text_add_cstr(&out->text, "}\n");
+    text_add_cstr(out, "}\n");
 }

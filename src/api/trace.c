@@ -24,7 +24,6 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "import/open.h"
-#include "sbt/file.h"
 #include "sbt/format.h"
 
 enum { FIRST_BYTES_MS = 10000, COPY_SIZE = 1 << 16 };

@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/system.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -21,9 +22,8 @@
 enum { PAGE = 4096 }; // or larger
 
 bool file_reserve(int fd, uint64_t offset, uint64_t bytes) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        (offset > limit.rlim_cur || bytes > limit.rlim_cur - offset)) {
+    const uint64_t limit = system_file_limit();
+    if (offset > limit || bytes > limit - offset) {
         errno = EFBIG;
         return false;
     }

@@ -6,7 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
+
+#include "base/system.h"
 
 const char *tsmith_status_name(tsmith_status status) {
     switch (status) {
@@ -95,14 +96,14 @@ tsmith_status status_set_errno(tsmith_error *error, const char *format, ...) {
         size_t used = strlen(error->message);
         char text[128];
         (void)snprintf(error->message + used, sizeof error->message - used, ": %s",
-                       strerror_r(code, text, sizeof text));
+                       system_error_text(code, text, sizeof text));
         used = strlen(error->message);
-        struct rlimit limit;
-        if (code == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        const uint64_t limit = code == EFBIG ? system_file_limit() : UINT64_MAX;
+        if (limit != UINT64_MAX)
             (void)snprintf(
                 error->message + used, sizeof error->message - used,
                 ": files are limited to %llu KiB here (RLIMIT_FSIZE); raise the limit with ulimit -f",
-                (unsigned long long)limit.rlim_cur >> 10);
+                (unsigned long long)limit >> 10);
     }
     return status;
 }

@@ -9,14 +9,12 @@
 // and checked.
 #include "sbt/reader.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/status.h"
-#include "sbt/file.h"
+#include "platform/file.h"
 #include "sbt/tables.h"
 
 enum { WALK_WINDOW = 1 << 14, BUFFER_KEPT = 8 << 20 };
@@ -58,7 +56,7 @@ static uint8_t *reserve_buffer(struct output *buffer, size_t size) {
 enum frame_result reader_read_frame(tsmith_sbt *trace, size_t entry, struct output *buffer,
                                     struct frame_header *header, struct input *payload, tsmith_error *error) {
     const struct index_entry *wanted = &trace->frames.entries[entry];
-    size_t stored = frame_stored_length(wanted->length);
+    const size_t stored = (size_t)frame_stored_length(wanted->length);
     uint8_t *bytes = reserve_buffer(buffer, SBT_FRAME_HEADER_SIZE + stored + UNPACK_SLACK);
     if (!bytes) {
         buffer->failed = false;
@@ -109,7 +107,7 @@ static bool read_unlisted(tsmith_sbt *trace, uint64_t offset, uint64_t limit, un
         header->type != type || header->version != SBT_FRAME_VERSION ||
         frame_stored_length(header->length) > limit - offset - sizeof head)
         return false;
-    size_t stored = frame_stored_length(header->length);
+    const size_t stored = (size_t)frame_stored_length(header->length);
     uint8_t *bytes = reserve_buffer(buffer, stored + UNPACK_SLACK);
     if (!bytes || file_read(trace->fd, offset + sizeof head, bytes, stored) != (int64_t)stored ||
         crc32c(0, bytes, stored) != header->payload_crc)
@@ -218,11 +216,7 @@ static const uint8_t *bytes_at(tsmith_sbt *trace, struct walk *walk, uint64_t of
 static uint64_t after_hole(const tsmith_sbt *trace, uint64_t offset) {
     if (offset % WALK_WINDOW)
         return offset;
-    off_t data = lseek(trace->fd, (off_t)offset, SEEK_DATA);
-    if (data < 0)
-        return errno == ENXIO ? trace->size
-                              : offset; // nothing but a hole up to the end; or holes are not known here
-    return (uint64_t)data & ~(uint64_t)(SBT_ALIGNMENT - 1);
+    return file_after_hole(trace->fd, offset, trace->size) & ~(uint64_t)(SBT_ALIGNMENT - 1);
 }
 
 static void note_torn(tsmith_sbt *trace, uint64_t offset, uint64_t events) {
@@ -418,7 +412,7 @@ void tsmith_sbt_close(tsmith_sbt *trace) {
     if (!trace)
         return;
     if (trace->fd >= 0)
-        close(trace->fd);
+        file_close(trace->fd);
     tsmith_dictionary_destroy(trace->dictionary);
     index_finish(&trace->frames);
     free(trace->buffer.bytes);

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <zstd.h>
+
+#include "platform/unzstd.h"
 
 enum { FIRST_BLOCK_SIZE = 1 << 16, BLOCK_SIZE = 1 << 20 };
 
@@ -83,6 +84,6 @@ void scratch_finish(struct scratch *scratch) {
         free(block);
         block = next;
     }
-    ZSTD_freeDCtx(scratch->zstd);
+    unzstd_finish(scratch->zstd);
     *scratch = (struct scratch){0};
 }

@@ -14,7 +14,7 @@ struct scratch {
     struct scratch_block *first, *current;
     size_t used; // of the current block
     size_t left; // of the limit
-    void *zstd;  // ZSTD_DCtx, made on first use
+    void *zstd;  // of unzstd
 };
 
 void scratch_reset(struct scratch *scratch, size_t limit);

@@ -36,8 +36,8 @@ bool blob_read(struct input *in, uint64_t limit, struct scratch *scratch, struct
     struct input part;
     if (encoding != BLOB_ZSTD || !input_varint(in, &stored) || !input_part(in, stored, &part))
         return false;
-    uint8_t *bytes = scratch_take(scratch, length);
-    if (!bytes || !unpack_zstd(scratch, part, bytes, length))
+    uint8_t *bytes = scratch_take(scratch, (size_t)length); // at most `limit`
+    if (!bytes || !unpack_zstd(scratch, part, bytes, (size_t)length))
         return false;
     *plain = (struct input){bytes, bytes + length};
     return true;
@@ -577,7 +577,7 @@ static bool add_rows(const struct section *section, tsmith_dictionary *dictionar
         uint32_t id = 1;
         if (section->table == TABLE_STRINGS) {
             (void)input_varint(&lengths, &length);
-            id = tsmith_dictionary_append_string(dictionary, (const char *)in.at, length);
+            id = tsmith_dictionary_append_string(dictionary, (const char *)in.at, (size_t)length);
             in.at += length;
         } else {
             (void)read_row(&in, section, i, values);

@@ -68,7 +68,7 @@ void totals_write_end(const struct totals *totals, uint64_t index_offset, uint64
     uint8_t *rest = output_room(out, 2 * SBT_ALIGNMENT);
     if (!rest)
         return;
-    size_t zeros = length - (out->length - start) - SBT_TRAILER_SIZE;
+    size_t zeros = (size_t)length - (out->length - start) - SBT_TRAILER_SIZE;
     memset(rest, 0, zeros + SBT_TRAILER_SIZE);
     uint8_t *trailer = rest + zeros;
     memcpy(trailer, trailer_magic, sizeof trailer_magic);

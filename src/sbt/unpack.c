@@ -2,15 +2,12 @@
 // Invariants: a stream was checked for shape when it was opened (counts, lengths, decompressed planes), so
 // that unpack_next only has to check what cannot be known before: the vectors of FOR and the indices of
 // DICTIONARY. Streams inside hand out the same number of values in the same steps as the one around them.
-#include <zstd.h>
-
+#include "platform/unzstd.h"
 #include "sbt/loops.h"
 #include "sbt/packing.h"
 
 bool unpack_zstd(struct scratch *scratch, struct input in, void *out, size_t plain) {
-    if (!scratch->zstd)
-        scratch->zstd = ZSTD_createDCtx();
-    return scratch->zstd && ZSTD_decompressDCtx(scratch->zstd, out, plain, in.at, input_left(&in)) == plain;
+    return unzstd(&scratch->zstd, in.at, input_left(&in), out, plain);
 }
 
 static enum unpack_result open_nested(struct stream *stream, struct input *in, uint32_t count,
