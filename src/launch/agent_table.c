@@ -14,6 +14,7 @@
     {key, AGENT_VALUE_##value, argument, least, most, doc},
 static const struct agent_option_row cuda_options[] = {CUDA_OPTION_TABLE(OPTION)};
 static const struct agent_option_row level_zero_options[] = {LEVEL_ZERO_OPTION_TABLE(OPTION)};
+static const struct agent_option_row vulkan_options[] = {VULKAN_OPTION_TABLE(OPTION)};
 static const struct agent_option_row rocm_options[] = {ROCM_OPTION_TABLE(OPTION)};
 #undef OPTION
 
@@ -59,6 +60,14 @@ static const struct agent_row agent_rows[] = {
      .is_closed = true,
      .needs = &rocm_needs,
      OPTIONS(rocm_options)},
+    {.api = "vulkan",
+     .doc = "Vulkan, through a layer of its loader",
+     .variable = "VK_INSTANCE_LAYERS",
+     .separator = ':',
+     .layer = "VK_LAYER_TRACESMITH_profile",
+     .folders = "VK_LAYER_PATH",
+     .more_folders = "VK_ADD_LAYER_PATH",
+     OPTIONS(vulkan_options)},
     {.api = "level-zero",
      .doc = "Level Zero, through its loader's tracing layer; preloaded, and only if it is named",
      .variable = "LD_PRELOAD",

@@ -41,6 +41,9 @@ struct agent_row {
     const struct agent_option_row *options;
     size_t option_count;
     const char *also; // a variable that is set to 1 as well, if it has no value; NULL: none
+    // The variable lists layers by this name, not files. Their loader finds them in folders: in a list that is used alone if it
+    // has a value, and otherwise in one that is added to the usual folders. Ours is named like the API, among the agents.
+    const char *layer, *folders, *more_folders;
     // It is preloaded, which not every program bears: not one of the agents that are loaded by default.
     bool only_if_named;
 };

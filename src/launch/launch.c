@@ -266,6 +266,17 @@ const char *launch_missing(const tsmith_capture_options *options) {
     return NULL;
 }
 
+// A layer that its loader finds by its name, in folders.
+static bool inject_layer(struct list *list, const struct agent_row *agent, const char *directory) {
+    char folder[4096];
+    const size_t at = find(list, agent->folders);
+    const bool alone = at < list->count && list->items[at][strlen(agent->folders) + 1];
+    const int length = snprintf(folder, sizeof folder, "%s/%s", directory, agent->api);
+    return length > 0 && (size_t)length < sizeof folder &&
+           set(list, alone ? agent->folders : agent->more_folders, folder, ':') &&
+           set(list, agent->variable, agent->layer, agent->separator);
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
@@ -277,6 +288,11 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         (*injected)++;
         if (!is_met(agent->needs))
             continue; // launch_missing says so
+        if (agent->layer) {
+            if (!inject_layer(list, agent, directory))
+                return false;
+            continue;
+        }
         // A loader that knows nothing of layers is given the calls by a library before it.
         snprintf(name, sizeof name, "%s-preload", agent->api);
         bool layer = loader_reads(agent->loader, agent->variable) ||

@@ -42,4 +42,10 @@ enum agent_value {
     X(PROGRAM_EVENTS, "program-events", NONE, NULL, 0, 0,                                                    \
       "change no argument of a call: times only of commands whose events the program made with timestamps")
 
+#define VULKAN_OPTION_TABLE(X)                                                                               \
+    X(PROGRAM_ONLY, "program-only", NONE, NULL, 0, 0,                                                        \
+      "write no timestamps and change no argument of a call: commands have no times")                        \
+    X(QUERIES, "queries", NUMBER, "N", 64, 100000000,                                                        \
+      "write at most N timestamps into the command buffers of a process at a time; default 1048576")
+
 #endif

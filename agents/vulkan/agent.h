@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent of Vulkan: a layer between a program and its driver. The loader finds it by its name and the folder of its manifest.
+//
+// Rules: agentkit/agent.h, with one exception that docs/vulkan.md describes: into the program's command buffers the agent writes
+// timestamps, and resets their queries, because nothing else gives times of Vulkan's commands. In addition:
+//   - Results are read only once the program knows that the execution is complete (it waited, or it is about to record, submit
+//     or free the command buffer again), so that no call waits for the device, and no query is read that the device may write.
+//   - What is pending of all devices is kept under one lock (pending.c), which is held while results are read, and never
+//     during a call that can wait.
+//   - Forked children record nothing: Vulkan does not work in them.
+//
+// How a command goes (files): commands.c keeps what is recorded into a command buffer, queries.c lends it queries -> submit.c
+// writes the API event, and makes the buffers pending -> wait.c learns what is complete -> pending.c reads the queries, times.c
+// converts them -> record.c writes the events of the device.
+#ifndef VULKAN_AGENT_H
+#define VULKAN_AGENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agentkit/agent.h"
+#include "agentkit/stacks.h"
+#include "calls.h"
+#include "objects.h"
+
+// A call of the program, on the calling thread.
+struct call {
+    enum call_id function;
+    uint32_t stack, track;
+    uint64_t start, end;
+    uint64_t correlation; // 0: none
+};
+
+// The struct of a device by the device itself, a queue or a command buffer: all of them begin with its dispatch pointer.
+struct device *device_of(const void *handle);
+
+__attribute__((always_inline)) static inline struct call call_begin(enum call_id function) {
+    return (struct call){
+        .function = function, .stack = agent_on() ? stacks_capture() : 0, .start = agent_tick()};
+}
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command pools and the life of command buffers: allocated, begun, ended, reset, freed. Rules: agent.h.
+#include "agentkit/agent.h"
+
+#include "commands.h"
+#include "pending.h"
+#include "queries.h"
+#include "record.h"
+#include "wire/memory.h"
+
+#define CALLED(name, device, arguments)                                                                      \
+    struct call call = call_begin(CALL_##name);                                                              \
+    const VkResult result = (device)->next.name arguments;                                                   \
+    record_call(&call, result)
+
+// ---- pools
+
+VkResult layer_CreateCommandPool(VkDevice handle, const VkCommandPoolCreateInfo *info,
+                                 const VkAllocationCallbacks *allocator, VkCommandPool *out) {
+    struct device *device = device_of(handle);
+    CALLED(CreateCommandPool, device, (handle, info, allocator, out));
+    struct object *pool = result == VK_SUCCESS ? object_add(OBJECT_POOL, HANDLE(*out), device) : NULL;
+    if (!pool)
+        return result;
+    const uint32_t family = info->queueFamilyIndex;
+    // Only queues of these kinds can reset queries, and only what is not protected can be read.
+    pool->pool.can_time = device->timed && family < device->family_count && device->family_mask[family] &&
+                          device->family_flags[family] & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT) &&
+                          !(info->flags & VK_COMMAND_POOL_CREATE_PROTECTED_BIT);
+    pool->pool.family = family;
+    return result;
+}
+
+void command_buffer_gone(struct object *object) {
+    pending_drain(object);
+    queries_free(object);
+    object->buffer->pool = NULL;
+    object->buffer->count = object->buffer->queries = 0;
+    object->buffer->primary = NULL;
+    object_remove(object);
+}
+
+void layer_DestroyCommandPool(VkDevice handle, VkCommandPool key, const VkAllocationCallbacks *allocator) {
+    struct device *device = device_of(handle);
+    struct object *pool = object_find(OBJECT_POOL, HANDLE(key));
+    struct call call = call_begin(CALL_DestroyCommandPool);
+    for (struct object *at = pool ? pool->pool.first : NULL, *next; at; at = next) {
+        next = at->buffer->next_of_pool;
+        command_buffer_gone(at);
+    }
+    if (pool)
+        object_remove(pool);
+    device->next.DestroyCommandPool(handle, key, allocator);
+    record_call_void(&call);
+}
+
+static void forget_commands(struct object *object) {
+    struct buffer *buffer = object->buffer;
+    pending_drain(object);
+    atomic_fetch_add(&object->generation, 1);
+    buffer->count = buffer->queries = buffer->draws = buffer->barriers = buffer->label_count = 0;
+    buffer->pipeline = NULL;
+}
+
+VkResult layer_ResetCommandPool(VkDevice handle, VkCommandPool key, VkCommandPoolResetFlags flags) {
+    struct device *device = device_of(handle);
+    struct object *pool = object_find(OBJECT_POOL, HANDLE(key));
+    for (struct object *at = pool ? pool->pool.first : NULL; at; at = at->buffer->next_of_pool)
+        forget_commands(at);
+    CALLED(ResetCommandPool, device, (handle, key, flags));
+    return result;
+}
+
+// ---- buffers
+
+static void buffer_add(struct device *device, struct object *pool, VkCommandBuffer handle,
+                       VkCommandBufferLevel level) {
+    struct object *object = object_add(OBJECT_BUFFER, HANDLE(handle), device);
+    if (!object)
+        return;
+    if (!object->buffer && !(object->buffer = memory_take(sizeof *object->buffer))) {
+        object_remove(object);
+        channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+        return;
+    }
+    struct buffer *buffer = object->buffer;
+    *buffer = (struct buffer){.pool = pool,
+                              .next_of_pool = pool->pool.first,
+                              .level = level,
+                              .commands = buffer->commands,
+                              .capacity = buffer->capacity};
+    pool->pool.first = object;
+}
+
+VkResult layer_AllocateCommandBuffers(VkDevice handle, const VkCommandBufferAllocateInfo *info,
+                                      VkCommandBuffer *out) {
+    struct device *device = device_of(handle);
+    CALLED(AllocateCommandBuffers, device, (handle, info, out));
+    struct object *pool = object_find(OBJECT_POOL, HANDLE(info->commandPool));
+    for (uint32_t i = 0; pool && result == VK_SUCCESS && i < info->commandBufferCount; i++)
+        buffer_add(device, pool, out[i], info->level);
+    return result;
+}
+
+void layer_FreeCommandBuffers(VkDevice handle, VkCommandPool key, uint32_t count,
+                              const VkCommandBuffer *buffers) {
+    struct device *device = device_of(handle);
+    struct object *pool = object_find(OBJECT_POOL, HANDLE(key));
+    struct call call = call_begin(CALL_FreeCommandBuffers);
+    for (uint32_t i = 0; pool && i < count; i++) {
+        struct object *gone = object_find(OBJECT_BUFFER, HANDLE(buffers[i]));
+        struct object **at = &pool->pool.first;
+        while (gone && *at && *at != gone)
+            at = &(*at)->buffer->next_of_pool;
+        if (gone && *at) {
+            *at = gone->buffer->next_of_pool;
+            command_buffer_gone(gone);
+        }
+    }
+    device->next.FreeCommandBuffers(handle, key, count, buffers);
+    record_call_void(&call);
+}
+
+VkResult layer_BeginCommandBuffer(VkCommandBuffer handle, const VkCommandBufferBeginInfo *info) {
+    const struct device *device = device_of(handle);
+    struct object *object = object_find(OBJECT_BUFFER, HANDLE(handle));
+    if (object)
+        forget_commands(object);
+    CALLED(BeginCommandBuffer, device, (handle, info));
+    if (!object)
+        return result;
+    struct buffer *buffer = object->buffer;
+    buffer->in_pass = buffer->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY &&
+                      info->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT;
+    // Executions of it may overlap: their times would be written to the same queries.
+    buffer->can_time =
+        buffer->pool->pool.can_time && !(info->flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    buffer->suspended = false;
+    return result;
+}
+
+VkResult layer_EndCommandBuffer(VkCommandBuffer handle) {
+    const struct device *device = device_of(handle);
+    CALLED(EndCommandBuffer, device, (handle));
+    return result;
+}
+
+VkResult layer_ResetCommandBuffer(VkCommandBuffer handle, VkCommandBufferResetFlags flags) {
+    const struct device *device = device_of(handle);
+    struct object *object = object_find(OBJECT_BUFFER, HANDLE(handle));
+    if (object)
+        forget_commands(object);
+    CALLED(ResetCommandBuffer, device, (handle, flags));
+    return result;
+}

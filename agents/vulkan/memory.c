@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory, shaders and pipelines. Rules: agent.h.
+#include <stdio.h>
+
+#include "agentkit/texts.h"
+#include "record.h"
+
+// ---- memory
+
+static _Atomic uint64_t live_bytes;
+
+VkResult layer_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
+                              const VkAllocationCallbacks *allocator, VkDeviceMemory *out) {
+    struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_AllocateMemory);
+    const VkResult result = device->next.AllocateMemory(handle, info, allocator, out);
+    call.end = agent_tick();
+    record_call(&call, result);
+    struct object *memory = result == VK_SUCCESS ? object_add(OBJECT_MEMORY, HANDLE(*out), device) : NULL;
+    if (!memory)
+        return result;
+    memory->memory.bytes = info->allocationSize;
+    memory->memory.heap =
+        info->memoryTypeIndex < VK_MAX_MEMORY_TYPES ? device->heap_of_type[info->memoryTypeIndex] : 0;
+    record_memory(&call, TSMITH_KIND_ALLOC, memory,
+                  atomic_fetch_add(&live_bytes, memory->memory.bytes) + memory->memory.bytes);
+    return result;
+}
+
+void layer_FreeMemory(VkDevice handle, VkDeviceMemory key, const VkAllocationCallbacks *allocator) {
+    struct object *memory = object_find(OBJECT_MEMORY, HANDLE(key));
+    struct call call = call_begin(CALL_FreeMemory);
+    const struct object freed = memory ? (struct object){.number = memory->number, .memory = memory->memory}
+                                       : (struct object){.number = 0};
+    if (memory)
+        object_remove(memory);
+    device_of(handle)->next.FreeMemory(handle, key, allocator);
+    call.end = agent_tick();
+    record_call_void(&call);
+    if (memory)
+        record_memory(&call, TSMITH_KIND_FREE, &freed,
+                      atomic_fetch_sub(&live_bytes, freed.memory.bytes) - freed.memory.bytes);
+}
+
+// ---- shaders
+
+enum { // SPIR-V
+    SPIRV_HEADER = 5,
+    SPIRV_EXECUTION_MODE = 16,
+    SPIRV_LOCAL_SIZE = 17,
+    SPIRV_DECORATE = 71,
+    SPIRV_BUILT_IN = 11,
+    SPIRV_WORKGROUP_SIZE = 25,
+    SPIRV_SPEC_COMPOSITE = 51,
+};
+
+// The local size that the module gives as numbers: with specialization constants it is another, and not known.
+static void find_local_size(const uint32_t *words, size_t count, uint32_t local[3]) {
+    uint32_t size_id = 0; // of the constant that is the local size
+    for (size_t at = SPIRV_HEADER; at < count;) {
+        const uint32_t length = words[at] >> 16, operation = words[at] & 0xffff;
+        if (!length || length > count - at)
+            return;
+        if (operation == SPIRV_EXECUTION_MODE && length == 6 && words[at + 2] == SPIRV_LOCAL_SIZE)
+            for (int i = 0; i < 3; i++)
+                local[i] = words[at + 3 + (uint32_t)i];
+        if (operation == SPIRV_DECORATE && length == 4 && words[at + 2] == SPIRV_BUILT_IN &&
+            words[at + 3] == SPIRV_WORKGROUP_SIZE)
+            size_id = words[at + 1];
+        if (operation == SPIRV_SPEC_COMPOSITE && length > 2 && words[at + 2] == size_id)
+            local[0] = local[1] = local[2] = 0;
+        at += length;
+    }
+}
+
+VkResult layer_CreateShaderModule(VkDevice handle, const VkShaderModuleCreateInfo *info,
+                                  const VkAllocationCallbacks *allocator, VkShaderModule *out) {
+    struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_CreateShaderModule);
+    const VkResult result = device->next.CreateShaderModule(handle, info, allocator, out);
+    record_call(&call, result);
+    struct object *module = result == VK_SUCCESS ? object_add(OBJECT_MODULE, HANDLE(*out), device) : NULL;
+    if (!module)
+        return result;
+    uint32_t hash = 2166136261u; // FNV-1a, by words
+    for (size_t i = 0; i < info->codeSize / 4; i++)
+        hash = (hash ^ info->pCode[i]) * 16777619u;
+    module->module.hash = hash;
+    find_local_size(info->pCode, info->codeSize / 4, module->module.local);
+    return result;
+}
+
+void layer_DestroyShaderModule(VkDevice handle, VkShaderModule key, const VkAllocationCallbacks *allocator) {
+    struct object *module = object_find(OBJECT_MODULE, HANDLE(key));
+    struct call call = call_begin(CALL_DestroyShaderModule);
+    if (module)
+        object_remove(module);
+    device_of(handle)->next.DestroyShaderModule(handle, key, allocator);
+    record_call_void(&call);
+}
+
+// ---- pipelines
+
+// "main [3f2a9c10]": the entry point, nearly always the same, and a hash of the code.
+static uint32_t pipeline_name(const VkPipelineShaderStageCreateInfo *stage, const struct object *module) {
+    char text[128];
+    if (module)
+        snprintf(text, sizeof text, "%.100s [%08x]", stage->pName, module->module.hash);
+    else
+        snprintf(text, sizeof text, "%.100s", stage->pName);
+    return texts_id(text);
+}
+
+static void pipeline_add(struct device *device, VkPipeline handle,
+                         const VkPipelineShaderStageCreateInfo *stage) {
+    const struct object *module = object_find(OBJECT_MODULE, HANDLE(stage->module));
+    struct object *pipeline = handle ? object_add(OBJECT_PIPELINE, HANDLE(handle), device) : NULL;
+    if (!pipeline)
+        return;
+    pipeline->pipeline.name = pipeline_name(stage, module);
+    for (int i = 0; module && i < 3; i++)
+        pipeline->pipeline.local[i] = module->module.local[i];
+}
+
+VkResult layer_CreateComputePipelines(VkDevice handle, VkPipelineCache cache, uint32_t count,
+                                      const VkComputePipelineCreateInfo *infos,
+                                      const VkAllocationCallbacks *allocator, VkPipeline *out) {
+    struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_CreateComputePipelines);
+    const VkResult result = device->next.CreateComputePipelines(handle, cache, count, infos, allocator, out);
+    call.end = agent_tick();
+    record_call(&call, result);
+    for (uint32_t i = 0; result >= VK_SUCCESS && i < count; i++)
+        pipeline_add(device, out[i], &infos[i].stage);
+    const struct object *first =
+        result >= VK_SUCCESS && count ? object_find(OBJECT_PIPELINE, HANDLE(out[0])) : NULL;
+    record_compile(&call, count == 1 && first ? first->pipeline.name : 0, result);
+    return result;
+}
+
+VkResult layer_CreateGraphicsPipelines(VkDevice handle, VkPipelineCache cache, uint32_t count,
+                                       const VkGraphicsPipelineCreateInfo *infos,
+                                       const VkAllocationCallbacks *allocator, VkPipeline *out) {
+    struct call call = call_begin(CALL_CreateGraphicsPipelines);
+    const VkResult result =
+        device_of(handle)->next.CreateGraphicsPipelines(handle, cache, count, infos, allocator, out);
+    call.end = agent_tick();
+    record_call(&call, result);
+    record_compile(&call, 0, result);
+    return result;
+}
+
+void layer_DestroyPipeline(VkDevice handle, VkPipeline key, const VkAllocationCallbacks *allocator) {
+    struct object *pipeline = object_find(OBJECT_PIPELINE, HANDLE(key));
+    struct call call = call_begin(CALL_DestroyPipeline);
+    if (pipeline)
+        object_remove(pipeline);
+    device_of(handle)->next.DestroyPipeline(handle, key, allocator);
+    record_call_void(&call);
+}
+
+// The program's own name of a pipeline is the name of its dispatches.
+VkResult layer_SetDebugUtilsObjectNameEXT(VkDevice handle, const VkDebugUtilsObjectNameInfoEXT *info) {
+    struct object *pipeline =
+        info->objectType == VK_OBJECT_TYPE_PIPELINE ? object_find(OBJECT_PIPELINE, info->objectHandle) : NULL;
+    if (pipeline && info->pObjectName && info->pObjectName[0])
+        pipeline->pipeline.name = texts_id(info->pObjectName);
+    return device_of(handle)->next.SetDebugUtilsObjectNameEXT(handle, info);
+}

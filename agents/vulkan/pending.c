@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps what is pending, and records it when it is complete, as described in pending.h. Rules: agent.h.
+#include "pending.h"
+
+#include <pthread.h>
+
+#include "commands.h"
+#include "queries.h"
+#include "record.h"
+#include "times.h"
+
+enum { LIST = 0, NESTED_MAX = 4 }; // LIST: that of channel_begun
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t in_flight; // commands
+
+void pending_lock(void) {
+    pthread_mutex_lock(&mutex);
+}
+
+void pending_unlock(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
+uint64_t pending_left(void) {
+    return atomic_load(&in_flight);
+}
+
+static bool is_there(const struct command *command) {
+    return command->secondary->kind == OBJECT_BUFFER &&
+           command->secondary->generation == command->secondary_generation;
+}
+
+// What an execution of the buffer is: how many commands, and whether any has queries.
+static uint32_t count(const struct buffer *buffer, bool *has_queries, int depth) {
+    uint32_t commands = 0;
+    *has_queries |= buffer->queries != 0;
+    for (uint32_t i = 0; i < buffer->count; i++) {
+        const struct command *command = &buffer->commands[i];
+        if (command->class != CLASS_SECONDARY)
+            commands++;
+        else if (depth && is_there(command))
+            commands += count(command->secondary->buffer, has_queries, depth - 1);
+    }
+    return commands;
+}
+
+// ---- reading
+
+struct reading {
+    const struct launch *launch;
+    uint64_t mask; // of the queue's timestamps
+    bool can_read;
+    uint32_t wait_count; // for the first command
+    const uint64_t *waits;
+};
+
+// Where the clock may be, from the first and the last time.
+static void bound(const struct object *object, const struct reading *reading) {
+    const struct buffer *buffer = object->buffer;
+    const uint32_t last = buffer->queries - 1;
+    const uint64_t(*results)[2] = queries_read(object, 0);
+    if (!results || !results[0][1])
+        return;
+    const uint64_t first = results[0][0];
+    results = queries_read(object, last);
+    if (results && results[last % QUERIES_OF_CHUNK][1])
+        times_bound(object->device, first, results[last % QUERIES_OF_CHUNK][0], reading->mask,
+                    (int64_t)reading->launch->not_before);
+}
+
+static void record_all(const struct object *object, struct reading *reading, int depth) {
+    const struct buffer *buffer = object->buffer;
+    const uint64_t(*results)[2] = NULL;
+    uint32_t loaded = UINT32_MAX;
+    if (reading->can_read && buffer->queries)
+        bound(object, reading);
+    for (uint32_t i = 0; i < buffer->count; i++) {
+        const struct command *command = &buffer->commands[i];
+        uint64_t start = 0, end = 0;
+        if (command->class == CLASS_SECONDARY) {
+            if (depth && is_there(command))
+                record_all(command->secondary, reading, depth - 1);
+            loaded = UINT32_MAX; // the results are in one place for all
+            continue;
+        }
+        const uint32_t at = command->query % QUERIES_OF_CHUNK, chunk = command->query / QUERIES_OF_CHUNK;
+        if (reading->can_read && command->query != NO_QUERY) {
+            if (chunk != loaded)
+                results = queries_read(object, command->query);
+            loaded = chunk;
+            const uint64_t ticks[2] = {results ? results[at][0] : 0, results ? results[at + 1][0] : 0};
+            if (!results || !results[at][1] || !results[at + 1][1] ||
+                !times_convert(object->device, ticks, reading->mask, (int64_t)reading->launch->not_before,
+                               &start, &end))
+                start = end = 0;
+        }
+        record_command(command, reading->launch, reading->wait_count, reading->waits, start, end,
+                       object->device->anchor.inferred);
+        reading->wait_count = 0;
+    }
+}
+
+// Whether reading results waits for nothing.
+static bool is_readable(struct object *queue) {
+    struct device *device = queue->device;
+    struct queue *const at = &queue->queue;
+    const uint64_t submitted = at->submitted;
+    if (!device->reading_waits || at->completed >= submitted)
+        return true;
+    if (!at->last_fence || device->next.GetFenceStatus(device->handle, at->last_fence) != VK_SUCCESS)
+        return false;
+    atomic_store(&at->completed, submitted);
+    return true;
+}
+
+static void finish(struct object *object, bool can_read) {
+    struct buffer *buffer = object->buffer;
+    struct reading reading = {.launch = &buffer->launch,
+                              .mask = object->device->family_mask[buffer->queue->queue.family],
+                              .can_read = can_read,
+                              .wait_count = buffer->wait_count,
+                              .waits = buffer->waits};
+    if (can_read)
+        times_refresh(object->device);
+    record_all(object, &reading, NESTED_MAX);
+    buffer->pending = false;
+    channel_ended(agent.channel, LIST, buffer->launched);
+    atomic_fetch_sub(&in_flight, buffer->launched);
+}
+
+static void unlink_buffer(struct object *object) {
+    struct queue *queue = &object->buffer->queue->queue;
+    struct object *before = NULL;
+    for (struct object *at = queue->first; at && at != object; at = at->buffer->next_pending)
+        before = at;
+    if (before)
+        before->buffer->next_pending = object->buffer->next_pending;
+    else
+        queue->first = object->buffer->next_pending;
+    if (queue->last == object)
+        queue->last = before;
+}
+
+static bool executes(const struct object *primary, const struct object *secondary) {
+    for (uint32_t i = 0; i < primary->buffer->count; i++) {
+        const struct command *command = &primary->buffer->commands[i];
+        if (command->class == CLASS_SECONDARY && command->secondary == secondary && is_there(command))
+            return true;
+    }
+    return false;
+}
+
+static void drain(struct object *object) {
+    struct object *primary = object->buffer->primary;
+    if (object->buffer->pending) {
+        unlink_buffer(object);
+        finish(object, is_readable(object->buffer->queue));
+    } else if (primary && primary->kind == OBJECT_BUFFER && primary->buffer->pending &&
+               executes(primary, object)) {
+        drain(primary);
+    }
+}
+
+void pending_drain(struct object *object) {
+    pending_lock();
+    drain(object);
+    pending_unlock();
+}
+
+// ---- what the program does
+
+void pending_add(struct object *object, struct object *queue, uint64_t submission,
+                 const struct launch *launch, uint32_t wait_count, const uint64_t *waits) {
+    struct buffer *buffer = object->buffer;
+    bool has_queries = false;
+    const uint32_t commands = count(buffer, &has_queries, NESTED_MAX);
+    if (!commands)
+        return;
+    pending_lock();
+    if (has_queries) {
+        buffer->pending = true;
+        buffer->submission = submission;
+        buffer->launched = commands;
+        buffer->queue = queue;
+        buffer->launch = *launch;
+        buffer->wait_count = wait_count;
+        for (uint32_t i = 0; i < wait_count; i++)
+            buffer->waits[i] = waits[i];
+        buffer->next_pending = NULL;
+        if (queue->queue.last)
+            queue->queue.last->buffer->next_pending = object;
+        else
+            queue->queue.first = object;
+        queue->queue.last = object;
+        channel_begun(agent.channel, LIST, commands);
+        atomic_fetch_add(&in_flight, commands);
+    } else {
+        struct reading reading = {.launch = launch, .wait_count = wait_count, .waits = waits};
+        record_all(object, &reading, NESTED_MAX);
+    }
+    pending_unlock();
+}
+
+// Records what is complete of a queue. Submissions may be complete in any order, but what is known to be is a beginning.
+static void reap(struct object *object) {
+    struct queue *queue = &object->queue;
+    while (queue->first && queue->first->buffer->submission <= queue->completed && is_readable(object)) {
+        struct object *buffer = queue->first;
+        unlink_buffer(buffer);
+        finish(buffer, true);
+    }
+}
+
+void pending_complete(struct object *object, uint64_t submission) {
+    pending_lock();
+    if (object->kind == OBJECT_QUEUE) {
+        if (object->queue.completed < submission)
+            object->queue.completed = submission;
+        reap(object);
+    }
+    pending_unlock();
+}
+
+static void queue_idle(struct object *queue) {
+    pending_complete(queue, queue->queue.submitted);
+}
+
+void pending_device_idle(struct device *device) {
+    objects_each(OBJECT_QUEUE, device, queue_idle);
+}
+
+void pending_device_gone(struct device *device) {
+    pending_device_idle(device);
+    objects_each(OBJECT_BUFFER, device, command_buffer_gone);
+    for (int kind = 1; kind < OBJECT_KINDS; kind++)
+        objects_each((enum object_kind)kind, device, object_remove);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Describes devices, and converts their timestamps, by the rules in times.h. Rules: agent.h.
+#include "times.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+#include "base/clock.h"
+
+enum { VENDOR_MESA = 0x10005 };
+static const int64_t REFRESH = 250000000; // ns
+static const int64_t TOLERANCE = 1000000; // ns
+static const int64_t TIGHT = 20000;       // ns
+
+// ---- the clock
+
+// How far the counter with these bits is from a reading of it: the nearer of the two ways around.
+static int64_t distance(uint64_t counter, uint64_t reading, uint64_t mask) {
+    const uint64_t ahead = (counter - reading) & mask;
+    return ahead > mask / 2 ? (int64_t)ahead - (int64_t)mask - 1 : (int64_t)ahead;
+}
+
+static void compare(struct device *device) {
+    const VkCalibratedTimestampInfoEXT infos[2] = {
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT},
+        {.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = device->domain}};
+    const clockid_t clock =
+        device->domain == VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT ? CLOCK_MONOTONIC_RAW : CLOCK_MONOTONIC;
+    uint64_t tightest = UINT64_MAX, times[2], deviation = 0;
+    for (int i = 0; i < 4 && tightest > (uint64_t)TIGHT; i++) {
+        if (device->next.GetCalibratedTimestampsEXT(device->handle, 2, infos, times, &deviation) !=
+            VK_SUCCESS)
+            return;
+        // From the host's clock to the trace clock, which may be the same one.
+        const int64_t before = clock_now(clock), trace = clock_trace_now(), after = clock_now(clock);
+        const bool same = clock == CLOCK_MONOTONIC_RAW;
+        const uint64_t error = deviation + (same ? 0 : (uint64_t)(after - before));
+        if (error >= tightest)
+            continue;
+        tightest = error;
+        device->anchor.trace = (int64_t)times[1] + (same ? 0 : trace - (before + after) / 2);
+        device->anchor.ticks = times[0];
+    }
+}
+
+void times_refresh(struct device *device) {
+    if (device->domain != VK_TIME_DOMAIN_DEVICE_EXT && clock_trace_now() - device->anchor.trace > REFRESH)
+        compare(device);
+}
+
+void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t mask, int64_t not_before) {
+    struct anchor *anchor = &device->anchor;
+    const int64_t now = clock_trace_now();
+    if (device->domain != VK_TIME_DOMAIN_DEVICE_EXT)
+        return;
+    if (!anchor->trace) {
+        *anchor = (struct anchor){.trace = not_before, .ticks = first, .low = 0, .high = INT64_MAX};
+        anchor->inferred = true;
+    }
+    // By how much the anchor is too early: at least and at most.
+    const int64_t low =
+        not_before - anchor->trace - (int64_t)((double)distance(first, anchor->ticks, mask) * device->period);
+    const int64_t high =
+        now - anchor->trace - (int64_t)((double)distance(last, anchor->ticks, mask) * device->period);
+    if (low > anchor->low)
+        anchor->low = low;
+    anchor->high = high < anchor->high ? high : anchor->high;
+    if (anchor->low > anchor->high) { // the clocks do not run alike: begin anew
+        anchor->low = low;
+        anchor->high = high;
+    }
+    anchor->trace += anchor->low;
+    anchor->high = anchor->high == INT64_MAX ? INT64_MAX : anchor->high - anchor->low;
+    anchor->low = 0;
+}
+
+bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_t mask, int64_t not_before,
+                   uint64_t *start, uint64_t *end) {
+    const struct anchor *anchor = &device->anchor;
+    if (!anchor->trace || !mask)
+        return false;
+    const uint64_t taken = (ticks[1] - ticks[0]) & mask;
+    const int64_t begun =
+        anchor->trace + (int64_t)((double)distance(ticks[0], anchor->ticks, mask) * device->period);
+    const int64_t ended = begun + (int64_t)((double)taken * device->period);
+    if (begun < not_before - TOLERANCE || ended < begun || ended > clock_trace_now() + TOLERANCE)
+        return false;
+    *start = (uint64_t)begun;
+    *end = (uint64_t)ended;
+    return true;
+}
+
+static void find_clock(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                       VkPhysicalDevice physical) {
+    VkTimeDomainEXT domains[16];
+    uint32_t count = 16;
+    PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT ask =
+        (PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)get(
+            instance, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT");
+    if (!ask || !device->next.GetCalibratedTimestampsEXT || ask(physical, &count, domains) < VK_SUCCESS)
+        return;
+    bool is_readable = false;
+    VkTimeDomainEXT best = VK_TIME_DOMAIN_DEVICE_EXT;
+    for (uint32_t i = 0; i < count; i++) {
+        is_readable |= domains[i] == VK_TIME_DOMAIN_DEVICE_EXT;
+        if (domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT ||
+            (domains[i] == VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT && best == VK_TIME_DOMAIN_DEVICE_EXT))
+            best = domains[i];
+    }
+    if (!is_readable || best == VK_TIME_DOMAIN_DEVICE_EXT)
+        return;
+    device->domain = best;
+    compare(device);
+    if (!device->anchor.trace)
+        device->domain = VK_TIME_DOMAIN_DEVICE_EXT;
+}
+
+// ---- the device
+
+// As NVML, CUPTI and the OpenCL agent write it. Software drivers give all their devices one UUID.
+static bool put_uuid(PFN_vkGetInstanceProcAddr get, VkInstance instance, VkPhysicalDevice physical, char *out,
+                     size_t size) {
+    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+    VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+    PFN_vkGetPhysicalDeviceProperties2 ask =
+        (PFN_vkGetPhysicalDeviceProperties2)get(instance, "vkGetPhysicalDeviceProperties2");
+    size_t length = (size_t)snprintf(out, size, "GPU-");
+    if (!ask)
+        return false;
+    ask(physical, &all);
+    for (size_t i = 0; i < VK_UUID_SIZE; i++)
+        length += (size_t)snprintf(out + length, size - length, "%s%02x",
+                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id.deviceUUID[i]);
+    return true;
+}
+
+static const char *type_name(VkPhysicalDeviceType type) {
+    switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+        return "gpu";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+        return "cpu";
+    default:
+        return "";
+    }
+}
+
+static uint64_t describe_memory(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                                VkPhysicalDevice physical) {
+    VkPhysicalDeviceMemoryProperties memory;
+    uint64_t bytes = 0;
+    PFN_vkGetPhysicalDeviceMemoryProperties ask =
+        (PFN_vkGetPhysicalDeviceMemoryProperties)get(instance, "vkGetPhysicalDeviceMemoryProperties");
+    memset(&memory, 0, sizeof memory);
+    if (ask)
+        ask(physical, &memory);
+    for (uint32_t i = 0; i < memory.memoryTypeCount && i < VK_MAX_MEMORY_TYPES; i++)
+        device->heap_of_type[i] = memory.memoryTypes[i].heapIndex;
+    for (uint32_t i = 0; i < memory.memoryHeapCount && i < VK_MAX_MEMORY_HEAPS; i++)
+        if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+            bytes += memory.memoryHeaps[i].size;
+    return bytes;
+}
+
+static void describe_families(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                              VkPhysicalDevice physical) {
+    VkQueueFamilyProperties families[FAMILIES_MAX];
+    uint32_t count = FAMILIES_MAX;
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties ask = (PFN_vkGetPhysicalDeviceQueueFamilyProperties)get(
+        instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+    if (!ask)
+        return;
+    ask(physical, &count, families);
+    device->family_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t bits = families[i].timestampValidBits;
+        device->family_flags[i] = families[i].queueFlags;
+        device->family_mask[i] = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+    }
+}
+
+void times_device(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                  VkPhysicalDevice physical, uint32_t version, bool has_clock) {
+    static _Atomic uint32_t number;
+    VkPhysicalDeviceProperties properties;
+    char identity[sizeof properties.deviceName + 16], driver[32];
+    struct channel *channel = agent.channel;
+    PFN_vkGetPhysicalDeviceProperties ask =
+        (PFN_vkGetPhysicalDeviceProperties)get(instance, "vkGetPhysicalDeviceProperties");
+    device->domain = VK_TIME_DOMAIN_DEVICE_EXT;
+    if (!ask) {
+        device->timed = false;
+        return;
+    }
+    ask(physical, &properties);
+    properties.deviceName[sizeof properties.deviceName - 1] = '\0';
+    const char *type = type_name(properties.deviceType);
+    if (strcmp(type, "gpu") != 0 || version < VK_API_VERSION_1_1 ||
+        properties.apiVersion < VK_API_VERSION_1_1 ||
+        !put_uuid(get, instance, physical, identity, sizeof identity))
+        snprintf(identity, sizeof identity, "vulkan:%s", properties.deviceName);
+    snprintf(driver, sizeof driver, "%u.%u.%u", VK_API_VERSION_MAJOR(properties.driverVersion),
+             VK_API_VERSION_MINOR(properties.driverVersion), VK_API_VERSION_PATCH(properties.driverVersion));
+    const tsmith_device found = {
+        .name = channel_string_cstr(channel, properties.deviceName),
+        .driver = channel_string_cstr(channel, driver),
+        .api = channel_string_cstr(channel, "vulkan"),
+        .type = channel_string_cstr(channel, type),
+        .memory_bytes = describe_memory(device, get, instance, physical),
+    };
+    device->id = channel_device_identified(channel, &found, identity);
+    device->number = atomic_fetch_add(&number, 1) + 1;
+    device->period = (double)properties.limits.timestampPeriod;
+    device->reading_waits =
+        properties.vendorID == VENDOR_MESA && strncmp(properties.deviceName, "llvmpipe", 8) == 0;
+    describe_families(device, get, instance, physical);
+    device->timed = device->timed && device->period > 0;
+    if (has_clock && device->timed)
+        find_clock(device, get, instance, physical);
+}

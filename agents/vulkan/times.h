@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices as they are described in the trace, and their timestamps as times of the trace clock. Rules: agent.h.
+//
+// Where the driver has VK_EXT_calibrated_timestamps, the device's clock is compared with the host's when the device is made and
+// then four times a second. Otherwise it is concluded from the executions themselves: none starts before its submission, or
+// ends after the program knew that it was complete. Times that cannot be right are not believed.
+#ifndef VULKAN_TIMES_H
+#define VULKAN_TIMES_H
+
+#include "objects.h"
+
+// Asks for what the device is, and for its clock. On the thread that makes it.
+void times_device(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                  VkPhysicalDevice physical, uint32_t version, bool has_clock);
+// Before results are converted; under the lock of pending.c.
+void times_refresh(struct device *device);
+// An execution, launched not before `not_before` and now complete, has these first and last times: for a clock that cannot be read.
+void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t mask, int64_t not_before);
+// False: they cannot be right. `start` and `end` are on the trace clock.
+bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_t mask, int64_t not_before,
+                   uint64_t *start, uint64_t *end);
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the program learns that submissions are complete: fences, semaphores, idle queues and devices. Rules: agent.h.
+#include "pending.h"
+#include "record.h"
+
+static void signal_reached(const struct signal *signal) {
+    if (signal->queue)
+        pending_complete(signal->queue, signal->submission);
+}
+
+static void fence_reached(VkFence handle) {
+    const struct object *fence = object_find(OBJECT_FENCE, HANDLE(handle));
+    if (fence)
+        signal_reached(&fence->fence);
+}
+
+static void semaphore_reached(VkSemaphore handle, uint64_t value) {
+    struct object *semaphore = object_find(OBJECT_SEMAPHORE, HANDLE(handle));
+    struct signal reached[VALUES_MAX];
+    uint32_t count = 0;
+    if (!semaphore || !semaphore->semaphore.timeline)
+        return;
+    pending_lock();
+    for (uint32_t i = 0; i < VALUES_MAX; i++)
+        if (semaphore->semaphore.signals[i].queue && semaphore->semaphore.signals[i].value <= value)
+            reached[count++] = semaphore->semaphore.signals[i];
+    pending_unlock();
+    for (uint32_t i = 0; i < count; i++)
+        signal_reached(&reached[i]);
+}
+
+// ---- fences
+
+VkResult layer_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all,
+                             uint64_t timeout) {
+    const struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_WaitForFences);
+    uint64_t waits[VALUES_MAX];
+    uint32_t wait_count = 0;
+    for (uint32_t i = 0; i < count && wait_count < VALUES_MAX; i++) {
+        const struct object *fence = object_find(OBJECT_FENCE, HANDLE(fences[i]));
+        if (fence && fence->fence.correlation)
+            waits[wait_count++] = fence->fence.correlation;
+    }
+    const VkResult result = device->next.WaitForFences(handle, count, fences, all, timeout);
+    record_call(&call, result);
+    if (timeout && call.end)
+        record_wait(&call, TSMITH_OPERATION_WAIT, wait_count, waits);
+    for (uint32_t i = 0; result == VK_SUCCESS && (all || count == 1) && i < count; i++)
+        fence_reached(fences[i]);
+    return result;
+}
+
+// Programs may ask without end: only the answer that it is signaled is recorded.
+VkResult layer_GetFenceStatus(VkDevice handle, VkFence fence) {
+    const struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_GetFenceStatus);
+    const VkResult result = device->next.GetFenceStatus(handle, fence);
+    if (result == VK_NOT_READY)
+        return result;
+    record_call(&call, result);
+    if (result == VK_SUCCESS)
+        fence_reached(fence);
+    return result;
+}
+
+// The fence says nothing of its submission any more.
+static void fence_over(const struct device *device, VkFence handle) {
+    struct object *fence = object_find(OBJECT_FENCE, HANDLE(handle));
+    (void)device;
+    if (!fence)
+        return;
+    pending_lock();
+    struct object *queue = fence->fence.queue;
+    if (queue && queue->queue.last_fence == handle)
+        queue->queue.last_fence = VK_NULL_HANDLE;
+    fence->fence = (struct signal){.queue = NULL};
+    pending_unlock();
+}
+
+VkResult layer_ResetFences(VkDevice handle, uint32_t count, const VkFence *fences) {
+    const struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_ResetFences);
+    for (uint32_t i = 0; i < count; i++)
+        fence_over(device, fences[i]);
+    const VkResult result = device->next.ResetFences(handle, count, fences);
+    record_call(&call, result);
+    return result;
+}
+
+void layer_DestroyFence(VkDevice handle, VkFence key, const VkAllocationCallbacks *allocator) {
+    const struct device *device = device_of(handle);
+    struct object *fence = object_find(OBJECT_FENCE, HANDLE(key));
+    struct call call = call_begin(CALL_DestroyFence);
+    fence_over(device, key);
+    if (fence)
+        object_remove(fence);
+    device->next.DestroyFence(handle, key, allocator);
+    record_call_void(&call);
+}
+
+// ---- semaphores
+
+VkResult layer_CreateSemaphore(VkDevice handle, const VkSemaphoreCreateInfo *info,
+                               const VkAllocationCallbacks *allocator, VkSemaphore *out) {
+    struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_CreateSemaphore);
+    const VkResult result = device->next.CreateSemaphore(handle, info, allocator, out);
+    record_call(&call, result);
+    struct object *semaphore =
+        result == VK_SUCCESS ? object_add(OBJECT_SEMAPHORE, HANDLE(*out), device) : NULL;
+    for (const VkBaseInStructure *at = info->pNext; semaphore && at; at = at->pNext)
+        if (at->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
+            semaphore->semaphore.timeline =
+                ((const VkSemaphoreTypeCreateInfo *)(const void *)at)->semaphoreType ==
+                VK_SEMAPHORE_TYPE_TIMELINE;
+    return result;
+}
+
+void layer_DestroySemaphore(VkDevice handle, VkSemaphore key, const VkAllocationCallbacks *allocator) {
+    struct object *semaphore = object_find(OBJECT_SEMAPHORE, HANDLE(key));
+    struct call call = call_begin(CALL_DestroySemaphore);
+    if (semaphore)
+        object_remove(semaphore);
+    device_of(handle)->next.DestroySemaphore(handle, key, allocator);
+    record_call_void(&call);
+}
+
+VkResult layer_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
+    const struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_WaitSemaphores);
+    const VkResult result = device->next.WaitSemaphores(handle, info, timeout);
+    const bool all = info->semaphoreCount == 1 || !(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT);
+    record_call(&call, result);
+    if (timeout && call.end)
+        record_wait(&call, TSMITH_OPERATION_WAIT, 0, NULL);
+    for (uint32_t i = 0; result == VK_SUCCESS && all && i < info->semaphoreCount; i++)
+        semaphore_reached(info->pSemaphores[i], info->pValues[i]);
+    return result;
+}
+
+VkResult layer_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t *out) {
+    const VkResult result = device_of(handle)->next.GetSemaphoreCounterValue(handle, semaphore, out);
+    if (result == VK_SUCCESS)
+        semaphore_reached(semaphore, *out);
+    return result;
+}
+
+// ---- whole queues
+
+VkResult layer_QueueWaitIdle(VkQueue handle) {
+    const struct device *device = device_of(handle);
+    struct object *queue = object_find(OBJECT_QUEUE, HANDLE(handle));
+    struct call call = call_begin(CALL_QueueWaitIdle);
+    call.track = queue ? queue->queue.track : 0;
+    const VkResult result = device->next.QueueWaitIdle(handle);
+    record_call(&call, result);
+    if (call.end)
+        record_wait(&call, TSMITH_OPERATION_FINISH, 0, NULL);
+    if (queue && result == VK_SUCCESS)
+        pending_complete(queue, queue->queue.submitted);
+    return result;
+}
+
+VkResult layer_DeviceWaitIdle(VkDevice handle) {
+    struct device *device = device_of(handle);
+    struct call call = call_begin(CALL_DeviceWaitIdle);
+    const VkResult result = device->next.DeviceWaitIdle(handle);
+    record_call(&call, result);
+    if (call.end)
+        record_wait(&call, TSMITH_OPERATION_DEVICE_SYNC, 0, NULL);
+    if (result == VK_SUCCESS)
+        pending_device_idle(device);
+    return result;
+}

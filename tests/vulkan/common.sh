@@ -1,0 +1,35 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154,SC2034 # $work and $here are the caller's
+# For the tests of Vulkan: selects the driver lavapipe (Mesa, on the CPU), and skips where it is not. build PROGRAM...: builds
+# programs and shaders into $work.
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+driver=
+for file in /usr/share/vulkan/icd.d/lvp_icd*.json /etc/vulkan/icd.d/lvp_icd*.json; do
+    [ -f "$file" ] && driver=$file
+done
+[ -n "$driver" ] || skip "no Vulkan driver for CPUs (Debian: apt install mesa-vulkan-drivers)"
+[ -f "$TRACESMITH_BUILD_DIR/lib/tracesmith/libtracesmith-vulkan.so" ] ||
+    skip "the agent of Vulkan was not built (Debian: apt install libvulkan-dev)"
+command -v glslangValidator >/dev/null || skip "no compiler of shaders (Debian: apt install glslang-tools)"
+command -v python3 >/dev/null || skip "no python3 to judge with"
+export VK_ICD_FILENAMES="$driver"
+unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ADD_LAYER_PATH
+
+build() {
+    for name in "$@"; do
+        "${CC:-cc}" -O1 -o "$work/$name" "$here/$name.c" -lvulkan -lpthread || fail "$name.c cannot be built"
+    done
+    for shader in "$here"/*.comp "$here"/*.vert "$here"/*.frag; do
+        [ -f "$shader" ] || continue
+        name=${shader##*/}
+        glslangValidator -V "$shader" -o "$work/$name.spv" >"$work/$name.log" || fail "$name: $(cat "$work/$name.log")"
+    done
+}
