@@ -15,6 +15,7 @@
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
+#include "flight.h"
 #include "nsys.h"
 #include "record.h"
 #include "sources.h"
@@ -508,7 +509,8 @@ static int not_run(const struct record_request *request, const struct record_res
         complain("%s was not run: choose another file with --output", request->argv[0]);
         return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
     }
-    remove_begun(request->path);
+    if (!request->flight)
+        remove_begun(request->path);
     if (result->stage == RECORD_START && result->status == TSMITH_ERROR_NOT_FOUND)
         return EXIT_NOT_FOUND;
     if (result->stage == RECORD_START && result->status == TSMITH_ERROR_PERMISSION)
@@ -531,8 +533,11 @@ int command_profile(const struct invocation *invocation) {
         text_finish(&program);
         return nsys_profile(invocation, path);
     }
-    if (code == EXIT_DONE && !trace_may_replace(path))
+    if (code == EXIT_DONE && !flight_wanted(invocation) && !trace_may_replace(path))
         code = EXIT_USAGE;
+    tsmith_flight *flight = NULL;
+    if (code == EXIT_DONE)
+        code = flight_open(invocation, path, &options, &flight);
     if (code == EXIT_DONE)
         code = sources_open(&sources, invocation, text_cstr(&program), &options);
     if (code == EXIT_DONE) {
@@ -540,14 +545,17 @@ int command_profile(const struct invocation *invocation) {
                                                .options = &options,
                                                .argv = invocation->operands,
                                                .join = sources_join,
-                                               .join_context = &sources};
-        options.output = path;
+                                               .join_context = &sources,
+                                               .flight = flight};
+        options.output = flight ? NULL : path;
         record_run(&request, &result);
-        code = result.stage == RECORD_RUN ? conclude(invocation, path, &result, options.recording)
-                                          : not_run(&request, &result);
+        code = result.stage == RECORD_RUN && flight ? flight_conclude(invocation, flight, &result)
+               : result.stage == RECORD_RUN         ? conclude(invocation, path, &result, options.recording)
+                                                    : not_run(&request, &result);
         if (result.stage == RECORD_RUN)
             sources_report(&sources);
     }
+    tsmith_flight_destroy(flight);
     sources_close(&sources);
     text_finish(&program);
     return code;

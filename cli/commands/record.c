@@ -20,6 +20,7 @@ static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUS
 enum { FORWARDED_COUNT = sizeof forwarded / sizeof forwarded[0] };
 
 static tsmith_capture *volatile current; // for the handler; one recording at a time
+static tsmith_flight *volatile flying;   // SIGUSR2 is for it
 static volatile sig_atomic_t triggers;   // SIGUSR1 is for us: it begins and ends a recording
 
 // A signal typed at the terminal reaches the program by itself (it is in the same process group) and comes
@@ -29,6 +30,8 @@ static void hand_on(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     if (current && tsmith_capture_left_running(current))
         tsmith_capture_stop(current);
+    else if (flying && signal_number == SIGUSR2)
+        tsmith_flight_trigger(flying);
     else if (current && triggers && signal_number == SIGUSR1)
         tsmith_capture_trigger(current);
     else if (current && info->si_code <= 0)
@@ -48,6 +51,7 @@ static void catch_signals(struct sigaction *before) {
 
 static void release_signals(const struct sigaction *before) {
     current = NULL;
+    flying = NULL;
     for (int i = 0; i < FORWARDED_COUNT; i++)
         sigaction(forwarded[i], &before[i], NULL);
 }
@@ -70,7 +74,9 @@ static void drain(tsmith_source *source, struct record_result *out) {
 struct counted {
     tsmith_source *from;
     struct record_result *out;
-    uint64_t last; // events of the batch handed on last
+    const tsmith_capture *capture;
+    tsmith_flight *flight; // NULL: none
+    uint64_t last;         // events of the batch handed on last
 };
 
 static tsmith_status counted_next(void *self, const tsmith_batch **batch, tsmith_error *error) {
@@ -80,6 +86,8 @@ static tsmith_status counted_next(void *self, const tsmith_batch **batch, tsmith
         counted->last = tsmith_batch_count(*batch);
         counted->out->delivered += counted->last;
     }
+    if (status == TSMITH_END && counted->flight)
+        tsmith_flight_ended(counted->flight, tsmith_capture_wait_status(counted->capture));
     return status;
 }
 
@@ -91,14 +99,18 @@ static const tsmith_dictionary *counted_dictionary(void *self) {
 static const tsmith_source_ops counted_ops = {.next = counted_next, .dictionary = counted_dictionary};
 
 struct wait {
-    const tsmith_capture *capture;
-    uint32_t looks; // since the program has ended
+    tsmith_capture *capture;
+    tsmith_flight *flight; // NULL: none
+    uint32_t looks;        // since the program has ended
 };
 
 // Explains why nothing seems to happen: once, after a moment in which most leftover processes end by themselves.
-static int tell_who_is_waited_for(void *context) {
+static int look_around(void *context) {
     enum { MOMENT = 20 }; // looks of about 50 ms
     struct wait *wait = context;
+    if (wait->flight)
+        tsmith_flight_look(wait->flight, tsmith_source_dictionary(tsmith_capture_source(wait->capture)),
+                           tsmith_capture_directory(wait->capture));
     uint32_t running = tsmith_capture_left_running(wait->capture);
     if (running && ++wait->looks == MOMENT)
         complain(
@@ -108,18 +120,19 @@ static int tell_who_is_waited_for(void *context) {
 }
 
 // What the stacks are called is written into the trace while the programs are still here.
-static void pump(tsmith_capture *capture, tsmith_sink *sink, struct record_result *out) {
+static void pump(tsmith_capture *capture, tsmith_sink *sink, tsmith_flight *flight,
+                 struct record_result *out) {
     const tsmith_symbolize_options live = {sizeof live, 1};
     tsmith_source *source = tsmith_capture_source(capture), *named = NULL, *counting = NULL;
-    struct wait wait = {.capture = capture};
-    struct counted counted = {.from = source, .out = out};
+    struct wait wait = {.capture = capture, .flight = flight};
+    struct counted counted = {.from = source, .out = out, .capture = capture, .flight = flight};
     out->status = tsmith_source_create(&counted_ops, &counted, &counting);
     if (out->status == TSMITH_OK)
         out->status = tsmith_symbolized_source_create(counting, &live, NULL, &named);
     if (out->status != TSMITH_OK)
         (void)snprintf(out->error.message, sizeof out->error.message, "out of memory");
     else
-        out->status = tsmith_pump(named, sink, tell_who_is_waited_for, &wait, &out->error);
+        out->status = tsmith_pump(named, sink, look_around, &wait, &out->error);
     out->written = out->status == TSMITH_OK;
     if (!out->written) {
         out->unwritten = counted.last;
@@ -145,7 +158,8 @@ void record_run(const struct record_request *request, struct record_result *out)
     *out = (struct record_result){.stage = RECORD_FILE};
 
     // The file is opened before the program starts: write errors are reported before anything has run.
-    out->status = tsmith_recording_writer_open(request->path, NULL, &writer, &out->error);
+    if (!request->flight)
+        out->status = tsmith_recording_writer_open(request->path, NULL, &writer, &out->error);
     if (out->status < 0)
         goto done;
     out->stage = RECORD_SESSION;
@@ -160,12 +174,14 @@ void record_run(const struct record_request *request, struct record_result *out)
     triggers =
         request->options && request->options->recording && strcmp(request->options->recording, "signal") == 0;
     current = capture;
+    flying = request->flight;
     catch_signals(before);
     out->status = tsmith_capture_start(capture, request->argv, &out->error);
     if (out->status >= 0) {
         out->stage = RECORD_RUN;
         snprintf(out->note, sizeof out->note, "%s", tsmith_capture_note(capture));
-        pump(capture, writer.sink, out);
+        pump(capture, request->flight ? tsmith_flight_sink(request->flight) : writer.sink, request->flight,
+             out);
         out->wait_status = tsmith_capture_wait_status(capture);
         out->left_running = tsmith_capture_left_running(capture);
         out->unrecorded = tsmith_capture_unrecorded(capture);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "tracesmith/capture.h"
+#include "tracesmith/flight.h"
 
 struct record_request {
     const char *path; // of the trace
@@ -15,6 +16,7 @@ struct record_request {
     // Called with the capture before the program is started, to join other sources with it; NULL: nothing is.
     tsmith_status (*join)(void *context, tsmith_capture *capture, tsmith_error *error);
     void *join_context;
+    tsmith_flight *flight; // takes the events, instead of the file; NULL: none. SIGUSR2 triggers it
 };
 
 enum record_stage { RECORD_FILE, RECORD_SESSION, RECORD_START, RECORD_RUN };

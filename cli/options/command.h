@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { OPTIONS_MAX = 32 };
+enum { OPTIONS_MAX = 48 };
 enum { REPEATED_MAX = 64 };
 
 // What a value or operand is, for completion.
@@ -104,6 +104,7 @@ const struct option *command_option(const struct command *command, const char *n
 #define COMMAND_TABLE(X)                                                                                     \
     X(profile)                                                                                               \
     X(top)                                                                                                   \
+    X(trigger)                                                                                               \
     X(view)                                                                                                  \
     X(info)                                                                                                  \
     X(analyze)                                                                                               \

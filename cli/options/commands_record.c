@@ -6,6 +6,7 @@
 
 #include "options.h"
 #include "tracesmith/capture.h"
+#include "tracesmith/flight.h"
 #include "tracesmith/xray.h"
 
 // ---- words
@@ -213,6 +214,28 @@ static const struct option profile_options[] = {
             "probe (USDT); with kernel:FUNCTION every call of a kernel function by the program's threads, "
             "with arguments and result (Linux with eBPF; root). The cost per call is measured and printed "
             "first. May be given several times"},
+    {.name = "flight",
+     .argument = "TIME[,SIZE]",
+     .optional = true,
+     .doc =
+         "Flight recorder: keep the events of the last TIME (default 30s) in at most SIZE of memory (default "
+         "512M), and write them into a file of their own when a trigger occurs: FILE.1.sbt, FILE.2.sbt, ... "
+         "(docs/live.md)"},
+    {.name = "trigger",
+     .argument = "WHAT",
+     .repeated = true,
+     .doc =
+         "With --flight: when to write (below); may be given several times. SIGUSR2 and 'tracesmith trigger' "
+         "always do"},
+    {.name = "after",
+     .argument = "TIME",
+     .doc = "With --flight: time after a trigger that is in its file as well; default 0"},
+    {.name = "cool-down",
+     .argument = "TIME",
+     .doc = "With --flight: time after a trigger in which other triggers are only counted; default 1s"},
+    {.name = "max-files",
+     .argument = "N",
+     .doc = "With --flight: number of files after which triggers are only counted; default 16"},
     {.name = "live",
      .doc =
          "Add up the totals that 'tracesmith top' shows from the first event on. Without it they begin when "
@@ -226,6 +249,8 @@ static const struct example profile_examples[] = {
     {"sudo -E tracesmith profile --sched -o run.sbt ./program", "Find out why the host did not launch"},
     {"tracesmith profile --capture=kernel:blur:3+1 ./program",
      "Capture the third launch of blur and the memory that it reads"},
+    {"tracesmith profile --flight=10s --trigger 'range:step>p99*2' -o slow.sbt ./program",
+     "Keep the last ten seconds, and write them into slow.1.sbt, ... when a step is slow"},
     {"tracesmith profile --nsys-args \"-t cuda,nvtx\" -o run.sbt ./program",
      "Record with Nsight Systems, into the same format"},
     {NULL, NULL}};
@@ -247,7 +272,12 @@ const struct command profile_entry = {
     TSMITH_CAPTURE_RANGE_TABLE(RANGE)
 #undef RANGE
         "Memory that the range reads is copied when it is first read; the cost is proportional to the memory "
-        "touched. With 'signal', SIGUSR1 to tracesmith begins and ends the capture, and is not forwarded.",
+        "touched. With 'signal', SIGUSR1 to tracesmith begins and ends the capture, and is not "
+        "forwarded.\n\nWHAT of --trigger is one of the following.\n\n"
+#define TRIGGER(name, argument, doc) name argument ": " doc "\n\n"
+    TSMITH_FLIGHT_TRIGGER_TABLE(TRIGGER)
+#undef TRIGGER
+        "Times are 20ms, 1.5s, 300us. With --flight, SIGUSR2 is not forwarded.",
     .operands_least = 1,
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_PROGRAM,
@@ -288,6 +318,29 @@ const struct command top_entry = {
     .options = top_options,
     .examples = top_examples,
     .run = command_top,
+};
+
+// ---- trigger
+
+static const struct option trigger_options[] = {END_OF_OPTIONS};
+static const struct example trigger_examples[] = {
+    {"tracesmith trigger", "Write the last seconds of the only recording that is running"},
+    {"tracesmith trigger 4711", "The same for the recording of process 4711"},
+    {NULL, NULL}};
+
+const struct command trigger_entry = {
+    .name = "trigger",
+    .operands = "[PID | DIRECTORY]",
+    .doc = "Write the window of a flight recorder",
+    .about = "Asks a running 'tracesmith profile --flight' to write the events of its last seconds into a "
+             "file, as if "
+             "one of its triggers had occurred. Returns when it has seen that; the file is complete about a "
+             "second "
+             "later. PID and DIRECTORY are as for 'tracesmith top'.",
+    .operands_most = 1,
+    .options = trigger_options,
+    .examples = trigger_examples,
+    .run = command_trigger,
 };
 
 // ---- recover

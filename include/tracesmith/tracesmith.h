@@ -24,6 +24,7 @@
 #include "tracesmith/dictionary.h"
 #include "tracesmith/diff.h"
 #include "tracesmith/export_trace.h"
+#include "tracesmith/flight.h"
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"

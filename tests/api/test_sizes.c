@@ -64,6 +64,13 @@ static tsmith_status take_export(const void *options, tsmith_error *error) {
     return status;
 }
 
+static tsmith_status take_flight(const void *options, tsmith_error *error) {
+    tsmith_flight *out = NULL;
+    const tsmith_status status = tsmith_flight_create(options, &out, error);
+    tsmith_flight_destroy(out);
+    return status;
+}
+
 static tsmith_status take_import(const void *options, tsmith_error *error) {
     tsmith_source *out = NULL;
     const tsmith_status status = tsmith_import_open(json_path, options, &out, error);
@@ -203,6 +210,7 @@ static const struct options_struct {
     OPTIONS_STRUCT(tsmith_change, change, RUNS),
     OPTIONS_STRUCT(tsmith_diff_options, diff, RUNS),
     OPTIONS_STRUCT(tsmith_export_options, export, RUNS),
+    OPTIONS_STRUCT(tsmith_flight_options, flight, RUNS),
     OPTIONS_STRUCT(tsmith_arrow_options, arrow, RUNS),
     OPTIONS_STRUCT(tsmith_import_options, import, RUNS),
     OPTIONS_STRUCT(tsmith_instructions_options, instructions, REFUSES),
@@ -228,6 +236,7 @@ static const char *const RESULTS[] = {
     "tsmith_capture_completion",
     "tsmith_capture_left",
     "tsmith_dependency",
+    "tsmith_flight_summary",
     "tsmith_gate",
     "tsmith_hazard",
     "tsmith_instruction",

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flight recorder: a sink that keeps the batches of the last seconds in memory, and writes them into a file when something
+// happens: one complete trace for each trigger. `tracesmith profile --flight` is this behind a capture.
+//
+// One thread calls everything but tsmith_flight_trigger.
+#ifndef TRACESMITH_FLIGHT_H
+#define TRACESMITH_FLIGHT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What makes a flight recorder write a file. X("name", "argument", "when")
+#define TSMITH_FLIGHT_TRIGGER_TABLE(X)                                                                       \
+    X("signal", "", "SIGUSR2 to tracesmith; 'tracesmith trigger' works in any case")                         \
+    X("range", ":NAME>TIME", "a range of this name took longer than TIME (20ms)")                            \
+    X("range", ":NAME>p99*K",                                                                                \
+      "a range of this name took longer than K times the 99th percentile of those before it, of at least "   \
+      "100 (p50, p90, p95, p99, p99.9)")                                                                     \
+    X("gap", ":TIME", "a device ran nothing for longer than TIME, between two commands")                     \
+    X("error", "[:CODE]", "a call of a GPU API returned an error, or this one")                              \
+    X("loss", "", "events were lost")                                                                        \
+    X("exit", "", "the program ended")                                                                       \
+    X("crash", "", "the program was ended by a signal, or with an exit code other than 0")                   \
+    X("file", ":PATH", "this file was made or modified")
+
+typedef struct tsmith_flight_options {
+    size_t size; // sizeof(tsmith_flight_options)
+    const char *
+        path; // of the files: "slow.sbt" makes slow.1.sbt, slow.2.sbt, ...; existing files are left; NULL: flight.sbt
+    int64_t window; // ns before a trigger; 0: 30 s
+    uint64_t bytes; // of memory that the window may take; 0: 512 MiB. A window that needs more gets shorter
+    int64_t after;  // ns after a trigger that are in its file
+    int64_t cool_down;           // ns after a trigger during which others are only counted
+    uint32_t most;               // files; 0: 16. Later triggers are only counted
+    const char *const *triggers; // of TSMITH_FLIGHT_TRIGGER_TABLE
+    size_t trigger_count;
+} tsmith_flight_options;
+
+typedef struct tsmith_flight tsmith_flight;
+
+// Whether the triggers and limits are valid: INVALID_ARGUMENT with the reason.
+TSMITH_API tsmith_status tsmith_flight_check(const tsmith_flight_options *options, tsmith_error *error);
+TSMITH_API tsmith_status tsmith_flight_create(const tsmith_flight_options *options, tsmith_flight **out,
+                                              tsmith_error *error);
+// The sink, which is destroyed with the recorder. A file that cannot be written is counted, and does not end the recording.
+// Every source that can add to its dictionary will do: names of call stacks and facts about the files are added to it.
+TSMITH_API tsmith_sink *tsmith_flight_sink(tsmith_flight *flight);
+// Triggers by hand. Async-signal-safe; any thread.
+TSMITH_API void tsmith_flight_trigger(tsmith_flight *flight);
+// Looks at clocks, files and requests in the session's directory (NULL: none), and writes the windows that are due. To be
+// called about every 100 ms or more often, also when there are no batches. `dictionary` is the source's.
+TSMITH_API void tsmith_flight_look(tsmith_flight *flight, const tsmith_dictionary *dictionary,
+                                   const char *session_directory);
+// The wait status of the program, before the sink is finished: for the triggers "exit" and "crash".
+TSMITH_API void tsmith_flight_ended(tsmith_flight *flight, int wait_status);
+
+typedef struct tsmith_flight_summary {
+    size_t size;        // sizeof(tsmith_flight_summary), the caller's
+    uint64_t events;    // that went through
+    uint64_t triggers;  // all
+    uint64_t written;   // files
+    uint64_t ignored;   // triggers within a cool-down, or beyond the maximum
+    uint64_t failed;    // files that could not be written
+    uint64_t shortened; // files whose window is shorter than was asked for: the memory did not suffice
+    char last[4096];    // the last file; "" if there is none
+    char why[256];      // why a file could not be written; "" if all were
+} tsmith_flight_summary;
+
+TSMITH_API void tsmith_flight_summarize(const tsmith_flight *flight, tsmith_flight_summary *out);
+TSMITH_API void tsmith_flight_destroy(tsmith_flight *flight);
+
+// Asks the flight recorder of a session to write its window, and waits until it has seen that, for at most 10 s: then, or if it
+// has none, STATE. NOT_FOUND: it is no session.
+TSMITH_API tsmith_status tsmith_flight_request(const char *session_directory, tsmith_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
