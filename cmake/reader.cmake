@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The reader of traces as one WebAssembly file, for pages that no server stands behind (cli/studio/reader/reader.c): by a clang that has
 # WebAssembly's linker and runtime, with wasi-libc. Everything else needs none of it.
+# What reading needs of each room; files that write, and those that ask an operating system, are not for here.
+file(GLOB reading_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} src/base/*.c src/event/*.c src/sbt/*.c src/tiles/*.c
+    src/platform/*.c)
+list(FILTER reading_sources EXCLUDE REGEX "^src/base/(clock|destination|file|system)\\.c$")
+list(FILTER reading_sources EXCLUDE REGEX "^src/sbt/(column_encode|file|lock|pack|pack_log|pack_search|recover|writer)\\.c$")
+list(APPEND reading_sources src/api/tiles_load.c cli/present/text.c cli/studio/overview.c cli/studio/tile.c)
+# For tests/platform/test_elsewhere.sh, which builds them for other systems.
+string(REPLACE ";" "\n" lines "${reading_sources}")
+file(WRITE ${PROJECT_BINARY_DIR}/reader/sources "${lines}\n")
+
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/reader)
 if(NOT TRACESMITH_WASM_CLANG)
     file(WRITE ${PROJECT_BINARY_DIR}/reader/probe.c
@@ -24,14 +34,11 @@ tracesmith_optional_part(TRACESMITH_ENABLE_WASM "the reader for browsers without
     "clang with wasm-ld, its runtime for wasm32 and wasi-libc (Debian: clang lld libclang-rt-14-dev-wasm32 wasi-libc)"
     TRACESMITH_WASM_CLANG)
 if(TRACESMITH_ENABLE_WASM)
-    # What reading needs of each room; files that write, and those that ask an operating system, are not for here.
-    file(GLOB reader_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} src/base/*.c src/event/*.c src/sbt/*.c src/tiles/*.c
-        src/platform/*.c src/platform/wasm/*.c cli/studio/reader/*.c)
-    list(FILTER reader_sources EXCLUDE REGEX "^src/base/(clock|destination|file|system)\\.c$")
-    list(FILTER reader_sources EXCLUDE REGEX "^src/sbt/(column_encode|file|lock|pack|pack_log|pack_search|recover|writer)\\.c$")
-    list(APPEND reader_sources cli/present/text.c cli/studio/overview.c cli/studio/tile.c)
+    set(reader_sources ${reading_sources})
+    file(GLOB platform_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} src/platform/wasm/*.c cli/studio/reader/*.c)
+    list(APPEND reader_sources ${platform_sources})
     file(GLOB reader_headers CONFIGURE_DEPENDS include/tracesmith/*.h src/base/*.h src/event/*.h src/sbt/*.h src/tiles/*.h
-        src/platform/*.h cli/studio/picture.h cli/present/text.h)
+        src/platform/*.h src/api/trace_tiles.h cli/studio/picture.h cli/present/text.h)
     set(reader_flags --target=wasm32-wasi -std=gnu11 -D_GNU_SOURCE -DNDEBUG -O2 -msimd128 -ffunction-sections -fdata-sections
         -fvisibility=hidden $<TARGET_PROPERTY:tracesmith_warnings,INTERFACE_COMPILE_OPTIONS>
         -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR})

@@ -18,13 +18,24 @@ if(TRACESMITH_ENABLE_STUDIO)
         COMMAND ${TRACESMITH_ESBUILD} ${PROJECT_SOURCE_DIR}/studio/src/main.ts --bundle --minify --target=es2020
             --log-level=warning --outfile=${folder}/studio.js
         DEPENDS ${page_sources} ${PROJECT_SOURCE_DIR}/studio/tsconfig.json VERBATIM)
+    set(page ${PROJECT_SOURCE_DIR}/studio)
+    set(parts "STUDIO_HTML=\"${page}/page.html\"" "STUDIO_CSS=\"${page}/style.css\"" "STUDIO_SCRIPT=\"${folder}/studio.js\""
+        "STUDIO_ICON=\"${page}/icon.svg\"")
+    set(part_files ${page}/page.html ${page}/style.css ${page}/icon.svg ${folder}/studio.js)
+    if(TRACESMITH_ENABLE_WASM) # for --export
+        add_custom_command(OUTPUT ${folder}/reader.js
+            COMMAND ${TRACESMITH_ESBUILD} ${PROJECT_SOURCE_DIR}/studio/src/reader/worker.ts --bundle --minify --target=es2020
+                --log-level=warning --outfile=${folder}/reader.js
+            DEPENDS ${page_sources} VERBATIM)
+        list(APPEND parts "STUDIO_STATIC=\"${page}/static.html\"" "STUDIO_READER=\"${folder}/reader.js\""
+            "STUDIO_WASM=\"${TRACESMITH_WASM_READER}\"")
+        list(APPEND part_files ${page}/static.html ${folder}/reader.js ${TRACESMITH_WASM_READER})
+    endif()
     file(GLOB studio_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/studio/*.c)
     add_executable(tracesmith_studio ${studio_sources} ${PROJECT_SOURCE_DIR}/cli/present/text.c
         ${PROJECT_SOURCE_DIR}/cli/present/terminal.c)
-    set(page ${PROJECT_SOURCE_DIR}/studio)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/cli/studio/page.c PROPERTIES
-        COMPILE_DEFINITIONS "STUDIO_HTML=\"${page}/page.html\";STUDIO_CSS=\"${page}/style.css\";STUDIO_SCRIPT=\"${folder}/studio.js\";STUDIO_ICON=\"${page}/icon.svg\""
-        OBJECT_DEPENDS "${page}/page.html;${page}/icon.svg;${page}/style.css;${folder}/studio.js")
+        COMPILE_DEFINITIONS "${parts}" OBJECT_DEPENDS "${part_files}")
     set_target_properties(tracesmith_studio PROPERTIES
         OUTPUT_NAME tracesmith-studio
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/${helper_dir}

@@ -14,7 +14,7 @@
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 
-enum { FIXED = 6, PORT_MOST = 65535 };
+enum { FIXED = 7, PORT_MOST = 65535 };
 
 static bool read_port(const struct invocation *invocation, char out[8]) {
     const char *port = invocation_value(invocation, "port");
@@ -74,7 +74,8 @@ static int start(char **words, size_t count, const struct invocation *invocation
 int command_studio(const struct invocation *invocation) {
     char program[PATH_MAX], self[PATH_MAX], port[8];
     struct text folder = {0};
-    const char *address = invocation_value(invocation, "listen");
+    const char *address = invocation_value(invocation, "listen"),
+               *folder_to = invocation_value(invocation, "export");
     if (!read_port(invocation, port))
         return EXIT_USAGE;
     if (!helper_find("tracesmith-studio", program, sizeof program,
@@ -93,6 +94,7 @@ int command_studio(const struct invocation *invocation) {
         words[3] = address ? (char *)(uintptr_t)address : "127.0.0.1";
         words[4] = port;
         words[5] = invocation_flag(invocation, "no-browser") ? "0" : "1";
+        words[6] = folder_to ? (char *)(uintptr_t)folder_to : "";
         code = start(words, FIXED, invocation);
     } else {
         complain("out of memory");

@@ -131,11 +131,17 @@ static const struct option studio_options[] = {
      .doc = "Listen on this IPv4 address instead of 127.0.0.1. Anyone who can reach it and knows the printed "
             "address can then read the traces, over a connection that is not encrypted; ssh -L is safer"},
     {.name = "no-browser", .doc = "Only print the address; do not open a browser"},
+    {.name = "export",
+     .argument = "DIR",
+     .doc = "Do not serve; write the page and the traces to this new folder, for any web server that answers "
+            "range requests. The page has "
+            "the timeline, findings, analyses and flame graph; for other questions it names the command"},
     END_OF_OPTIONS};
 static const struct example studio_examples[] = {
     {"tracesmith studio trace.sbt", "A trace in the browser"},
     {"tracesmith studio before.sbt after.sbt", "Two traces, side by side and compared"},
     {"tracesmith studio --no-browser --port 8123 trace.json.gz", "On a machine without a screen, for ssh -L"},
+    {"tracesmith studio --export site trace.sbt", "A folder for a static host"},
     {NULL, NULL}};
 
 const struct command studio_entry = {

@@ -96,12 +96,19 @@ bool files_begin(struct server *server) {
         pthread_cond_init(&server->files[i].left, NULL);
         pthread_mutex_init(&server->files[i].query_lock, NULL);
     }
-    return pthread_create(&server->opener, NULL, open_all, server) == 0;
+    server->has_opener = pthread_create(&server->opener, NULL, open_all, server) == 0;
+    return server->has_opener;
+}
+
+void files_wait(struct server *server) {
+    if (server->has_opener)
+        (void)pthread_join(server->opener, NULL);
+    server->has_opener = false;
 }
 
 void files_end(struct server *server) {
     atomic_store(&server->is_ending, true);
-    (void)pthread_join(server->opener, NULL);
+    files_wait(server);
     for (size_t i = 0; i < server->file_count; i++) {
         struct file *file = &server->files[i];
         tsmith_query_close(file->query);

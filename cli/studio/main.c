@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program behind `tracesmith studio`. It is started by the command, which has checked the command line:
-//     tracesmith-studio COMMAND CACHE ADDRESS PORT BROWSER FILE...
+//     tracesmith-studio COMMAND CACHE ADDRESS PORT BROWSER EXPORT FILE...
 // COMMAND is the path of tracesmith, CACHE the folder of imported traces (empty: none), PORT 0 any that is free, BROWSER "1"
-// or "0". It prints the address on standard output and serves until it gets SIGINT, SIGTERM or SIGHUP.
+// or "0", EXPORT a folder to write in place of serving (empty: none). It prints the address on standard output and serves until it gets SIGINT, SIGTERM or SIGHUP.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/present/terminal.h"
+#include "cli/studio/export.h"
 #include "cli/studio/server.h"
 
-enum { FIXED = 6 }; // words before the files
+enum { FIXED = 7 }; // words before the files
 
 // Until a signal comes.
 static void wait_for_end(const sigset_t *signals) {
@@ -55,6 +56,31 @@ static int serve(struct server *server, const struct http_options *options, bool
     return EXIT_DONE;
 }
 
+// Writes the traces as a folder that needs no server of ours.
+static int export(struct server *server, const char *folder) {
+    const char *name;
+    struct page_part part;
+    if (!page_static_at(0, &name, &part)) {
+        complain("this tracesmith was built without the reader for browsers: it is built where clang, lld, "
+                 "libclang-rt-14-dev-wasm32 "
+                 "and wasi-libc are (Debian: apt install them)");
+        return EXIT_LACKING;
+    }
+    if (!export_traces(server, folder))
+        return EXIT_LACKING;
+    if (!files_begin(server)) {
+        complain("out of memory");
+        return EXIT_LACKING;
+    }
+    files_wait(server);
+    const bool good = export_answers(server);
+    files_end(server);
+    if (good)
+        (void)printf("%s: serve it with any web server that answers range requests; open index.html there\n",
+                     folder);
+    return good ? EXIT_DONE : EXIT_LACKING;
+}
+
 int main(int argc, char **argv) {
     sigset_t signals;
     if (argc <= FIXED) {
@@ -78,7 +104,8 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; i < server.file_count; i++)
         server.files[i].path = argv[FIXED + i];
-    const int code = serve(&server, &options, *argv[5] == '1', &signals);
+    const int code =
+        *argv[6] ? export(&server, argv[6]) : serve(&server, &options, *argv[5] == '1', &signals);
     free(server.files);
     return code;
 }

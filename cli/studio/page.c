@@ -17,6 +17,11 @@ EMBED(page_html, STUDIO_HTML);
 EMBED(page_css, STUDIO_CSS);
 EMBED(page_script, STUDIO_SCRIPT);
 EMBED(page_icon, STUDIO_ICON);
+#ifdef STUDIO_WASM
+EMBED(page_static, STUDIO_STATIC);
+EMBED(page_reader, STUDIO_READER);
+EMBED(page_wasm, STUDIO_WASM);
+#endif
 
 static const struct {
     const char *path, *type, *begin, *end;
@@ -32,4 +37,25 @@ bool page_find(const char *path, struct page_part *out) {
             return true;
         }
     return false;
+}
+
+bool page_static_at(size_t index, const char **name, struct page_part *out) {
+#ifdef STUDIO_WASM
+    static const struct {
+        const char *name, *begin, *end;
+    } FILES[] = {
+        {"index.html", page_static_begin, page_static_end}, {"studio.css", page_css_begin, page_css_end},
+        {"studio.js", page_script_begin, page_script_end},  {"icon.svg", page_icon_begin, page_icon_end},
+        {"reader.js", page_reader_begin, page_reader_end},  {"reader.wasm", page_wasm_begin, page_wasm_end}};
+    if (index >= sizeof FILES / sizeof *FILES)
+        return false;
+    *name = FILES[index].name;
+    *out = (struct page_part){NULL, FILES[index].begin, (size_t)(FILES[index].end - FILES[index].begin)};
+    return true;
+#else
+    (void)index;
+    (void)name;
+    (void)out;
+    return false;
+#endif
 }

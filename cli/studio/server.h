@@ -51,11 +51,14 @@ struct server {
     struct file *files;
     size_t file_count;
     pthread_t opener;
+    bool has_opener; // it runs, or was not waited for
     atomic_bool is_ending;
 };
 
 // Opens the files one after the other and then fills their tiles, on a thread of its own.
 bool files_begin(struct server *server);
+// Returns when all were opened, or failed, and their tiles are filled.
+void files_wait(struct server *server);
 void files_end(struct server *server);
 // Around what a request does with a file that is ready. Requests go before the filling of tiles, which takes the lock again at once.
 void file_enter(struct file *file);
@@ -122,6 +125,8 @@ struct page_part {
     size_t length;
 };
 bool page_find(const char *path, struct page_part *out);
+// The files of a page without a server, with their names; false past the last. There are none where the reader was not built.
+bool page_static_at(size_t index, const char **name, struct page_part *out);
 
 // Opens an address in the user's browser. The address is not in the browser's command line, which other users can read: it is
 // in a file that only the user can read, which is removed by browser_end.

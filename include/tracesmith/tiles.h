@@ -108,6 +108,13 @@ TSMITH_API void tsmith_tiles_destroy(tsmith_tiles *tiles);
 // TRUNCATED when all were read that the damaged file still has, or a failure; a call after the last is OK again.
 TSMITH_API tsmith_status tsmith_tiles_fill(tsmith_tiles *tiles, size_t batches, tsmith_error *error);
 
+// Keeps tiles that are filled in a new file (SBT with detail frames and no events), of about 8 bytes for every 64 events.
+// ERROR_INVALID_ARGUMENT when they are not filled, or were by TRUNCATED; failures of the file, of which nothing is left then.
+TSMITH_API tsmith_status tsmith_tiles_save(const tsmith_tiles *tiles, const char *path, tsmith_error *error);
+// Fills tiles, of which nothing was filled yet, from such a file, and reads no event. ERROR_CORRUPT, and the tiles are as before, when it
+// does not fit the index of their trace; failures of the file.
+TSMITH_API tsmith_status tsmith_tiles_load(tsmith_tiles *tiles, const char *path, tsmith_error *error);
+
 // First start and last end of all events, ns on the trace clock. Times of tiles are relative to the first.
 TSMITH_API int64_t tsmith_tiles_origin(const tsmith_tiles *tiles);
 TSMITH_API int64_t tsmith_tiles_end(const tsmith_tiles *tiles);

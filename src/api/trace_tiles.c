@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the detail of a timeline in the cache of imported traces, so that the next `studio` of the same trace does not read its events
 // again. An entry is an SBT file that has DETAIL frames and no events. It is found by the content of the trace: a hash of all its frame
-// headers, each of which has the checksum of its payload.
+// headers, each of which has the checksum of its payload. tiles_load.c reads such a file.
 #include "api/trace_tiles.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,51 +54,7 @@ static bool open_cache(tsmith_trace *trace, struct import_cache *cache) {
     return true;
 }
 
-// ---- loading
-
-struct loading {
-    tsmith_tiles *tiles;
-    union tile_bucket *buckets; // DETAIL_MOST
-};
-
-static float float_of(uint64_t bits) {
-    const uint32_t low = (uint32_t)bits;
-    float value;
-    memcpy(&value, &low, sizeof value);
-    return value;
-}
-
-static bool take(void *context, const struct sbt_detail *detail) {
-    struct loading *loading = context;
-    const uint64_t *const *columns = detail->columns;
-    for (uint32_t i = 0; i < detail->count; i++) {
-        if (detail->form == DETAIL_VALUES)
-            loading->buckets[i].value = (tsmith_value_bucket){
-                float_of(columns[0][i]), float_of(columns[1][i]), (uint32_t)columns[2][i]};
-        else
-            loading->buckets[i].load = (tsmith_bucket){.name = (uint32_t)columns[0][i],
-                                                       .events = (uint32_t)columns[1][i],
-                                                       .busy = (uint16_t)columns[2][i],
-                                                       .kind = (uint8_t)columns[3][i],
-                                                       .flags = (uint8_t)(columns[3][i] >> 8)};
-    }
-    return tiles_kept_put(loading->tiles, &(struct tiles_kept){.track = detail->track,
-                                                               .is_counter = detail->form == DETAIL_VALUES,
-                                                               .origin = detail->origin,
-                                                               .shift = detail->shift,
-                                                               .first = detail->first,
-                                                               .buckets = loading->buckets,
-                                                               .count = detail->count});
-}
-
-bool trace_tiles_read(tsmith_sbt *kept, tsmith_tiles *tiles) {
-    struct loading loading = {tiles, malloc(DETAIL_MOST * sizeof(union tile_bucket))};
-    bool good = loading.buckets && tiles_kept_begin(tiles);
-    if (good)
-        good = tiles_kept_end(tiles, sbt_detail_read(kept, take, &loading, NULL) == TSMITH_OK);
-    free(loading.buckets);
-    return good;
-}
+// ---- the cache
 
 tsmith_status tsmith_trace_load_tiles(tsmith_trace *trace, tsmith_tiles *tiles, tsmith_error *error) {
     struct import_cache cache;
@@ -201,5 +158,22 @@ tsmith_status tsmith_trace_keep_tiles(tsmith_trace *trace, const tsmith_tiles *t
         (void)close(fd);
     }
     import_cache_close(&cache);
+    return status;
+}
+
+// ---- a file of the caller
+
+tsmith_status tsmith_tiles_save(const tsmith_tiles *tiles, const char *path, tsmith_error *error) {
+    if (!tiles_kept_count(tiles))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "%s: not all events were read into these tiles; there is nothing to keep", path);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0)
+        return status_set_errno(error, "%s cannot be written", path);
+    tsmith_status status = trace_tiles_write(fd, tiles, error);
+    if (close(fd) != 0 && status == TSMITH_OK)
+        status = status_set_errno(error, "%s cannot be written", path);
+    if (status != TSMITH_OK)
+        (void)unlink(path);
     return status;
 }

@@ -41,11 +41,16 @@ bool file_reserve(int fd, uint64_t offset, uint64_t bytes) {
 }
 
 void *file_map(int fd, uint64_t offset, uint64_t bytes) {
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    const size_t length = (size_t)bytes;
+    if (length != bytes) { // more than 32 bits can address
+        errno = ENOMEM;
+        return NULL;
+    }
+    char *memory = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
     if (memory == MAP_FAILED)
         return NULL;
     // Takes 0.6 of the time of MAP_POPULATE, which only reads them, but no kernel before 5.14 has it.
-    if (madvise(memory, bytes, MADV_POPULATE_WRITE))
+    if (madvise(memory, length, MADV_POPULATE_WRITE))
         for (uint64_t at = 0; at < bytes; at += PAGE)
             (void)*(const volatile char *)(memory + at);
     return memory;

@@ -18,8 +18,8 @@ bool tiles_make_finest(struct tile_track *track) {
     const uint64_t most = wanted > TILES_LEAST ? wanted : TILES_LEAST;
     while ((length >> track->shift) >= most)
         track->shift++;
-    track->skipped = (size_t)(track->first >> track->shift);
-    const size_t count = (size_t)(track->last >> track->shift) - track->skipped + 1;
+    track->skipped = (uint64_t)track->first >> track->shift;
+    const size_t count = (size_t)(((uint64_t)track->last >> track->shift) - track->skipped + 1);
     union tile_bucket *buckets = calloc(count, sizeof *buckets);
     if (!buckets)
         return false;

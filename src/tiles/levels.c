@@ -4,7 +4,7 @@
 
 #include "tiles/tiles.h"
 
-static union tile_bucket join_loads(const union tile_bucket *buckets, size_t count, size_t of) {
+static union tile_bucket join_loads(const union tile_bucket *buckets, size_t count, uint64_t of) {
     uint64_t events = 0, busy = 0;
     size_t most = 0;
     uint64_t most_time = 0;
@@ -49,7 +49,7 @@ static union tile_bucket join_values(const union tile_bucket *buckets, size_t co
     return out;
 }
 
-union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, size_t of, bool is_counter) {
+union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, uint64_t of, bool is_counter) {
     return is_counter ? join_values(buckets, count) : join_loads(buckets, count, of);
 }
 
@@ -58,17 +58,18 @@ bool tiles_make_levels(struct tile_track *track) {
         const struct tile_level *below = &track->levels[track->level_count - 1];
         const unsigned step = TILES_STEP * track->level_count;
         // Buckets begin at multiples of their length since the origin, independent of the first kept one.
-        const size_t begin = track->skipped >> (step - TILES_STEP), first = track->skipped >> step;
-        const size_t end = begin + below->count, each = (size_t)1 << TILES_STEP;
-        const size_t count = ((end - 1) >> TILES_STEP) - first + 1;
+        const uint64_t begin = track->skipped >> (step - TILES_STEP), first = track->skipped >> step;
+        const uint64_t end = begin + below->count, each = UINT64_C(1) << TILES_STEP;
+        const size_t count = (size_t)(((end - 1) >> TILES_STEP) - first + 1);
         union tile_bucket *buckets = calloc(count, sizeof *buckets);
         if (!buckets)
             return false;
         for (size_t i = 0; i < count; i++) {
-            const size_t wanted = (first + i) * each;
-            const size_t from = wanted > begin ? wanted : begin,
-                         to = wanted + each < end ? wanted + each : end;
-            buckets[i] = tiles_join(below->buckets + (from - begin), to - from, each, track->is_counter);
+            const uint64_t wanted = (first + i) * each;
+            const uint64_t from = wanted > begin ? wanted : begin,
+                           to = wanted + each < end ? wanted + each : end;
+            buckets[i] =
+                tiles_join(below->buckets + (from - begin), (size_t)(to - from), each, track->is_counter);
         }
         track->levels[track->level_count++] = (struct tile_level){buckets, count};
     }

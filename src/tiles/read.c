@@ -120,7 +120,7 @@ static void put_kept(struct tsmith_tiles *tiles, const struct wanted *wanted) {
         const uint64_t from = first > begin ? first : begin, to = last < end ? last : end;
         if (from < to)
             tiles->buckets[i] = tiles_join(level->buckets + (from - begin), (size_t)(to - from),
-                                           (size_t)1 << step, track->is_counter);
+                                           UINT64_C(1) << step, track->is_counter);
     }
 }
 

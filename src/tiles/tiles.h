@@ -41,8 +41,8 @@ struct tile_track {
     int64_t first, last; // since the origin
     bool is_counter, is_queue;
     bool is_filled;
-    unsigned shift; // of the finest level that is kept
-    size_t skipped; // buckets of that level before the first that is kept
+    unsigned shift;   // of the finest level that is kept
+    uint64_t skipped; // buckets of that level before the first that is kept
     struct tile_level {
         union tile_bucket *buckets;
         size_t count;
@@ -116,7 +116,7 @@ bool tiles_kept_end(struct tsmith_tiles *tiles, bool is_good);
 // Makes the levels above the finest. False when memory is exhausted.
 bool tiles_make_levels(struct tile_track *track);
 // The bucket made of `count` neighbors.
-union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, size_t of, bool is_counter);
+union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, uint64_t of, bool is_counter);
 
 // ns since the origin, or as far from it as is drawn: sums of two such times do not overflow.
 int64_t tile_time_since(int64_t time, int64_t origin);

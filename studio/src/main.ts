@@ -1,5 +1,5 @@
 // The page: lets the user in, opens the traces, and puts timeline and panels together.
-import { api, enter, ServerError } from "./api";
+import { api, enter, ServerError, useSource } from "./api";
 import { clipped, element, fill } from "./dom";
 import { bytes, count, duration } from "./format";
 import { Studio } from "./model";
@@ -15,6 +15,7 @@ import { range, visible } from "./panels/range";
 import { replay } from "./panels/replay";
 import { sql } from "./panels/sql";
 import { whatif } from "./panels/whatif";
+import { StaticSource } from "./reader/static";
 import { Timeline } from "./timeline/timeline";
 
 const PANELS: Panel[] = [findings, event, range, analyses, flame, memory, whatif, diff, ranks, replay, sql, visible, losses, info];
@@ -193,6 +194,11 @@ async function begin(): Promise<void> {
   const host = document.getElementById("studio")!;
   const studio = new Studio();
   try {
+    const list = host.dataset.traces; // of a page without a server
+    if (list) {
+      const from = await StaticSource.begin(list);
+      useSource((path, options) => from.fetch(path, options));
+    }
     const fragment = await letIn();
     await waitForTraces(studio, host);
     const main = element("main", {});

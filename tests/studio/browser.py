@@ -59,13 +59,18 @@ class Page:
 
 
 @contextlib.contextmanager
-def opened(*paths, size=(1400, 900), dark=False):
-    server = Server(*paths)
+def opened(*paths, size=(1400, 900), dark=False, server=None, wait=True):
+    """A page of a server of its own, or of a given one, which is stopped too; `wait`: until its first picture is there."""
+    server = server or Server(*paths)
     try:
         with sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             context = chromium.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light")
-            page = Page(server, context).open()
+            page = Page(server, context)
+            if wait:
+                page.open()
+            else:
+                page.page.goto(server.url)
             yield page
             page.check()
             chromium.close()

@@ -100,7 +100,7 @@ def check_row(track, row, first, per_pixel):
             assert not track.covers(left - per_pixel, left + 2 * per_pixel), ("an event, but nothing is drawn", column)
 
 
-def read_tracks(page):
+def read_tracks(page, number):
     origin = int(page.see("() => studio.overview.origin"))
     tracks = {}
     for track in page.see("() => studio.overview.tracks"):
@@ -108,7 +108,7 @@ def read_tracks(page):
             continue
         rows = []
         while True:
-            answer = page.server.sql(0, "SELECT start - (%d), duration, kind FROM events WHERE track = %d ORDER BY start LIMIT 10000 OFFSET %d"
+            answer = page.server.sql(number, "SELECT start - (%d), duration, kind FROM events WHERE track = %d ORDER BY start LIMIT 10000 OFFSET %d"
                                      % (origin, track["id"], len(rows)))["rows"]
             rows += answer
             if len(answer) < 10000:
@@ -117,8 +117,8 @@ def read_tracks(page):
     return tracks
 
 
-def check_viewports(page, count):
-    tracks = read_tracks(page)
+def check_viewports(page, count, trace=0):
+    tracks = read_tracks(page, trace)
     whole = page.see("() => studio.overview.duration")
     loads = singles = 0
     for _ in range(count):
@@ -136,9 +136,9 @@ def check_viewports(page, count):
     return loads, singles
 
 
-def check_losses(page):
+def check_losses(page, trace=0):
     origin = int(page.see("() => studio.overview.origin"))
-    rows = page.server.sql(0, "SELECT start - (%d), coalesce(duration, 0), lost FROM loss" % origin)["rows"]
+    rows = page.server.sql(trace, "SELECT start - (%d), coalesce(duration, 0), lost FROM loss" % origin)["rows"]
     process = page.see("() => studio.overview.losses.map((loss) => loss.process)")
     for number in random.sample(range(len(rows)), min(len(rows), 25)):
         start, duration, _ = rows[number]

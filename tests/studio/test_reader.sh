@@ -40,7 +40,9 @@ imports=$(node -e 'for (const { module, name } of WebAssembly.Module.imports(new
 }
 python3 "$here/make_long.py" "$folder/long.json"
 "$TRACESMITH" import "$folder/long.json" -o "$folder/long.sbt" >"$folder/out"
-set -- "$folder/run.sbt" "$folder/long.sbt"
+python3 "$here/make_late.py" "$folder/late.json"
+"$TRACESMITH" import "$folder/late.json" -o "$folder/late.sbt" >"$folder/out"
+set -- "$folder/run.sbt" "$folder/long.sbt" "$folder/late.sbt"
 for name in kineto_resnet50_num_workers_0_worker0.1623143089861.pt.trace.json.gz nsysai_h100_2gpu_1s.sqlite; do
     [ -n "${TRACESMITH_CORPUS:-}" ] || continue
     "$TRACESMITH" import "$TRACESMITH_CORPUS/$name" -o "$folder/$name.sbt" >"$folder/out"

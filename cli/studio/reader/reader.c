@@ -79,6 +79,18 @@ EXPORT("fill", int, reader_fill, size_t batches) {
     return status == TSMITH_AGAIN;
 }
 
+// Fills the tiles from the file whose name is in the room, if it is the detail of this trace. Otherwise `fill` does.
+EXPORT("load", int, reader_load, void) {
+    tsmith_error error;
+    text_clear(&reader.answer);
+    if (!reader.tiles || !reader.request)
+        return fail(FAILED, "No trace is open");
+    if (tsmith_tiles_load(reader.tiles, reader.request, &error) != TSMITH_OK)
+        return status_of(&error);
+    reader.picture.is_filled = reader.picture.is_loaded = true;
+    return GOOD;
+}
+
 // Answers the request in the room: "overview", "tile/TRACK/LEVEL/INDEX", "names?ids=1,2".
 EXPORT("ask", int, reader_ask, void) {
     const char *request = reader.request ? reader.request : "";

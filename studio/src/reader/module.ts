@@ -20,6 +20,7 @@ interface Exports {
   answer(): number;
   length(): number;
   open(): number;
+  load(): number;
   fill(batches: number): number;
   ask(): number;
 }
@@ -47,6 +48,11 @@ export class Reader {
     return this.call("open", name);
   }
 
+  // Fills the tiles from a file that was kept for that.
+  load(name: string): Answered {
+    return this.call("load", name);
+  }
+
   ask(request: string): Answered {
     return this.call("ask", request);
   }
@@ -67,7 +73,7 @@ export class Reader {
     this.trap = `The reader stopped at this file (${String((error as Error).message ?? error)}). It may be damaged; tracesmith info FILE reports what is wrong with it`;
   }
 
-  private call(what: "open" | "ask", text: string): Answered {
+  private call(what: "open" | "load" | "ask", text: string): Answered {
     if (!this.trap)
       try {
         const words = new TextEncoder().encode(text);

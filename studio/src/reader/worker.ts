@@ -1,0 +1,92 @@
+// The worker of a page without a server: it reads traces and answers the page's requests for overviews, names and tiles. static.ts starts it.
+import { Answered, failed, Reader } from "./module";
+import { RemoteFiles } from "./ranges";
+
+export interface TraceFile {
+  name: string;
+  file: string;
+  detail: string | null;
+}
+
+// From the page: first the traces, then requests; `cancel` takes back one that is not wanted any more.
+export type Order = { base: string; traces: TraceFile[] } | { id: number; trace: number; request: string } | { cancel: number };
+
+const FILLED_MOST = 1 << 29; // bytes of a trace whose events are all read where no detail was kept
+const BATCHES_AT_ONCE = 4; // between two looks at the requests
+
+interface Open {
+  reader: Reader | null;
+  failure: Answered | null;
+  isFilling: boolean;
+}
+
+const queue: { id: number; trace: number; request: string }[] = [];
+const opened = new Map<number, Open>();
+let files: RemoteFiles;
+let traces: TraceFile[] = [];
+let code: Promise<ArrayBuffer>;
+let isRunning = false;
+
+async function openTrace(number: number): Promise<Open> {
+  const known = opened.get(number);
+  if (known) return known;
+  const trace = traces[number]!;
+  const open: Open = { reader: null, failure: null, isFilling: false };
+  opened.set(number, open);
+  try {
+    open.reader = await Reader.load(await code, files);
+    const answer = open.reader.open(trace.file);
+    if (answer.status !== 200) open.failure = answer;
+    else if (!trace.detail || open.reader.load(trace.detail).status !== 200) open.isFilling = sizeOf(trace.file) <= FILLED_MOST;
+  } catch (error) {
+    open.failure = failed(String((error as Error).message));
+  }
+  return open;
+}
+
+function sizeOf(name: string): number {
+  const file = files.open(name);
+  return file < 0 ? Infinity : files.size(file);
+}
+
+// Lets messages come in.
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+async function run(): Promise<void> {
+  isRunning = true;
+  for (;;) {
+    const next = queue.shift();
+    if (next) {
+      const open = await openTrace(next.trace);
+      const { status, bytes } = open.failure ?? open.reader!.ask(next.request);
+      postMessage({ id: next.id, status, bytes });
+    } else {
+      const filling = [...opened.values()].find((open) => open.isFilling);
+      if (!filling) break;
+      filling.isFilling = filling.reader!.fill(BATCHES_AT_ONCE);
+    }
+    await pause();
+  }
+  isRunning = false;
+}
+
+addEventListener("message", (event: MessageEvent<Order>) => {
+  const order = event.data;
+  if ("base" in order) {
+    files = new RemoteFiles(order.base);
+    traces = order.traces;
+    code = fetch(new URL("reader.wasm", order.base)).then((response) => {
+      if (!response.ok) throw new Error(`reader.wasm: ${response.status} ${response.statusText}`);
+      return response.arrayBuffer();
+    });
+    code.catch(() => undefined); // said where it is used
+  } else if ("cancel" in order) {
+    const at = queue.findIndex(({ id }) => id === order.cancel);
+    if (at >= 0) queue.splice(at, 1);
+  } else {
+    queue.push(order);
+    if (!isRunning) void run();
+  }
+});
