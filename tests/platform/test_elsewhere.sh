@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What reads traces, built for another system: 32 bits (ARM, by qemu). picture.c must print the same there as here, of a recorded, an imported
-# and damaged traces.
+# What reads traces, built for other systems: 32 bits (ARM, by qemu) and Windows (by wine, where it is installed). picture.c must print the
+# same there as here, of a recorded, an imported and damaged traces.
 set -eu
 : "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -71,8 +71,27 @@ if command -v arm-linux-gnueabihf-gcc >/dev/null 2>&1 && command -v qemu-arm >/d
     build arm-linux-gnueabihf-gcc "$folder/arm" $posix src/platform/wasm/unzstd.c -- -D_FILE_OFFSET_BITS=64 -static -lm
     compare "32 bits" "$folder/arm" qemu-arm -- "$@"
 fi
+if command -v x86_64-w64-mingw32-gcc >/dev/null 2>&1; then
+    # Its linker wants functions of the writer, which is not there, for code that it then leaves out; and its warnings about formats know
+    # only those of Microsoft's printf.
+    build x86_64-w64-mingw32-gcc "$folder/windows.exe" src/platform/windows/file.c src/platform/windows/missing.c \
+        src/platform/windows/system.c src/platform/wasm/unzstd.c -- -include src/platform/windows/missing.h -D__USE_MINGW_ANSI_STDIO=1 \
+        -Wno-format -Wno-format-extra-args -Wno-float-conversion -static -lm \
+        -Wl,--defsym=pack_zstd_text=abort,--defsym=pack_stream=abort,--defsym=packer_finish=abort,--defsym=sbt_writer_carry=abort
+    wine=
+    for runner in wine wine64 /usr/lib/wine/wine64; do
+        [ -n "$wine" ] || ! command -v "$runner" >/dev/null 2>&1 || wine=$runner
+    done
+    if [ -n "$wine" ]; then
+        WINEPREFIX=$folder/wine WINEDEBUG=-all
+        export WINEPREFIX WINEDEBUG
+        compare Windows "$folder/windows.exe" "$wine" -- "$@"
+    else
+        echo "built for Windows; not run: no wine"
+    fi
+fi
 [ -n "$compared" ] || {
-    echo "skipped: no other system (Debian: gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user)"
+    echo "skipped: no other system (Debian: gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user; gcc-mingw-w64-x86-64 wine64)"
     exit 77
 }
 echo "the same as here:$compared"
