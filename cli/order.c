@@ -123,7 +123,7 @@ static void merge_two(const struct entry *from, size_t left, size_t middle, size
         to[i] = b >= right || (a < middle && from[a].start <= from[b].start) ? from[a++] : from[b++];
 }
 
-// Merges neighbouring runs until one is left; equal starts stay in the order they were collected.
+// Merges neighboring runs until one is left; equal starts stay in the order they were collected.
 static void merge_runs(struct order *order) {
     while (order->run_count > 1) {
         size_t made = 0;

@@ -52,7 +52,7 @@ if(TRACESMITH_SANITIZE)
         -fsanitize=${TRACESMITH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(tracesmith_flags INTERFACE -fsanitize=${TRACESMITH_SANITIZE})
 else()
-    # Fortify needs optimisation, and hides from the sanitizers what they are there to see.
+    # Fortify needs optimization, and hides from the sanitizers what they are there to see.
     target_compile_options(tracesmith_flags INTERFACE
         $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
     # Sanitizer runtimes are resolved at load time, so only a plain build can insist on this.

@@ -95,7 +95,7 @@ static bool is_recorded(struct task_struct *task) {
     return bpf_map_lookup_elem(&processes, &group) != 0;
 }
 
-// What the kernel asks for to let a program read its memory. These files may be used under either licence.
+// What the kernel asks for to let a program read its memory. These files may be used under either license.
 char LICENSE[] SEC("license") = "GPL";
 
 #endif

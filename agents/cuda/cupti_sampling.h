@@ -17,7 +17,7 @@ enum cupti_sampling_attribute {
     CUPTI_SAMPLING_MODE = 5,
     CUPTI_SAMPLING_BUFFER = 8,
 };
-enum { CUPTI_SAMPLING_CONTINUOUS = 1 }; // kernels are not serialised
+enum { CUPTI_SAMPLING_CONTINUOUS = 1 }; // kernels are not serialized
 
 struct cupti_pc_stall {
     uint32_t reason, samples;
@@ -30,7 +30,7 @@ struct cupti_pc {
     const char *function;
     size_t stall_count;
     struct cupti_pc_stall *stalls;
-    uint32_t correlation; // 12.4; 0 unless kernels are serialised
+    uint32_t correlation; // 12.4; 0 unless kernels are serialized
 } CUPTI_RECORD;
 
 struct cupti_pc_data {

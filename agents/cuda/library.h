@@ -74,7 +74,7 @@ extern struct cupti cupti;
 // process, as the program's own profiler makes, silently corrupts records, and with several subscribers it is not honored at all.
 extern struct foreign_clock cupti_clock __attribute__((visibility("hidden")));
 
-// CUPTI met an error that it does not recover from, and finalised itself: it is not called any more.
+// CUPTI met an error that it does not recover from, and finalized itself: it is not called any more.
 extern atomic_bool library_gone __attribute__((visibility("hidden")));
 
 // Whether records and functions of this version are there.

@@ -110,7 +110,7 @@ int metrics_config_make(const struct metrics_functions *functions, uint32_t devi
     struct cupti_chip chip = {.size = METRICS_SIZE(cupti_chip, name), .device = device};
     for (size_t i = 0; i < count && i < METRICS_MAX; i++, names += strlen(names) + 1)
         list[i] = names;
-    *step = "initialising its profiler";
+    *step = "initializing its profiler";
     int result = functions->Initialize(&start);
     if (result == CUPTI_OK) {
         *step = "querying the chip";

@@ -31,7 +31,7 @@ struct span {
     int64_t start;
     uint64_t duration;
 };
-// False: CUPTI gave no times, or such as cannot be. CUPTI's clock may change while CUDA initialises: what began before that
+// False: CUPTI gave no times, or such as cannot be. CUPTI's clock may change while CUDA initializes: what began before that
 // and ended after it has no duration.
 bool reader_span_slow(struct reader *reader, uint64_t start, uint64_t end, struct span *out);
 static inline bool reader_span(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {

@@ -4,7 +4,7 @@
 // CUPTI has one subscriber per process, until 13.3: from then on those that use the second interface and allow it can
 // share. So that one is used where it is there, and a tool that came before us keeps what it has.
 //
-// Kernels are recorded as CONCURRENT_KERNEL, which does not serialise them. Graphs are recorded node by node, unless the
+// Kernels are recorded as CONCURRENT_KERNEL, which does not serialize them. Graphs are recorded node by node, unless the
 // user wants them whole. Kinds for kernels are never enabled alone: with graphs, a CUPTI that has only those enabled
 // does not recycle its memory and in the end gives no times.
 #include "subscribe.h"
@@ -137,7 +137,7 @@ static void on_state(uint32_t id, const struct cupti_state_data *data) {
              library_error(data->result), data->message ? ", " : "", data->message ? data->message : "");
     agent_notice(text);
     channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
-    // CUPTI finalises itself, and a later call would initialise it again.
+    // CUPTI finalizes itself, and a later call would initialize it again.
     atomic_store(&library_gone, true);
     sharing_released();
 }
@@ -303,7 +303,7 @@ static void enable_events(void) {
         subscribe_kind(CUPTI_KIND_CUDA_EVENT);
 }
 
-// When kernels were queued and submitted. CUPTI requires the setting before CUDA is initialised; it refuses if
+// When kernels were queued and submitted. CUPTI requires the setting before CUDA is initialized; it refuses if
 // hardware events give the times of kernels.
 static void enable_latency(void) {
     char text[300];

@@ -101,7 +101,7 @@ struct cuda_library {
 };
 #undef LIBRARY_MEMBER
 
-// Opened and initialised. False: not there, or it cannot be used, and `why` then has the reason (empty: not there).
+// Opened and initialized. False: not there, or it cannot be used, and `why` then has the reason (empty: not there).
 bool nvml_open(struct nvml_library *nvml, char *why, size_t size);
 bool cuda_open(struct cuda_library *cuda, char *why, size_t size);
 

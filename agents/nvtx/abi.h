@@ -25,7 +25,7 @@ enum nvtx_module {
 
 typedef void nvtx_function(void);
 typedef const void *nvtx_get_table(uint32_t table);
-typedef int nvtx_initialise(nvtx_get_table *get);
+typedef int nvtx_initialize(nvtx_get_table *get);
 
 // The export table NVTX_TABLE_CALLBACKS.
 struct nvtx_callbacks {

@@ -73,8 +73,8 @@ static bool fill(const struct nvtx_callbacks *callbacks) {
 
 // ---- the next tool
 
-static nvtx_initialise *next_initialise;
-static nvtx_get_table *program_tables; // of the instance being initialised, under the lock
+static nvtx_initialize *next_initialize;
+static nvtx_get_table *program_tables; // of the instance being initialized, under the lock
 
 static int module_for_next(int number, nvtx_function ****table, unsigned *size) {
     static nvtx_function **places[MODULES][MODULE_LARGEST + 1];
@@ -101,12 +101,12 @@ static const void *table_for_next(uint32_t table) {
 static void find_next(void) {
     void *library = injection_open_next(INJECTION_NVTX_NEXT, (const void *)(uintptr_t)find_next);
     if (library)
-        *(void **)&next_initialise = dlsym(library, "InitializeInjectionNvtx2");
+        *(void **)&next_initialize = dlsym(library, "InitializeInjectionNvtx2");
 }
 
-static bool initialise_next(nvtx_get_table *get) {
+static bool initialize_next(nvtx_get_table *get) {
     program_tables = get;
-    nvtx_chained = next_initialise && next_initialise(table_for_next) != 0;
+    nvtx_chained = next_initialize && next_initialize(table_for_next) != 0;
     if (!nvtx_chained)
         memset(nvtx_next, 0, sizeof nvtx_next);
     return nvtx_chained;
@@ -134,7 +134,7 @@ static const struct agent_spec spec = {
 
 // Without a session, and where the program's tables are not as we know them, the program's calls go to the next
 // tool, or nowhere.
-AGENT_EXPORT nvtx_initialise InitializeInjectionNvtx2;
+AGENT_EXPORT nvtx_initialize InitializeInjectionNvtx2;
 AGENT_EXPORT int InitializeInjectionNvtx2(nvtx_get_table *get) {
     static bool tried;
     const struct nvtx_callbacks *callbacks = callbacks_of(get);
@@ -148,9 +148,9 @@ AGENT_EXPORT int InitializeInjectionNvtx2(nvtx_get_table *get) {
     }
     int done = 0;
     if (!agent.channel)
-        done = next_initialise ? next_initialise(get) : 0;
+        done = next_initialize ? next_initialize(get) : 0;
     else
-        done = fill(callbacks) + initialise_next(get) > 0;
+        done = fill(callbacks) + initialize_next(get) > 0;
     pthread_mutex_unlock(&lock);
     return done;
 }
@@ -168,19 +168,19 @@ enum { PAYLOAD_FUNCTIONS = sizeof payload_functions / sizeof *payload_functions,
 
 // The next tool fills slots of ours; those of our functions are what we call. Others take handles, which they
 // would not know: the program makes no call there.
-typedef int extension_initialise(struct nvtx_module_info *module);
+typedef int extension_initialize(struct nvtx_module_info *module);
 
-static extension_initialise *find_next_extension(void) {
-    extension_initialise *initialise = NULL;
+static extension_initialize *find_next_extension(void) {
+    extension_initialize *initialize = NULL;
     void *library = injection_open_next(INJECTION_NVTX_NEXT, (const void *)(uintptr_t)find_next);
     if (library)
-        *(void **)&initialise = dlsym(library, "InitializeInjectionNvtxExtension");
-    return initialise;
+        *(void **)&initialize = dlsym(library, "InitializeInjectionNvtxExtension");
+    return initialize;
 }
 
-static void initialise_next_extension(const struct nvtx_module_info *given) {
+static void initialize_next_extension(const struct nvtx_module_info *given) {
     static intptr_t slots[SLOTS_MAX];
-    extension_initialise *initialise = find_next_extension();
+    extension_initialize *initialize = find_next_extension();
     struct nvtx_segment segment = given->segments[0];
     struct nvtx_module_info info = *given;
     segment.slots = slots;
@@ -189,7 +189,7 @@ static void initialise_next_extension(const struct nvtx_module_info *given) {
     info.segments = &segment;
     info.segment_count = 1;
     memset(slots, 0, sizeof slots);
-    if (initialise && nvtx_chained && initialise(&info) != 0)
+    if (initialize && nvtx_chained && initialize(&info) != 0)
         memcpy(&payload_next, slots, sizeof payload_next);
 }
 
@@ -197,14 +197,14 @@ static void initialise_next_extension(const struct nvtx_module_info *given) {
 // get the agent's handles.
 AGENT_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module_info *module);
 AGENT_EXPORT int InitializeInjectionNvtxExtension(struct nvtx_module_info *module) {
-    extension_initialise *next = agent.channel ? NULL : find_next_extension();
+    extension_initialize *next = agent.channel ? NULL : find_next_extension();
     if (!agent.channel)
         return next ? next(module) : 0;
     if (!module || module->module != NVTX_EXTENSION_PAYLOAD || module->size < sizeof *module ||
         module->segment_count < 1 || !module->segments[0].slots)
         return 0;
     pthread_mutex_lock(&lock);
-    initialise_next_extension(module);
+    initialize_next_extension(module);
     for (size_t i = 0; i < PAYLOAD_FUNCTIONS && i < module->segments[0].count; i++)
         module->segments[0].slots[i] = (intptr_t)payload_functions[i];
     pthread_mutex_unlock(&lock);

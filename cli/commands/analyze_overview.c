@@ -50,7 +50,7 @@ static void add_heading(struct text *text, const char *heading) {
 }
 
 // "    why    because ...", wrapped.
-static void add_labelled(struct text *text, const char *label, struct text *words) {
+static void add_labeled(struct text *text, const char *label, struct text *words) {
     text_add_repeat(text, ' ', INDENT);
     text_add_format(text, "%-*s", LABEL, label);
     text_add_wrapped(text, (tsmith_string){text_cstr(words), words->length}, INDENT + LABEL, INDENT + LABEL,
@@ -72,7 +72,7 @@ static void add_where(struct text *text, const tsmith_report *report, size_t row
         text_add_cstr(words, ": ");
         text_add_safe(words, text_string(example), EXAMPLE);
     }
-    add_labelled(text, "worst", words);
+    add_labeled(text, "worst", words);
 }
 
 static void add_advice(struct text *text, const tsmith_report *report, size_t row) {
@@ -100,14 +100,14 @@ static void add_advice(struct text *text, const tsmith_report *report, size_t ro
         if (!part)
             continue;
         add_words(&words, part);
-        add_labelled(text, parts[i].label, &words);
+        add_labeled(text, parts[i].label, &words);
     }
     if (see) {
         text_add_cstr(&words, "--only ");
         for (; *see; see++)
             if (*see != ' ')
                 text_add_char(&words, *see);
-        add_labelled(text, "check", &words);
+        add_labeled(text, "check", &words);
     }
     text_finish(&words);
 }
@@ -126,7 +126,7 @@ static void add_first(struct text *text, const tsmith_report *report) {
     for (size_t i = 0; i < report->note_count; i++) {
         struct text words = {0};
         add_words(&words, report->notes[i]);
-        add_labelled(text, "note", &words);
+        add_labeled(text, "note", &words);
         text_finish(&words);
     }
 }

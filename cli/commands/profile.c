@@ -237,7 +237,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
 
 // ---- before anything is run
 
-// The program is looked for first, so that a misspelt name does not replace an earlier trace. Its path is left in `found_at`.
+// The program is looked for first, so that a misspelled name does not replace an earlier trace. Its path is left in `found_at`.
 static int check_program(const char *name, struct text *found_at) {
     struct stat status;
     text_add_cstr(found_at, name);

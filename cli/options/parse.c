@@ -34,7 +34,7 @@ const char *invocation_next(const struct invocation *invocation, const char *nam
 
 enum { NAME_MAX_LENGTH = 32 };
 
-// Edit distance with swapped neighbours counted once (optimal string alignment).
+// Edit distance with swapped neighbors counted once (optimal string alignment).
 static size_t distance(const char *a, const char *b) {
     size_t rows[3][NAME_MAX_LENGTH + 1];
     size_t a_length = strlen(a);

@@ -450,7 +450,7 @@ static int64_t nice_step(int64_t least) {
     }
 }
 
-// A time on the axis in the unit of the axis' step, so that neighbours differ: "0", "1.5 ms", "300
+// A time on the axis in the unit of the axis' step, so that neighbors differ: "0", "1.5 ms", "300
 // us".
 static void add_axis_time(struct text *text, int64_t time, int64_t step) {
     static const struct {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what a terminal would show (text with ANSI colours, on standard input) as an SVG, on standard output.
+"""Draws what a terminal would show (text with ANSI colors, on standard input) as an SVG, on standard output.
 
     script -qec 'stty cols 112; tracesmith view trace.sbt --timeline' /dev/null | tr -d '\r' |
         docs/pictures/terminal_svg.py 'tracesmith view trace.sbt --timeline' > docs/pictures/timeline.svg

@@ -2,7 +2,7 @@
 
 #include "kernels.h"
 
-// Makes a string of OpenCL C that an editor can still indent and colour. What is between the brackets
+// Makes a string of OpenCL C that an editor can still indent and color. What is between the brackets
 // becomes one line of the device's source, without its comments; a compiler's message names that line.
 #define OPENCL_C(...) #__VA_ARGS__ "\n"
 

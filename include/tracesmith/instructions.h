@@ -54,7 +54,7 @@ TSMITH_API const char *tsmith_finding_name(tsmith_finding_kind kind); // NULL fo
 typedef struct tsmith_instructions_options {
     size_t size;        // sizeof(tsmith_instructions_options)
     const char *kernel; // whose launches are counted; NULL: none's (for findings alone)
-    int check;          // look for races and for uninitialised values too, of all kernels (slower)
+    int check;          // look for races and for uninitialized values too, of all kernels (slower)
     int stream;         // keep what the work-item `item` (its global id) runs, in order, of every launch
     uint64_t item[3];
     uint64_t stream_most;                // steps kept, those after that are counted as lost; 0: 1,000,000

@@ -148,7 +148,7 @@ typedef struct tsmith_permutation_summary {
 
 // Replays the commands of the plan in other orders that it allows, one command at a time, and compares the results with
 // the recorded order replayed the same way. If they differ, the sequence of exchanges between the two orders is bisected
-// down to two neighbours whose exchange makes the difference; their order is then kept, and the search continues. OK
+// down to two neighbors whose exchange makes the difference; their order is then kept, and the search continues. OK
 // also if differences are found. MISSING without a device; LIMIT if a replay did not terminate. `options` may be NULL.
 TSMITH_API tsmith_status tsmith_plan_permute(tsmith_plan *plan, const tsmith_permute_options *options,
                                              tsmith_permutation **out, tsmith_error *error);

@@ -7,7 +7,7 @@
 // unmodified trace is therefore a measure of how well the model explains the trace. Delays that no figure explains
 // (over eight times the median of their kind) are kept as recorded and counted as unexplained.
 //
-// Not modelled: caches, clocks that change, memory bandwidth shared by kernels beyond what the trace itself shows
+// Not modeled: caches, clocks that change, memory bandwidth shared by kernels beyond what the trace itself shows
 // when they overlap. Host threads that wait for each other outside the GPU's API keep the recorded distance.
 //
 // The same trace and changes give the same answer, bit by bit. It borrows timeline, graph and dictionary. One thread

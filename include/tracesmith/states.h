@@ -118,7 +118,7 @@ TSMITH_API void tsmith_states_destroy(tsmith_states *states);
 // By command of the timeline.
 TSMITH_API const tsmith_life *tsmith_states_lives(const tsmith_states *states, size_t *count);
 // The segments of a row (index in tsmith_timeline_rows) or device: ascending, without gaps, from the start of
-// the window to its end, no two neighbours in the same state about the same command.
+// the window to its end, no two neighbors in the same state about the same command.
 TSMITH_API const tsmith_segment *tsmith_states_row(const tsmith_states *states, uint32_t row, size_t *count);
 TSMITH_API const tsmith_segment *tsmith_states_device(const tsmith_states *states, uint32_t device,
                                                       size_t *count);

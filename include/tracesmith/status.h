@@ -42,7 +42,7 @@ typedef enum tsmith_status {
 
 #define TSMITH_ERROR_MESSAGE_SIZE 512
 
-// What went wrong, for a person. Caller-owned, may be uninitialised before a call and may be NULL wherever
+// What went wrong, for a person. Caller-owned, may be uninitialized before a call and may be NULL wherever
 // one is taken; written only when the call returns a negative status or TSMITH_TRUNCATED. `offset` and
 // `record` are UINT64_MAX when they do not apply.
 typedef struct tsmith_error {

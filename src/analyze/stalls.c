@@ -149,7 +149,7 @@ static bool same(const struct group *a, const struct group *b, bool reasons) {
            a->address == b->address && (!reasons || a->reason == b->reason);
 }
 
-// Sorted by place: neighbours that are the same become one. With `reasons` those of a reason only.
+// Sorted by place: neighbors that are the same become one. With `reasons` those of a reason only.
 static size_t merge(struct group *groups, size_t count, bool reasons) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {

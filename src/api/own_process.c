@@ -81,7 +81,7 @@ static bool driver_loaded(const char *registry, const char *file, char *driver, 
     return is_loaded(slash ? slash + 1 : driver);
 }
 
-// CUDA reads its variable when it is initialised. Until then any other call returns CUDA_ERROR_NOT_INITIALIZED.
+// CUDA reads its variable when it is initialized. Until then any other call returns CUDA_ERROR_NOT_INITIALIZED.
 static tsmith_status check_cuda(tsmith_error *error) {
     enum { NOT_INITIALIZED = 3 };
     struct loaded loaded;

@@ -13,7 +13,7 @@
 // Empties the batch and gives it `count` rows (at most TSMITH_BATCH_MAX) of `track`, with no column yet.
 tsmith_status batch_begin_columns(tsmith_batch *batch, uint32_t track, uint32_t count);
 
-// Adds a column; returns its values, uninitialised, to be filled by the caller for every row, or NULL when
+// Adds a column; returns its values, uninitialized, to be filled by the caller for every row, or NULL when
 // memory is exhausted or the field is there already. With `valid` not NULL the column gets a bitmap, all
 // clear, handed out there.
 void *batch_add_column(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t **valid);

@@ -163,7 +163,7 @@ static void put_color(struct output *output, enum paths_name kind, tsmith_string
     case PATHS_COMMAND: // work of a device: green
         put_text(output, "rgb(%u,%u,%u)", 90 + b, 190 + a, 90 + b);
         return;
-    case PATHS_FRAME: // no name: grey
+    case PATHS_FRAME: // no name: gray
     case PATHS_TRUNCATED:
         put_text(output, "rgb(%u,%u,%u)", 190 + b / 2, 190 + b / 2, 190 + b / 2);
         return;

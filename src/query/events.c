@@ -32,7 +32,7 @@ struct cursor {
     struct event_table *table;
     const tsmith_dictionary *dictionary;
     uint32_t string_count;
-    uint32_t string_id; // of `string`: neighbours often have the same
+    uint32_t string_id; // of `string`: neighbors often have the same
     tsmith_string string;
     struct plan *plan;
     enum way way;

@@ -11,7 +11,7 @@
 
 // ---- from constraints
 
-// An integer bound for rows: the value as an integer rounded towards keeping more. False: it bounds nothing.
+// An integer bound for rows: the value as an integer rounded toward keeping more. False: it bounds nothing.
 static bool bound_of(sqlite3_value *value, bool upper, int64_t *out) {
     if (sqlite3_value_type(value) == SQLITE_INTEGER) {
         *out = sqlite3_value_int64(value);

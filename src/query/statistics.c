@@ -128,7 +128,7 @@ static int by_real(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-// Between two neighbours: linear interpolation.
+// Between two neighbors: linear interpolation.
 static void quantile(sqlite3_context *context) {
     struct values *values = sqlite3_aggregate_context(context, 0);
     if (!values)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replays in other legal orders, and which two commands it is when a result depends on the order.
 //
-// The way from the recorded order to another exchanges two neighbours at a time, and every step is legal where both ends
+// The way from the recorded order to another exchanges two neighbors at a time, and every step is legal where both ends
 // are (plan_order.c). Somewhere on it a result changes: halving finds a step before which it is as recorded and after
 // which it is not, and the two commands of that step are those that something should order.
 #include <stdlib.h>

@@ -145,7 +145,7 @@ struct plan_pairs {
 // recorded, others are random. NO_MEMORY or OK.
 tsmith_status plan_shuffle(const struct plan *plan, const struct plan_pairs *kept, uint64_t seed,
                            uint32_t *out);
-// The number of exchanges of neighbours that lead from `from` to `to`, two orders of `count` nodes below `limit`; and
+// The number of exchanges of neighbors that lead from `from` to `to`, two orders of `count` nodes below `limit`; and
 // the order after the first `steps` of them (1 and above), with the two that were exchanged last, as they were
 // before. UINT64_MAX and false: no memory. Each exchanges two that the one order has as they are and the other the
 // other way round: where both are legal, so is every step between.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legal orders of a plan, and the way from one to another by exchanging neighbours.
+// Legal orders of a plan, and the way from one to another by exchanging neighbors.
 #include <stdlib.h>
 #include <string.h>
 

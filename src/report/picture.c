@@ -57,7 +57,7 @@ static void put_box(FILE *out, double from, double to, double height) {
 
 // ---- a queue
 
-// What runs most in a bucket gives it its colour.
+// What runs most in a bucket gives it its color.
 static void put_buckets(const struct page *page, const struct stretches works[WORKS],
                         const struct stretches *any) {
     double *shares = calloc((WORKS + 1) * (size_t)BUCKETS, sizeof *shares);

@@ -2,7 +2,7 @@
 // The style and the script of a report. page.c writes them. tests/report checks the hash: the page's policy runs nothing else.
 #include "report/page.h"
 
-// Colours differ in brightness, too: for readers who see colours alike, and in print.
+// Colors differ in brightness, too: for readers who see colors alike, and in print.
 const char style_sheet[] =
     ":root{color-scheme:light dark;--f:#1c1c1e;--g:#fff;--m:#5c5c66;--e:#d9d9e0;--r:#f3f3f6;-"
     "-k:#2a6fb0;--c:#e08a1e;--y:#7fb8a4;--a:#b9bdc9;--w:#7a5195;--h:#c0392b}\n"

@@ -18,9 +18,9 @@ struct scratch {
 };
 
 void scratch_reset(struct scratch *scratch, size_t limit);
-// Uninitialised memory with the alignment of uint64_t; NULL when memory or the limit is exhausted.
+// Uninitialized memory with the alignment of uint64_t; NULL when memory or the limit is exhausted.
 void *scratch_take(struct scratch *scratch, size_t size);
-// Counts memory that is taken elsewhere towards the limit; false when it is exhausted.
+// Counts memory that is taken elsewhere toward the limit; false when it is exhausted.
 int scratch_charge(struct scratch *scratch, size_t size);
 // Gives back all that was taken since the mark was made: for trying something out.
 struct scratch_mark {

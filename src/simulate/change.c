@@ -316,11 +316,11 @@ static tsmith_status make_graphs(struct change *change) {
 // ---- communication that overlaps computation
 
 // By command: the last of its row before it that communicates, and the last that does not; SIM_NONE when there is none.
-struct neighbours {
+struct neighbors {
     uint32_t *communication, *other;
 };
 
-static void find_neighbours(struct change *change, const struct neighbours *neighbours) {
+static void find_neighbors(struct change *change, const struct neighbors *neighbors) {
     const tsmith_simulation *simulation = change->simulation;
     for (size_t r = 0; r < simulation->timeline->row_count; r++) {
         const tsmith_row *row = &simulation->timeline->rows[r];
@@ -329,8 +329,8 @@ static void find_neighbours(struct change *change, const struct neighbours *neig
             const tsmith_command *command = sim_command(simulation, i);
             const bool moves = row->in_order && command->work == TSMITH_WORK_COMMUNICATION &&
                                is_asked(change, command->name);
-            neighbours->other[i] = other;
-            neighbours->communication[i] = moves ? i : communication;
+            neighbors->other[i] = other;
+            neighbors->communication[i] = moves ? i : communication;
             if (moves)
                 communication = i;
             else
@@ -340,8 +340,8 @@ static void find_neighbours(struct change *change, const struct neighbours *neig
     }
 }
 
-static bool moves(const struct neighbours *neighbours, uint32_t node) {
-    return neighbours->communication[node] == node;
+static bool moves(const struct neighbors *neighbors, uint32_t node) {
+    return neighbors->communication[node] == node;
 }
 
 bool sim_add_link(tsmith_simulation *simulation, struct sim_link link) {
@@ -351,7 +351,7 @@ bool sim_add_link(tsmith_simulation *simulation, struct sim_link link) {
     return true;
 }
 
-static bool move_links(tsmith_simulation *simulation, const struct neighbours *neighbours) {
+static bool move_links(tsmith_simulation *simulation, const struct neighbors *neighbors) {
     const size_t count = simulation->link_count;
     for (size_t i = 0; i < count; i++) {
         struct sim_link *link = &simulation->links[i];
@@ -359,18 +359,18 @@ static bool move_links(tsmith_simulation *simulation, const struct neighbours *n
         if (link->dead || !sim_is_command(simulation, from))
             continue;
         if (graph_is_wait(link->kind)) {
-            const uint32_t communication = neighbours->communication[from];
+            const uint32_t communication = neighbors->communication[from];
             struct sim_link too = *link;
             too.from = 2 * communication + 1;
             if (communication != SIM_NONE && communication != from && !sim_add_link(simulation, too))
                 return false;
-        } else if (link->kind == TSMITH_EDGE_STREAM_ORDER && moves(neighbours, from) &&
-                   !moves(neighbours, to)) {
+        } else if (link->kind == TSMITH_EDGE_STREAM_ORDER && moves(neighbors, from) &&
+                   !moves(neighbors, to)) {
             // Behind what came before the communication, which is where the host put it.
-            if (neighbours->other[from] == SIM_NONE)
+            if (neighbors->other[from] == SIM_NONE)
                 link->dead = 1;
             else
-                link->from = 2 * neighbours->other[from] + 1;
+                link->from = 2 * neighbors->other[from] + 1;
         }
     }
     return true;
@@ -379,14 +379,14 @@ static bool move_links(tsmith_simulation *simulation, const struct neighbours *n
 static tsmith_status overlap_communication(struct change *change) {
     tsmith_simulation *simulation = change->simulation;
     const size_t bytes = ((size_t)simulation->command_count + 1) * sizeof(uint32_t);
-    const struct neighbours neighbours = {malloc(bytes), malloc(bytes)};
-    bool done = neighbours.communication && neighbours.other;
+    const struct neighbors neighbors = {malloc(bytes), malloc(bytes)};
+    bool done = neighbors.communication && neighbors.other;
     if (done) {
-        find_neighbours(change, &neighbours);
-        done = move_links(simulation, &neighbours);
+        find_neighbors(change, &neighbors);
+        done = move_links(simulation, &neighbors);
     }
-    free(neighbours.communication);
-    free(neighbours.other);
+    free(neighbors.communication);
+    free(neighbors.other);
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 

@@ -16,7 +16,7 @@ struct index {
     size_t capacity;
 };
 
-// Numbers are given in order and looked up nearly in order: 64 neighbours stay neighbours in the table, so that a
+// Numbers are given in order and looked up nearly in order: 64 neighbors stay neighbors in the table, so that a
 // look-up finds its slot in the cache; groups are scattered, so that no stride of numbers causes collisions.
 static uint64_t hash_key(uint64_t correlation, uint32_t process) {
     uint64_t hash = ((correlation >> 6) + ((uint64_t)process << 40)) * 0x9e3779b97f4a7c15u;
@@ -86,7 +86,7 @@ static bool list_processes(const tsmith_timeline *timeline, struct processes *pr
 // A process that represents a device may have calls of its own (MTIA's), but none that launched the device's work.
 static void find_launching(const tsmith_timeline *timeline, const struct index *table,
                            struct processes *processes) {
-    size_t k = 0; // neighbours are of one process, mostly
+    size_t k = 0; // neighbors are of one process, mostly
     for (size_t i = 0; i < timeline->command_count; i++) {
         const tsmith_command *command = &timeline->commands[i];
         const uint32_t process = timeline->rows[command->row].process;

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 
-// The check value of CRC-32C (its catalogue entry) and the examples of RFC 3720, appendix B.4.
+// The check value of CRC-32C (its catalog entry) and the examples of RFC 3720, appendix B.4.
 static void crc_matches_published_values(void **state) {
     (void)state;
     unsigned char bytes[32];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f opening.awk FILE...: prints every file that does not begin with a comment (below the licence) on the purpose
+# awk -f opening.awk FILE...: prints every file that does not begin with a comment (below the license) on the purpose
 # of the file. A 'shape:' excuse alone is no such comment.
 FNR == 1 {
     if (open) missing(last)

@@ -42,12 +42,12 @@ judge good "$work/long.c"
 judge bad "$work/too-long.c"
 judge good "$work/long-excused.c"
 
-licence='// SPDX-License-Identifier: Apache-2.0'
-printf '%s\n// Reads a widget. The parser calls it.\nint v;\n' "$licence" >"$work/opened.c"
-printf '%s\n/* Reads a widget. */\nint v;\n' "$licence" >"$work/opened-block.c"
-printf '%s\n#include <stdio.h>\n// A later comment.\nint v;\n' "$licence" >"$work/unopened.c"
-printf '%s\n// shape: one row per opcode\nint v;\n' "$licence" >"$work/only-excused.c"
-printf '%s\n' "$licence" >"$work/empty.c"
+license='// SPDX-License-Identifier: Apache-2.0'
+printf '%s\n// Reads a widget. The parser calls it.\nint v;\n' "$license" >"$work/opened.c"
+printf '%s\n/* Reads a widget. */\nint v;\n' "$license" >"$work/opened-block.c"
+printf '%s\n#include <stdio.h>\n// A later comment.\nint v;\n' "$license" >"$work/unopened.c"
+printf '%s\n// shape: one row per opcode\nint v;\n' "$license" >"$work/only-excused.c"
+printf '%s\n' "$license" >"$work/empty.c"
 judge good "$work/opened.c" opening
 judge good "$work/opened-block.c" opening
 judge bad "$work/unopened.c" opening

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every source file states its licence in its first three lines.
+# Every source file states its license in its first three lines.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:-$(dirname "$0")/../..}"
 list=$(mktemp)

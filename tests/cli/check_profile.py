@@ -107,7 +107,7 @@ def check_refusals(directory):
     profile("-o", link, "tracesmith-no-such-program", code=127)
     check(os.path.islink(link) and not os.path.exists(link), "what was begun for nothing is left")
     with open(keep, "rb") as file:
-        check(file.read() == before, "a misspelt program does not replace an earlier trace")
+        check(file.read() == before, "a misspelled program does not replace an earlier trace")
 
 
 def check_launches(directory):

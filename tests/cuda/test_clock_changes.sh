@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# CUPTI's clock may change its origin while CUDA initialises: from a small one to CLOCK_REALTIME, or back, at the end of
+# CUPTI's clock may change its origin while CUDA initializes: from a small one to CLOCK_REALTIME, or back, at the end of
 # cuInit, at the first context, or at the first kernel. Every record is at its time, within the error that the trace states,
 # or is in the ledger: by what the mock of the driver wrote down itself.
 set -eu

@@ -29,10 +29,10 @@ end endless 137 endless end=kill
 # The driver's own exit handler, which it registers within cuInit, does not come before the agent's last look.
 MOCK_EXIT=1 MOCK_CUPTI=late record driver_exits -- "$programs/cu_work" launches=3000
 [ "$status" -eq 0 ] || fail "driver_exits: exit status $status"
-# CUPTI that finalised itself is not called any more.
+# CUPTI that finalized itself is not called any more.
 MOCK_CUPTI=fatal=500 record fatal -- "$programs/cu_work" launches=30000 pause
 [ "$status" -eq 0 ] || fail "fatal: exit status $status"
-! grep 'after it finalised itself' "$work/fatal.err" || fail "fatal: CUPTI was called"
+! grep 'after it finalized itself' "$work/fatal.err" || fail "fatal: CUPTI was called"
 grep -q 'CUPTI stopped recording: .*an error of the mock' "$work/fatal.err" || fail "fatal: $(cat "$work/fatal.err")"
 "$TRACESMITH" view --stats "$work/fatal.sbt" >/dev/null || fail "fatal: the trace"
 # Killed with two agents in it, which its thread wrote to both.

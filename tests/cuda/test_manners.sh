@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# For every behaviour of CUPTI with its buffers, everything recorded is in the trace once, and everything else is
+# For every behavior of CUPTI with its buffers, everything recorded is in the trace once, and everything else is
 # counted.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

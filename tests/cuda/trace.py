@@ -3,46 +3,21 @@
 import json
 import os
 import subprocess
-import sys
 from collections import Counter
 
+from agent_run import AgentRun, expect, sizes  # expect: for those that import this
 
-def expect(right, message):
-    if not right:
-        print("FAILED:", message, file=sys.stderr)
-        sys.exit(1)
+__all__ = ["Run", "expect"]
 
 
-class Run:
+class Run(AgentRun):
     """A run by name, in the folder of the test."""
 
     def __init__(self, folder, name):
-        self.name = name
-        self.folder = folder
-        with open(f"{folder}/{name}.json", encoding="utf-8", errors="surrogateescape") as file:
-            whole = json.load(file)
-        with open(f"{folder}/{name}.info", encoding="utf-8", errors="surrogateescape") as file:
-            info = json.load(file)
-        with open(f"{folder}/{name}.out", encoding="utf-8") as file:
-            self.truths = []
-            for line in file:
-                words = line.split()
-                self.truths.append({words[i]: int(words[i + 1]) for i in range(0, len(words), 2)})
-        with open(f"{folder}/{name}.err", encoding="utf-8") as file:
-            self.said = file.read()
+        super().__init__(folder, name)
+        lines = [line.split() for line in self.printed.splitlines()]
+        self.truths = [{words[i]: int(words[i + 1]) for i in range(0, len(words), 2)} for words in lines]
         self.truth = self.truths[0] if self.truths else {}
-        self.events = whole["events"]
-        self.tracks = {track["id"]: track for track in whole["tracks"]}
-        self.processes = {process["id"]: process for process in whole["processes"]}
-        self.devices = whole["devices"]
-        self.lost = whole["lost"]["by_reason"] if whole["lost"]["total"] else {}
-        self.attributes = {a["key"]: a["value"] for a in info["attributes"]}
-
-    def expect(self, right, message):
-        expect(right, f"{self.name}: {message}")
-
-    def of(self, kind):
-        return [event for event in self.events if event["kind"] == kind]
 
     def calls(self, name):
         return [event for event in self.of("api") if event.get("name") == name]
@@ -54,9 +29,7 @@ class Run:
         return sum(self.lost.get(reason, 0) for reason in reasons)
 
     def check_simulated(self):
-        self.expect("CUPTI" in self.attributes.get("simulated", ""), "the trace does not say that it is simulated")
-        for event in self.of("kernel"):
-            self.expect(self.tracks[event["track"]]["simulated"], "a track does not say that it is simulated")
+        self.check_simulated_by("CUPTI", self.of("kernel"))
 
     # The host's waits as `analyze` counts them, blocking copies left out, against the program's own count.
     def check_waits(self):
@@ -110,7 +83,7 @@ class Run:
 
     def check_sizes(self):
         for kernel in self.of("kernel"):
-            size = [kernel.get(f"global_{d}") for d in "xyz"] + [kernel.get(f"local_{d}") for d in "xyz"]
+            size = sizes(kernel)
             if kernel["name"] == "first":
                 self.expect(size == [1024, None, None, 64, None, None], f"sizes {size}")
                 self.expect(kernel["args"]["dynamicSharedMemory"] == 128, "shared memory")

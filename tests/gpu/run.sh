@@ -200,7 +200,7 @@ write_results
 first_program=vector_add launcher=launches killer=killed
 code=0
 limited 60 "$programs/gpu_info" >"$work/gpu.txt" 2>&1 || code=$?
-# A toolkit that is newer than the driver brings a libcuda of its own, for GPUs of data centres.
+# A toolkit that is newer than the driver brings a libcuda of its own, for GPUs of data centers.
 if [ "$code" -ne 0 ] && [ -n "$cuda" ] && [ -e "$cuda/compat/libcuda.so.1" ] &&
     limited 60 env LD_LIBRARY_PATH="$cuda/compat:$LD_LIBRARY_PATH" "$programs/gpu_info" >"$work/compat.txt" 2>&1; then
     code=0

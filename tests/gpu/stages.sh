@@ -36,7 +36,7 @@ facts() {
     agreement
 }
 
-# Differences of neighbours, a short kernel and a long one, by events and by the trace: median and largest disagreement.
+# Differences of neighbors, a short kernel and a long one, by events and by the trace: median and largest disagreement.
 agreement() {
     as='' prove events
     : >"$work/spin.txt"

@@ -1,7 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154 # $work and $here are the caller's
-# Builds the simulated driver and the program into $work, and selects the driver. Skips where Level Zero is not installed.
+# What the tests of the Level Zero agent share; sourced. Builds the simulated driver and the program into $work, and selects the
+# driver. Skips where Level Zero is not installed.
+api=level-zero
+# shellcheck source=tests/support/agent.sh
+. "${TRACESMITH_SOURCE_DIR:?}/tests/support/agent.sh"
 printf '#include <level_zero/ze_ddi.h>\nint main(void) { return (int)zeInit(0); }\n' >"$work/probe.c"
 "${CC:-cc}" -o "$work/probe" "$work/probe.c" -lze_loader 2>/dev/null ||
     skip "no Level Zero loader to link with (Debian: apt install libze-dev)"

@@ -4,21 +4,8 @@
 # recorded against the driver's own log and the program's count; the program's output, and the commands that the driver is
 # sent, are the same without TraceSmith.
 set -eu
-: "${TRACESMITH:?}" "${TRACESMITH_SOURCE_DIR:?}"
-here=$TRACESMITH_SOURCE_DIR/tests/level_zero
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-command -v python3 >/dev/null || skip "no python3 to judge with"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/level_zero/common.sh
-. "$here/common.sh"
+. "${TRACESMITH_SOURCE_DIR:?}/tests/level_zero/common.sh"
 
 "${CC:-cc}" -fsyntax-only -I"$TRACESMITH_SOURCE_DIR" "$here/abi.c" || fail "abi.h is not what the headers say"
 

@@ -4,20 +4,8 @@
 # that is not there, programs without Level Zero. Each prints what it prints alone, with the same exit status; what is recorded,
 # and what is said of the rest, is as docs/level_zero.md says.
 set -eu
-: "${TRACESMITH:?}" "${TRACESMITH_SOURCE_DIR:?}"
-here=$TRACESMITH_SOURCE_DIR/tests/level_zero
-fail() {
-    echo "FAILED: $*" >&2
-    exit 1
-}
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/level_zero/common.sh
-. "$here/common.sh"
+. "${TRACESMITH_SOURCE_DIR:?}/tests/level_zero/common.sh"
 "${CC:-cc}" -O1 -o "$work/late" "$here/late.c" -ldl
 "${CC:-cc}" -O1 -shared -fPIC -o "$work/plugin.so" "$here/plugin.c" -lze_loader
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mock of libnvidia-ml.so.1: two simulated GPUs that are joined by four links, of which the second does not report
-// its power. NVML_MOCK selects a failure: "mismatch" (cannot be initialised), "crash", "hang" (when it is sampled). A
+// its power. NVML_MOCK selects a failure: "mismatch" (cannot be initialized), "crash", "hang" (when it is sampled). A
 // byte for each time that a GPU is sampled comes into the file NVML_MOCK_SAMPLES.
 #include <stdio.h>
 #include <stdlib.h>

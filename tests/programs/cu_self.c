@@ -3,7 +3,7 @@
 //
 //     cu_self subscribed|buffers early|late SESSIONS
 //
-// early: the profiler is loaded before CUDA is initialised, late: after it. Exit status 4: there is no CUDA here.
+// early: the profiler is loaded before CUDA is initialized, late: after it. Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of NVTX a test program needs where NVIDIA's headers are not installed: the same names, the same binary interface
-// towards an injected library, written from its description. Where the headers are, tests/nvtx/ runs the same programs
+// toward an injected library, written from its description. Where the headers are, tests/nvtx/ runs the same programs
 // with them.
 #ifndef NVTX_MINI_H
 #define NVTX_MINI_H
@@ -79,19 +79,19 @@ static inline const void *mini_table(uint32_t table) {
 }
 
 // Once, and every thread waits for it: a call that came while the library is being opened must not be dropped.
-static inline void mini_initialise(void) {
+static inline void mini_initialize(void) {
     const char *path = getenv("NVTX_INJECTION64_PATH");
     void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
-    int (*initialise)(const void *(*)(uint32_t)) = NULL;
+    int (*initialize)(const void *(*)(uint32_t)) = NULL;
     if (library)
-        *(void **)&initialise = dlsym(library, "InitializeInjectionNvtx2");
-    if (initialise)
-        initialise(mini_table);
+        *(void **)&initialize = dlsym(library, "InitializeInjectionNvtx2");
+    if (initialize)
+        initialize(mini_table);
 }
 
 static inline mini_function *mini_find(int module, int number) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, mini_initialise);
+    pthread_once(&once, mini_initialize);
     return mini_functions[module][number];
 }
 

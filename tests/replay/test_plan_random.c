@@ -205,7 +205,7 @@ static void check_orders(const struct plan *plan, const struct model *model, uin
     for (uint64_t i = 1; i <= steps; i++) {
         assert_true(plan_between(plan->order, other, plan->order_count, plan->node_count, i, step, pair));
         check_order(plan, model, step, plan->order_count);
-        size_t at = 0; // it differs from the step before by the two it names, which were neighbours
+        size_t at = 0; // it differs from the step before by the two it names, which were neighbors
         while (same[at] == step[at])
             at++;
         assert_true(same[at] == pair[0] && same[at + 1] == pair[1] && step[at] == pair[1] &&

@@ -1,41 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A trace of hip_work, and the program's own count."""
-import json
-import sys
 from collections import Counter
 
+from agent_run import AgentRun, expect, sizes  # expect: for those that import this
 
-def expect(right, message):
-    if not right:
-        print("FAILED:", message, file=sys.stderr)
-        sys.exit(1)
+__all__ = ["Run", "expect"]
 
 
-class Run:
+class Run(AgentRun):
     """A run by name, in the folder of the test."""
 
     def __init__(self, folder, name):
-        self.name = name
-        with open(f"{folder}/{name}.json", encoding="utf-8", errors="surrogateescape") as file:
-            whole = json.load(file)
-        with open(f"{folder}/{name}.info", encoding="utf-8", errors="surrogateescape") as file:
-            info = json.load(file)
-        with open(f"{folder}/{name}.out", encoding="utf-8") as file:
-            words = file.read().split()
-        with open(f"{folder}/{name}.err", encoding="utf-8") as file:
-            self.said = file.read()
+        super().__init__(folder, name)
+        words = self.printed.split()
         self.truth = {words[i]: int(words[i + 1]) for i in range(0, len(words) - 1, 2)}
-        self.events = whole["events"]
-        self.tracks = {track["id"]: track for track in whole["tracks"]}
-        self.devices = whole["devices"]
-        self.lost = whole["lost"]["by_reason"] if whole["lost"]["total"] else {}
-        self.attributes = {a["key"]: a["value"] for a in info["attributes"]}
-
-    def expect(self, right, message):
-        expect(right, f"{self.name}: {message}")
-
-    def of(self, kind):
-        return [event for event in self.events if event["kind"] == kind]
 
     def copies(self):
         return [copy for copy in self.of("memcpy") if copy["operation"] != "migrate"]
@@ -44,9 +22,7 @@ class Run:
         return [event for event in self.of("api") if event["category"] == category]
 
     def check_simulated(self):
-        self.expect("rocprofiler-sdk" in self.attributes.get("simulated", ""), "the trace does not say that it is simulated")
-        for event in self.of("kernel") + self.copies():
-            self.expect(self.tracks[event["track"]]["simulated"], "a track does not say that it is simulated")
+        self.check_simulated_by("rocprofiler-sdk", self.of("kernel") + self.copies())
 
     def check_counts(self):
         truth = self.truth
@@ -79,7 +55,7 @@ class Run:
 
     def check_sizes(self):
         for kernel in self.of("kernel"):
-            size = [kernel.get(f"global_{d}") for d in "xyz"] + [kernel.get(f"local_{d}") for d in "xyz"]
+            size = sizes(kernel)
             first = kernel["name"].startswith("first")
             self.expect(size == ([1024, None, None, 64, None, None] if first else [32, 8, 1, 8, 4, 1]), f"sizes {size}")
             self.expect(kernel["args"]["group_segment_size"] == (128 if first else 0), "group segment")

@@ -30,7 +30,7 @@ cp "$work/one.so" "$work/three.so"
     "$work/library.so" "$TRACESMITH_BUILD_DIR/lib/libtracesmith_core.a" -ldl -Wl,-rpath,"$work"
 "$work/main" "$work/one.so" "$work/two.so" "$work/three.so"
 
-# Optimised across functions, and with frame pointers, which are not needed where there are rules.
+# Optimized across functions, and with frame pointers, which are not needed where there are rules.
 compile 4 0 four -O3 -flto "$work/library.so"
 compile 5 0 five -fno-omit-frame-pointer "$work/library.so"
 cp "$work/four.so" "$work/six.so"

@@ -177,7 +177,7 @@ __attribute__((noinline)) static void jumped_to(uint64_t number) {
     sink += number;
 }
 
-// Unless the compiler, not asked to optimise, calls: then there is a frame that notes nothing.
+// Unless the compiler, not asked to optimize, calls: then there is a frame that notes nothing.
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(OTHERS_ADDRESS_SANITIZER)
 enum { JUMPS = true };
 #else

@@ -11,7 +11,7 @@
 
 enum { STACKS = 3000, THREADS = 4, BYTES = 4 << 20, FRAMES_MAX = 40 };
 
-// Stack number `i`, by itself: neighbours share most of their frames.
+// Stack number `i`, by itself: neighbors share most of their frames.
 static uint32_t make_stack(uint32_t i, uint64_t *frames) {
     uint32_t count = 1 + i % (FRAMES_MAX - 2);
     for (uint32_t at = 0; at < count; at++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock that the mock of the driver works by, and the one that CUPTI gives times on. They are CLOCK_REALTIME, unless
-// the test wants to know every time exactly, or a clock that changes while CUDA initialises, as CUPTI's may:
+// the test wants to know every time exactly, or a clock that changes while CUDA initializes, as CUPTI's may:
 //
 //     MOCK_CLOCK=FROM-WHEN   FROM: the clock until then, `small` (counts from a second on) or `real`; it is the other one
 //                              after it. WHEN: `init` (at the end of cuInit), `context` (in the first cuCtxCreate, before

@@ -34,7 +34,7 @@ struct graph {
 
 static const struct hooks *_Atomic hooks;
 static _Atomic uint32_t correlations, contexts, streams = 6, modules, graphs;
-static atomic_int initialised, ready;
+static atomic_int initialized, ready;
 static __thread struct context *current;
 static struct context *_Atomic first_context;
 static __thread bool capturing; // what is launched becomes a node of a graph
@@ -203,7 +203,7 @@ int cuInit(unsigned flags) {
         return INVALID;
     if (fails)
         return fails;
-    if (atomic_exchange(&initialised, 1))
+    if (atomic_exchange(&initialized, 1))
         return OK;
     const char *path = getenv("CUDA_INJECTION64_PATH");
     void *library = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -229,7 +229,7 @@ int cuDriverGetVersion(int *version) {
 int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count) {
     *count = (int)setting("MOCK_DEVICES", 1);
-    return atomic_load(&initialised) ? OK : NOT_INITIALIZED;
+    return atomic_load(&initialized) ? OK : NOT_INITIALIZED;
 }
 
 int cuDeviceGet(int *device, int ordinal);
@@ -269,7 +269,7 @@ int cuCtxGetCurrent(struct context **out);
 int cuCtxGetCurrent(struct context **out) {
     BEGIN(cuCtxGetCurrent);
     *out = current;
-    return mock_end(&call, atomic_load(&initialised) ? OK : NOT_INITIALIZED);
+    return mock_end(&call, atomic_load(&initialized) ? OK : NOT_INITIALIZED);
 }
 
 int cuProfilerStart(void);

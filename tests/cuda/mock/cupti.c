@@ -26,7 +26,7 @@
 //     hardware      times of kernels come from hardware events: when they were queued is not to be had
 //     pthreads      threads cannot be named as the system names them
 //     pc...         how it samples: cupti_sampling.c
-//     fatal=N       at the Nth kernel it meets an error, says so, and finalises itself
+//     fatal=N       at the Nth kernel it meets an error, says so, and finalizes itself
 //     hostnodes     the nodes of graphs are host functions
 //     nodes         another user of CUPTI requests graphs node by node
 //     compute=N     the devices' compute capability (90)
@@ -715,7 +715,7 @@ API(ActivityEnableCudaEventDeviceTimestamps, uint8_t enable) {
     return enable == 1 ? CUPTI_OK : 1;
 }
 
-// Before CUDA is initialised, and not where hardware events give the times.
+// Before CUDA is initialized, and not where hardware events give the times.
 API(ActivityEnableLatencyTimestamps, uint8_t enable) {
     MOCK_FIRST_ONLY
     if (mock_has("hardware") || mock_is_ready())

@@ -22,10 +22,10 @@ int cuptiActivityFlushAll(uint32_t flags);
 
 static _Atomic uint8_t left_out[2][CALLS];
 
-// A call after CUPTI finalised itself initialises it again.
+// A call after CUPTI finalized itself initializes it again.
 void mock_late_call(const char *name) {
     if (mock_settings.finalized)
-        fprintf(stderr, "the mock: %s was called after it finalised itself\n", name);
+        fprintf(stderr, "the mock: %s was called after it finalized itself\n", name);
 }
 
 // A client that declared zeroed buffers gives no others.
