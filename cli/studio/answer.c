@@ -38,6 +38,8 @@ static void list_traces(struct server *server, struct answer *out) {
         const char *slash = strrchr(file->path, '/');
         text_add_format(&out->text, "%s{\"id\":%zu,\"name\":", i ? "," : "", i);
         text_add_json_cstr(&out->text, slash && slash[1] ? slash + 1 : file->path);
+        text_add_cstr(&out->text, ",\"path\":");
+        text_add_json_cstr(&out->text, file->path);
         text_add_format(&out->text, ",\"state\":\"%s\",\"done\":%llu,\"total\":", STATES[state],
                         (unsigned long long)done);
         if (total)
@@ -196,19 +198,43 @@ static void about_file(struct server *server, struct file *file, const char *wha
         answer_failure(out, 404, "This request does not exist");
 }
 
-static void diff(struct server *server, const struct request *request, struct answer *out) {
-    uint64_t before, after;
-    if (!picture_number(request->parameter(request, "before"), UINT32_MAX, &before) ||
-        !picture_number(request->parameter(request, "after"), UINT32_MAX, &after)) {
-        answer_failure(out, 400, "diff needs the numbers of two traces: before=0&after=1");
-        return;
+enum { SIDE_MOST = 50 }; // runs
+
+// Appends the paths of the traces of a list "0,2,5" to the words; false after a failure.
+static bool add_side(struct server *server, const char *list, const char **words, size_t *count,
+                     struct answer *out) {
+    char room[16];
+    for (size_t taken = 0; list; taken++) {
+        const char *comma = strchr(list, ',');
+        const size_t length = comma ? (size_t)(comma - list) : strlen(list);
+        uint64_t number;
+        if (taken == SIDE_MOST || length >= sizeof room)
+            break;
+        memcpy(room, list, length);
+        room[length] = '\0';
+        if (!picture_number(room, UINT32_MAX, &number))
+            break;
+        const struct file *file = ready_file(server, number, out);
+        if (!file)
+            return false;
+        words[(*count)++] = file->path;
+        if (!comma)
+            return true;
+        list = comma + 1;
     }
-    const struct file *left = ready_file(server, before, out),
-                      *right = left ? ready_file(server, after, out) : NULL;
-    if (!right)
+    answer_failure(out, 400, "diff needs the numbers of traces, at most %d of a side: before=0&after=1,2",
+                   SIDE_MOST);
+    return false;
+}
+
+static void diff(struct server *server, const struct request *request, struct answer *out) {
+    const char *words[2 * SIDE_MOST + 4] = {"diff", "--json"};
+    size_t count = 2;
+    if (!add_side(server, request->parameter(request, "before"), words, &count, out))
         return;
-    const char *const words[] = {"diff", left->path, right->path, "--json", NULL};
-    (void)answer_by_command(server, words, out);
+    words[count++] = "--";
+    if (add_side(server, request->parameter(request, "after"), words, &count, out))
+        (void)answer_by_command(server, words, out);
 }
 
 static void ranks(struct server *server, struct answer *out) {

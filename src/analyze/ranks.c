@@ -240,6 +240,7 @@ tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_so
         const int64_t world = find_number(reading.dictionary, "\"world_size\"");
         ranks->world = ranks->count == 0 || ranks->world == world ? world : -1;
         rank.number = find_number(reading.dictionary, "\"rank\"");
+        rank.begin = window.from;
         number_collectives(&rank);
         ranks->window = sweep_add(ranks->window, window.to - window.from);
         ranks->missing = sweep_add(ranks->missing, timeline_hole_time(reading.ledger, 0, window));

@@ -7,13 +7,6 @@
 #include "analyze/ranks.h"
 #include "state/sweep.h"
 
-// One collective or step of one rank, in a list of those of all.
-struct member {
-    uint32_t key, number;
-    uint32_t rank; // index
-    int64_t start, end;
-};
-
 // Per rank, or for the collectives of one key.
 struct sums {
     uint64_t matched, last;
@@ -162,16 +155,23 @@ static void write_collectives(struct matching *matching, struct report *report) 
 }
 
 static void write_ranks(const struct matching *matching, struct report *report) {
-    static const tsmith_report_column COLUMNS[] = {
-        {"rank", TSMITH_CELL_COUNT},        {"trace", TSMITH_CELL_TEXT},
-        {"collectives", TSMITH_CELL_COUNT}, {"matched", TSMITH_CELL_COUNT},
-        {"waited", TSMITH_CELL_DURATION},   {"last", TSMITH_CELL_COUNT},
-        {"delay", TSMITH_CELL_DURATION},    {"compute", TSMITH_CELL_DURATION},
-        {"steps", TSMITH_CELL_COUNT},       {"step_mean", TSMITH_CELL_DURATION}};
+    static const tsmith_report_column COLUMNS[] = {{"rank", TSMITH_CELL_COUNT},
+                                                   {"trace", TSMITH_CELL_TEXT},
+                                                   {"collectives", TSMITH_CELL_COUNT},
+                                                   {"matched", TSMITH_CELL_COUNT},
+                                                   {"waited", TSMITH_CELL_DURATION},
+                                                   {"last", TSMITH_CELL_COUNT},
+                                                   {"delay", TSMITH_CELL_DURATION},
+                                                   {"compute", TSMITH_CELL_DURATION},
+                                                   {"steps", TSMITH_CELL_COUNT},
+                                                   {"step_mean", TSMITH_CELL_DURATION},
+                                                   {"clock_offset", TSMITH_CELL_DURATION},
+                                                   {"clock_bound", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(
         report, "ranks",
         "last: how often it came last, delay: by how much after the one before; compute: its other kernels "
-        "added up",
+        "added up; clock_offset: its clock minus the first rank's, by the ends of collectives of both, which "
+        "agree within clock_bound",
         COLUMNS);
     for (size_t i = 0; i < matching->ranks->count; i++) {
         const struct rank *rank = &matching->ranks->items[i];
@@ -194,6 +194,13 @@ static void write_ranks(const struct matching *matching, struct report *report) 
             report_integer(report, table, steps / (int64_t)rank->step_count);
         else
             report_unknown(report, table);
+        if (rank->is_aligned) {
+            report_integer(report, table, rank->offset);
+            report_integer(report, table, rank->bound);
+        } else {
+            report_unknown(report, table);
+            report_unknown(report, table);
+        }
     }
 }
 
@@ -293,7 +300,7 @@ static void write_finding(const struct matching *matching, struct report *report
 tsmith_status ranks_report(tsmith_ranks *ranks) {
     struct report *report = &ranks->report;
     struct matching matching = {.ranks = ranks};
-    bool done = gather(&matching);
+    bool done = gather(&matching) && ranks_align(ranks, matching.members, matching.count);
     if (done) {
         report->public.name = "ranks";
         report->public.question = "Which rank is late, and who waits for it?";
@@ -302,7 +309,7 @@ tsmith_status ranks_report(tsmith_ranks *ranks) {
         report->public.lost = ranks->lost;
         write_collectives(&matching, report);
         write_ranks(&matching, report);
-        done = write_steps(ranks, report);
+        done = write_steps(ranks, report) && ranks_write_lateness(ranks, matching.members, matching.count);
         write_finding(&matching, report);
     }
     free(matching.members);

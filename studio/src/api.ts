@@ -6,6 +6,7 @@ export type Row = Record<string, string | number | null>;
 export interface TraceState {
   id: number;
   name: string;
+  path: string;
   state: "opening" | "ready" | "failed";
   done: number;
   total: number | null;
@@ -157,8 +158,8 @@ export const api = {
   folded: async (trace: number): Promise<string> => (await fetched(`/api/${trace}/folded`)).text(),
   simulate: (trace: number, changes: [string, string][]): Promise<Json> =>
     json(`/api/${trace}/simulate?` + changes.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")),
-  diff: async (before: number, after: number): Promise<Report> =>
-    (await json<{ diff: Report }>(`/api/diff?before=${before}&after=${after}`)).diff,
+  diff: async (before: number[], after: number[]): Promise<Report> =>
+    (await json<{ diff: Report }>(`/api/diff?before=${before.join(",")}&after=${after.join(",")}`)).diff,
   recording: (trace: number): Promise<Json> => json(`/api/${trace}/recording`),
   replay: async (trace: number): Promise<Json> => (await fetched(`/api/${trace}/replay`, { method: "POST" })).json() as Promise<Json>,
   ranks: (): Promise<Json> => json("/api/ranks"),

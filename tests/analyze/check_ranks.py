@@ -73,9 +73,10 @@ class Run:
 
     def write(self, folder):
         """In any order, and each rank by a clock of its own; digits as Kineto writes them (us with ns behind the point)."""
-        paths = []
+        paths, self.clocks = [], []
         for rank in range(RANKS):
             clock = self.chance.randrange(10**9, 10**15)
+            self.clocks.append(clock)
             text = lambda ns: f"{ns // 1000}.{ns % 1000:03d}"
             rows = []
             for event in self.events[rank]:
@@ -95,6 +96,31 @@ def last_of(came):
     order = sorted(came.values())
     late = order[-1] - order[-2]
     return (max(came, key=came.get) if late else None), late
+
+
+def check_lateness(run, tables):
+    """By the one true clock. All collectives end at one time, so the clocks are known exactly."""
+    for row in tables["ranks"]:
+        expect(f"clock of rank {row['rank']}", (row["clock_offset_ns"], row["clock_bound_ns"]),
+               (run.clocks[row["rank"]] - run.clocks[0], 0))
+    late = {}
+    for (name, group), every in run.arrivals.items():
+        for came in every:
+            for rank, time in came.items():
+                late.setdefault((name, group, rank), []).append((time - min(came.values()), max(came.values()) - time))
+    expect("lateness", {(row["collective"], row["group"], row["rank"]): (row["matched"], row["late_mean_ns"], row["late_max_ns"], row["waited_ns"])
+                        for row in tables["lateness"]},
+           {key: (len(list_), sum(by for by, _ in list_) // len(list_), max(by for by, _ in list_), sum(wait for _, wait in list_))
+            for key, list_ in late.items()})
+    skews = sorted((max(came.values()) - min(came.values()) for every in run.arrivals.values() for came in every), reverse=True)
+    shown = collections.defaultdict(list)
+    for row in tables["occurrences"]:
+        shown[row["collective"], row["group"], row["number"]].append(row)
+        came = run.arrivals[row["collective"], row["group"]][row["number"]]
+        begin = min(event["ts"] for event in run.events[row["rank"]])
+        expect("an occurrence", (row["at_ns"], row["late_ns"], row["aligned_ns"], row["clock_bound_ns"]),
+               (came[row["rank"]] - begin, came[row["rank"]] - min(came.values()), came[row["rank"]] - min(came.values()), 0))
+    expect("the occurrences with the most skew", [max(row["late_ns"] for row in rows) for rows in shown.values()], skews[:64])
 
 
 def check(run, tables):
@@ -144,6 +170,7 @@ def main():
                                     check=True, stdout=subprocess.PIPE).stdout
         report = json.loads(output)
         delay = check(run, report["tables"])
+        check_lateness(run, report["tables"])
         culprit = max(delay, key=delay.get)
         expect("the culprit", culprit, {1: 5, 2: 6, 3: 1}[seed])  # or the simulation is wrong
         if f"Rank {culprit} " not in report["finding"]:
@@ -151,4 +178,5 @@ def main():
     return 1 if failures else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

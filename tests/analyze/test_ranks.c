@@ -62,6 +62,21 @@ static void lateness_by_hand(void **state) {
     assert_int_equal(integer(ranks, 2, 0, "spread"), 6);
     assert_int_equal(integer(ranks, 2, 0, "slowest_rank"), 0);
     assert_non_null(strstr(report->finding, "Rank 2"));
+    // Clocks: all collectives end at the same distance from them. Lateness: broadcast, then the other; who is late at it.
+    static const int64_t OFFSETS[] = {0, 65, 899995}, LATE[] = {0, 0, 5, 0, 6, 3};
+    assert_int_equal(report->table_count, 5);
+    for (size_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(integer(ranks, 1, rank, "clock_offset"), OFFSETS[rank]);
+        assert_int_equal(integer(ranks, 1, rank, "clock_bound"), 0);
+        assert_int_equal(integer(ranks, 3, (broadcast ? 3 : 0) + rank, "late_max"), LATE[rank]);
+        assert_int_equal(integer(ranks, 3, (broadcast ? 0 : 3) + rank, "late_mean"), LATE[3 + rank]);
+    }
+    // The one with more skew comes first: 6 ns, and 5. Two ways to know who is how late say the same.
+    assert_int_equal(report->tables[4].row_count, 6);
+    for (size_t row = 0; row < 6; row++) {
+        assert_int_equal(integer(ranks, 4, row, "late"), LATE[(row + 3) % 6]);
+        assert_int_equal(integer(ranks, 4, row, "aligned"), LATE[(row + 3) % 6]);
+    }
     assert_int_equal(report->note_count, 0);
     tsmith_ranks_destroy(ranks);
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The page of `tracesmith studio` in a real browser: every panel (check_views.py), what is drawn against SQL (check_pixels.py), keys
-# and links (check_keys.py), a replay (check_replay.py). On a recording, on one with losses, on names that want to be markup, and on real traces
+# and links (check_keys.py), a replay (check_replay.py), ranks and two sides compared (check_compare.py). On a recording, on one with losses, on names that want to be markup, and on real traces
 # (TRACESMITH_CORPUS). The long form draws 1,000 parts of traces (TRACESMITH_SOAK).
 set -eu
 : "${TRACESMITH:?}"
@@ -54,4 +54,6 @@ done
 "$python" "$here/check_keys.py" "$folder/run.sbt"
 record "$folder/recording.sbt" --capture -- "$TRACESMITH_BUILD_DIR/tests/programs/cl_what_if" independent -n 8
 "$python" "$here/check_replay.py" "$folder/recording.sbt"
+mkdir "$folder/compared"
+"$python" "$here/check_compare.py" "$folder/compared"
 "$python" "$here/check_views.py" "$folder/run.sbt" "$folder/lossy.sbt" "$folder/awkward.json" "$@"

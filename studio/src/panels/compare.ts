@@ -1,95 +1,95 @@
-// Two traces compared, and the ranks of one run.
-import { api, Report } from "../api";
+// Two traces compared, or several runs of two sides.
+import { api, Report, Row } from "../api";
 import { clipped, element, fill } from "../dom";
 import { duration } from "../format";
-import { Studio } from "../model";
-import { Panel } from "./panel";
+import { align, showAligned } from "./align";
+import { Panel, quoted } from "./panel";
 import { failure, showReport, waiting } from "./reports";
 
-// The largest changes as bars: left is less, right is more.
-function ribbon(report: Report): HTMLElement | null {
-  const rows = (report.tables["kernels"] ?? []).map((row) => ({
-    name: String(row["kernel"] ?? row["name"] ?? ""),
-    verdict: String(row["verdict"] ?? ""),
-    change: Number(row["change_ns"] ?? NaN),
-  })).filter((row) => Number.isFinite(row.change) && row.change !== 0)
+interface Change {
+  name: string;
+  verdict: string;
+  change: number;
+  low: number | null; // the interval of the change, where both sides have several runs
+  high: number | null;
+}
+
+function change(row: Row): Change {
+  const number = (name: string): number | null => (typeof row[name] === "number" ? Number(row[name]) : null);
+  return { name: String(row["kernel"] ?? row["what"] ?? row["name"] ?? ""), verdict: String(row["verdict"] ?? ""),
+    change: number("change_ns") ?? NaN, low: number("low_ns"), high: number("high_ns") };
+}
+
+function signed(ns: number): string {
+  return `${ns < 0 ? "\u2212" : "+"}${duration(Math.abs(ns))}`;
+}
+
+// The largest changes as bars: left is less, right is more. A line over a bar is the interval of the change.
+function ribbon(rows: Row[], caption: string): HTMLElement | null {
+  const changes = rows.map(change).filter((row) => Number.isFinite(row.change) && row.change !== 0)
     .sort((a, b) => Math.abs(b.change) - Math.abs(a.change)).slice(0, 16);
-  if (!rows.length) return null;
-  const most = Math.max(...rows.map((row) => Math.abs(row.change)));
-  return element("figure", { class: "ribbon" }, element("figcaption", {}, "Kernels whose time changed most: less to the left, more to the right"),
-    ...rows.map((row) => {
+  if (!changes.length) return null;
+  const most = Math.max(...changes.flatMap((row) => [row.change, row.low ?? 0, row.high ?? 0].map(Math.abs)));
+  const place = (ns: number): number => 50 + (50 * ns) / most;
+  const hasIntervals = changes.some((row) => row.low !== null);
+  return element("figure", { class: "ribbon" }, element("figcaption", {}, `${caption}: less to the left, more to the right` +
+      (hasIntervals ? "; lines are the intervals of the changes" : "")),
+    ...changes.map((row) => {
       const bar = element("span", { class: row.change < 0 ? "less" : "more" });
       bar.style.width = `${Math.max((50 * Math.abs(row.change)) / most, 0.4)}%`;
-      return element("div", { class: "change" }, element("span", { class: "track", "aria-hidden": "true" }, bar),
-        element("span", { class: "number" }, `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}`),
-        element("span", {}, row.verdict), element("span", { class: "name", title: clipped(row.name) }, clipped(row.name)));
+      const track = element("span", { class: "track", "aria-hidden": "true" }, bar);
+      if (row.low !== null && row.high !== null) {
+        const line = element("span", { class: "interval" });
+        line.style.left = `${place(row.low)}%`;
+        line.style.width = `${Math.max(place(row.high) - place(row.low), 0.3)}%`;
+        track.append(line);
+      }
+      const interval = row.low !== null && row.high !== null ? `${signed(row.low)} to ${signed(row.high)}` : "";
+      return element("div", { class: "change" }, track, element("span", { class: "number", title: interval }, signed(row.change)),
+        element("span", {}, row.verdict), element("span", { class: "name", title: clipped(`${row.name}${interval && `: ${interval}`}`) }, clipped(row.name)));
     }));
 }
+
+function shown(report: Report): (HTMLElement | null)[] {
+  return [ribbon(report.tables["times"] ?? [], "Time in all"), ribbon(report.tables["kernels"] ?? [], "Kernels whose time changed most")];
+}
+
+const SIDES = ["before", "after", "not compared"];
 
 export const diff: Panel = {
   id: "diff",
   title: "Diff",
   async create(studio, host) {
     if (studio.traces.length < 2) {
-      fill(host, element("p", { class: "note" }, "Open two traces to compare them: tracesmith studio BEFORE AFTER"));
+      fill(host, element("p", { class: "note" }, "Open two traces to compare them: tracesmith studio BEFORE AFTER. With several runs of each, changes have intervals."));
       return;
     }
-    const choose = (label: string, at: number): HTMLSelectElement => {
-      const made = element("select", { "aria-label": label }, ...studio.traces.map((trace) => element("option", { value: trace.id }, trace.name)));
-      made.value = String(at);
+    const sides = studio.traces.map((trace, i) => {
+      const made = element("select", { "aria-label": `Side of ${trace.name}` }, ...SIDES.map((side) => element("option", { value: side }, side)));
+      made.value = SIDES[Math.min(i, 2)]!;
       return made;
-    };
-    const before = choose("Before", 0), after = choose("After", 1), answer = element("div");
+    });
+    const of = (side: string): number[] => sides.flatMap((one, i) => (one.value === side ? [i] : []));
+    const answer = element("div");
+    let asked = 0;
     const show = async (): Promise<void> => {
+      const number = ++asked, before = of("before"), after = of("after");
+      if (!before.length || !after.length) {
+        fill(answer, element("p", { class: "note" }, "Choose a trace for each side."));
+        return;
+      }
       fill(answer, waiting("Comparing\u2026"));
       try {
-        const report = await api.diff(Number(before.value), Number(after.value));
-        const names = [before, after].map((one) => studio.traces[Number(one.value)]!.name);
-        fill(answer, ribbon(report), showReport(studio, report, `tracesmith diff ${names.join(" ")}`));
+        const [report, found] = await Promise.all([api.diff(before, after), align(before[0]!, after[0]!)]);
+        if (number !== asked) return;
+        const names = [before, after].map((side) => side.map((one) => quoted(studio.traces[one]!.path)).join(" "));
+        fill(answer, ...shown(report), showAligned(studio, found, before[0]!, after[0]!), showReport(studio, report, `tracesmith diff ${names.join(" -- ")}`));
       } catch (error) {
-        fill(answer, failure(error));
+        if (number === asked) fill(answer, failure(error));
       }
     };
-    before.addEventListener("change", () => void show());
-    after.addEventListener("change", () => void show());
-    fill(host, element("p", { class: "tools" }, "Before ", before, " after ", after), answer);
+    for (const side of sides) side.addEventListener("change", () => void show());
+    fill(host, element("div", { class: "tools sides" }, ...studio.traces.map((trace, i) => element("label", {}, sides[i]!, ` ${clipped(trace.name, 60)}`))), answer);
     await show();
-  },
-};
-
-// How much each rank waited in all, and was late, as colours in a table.
-function heat(report: Report): HTMLElement | null {
-  const rows = report.tables["ranks"] ?? [];
-  if (!rows.length) return null;
-  const columns = ["waited_ns", "delay_ns", "compute_ns", "step_mean_ns"].filter((name) => typeof rows[0]![name] === "number");
-  const made = element("table", { class: "heat" }, element("caption", {}, "Darker is more, within a column"),
-    element("tr", {}, element("th", { scope: "col" }, "rank"), ...columns.map((name) => element("th", { scope: "col" }, name.replace(/_ns$/, "").replace(/_/g, " ")))));
-  const most = columns.map((name) => Math.max(...rows.map((row) => Number(row[name] ?? 0)), 1));
-  for (const row of rows) {
-    made.append(element("tr", {}, element("th", { scope: "row" }, String(row["rank"])), ...columns.map((name, i) => {
-      const cell = element("td", {}, duration(row[name] as number | null));
-      const part = Number(row[name] ?? 0) / most[i]!;
-      cell.style.backgroundColor = `rgba(213,94,0,${(0.75 * part).toFixed(3)})`;
-      return cell;
-    })));
-  }
-  return made;
-}
-
-export const ranks: Panel = {
-  id: "ranks",
-  title: "Ranks",
-  async create(studio: Studio, host) {
-    if (studio.traces.length < 2) {
-      fill(host, element("p", { class: "note" }, "Open the traces of several ranks to compare them: tracesmith studio RANK0 RANK1..."));
-      return;
-    }
-    fill(host, waiting("Comparing the ranks\u2026"));
-    try {
-      const report = (await api.ranks()) as unknown as Report;
-      fill(host, heat(report), showReport(studio, report, "tracesmith analyze --ranks " + studio.traces.map((one) => one.name).join(" ")));
-    } catch (error) {
-      fill(host, failure(error));
-    }
   },
 };
