@@ -13,6 +13,7 @@
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
+#include "replay_contents.h"
 #include "replay_instructions.h"
 #include "replay_notice.h"
 #include "replay_page.h"
@@ -143,8 +144,9 @@ static bool read_options(struct replay *replay) {
         return false;
     }
     const bool good = is_alone(invocation) && check_sandbox(invocation) && replay_check_page(invocation) &&
-                      replay_read_part(invocation, &replay->options) && read_permute(replay) &&
-                      replay_check_words(invocation) && (!tolerance || read_tolerance(replay, tolerance)) &&
+                      replay_check_contents(invocation) && replay_read_part(invocation, &replay->options) &&
+                      read_permute(replay) && replay_check_words(invocation) &&
+                      (!tolerance || read_tolerance(replay, tolerance)) &&
                       (!source || replay_read_source(source, &replay->kernel, &replay->source));
     replay->options.source_kernel = replay->kernel;
     replay->options.source_text = replay->source;
@@ -468,7 +470,9 @@ static int run(struct replay *replay, struct text *text) {
     const char *save = invocation_value(replay->invocation, "save-source");
     if (save)
         return replay_save_source(replay->recording, save, replay->trace.path);
-    if (replay->permute.orders)
+    if (invocation_flag(replay->invocation, "contents"))
+        code = replay_add_contents(text, replay->invocation, replay->recording, &replay->options, json);
+    else if (replay->permute.orders)
         code = answer_permute(replay->recording, &replay->permute, &replay->sites, text, json);
     else if (plans)
         code = answer_hazards(replay->recording,

@@ -67,6 +67,11 @@ static const struct option replay_options[] = {
      .doc = "Write every result that differs (with --all, exact ones too), as recorded and as replayed, to "
             "files in DIR, which is created: PID-COMMAND-WHAT-buffer-NUMBER.recorded.f32 and .replayed.f32 "
             "(f32: the type of its elements)"},
+    {.name = "contents",
+     .argument = "COMMAND",
+     .doc = "Run up to this command (numbered from 0, as in results) and print the memory that it writes, "
+            "before "
+            "and after it; with --json up to 1 MiB of each buffer, in base64"},
     {.name = "hazards",
      .doc = "Run nothing; report commands that use the same memory, at least one of them writing, without a "
             "dependency between them"},

@@ -153,6 +153,19 @@ static void replay(const struct server *server, const struct file *file, struct 
     (void)answer_by_command(server, words, out);
 }
 
+// Runs them too, up to one command.
+static void contents(const struct server *server, const struct file *file, const struct request *request,
+                     struct answer *out) {
+    const char *command = request->parameter(request, "command");
+    uint64_t number;
+    if (!picture_number(command, UINT32_MAX, &number)) {
+        answer_failure(out, 400, "contents needs the number of a command: command=0");
+        return;
+    }
+    const char *const words[] = {"replay", file->path, "--sandbox", "--contents", command, "--json", NULL};
+    (void)answer_by_command(server, words, out);
+}
+
 static struct file *ready_file(struct server *server, uint64_t number, struct answer *out) {
     struct file *file = number < server->file_count ? &server->files[number] : NULL;
     const int state = file ? atomic_load(&file->state) : FILE_FAILED;
@@ -168,7 +181,7 @@ static struct file *ready_file(struct server *server, uint64_t number, struct an
 static void about_file(struct server *server, struct file *file, const char *what,
                        const struct request *request, struct answer *out) {
     const bool is_post = strcmp(request->method, "POST") == 0;
-    if (is_post != (strcmp(what, "sql") == 0 || strcmp(what, "replay") == 0))
+    if (is_post != (strcmp(what, "sql") == 0 || strcmp(what, "replay") == 0 || strcmp(what, "contents") == 0))
         answer_failure(out, 405, "The method of the request does not fit");
     else if (strcmp(what, "overview") == 0)
         answer_overview(file, out);
@@ -192,6 +205,8 @@ static void about_file(struct server *server, struct file *file, const char *wha
         list_recorded(server, file, out);
     else if (strcmp(what, "replay") == 0)
         replay(server, file, out);
+    else if (strcmp(what, "contents") == 0)
+        contents(server, file, request, out);
     else if (strcmp(what, "simulate") == 0)
         simulate(server, file, request, out);
     else

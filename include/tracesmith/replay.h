@@ -274,6 +274,28 @@ TSMITH_API void tsmith_replay_get_extent(const tsmith_replay *replay, tsmith_rep
 // What could not be done as it was recorded; NULL past the last index.
 TSMITH_API const char *tsmith_replay_note(const tsmith_replay *replay, size_t index);
 
+// ---- the memory of a command
+
+// Memory that a command writes, as a replay finds it before or after the command.
+typedef struct tsmith_replay_memory {
+    uint64_t pid, command, buffer; // as in tsmith_replay_result
+    int after;                     // 0: before the command
+    tsmith_element element;
+    const void *bytes; // `size` of them, lent for the call; NULL: they are not known, for `reason`
+    size_t size;
+    const char *reason;
+    uint64_t width, height, pixel_bytes; // of an image, row after row; 0: it is a buffer, or not known
+} tsmith_replay_memory;
+typedef void tsmith_replay_memory_take(void *context, const tsmith_replay_memory *memory);
+
+// Runs the commands of the recording one after the other up to this one, and hands over all memory that it writes, first as it is
+// before it, then as it is after it. Of `options` (may be NULL) device, patience and source count. `pid` 0: of the first process
+// that has the command. NOT_FOUND for a command that is not recorded or cannot be run; else as tsmith_replay_run.
+TSMITH_API tsmith_status tsmith_replay_inspect(tsmith_recording *recording, uint64_t pid, uint64_t command,
+                                               const tsmith_replay_options *options,
+                                               tsmith_replay_memory_take *take, void *context,
+                                               tsmith_error *error);
+
 #ifdef __cplusplus
 }
 #endif

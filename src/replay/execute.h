@@ -79,6 +79,8 @@ tsmith_status execute_order_begin(struct execution *execution, const struct plan
                                   const tsmith_replay_options *options, const struct execute_client *client,
                                   struct execute_order **out, tsmith_error *error);
 tsmith_status execute_order_step(struct execute_order *order, uint32_t node);
+// Before a step, with `in_place`: what nothing recorded brought into memory before the node is there. A step does it too.
+tsmith_status execute_order_reach(struct execute_order *order, uint32_t node);
 // What this node has written, as results of its record.
 tsmith_status execute_order_bring(struct execute_order *order, uint32_t node);
 tsmith_status execute_order_conclude(struct execute_order *order); // what was read, and every memory

@@ -162,6 +162,8 @@ export const api = {
     (await json<{ diff: Report }>(`/api/diff?before=${before.join(",")}&after=${after.join(",")}`)).diff,
   recording: (trace: number): Promise<Json> => json(`/api/${trace}/recording`),
   replay: async (trace: number): Promise<Json> => (await fetched(`/api/${trace}/replay`, { method: "POST" })).json() as Promise<Json>,
+  contents: async (trace: number, command: number): Promise<Json> =>
+    (await fetched(`/api/${trace}/contents?command=${command}`, { method: "POST" })).json() as Promise<Json>,
   ranks: (): Promise<Json> => json("/api/ranks"),
 };
 

@@ -177,6 +177,18 @@ replay 2 loop --mode dry-run --html "$work/x.html"
 replay 2 loop --html "$work/loop.sbt"
 [ ! -e "$work/x.html" ] || fail "a page about nothing"
 
+# The memory of a command before and after it: command n is the n-th launch, which counts one up.
+"$TRACESMITH" replay "$work/loop.sbt" --contents 7 --json >"$work/contents.json" || fail "no contents"
+python3 - "$work/contents.json" <<'PY' || fail "not the memory before and after command 7: $(cat "$work/contents.json")"
+import base64, json, struct, sys
+(memory,) = json.load(open(sys.argv[1]))["contents"]["memories"]
+sides = [struct.unpack("<I", base64.b64decode(memory[side])) for side in ("before", "after")]
+sys.exit((memory["bytes"], memory["shown"], memory["element"], *sides) != (4, 4, "u32", (6,), (7,)))
+PY
+"$TRACESMITH" replay "$work/loop.sbt" --contents 7 | grep -qx '  \[0\]  6 -> 7' || fail "the text of --contents"
+replay 2 loop --contents 100000
+replay 2 loop --contents 7 --times 3
+
 # A source that does not compile, makes another kernel, or replaces an unknown kernel, is never "everything is the
 # same".
 replay 2 loop --source "tock=$work/edited.cl"

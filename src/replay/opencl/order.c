@@ -118,16 +118,23 @@ tsmith_status execute_order_begin(struct execution *execution, const struct plan
     return status == TSMITH_OK ? make_objects(&order->run) : status;
 }
 
-tsmith_status execute_order_step(struct execute_order *order, uint32_t number) {
+tsmith_status execute_order_reach(struct execute_order *order, uint32_t number) {
     const struct plan_node *node = &order->plan->nodes[number];
     struct run *run = &order->run;
     tsmith_status status = TSMITH_OK;
-    if (node->kind != PLAN_COMMAND)
-        return TSMITH_OK;
     for (; run->in_place && order->foreign < node->record && status == TSMITH_OK; order->foreign++) {
         run->at = order->foreign;
         status = execute_foreign(run, &run->process->records[run->at]);
     }
+    return status;
+}
+
+tsmith_status execute_order_step(struct execute_order *order, uint32_t number) {
+    const struct plan_node *node = &order->plan->nodes[number];
+    struct run *run = &order->run;
+    if (node->kind != PLAN_COMMAND)
+        return TSMITH_OK;
+    tsmith_status status = execute_order_reach(order, number);
     if (node->arguments && status == TSMITH_OK)
         status = set_arguments(run, order->plan, node);
     run->at = node->record;

@@ -1,4 +1,4 @@
-// Two traces beside each other: parts of the one with the same parts of the other, by the profiler's steps, by ranges of one name, or
+// Two traces next to each other: parts of the one with the same parts of the other, by the profiler's steps, by ranges of one name, or
 // by the longest common sequence of kernels.
 import { api, Overview } from "../api";
 import { clipped, element, svg } from "../dom";

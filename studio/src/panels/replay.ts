@@ -3,6 +3,7 @@ import { api, Json } from "../api";
 import { clipped, copyButton, element, fill } from "../dom";
 import { bytes, count, counted } from "../format";
 import { Studio } from "../model";
+import { Memory, showMemories } from "./contents";
 import { Panel, command } from "./panel";
 import { failure, waiting } from "./reports";
 import { table, Value } from "./table";
@@ -71,6 +72,21 @@ function verdicts(studio: Studio, replayed: Replayed): HTMLElement {
       (row) => void show(studio, row["writer_correlation"])) : null);
 }
 
+// The memory of the command of a row, in its place.
+async function inspect(studio: Studio, place: HTMLElement, row: Entry): Promise<void> {
+  const number = Number(row["command"]), name = `Command ${number}, ${clipped(String(value(row["kernel"]) ?? value(row["what"]) ?? ""), 80)}`;
+  const asked = waiting(`${name}: replaying up to it\u2026`);
+  fill(place, asked);
+  try {
+    const { contents } = (await api.contents(studio.trace, number)) as unknown as { contents: { memories: Memory[]; left_out: number } };
+    if (asked.isConnected)
+      fill(place, element("h3", {}, name), element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, `replay --sandbox --contents ${number}`))),
+        showMemories(contents.memories, contents.left_out));
+  } catch (error) {
+    if (asked.isConnected) fill(place, failure(error));
+  }
+}
+
 export const replay: Panel = {
   id: "replay",
   title: "Replay",
@@ -88,7 +104,7 @@ export const replay: Panel = {
       fill(host, element("p", { class: "note" }, clipped(recorded.reason ?? "The trace has no recording", 1000)));
       return;
     }
-    const answer = element("div", { role: "status" });
+    const answer = element("div", { role: "status" }), memories = element("div", { role: "status" });
     const run = element("button", { type: "button", class: "main" }, "Replay in a sandbox");
     run.addEventListener("click", async () => {
       run.disabled = true;
@@ -110,6 +126,9 @@ export const replay: Panel = {
       refusals.length ? element("h4", {}, "Calls that cannot be replayed") : null,
       refusals.length ? entries(refusals, []) : null,
       element("h4", {}, "Recorded commands"),
-      entries(commands.map((one) => ({ ...one, buffer: one["buffer"] || null, bytes: one["buffer"] ? one["bytes"]! : null })), ["command", "what", "kernel", "queue", "buffer", "bytes"]));
+      element("p", { class: "note" }, "A row replays the recording up to the command, in a sandbox, and shows the memory that the command writes, before and after it."),
+      memories,
+      entries(commands.map((one) => ({ ...one, buffer: one["buffer"] || null, bytes: one["buffer"] ? one["bytes"]! : null })), ["command", "what", "kernel", "queue", "buffer", "bytes"],
+        (row) => void inspect(studio, memories, row)));
   },
 };
