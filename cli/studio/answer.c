@@ -28,7 +28,22 @@ void answer_failure(struct answer *out, int status, const char *format, ...) {
     text_add_cstr(&out->text, "}\n");
 }
 
-static void list_traces(struct server *server, struct answer *out) {
+// The overview of the trace that the page begins with, where it is ready: one request less before the first picture.
+static void add_overview(struct server *server, const struct request *request, struct text *text) {
+    struct answer overview = {.status = 200};
+    uint64_t number;
+    if (picture_number(request->parameter(request, "overview"), UINT32_MAX, &number) &&
+        number < server->file_count && atomic_load(&server->files[number].state) == FILE_READY)
+        answer_overview(&server->files[number], &overview);
+    if (overview.text.length && overview.status == 200)
+        text_add(text, overview.text.bytes, overview.text.length);
+    else
+        text_add_cstr(text, "null");
+    text->failed |= overview.text.failed;
+    text_finish(&overview.text);
+}
+
+static void list_traces(struct server *server, const struct request *request, struct answer *out) {
     static const char *const STATES[] = {"opening", "ready", "failed"};
     text_add_format(&out->text, "{\"version\":\"%s\",\"traces\":[", tsmith_version());
     for (size_t i = 0; i < server->file_count; i++) {
@@ -53,7 +68,9 @@ static void list_traces(struct server *server, struct answer *out) {
             text_add_cstr(&out->text, "null");
         text_add_char(&out->text, '}');
     }
-    text_add_cstr(&out->text, "]}\n");
+    text_add_cstr(&out->text, "],\"overview\":");
+    add_overview(server, request, &out->text);
+    text_add_cstr(&out->text, "}\n");
 }
 
 static void list_analyses(struct answer *out) {
@@ -273,7 +290,7 @@ void answer_request(struct server *server, const struct request *request, struct
     out->status = 200;
     out->type = JSON;
     if (strcmp(path, "traces") == 0)
-        list_traces(server, out);
+        list_traces(server, request, out);
     else if (strcmp(path, "diff") == 0)
         diff(server, request, out);
     else if (strcmp(path, "ranks") == 0)

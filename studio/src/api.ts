@@ -141,7 +141,9 @@ export async function enter(token: string): Promise<void> {
 }
 
 export const api = {
-  traces: (): Promise<{ version: string; traces: TraceState[] }> => json("/api/traces"),
+  // With the overview of one of them, if it is ready.
+  traces: (overview?: number): Promise<{ version: string; traces: TraceState[]; overview: Overview | null }> =>
+    json(overview === undefined ? "/api/traces" : `/api/traces?overview=${overview}`),
   overview: (trace: number): Promise<Overview> => json(`/api/${trace}/overview`),
   tile: async (trace: number, track: number, level: number, index: number, signal?: AbortSignal): Promise<ArrayBuffer> =>
     (await fetched(`/api/${trace}/tile/${track}/${level}/${index}`, { signal })).arrayBuffer(),

@@ -2,7 +2,7 @@
 import { api, enter, ServerError, useSource } from "./api";
 import { clipped, element, fill } from "./dom";
 import { bytes, count, duration } from "./format";
-import { Studio } from "./model";
+import { Studio, traceOf } from "./model";
 import { losses, info } from "./panels/about";
 import { analyses } from "./panels/analyses";
 import { diff } from "./panels/compare";
@@ -30,19 +30,20 @@ async function letIn(): Promise<string> {
   return rest;
 }
 
-// Until at least one trace is ready; the others may still be read.
-async function waitForTraces(studio: Studio, host: HTMLElement): Promise<void> {
-  for (;;) {
-    const answer = await api.traces();
+// Until at least one trace is ready; the others may still be read. Small traces are ready in a moment, so the first naps are short.
+async function waitForTraces(studio: Studio, host: HTMLElement, first: number): Promise<void> {
+  for (let nap = 10; ; nap = Math.min(nap * 1.5, 150)) {
+    const answer = await api.traces(first);
     studio.traces = answer.traces;
     studio.version = answer.version;
+    studio.early = answer.overview && { trace: first, overview: answer.overview };
     if (answer.traces.some((trace) => trace.state === "ready")) return;
     if (answer.traces.every((trace) => trace.state === "failed"))
       throw new Error(answer.traces.map((trace) => `${trace.name}: ${trace.error}`).join("\n"));
     fill(host, ...answer.traces.map((trace) => element("p", {}, `Reading ${trace.name} `,
       element("progress", trace.total ? { max: trace.total, value: trace.done } : {}),
       trace.total ? ` ${bytes(trace.done)} of ${bytes(trace.total)}` : "")));
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await new Promise((resolve) => setTimeout(resolve, nap));
   }
 }
 
@@ -201,7 +202,7 @@ async function begin(): Promise<void> {
       useSource((path, options) => from.fetch(path, options));
     }
     const fragment = await letIn();
-    await waitForTraces(studio, host);
+    await waitForTraces(studio, host, traceOf(fragment));
     const main = element("main", {});
     const panels = makePanels(studio);
     fill(host, makeBar(studio), main);

@@ -27,6 +27,8 @@ export class Studio {
   range: Span | null = null; // chosen with shift and drag
   marks: number[] = [];
   panel = "findings";
+  // The overview that came with the list of traces, for the first one that is opened.
+  early: { trace: number; overview: Overview } | null = null;
   // Ends when the timeline has drawn all that is seen of the trace for the first time: what takes long is not begun before.
   pictured: Promise<void> = Promise.resolve();
   // Filled by the timeline.
@@ -51,7 +53,9 @@ export class Studio {
   }
 
   async open(trace: number): Promise<void> {
-    this.overview = await api.overview(trace);
+    const { early } = this;
+    this.early = null;
+    this.overview = early?.trace === trace ? early.overview : await api.overview(trace);
     this.trace = trace;
     this.names = new Map([[0, ""]]);
     this.view = { from: 0, to: Math.max(this.overview.duration, 1) };
@@ -174,7 +178,7 @@ export class Studio {
   // The state in an address; called once, before anything is shown.
   async readAddress(fragment: string): Promise<void> {
     const said = new Map(fragment.split("&").map((part) => part.split("=", 2) as [string, string]));
-    const trace = Number(said.get("t") ?? 0);
+    const trace = traceOf(fragment);
     await this.open(this.traces[trace] ? trace : 0);
     this.panel = said.get("p") ?? this.panel;
     const view = span(said.get("v"));
@@ -187,6 +191,12 @@ export class Studio {
                     name: Number(name ?? 0), related: [] });
     this.tell("panel");
   }
+}
+
+// The trace that an address names, or the first.
+export function traceOf(fragment: string): number {
+  const found = /(?:^|&)t=(\d{1,9})(?:&|$)/.exec(fragment);
+  return found ? Number(found[1]) : 0;
 }
 
 function span(text: string | undefined): Span | null {

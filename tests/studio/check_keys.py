@@ -92,6 +92,31 @@ def check_search(page, name):
     page.press("Escape")
 
 
+def check_progress(path):
+    """While a trace is imported, the page shows how far it is; then the trace, of which the list of traces has the overview."""
+    with opened(path) as page:
+        real = []
+
+        def answer(route):
+            got = route.fetch()
+            real.append(got.json())
+            changed = dict(real[-1], overview=None, traces=[dict(real[-1]["traces"][0], state="opening", done=3 << 20, total=4 << 20)])
+            route.fulfill(response=got, json=changed)
+        requests = []
+        page.page.on("request", lambda request: requests.append(request.url.split("/api/")[-1]))
+        page.page.route("**/api/traces*", answer)
+        page.page.goto("about:blank")
+        page.page.goto(page.server.url)
+        page.page.wait_for_selector("progress")
+        bar = page.see("() => { const bar = document.querySelector('progress'); return [bar.value, bar.max, bar.parentNode.textContent]; }")
+        assert bar[:2] == [3 << 20, 4 << 20] and "3 MiB of 4 MiB" in bar[2], bar
+        page.page.unroute("**/api/traces*")
+        page.settle()
+        assert page.see("() => !document.querySelector('progress') && timeline.shown.length > 0")
+        assert real[0]["overview"]["name"] and "0/overview" not in requests, requests
+        assert [one for one in requests if one.startswith("traces")][0] == "traces?overview=0", requests
+
+
 def main(path):
     with opened(path) as page:
         page.server.cookie = "; ".join("%s=%s" % (one["name"], one["value"]) for one in page.page.context.cookies())
@@ -100,7 +125,8 @@ def main(path):
         check_link(page)
         check_panels(page)
         check_search(page, name[:30])
-    print("keys and links")
+    check_progress(path)
+    print("keys, links and progress")
 
 
 if __name__ == "__main__":

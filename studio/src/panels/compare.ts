@@ -2,6 +2,7 @@
 import { api, Report, Row } from "../api";
 import { clipped, element, fill } from "../dom";
 import { duration } from "../format";
+import { Studio } from "../model";
 import { align, showAligned } from "./align";
 import { Panel, quoted } from "./panel";
 import { failure, showReport, waiting } from "./reports";
@@ -54,6 +55,15 @@ function shown(report: Report): (HTMLElement | null)[] {
   return [ribbon(report.tables["times"] ?? [], "Time in all"), ribbon(report.tables["kernels"] ?? [], "Kernels whose time changed most")];
 }
 
+// Without answers to SQL (on a static host) there is no picture, and the tables stay.
+async function aligned(studio: Studio, before: number, after: number): Promise<HTMLElement> {
+  try {
+    return showAligned(studio, await align(before, after), before, after);
+  } catch (error) {
+    return element("p", { class: "note" }, `The traces are not aligned: ${String((error as Error).message ?? error)}`);
+  }
+}
+
 const SIDES = ["before", "after", "not compared"];
 
 export const diff: Panel = {
@@ -80,10 +90,10 @@ export const diff: Panel = {
       }
       fill(answer, waiting("Comparing\u2026"));
       try {
-        const [report, found] = await Promise.all([api.diff(before, after), align(before[0]!, after[0]!)]);
+        const [report, found] = await Promise.all([api.diff(before, after), aligned(studio, before[0]!, after[0]!)]);
         if (number !== asked) return;
         const names = [before, after].map((side) => side.map((one) => quoted(studio.traces[one]!.path)).join(" "));
-        fill(answer, ...shown(report), showAligned(studio, found, before[0]!, after[0]!), showReport(studio, report, `tracesmith diff ${names.join(" -- ")}`));
+        fill(answer, ...shown(report), found, showReport(studio, report, `tracesmith diff ${names.join(" -- ")}`));
       } catch (error) {
         if (number === asked) fill(answer, failure(error));
       }

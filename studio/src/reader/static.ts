@@ -28,8 +28,8 @@ function commandFor(request: string, listed: Listed, body: string): string {
   if (what === "simulate") return `tracesmith simulate ${file} ` + [...parameters].map(([name, value]) => `--${name}${value ? "=" + quoted(value) : ""}`).join(" ");
   if (what === "replay" || what === "recording") return `tracesmith replay --sandbox --all ${file}`;
   if (path === "diff") {
-    const name = (which: string): string => quoted(listed.traces[Number(parameters.get(which))]?.file ?? "FILE");
-    return `tracesmith diff ${name("before")} ${name("after")}`;
+    const names = (which: string): string => (parameters.get(which) ?? "").split(",").map((one) => quoted(listed.traces[Number(one)]?.file ?? "FILE")).join(" ");
+    return `tracesmith diff ${names("before")} -- ${names("after")}`;
   }
   if (path === "ranks") return `tracesmith analyze --ranks ${listed.traces.map((trace) => quoted(trace.file)).join(" ")}`;
   return `tracesmith analyze ${file}`;
@@ -81,10 +81,10 @@ export class StaticSource {
   // In place of `fetch` of a path of the server.
   async fetch(path: string, options: RequestInit): Promise<Response> {
     const request = path.replace(/^\/api\//, "");
-    if (request === "traces")
+    if (request.split("?")[0] === "traces")
       return new Response(JSON.stringify({
         version: this.listed.version,
-        traces: this.listed.traces.map(({ name }, id) => ({ id, name, state: "ready", done: 0, total: null, error: null })),
+        traces: this.listed.traces.map(({ name, file }, id) => ({ id, name, path: file, state: "ready", done: 0, total: null, error: null })),
       }));
     const [, trace, rest] = /^(\d+)\/(overview$|tile\/.*|names\?.*)/.exec(request) ?? [];
     if (trace && rest && this.listed.traces[Number(trace)]) return this.ask(Number(trace), rest, options.signal);
