@@ -57,7 +57,11 @@ struct opencl_thread {
 extern __thread struct opencl_thread opencl_thread __attribute__((tls_model("initial-exec")));
 
 // The string ids of function and operation names, interned at their first use.
-uint32_t agent_call_name(enum call_id call);
+extern const char *const agent_call_names[CALL_LIMIT];
+extern _Atomic uint32_t agent_call_ids[CALL_LIMIT];
+static inline uint32_t agent_call_name(enum call_id call) {
+    return channel_string_once(agent.channel, &agent_call_ids[call], agent_call_names[call]);
+}
 uint32_t agent_operation_name(tsmith_operation operation);
 
 // "gpu", "accelerator", "cpu" or "".

@@ -42,30 +42,27 @@ static inline enum blocking blocking_of(cl_bool blocking) {
 
 struct command {
     struct call call;
-    cl_event *event; // what the driver is to fill: the program's place, or `own`
-    cl_event own;
+    bool program_has_event;
+    bool first_launch;
     enum blocking blocking;
     enum device_class class;
     tsmith_operation operation;
-    bool first_launch;
     uint64_t entered; // overhead.h; 0: it is not measured
     uint32_t name;
     uint32_t body_words;
-    uint64_t body[BODY_MAX];
+    struct entry *entry; // pending.h: where it will be in flight; NULL: there is no room
+    uint64_t *body;      // that of the entry, or the thread's spare one
 };
 
-// False: this call is not to be recorded. `event` is the program's, may be NULL.
-bool command_begin(struct command *command, enum call_id function, cl_command_queue queue,
-                   enum blocking blocking, cl_event *event);
+// False: this call is not to be recorded. `event` is the program's, and becomes `own` where that is NULL; both are NULL for a
+// function that gives no event.
+bool command_begin(struct command *command, cl_event **event, cl_event *own);
 
 // Right after the driver returned.
-static inline void command_returned(struct command *command) {
-    command->call.end = agent_tick();
-}
+void command_returned(struct command *command, enum call_id function, cl_command_queue queue,
+                      enum blocking blocking, cl_uint wait_count);
 
 // What the command was; one of these between command_returned and command_end. Without one: a marker.
-void command_kernel(struct command *command, tsmith_operation operation, cl_kernel kernel, cl_uint dimensions,
-                    const size_t *offset, const size_t *global, const size_t *local);
 void command_copy(struct command *command, tsmith_operation operation, tsmith_direction direction,
                   uint64_t bytes, cl_mem source, cl_mem destination);
 // The flags of a command that command_copy has described.
@@ -81,7 +78,8 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
 
 // Writes the API event, hands the command over to pending.c, and after a blocking call the SYNC event.
 // Returns `result`.
-cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, const cl_event *waits);
+cl_int command_end(struct command *command, const cl_event *event, cl_int result, cl_uint wait_count,
+                   const cl_event *waits);
 
 // The wrapper of a function that enqueues, with the parameters of its row in calls.h: `...` describes `command` by one of the
 // functions above. Functions of another form do the same by hand: the launch with its probe, and the calls of OpenCL 1.0,
@@ -90,13 +88,13 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
 #define ENQUEUE_WRAPPER(name, result_type, parameters, arguments, blocks, ...)                               \
     result_type layer_##name parameters {                                                                    \
         struct command command;                                                                              \
-        if (!command_begin(&command, CALL_##name, queue, blocks, event))                                     \
+        cl_event own;                                                                                        \
+        if (!command_begin(&command, &event, &own))                                                          \
             return opencl_next.name arguments; /* not recorded */                                            \
-        event = command.event;                                                                               \
         const cl_int result = opencl_next.name arguments;                                                    \
-        command_returned(&command);                                                                          \
+        command_returned(&command, CALL_##name, queue, blocks, waits ? count : 0);                           \
         __VA_ARGS__;                                                                                         \
-        return command_end(&command, result, count, waits);                                                  \
+        return command_end(&command, event, result, count, waits);                                           \
     }
 
 // The same of one that copies: command_copy, the operation and the direction without their prefix.
@@ -110,15 +108,15 @@ cl_int command_end(struct command *command, cl_int result, cl_uint wait_count, c
 #define MAP_WRAPPER(name, result_type, parameters, arguments, ...)                                           \
     result_type layer_##name parameters {                                                                    \
         struct command command;                                                                              \
-        if (!command_begin(&command, CALL_##name, queue, blocking_of(blocking), event))                      \
+        cl_event own;                                                                                        \
+        if (!command_begin(&command, &event, &own))                                                          \
             return opencl_next.name arguments; /* not recorded */                                            \
         cl_int result = CL_SUCCESS, *const wanted = error;                                                   \
-        event = command.event;                                                                               \
         error = &result;                                                                                     \
         result_type mapped = opencl_next.name arguments;                                                     \
-        command_returned(&command);                                                                          \
+        command_returned(&command, CALL_##name, queue, blocking_of(blocking), waits ? count : 0);            \
         __VA_ARGS__;                                                                                         \
-        command_end(&command, result, count, waits);                                                         \
+        command_end(&command, event, result, count, waits);                                                  \
         if (wanted)                                                                                          \
             *wanted = result;                                                                                \
         return mapped;                                                                                       \

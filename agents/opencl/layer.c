@@ -23,15 +23,12 @@ __thread struct opencl_thread opencl_thread;
 const char entry_name[] = "TraceSmith";
 cl_icd_dispatch entry_table;
 
-uint32_t agent_call_name(enum call_id call) {
-    static const char *const names[CALL_LIMIT] = {
+_Atomic uint32_t agent_call_ids[CALL_LIMIT];
+const char *const agent_call_names[CALL_LIMIT] = {
 #define CALL_NAME(name) [CALL_##name] = #name,
-        OPENCL_CALLS(CALL_NAME)
+    OPENCL_CALLS(CALL_NAME)
 #undef CALL_NAME
-    };
-    static _Atomic uint32_t ids[CALL_LIMIT];
-    return channel_string_once(agent.channel, &ids[call], names[call]);
-}
+};
 
 uint32_t agent_operation_name(tsmith_operation operation) {
     static _Atomic uint32_t ids[128];

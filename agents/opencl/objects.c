@@ -12,6 +12,7 @@
 enum { LOG2_BUCKETS = 14, SLAB_OBJECTS = 64 };
 
 struct map objects_table;
+_Atomic uint32_t objects_generation;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;      // guards free_lists
 static pthread_mutex_t describing = PTHREAD_MUTEX_INITIALIZER; // one thread at a time asks about a device
 static struct object *free_lists[OBJECT_TYPES];
@@ -33,6 +34,11 @@ static void slab_add(enum object_type type) {
         slab[i].next_free = free_lists[type];
         free_lists[type] = &slab[i];
     }
+}
+
+static void changed(enum object_type type) {
+    if (type == OBJECT_QUEUE || type == OBJECT_KERNEL)
+        atomic_fetch_add(&objects_generation, 1);
 }
 
 static struct object *entry_take(enum object_type type) {
@@ -81,6 +87,7 @@ struct object *object_add(enum object_type type, const void *key, const struct o
     atomic_store(&object->references, 1);
     pthread_mutex_lock(&mutex); // see object_linger
     const bool put = map_put(&objects_table, key, (uint64_t)(uintptr_t)object);
+    changed(type);
     pthread_mutex_unlock(&mutex);
     if (!put) {
         object_recycle(object);
@@ -101,6 +108,7 @@ bool object_is_last(const struct object *object) {
 bool object_release(struct object *object) {
     if (atomic_fetch_sub(&object->references, 1) != 1)
         return false;
+    changed(object->type);
     // Out of the table before the driver frees it: the next object may have the same address. A queue lingers: there
     // the next one of that address replaces it.
     if (object->type != OBJECT_QUEUE)

@@ -88,7 +88,8 @@ void objects_after_fork_child(void);
 // Adds an object that has one reference; NULL when there is no room (counted). `parent` may be NULL.
 struct object *object_add(enum object_type type, const void *key, const struct object *parent);
 // The object of that type, or NULL when it is not known.
-extern struct map objects_table; // from the driver's pointer to struct object *
+extern struct map objects_table;            // from the driver's pointer to struct object *
+extern _Atomic uint32_t objects_generation; // grows when a queue or a kernel comes or goes
 static inline struct object *object_find(enum object_type type, const void *key) {
     struct object *object = (struct object *)(uintptr_t)map_get(&objects_table, key);
     return object && object->type == type ? object : NULL;

@@ -10,31 +10,6 @@
 #include "events.h"
 #include "times.h"
 
-enum {
-    CALIBRATE_FIRST = 64, // commands of a list that calibrate the device's clock, and then every so many
-    CALIBRATE_EVERY = 16,
-};
-
-struct entry {
-    struct pending_entry head; // first
-    uint8_t class;
-    bool held;
-    bool first_launch;
-    bool has_waits;
-    bool calibrates; // brings the host's times next to the device's
-    uint32_t track;  // of its queue
-    uint32_t stack;  // of its call; 0: none
-    cl_event event;
-    uint64_t not_before;
-    uint64_t not_after;
-    uint64_t body[]; // words - ENTRY_WORDS
-};
-enum { ENTRY_WORDS = sizeof(struct entry) / 8 };
-
-static struct entry *entry_of(struct pending_entry *head) {
-    return (struct entry *)head;
-}
-
 static struct queue *queue_of(const struct pending_entry *head) {
     static_assert(offsetof(struct queue, pending) == 0, "a queue begins with what the kit knows of it");
     return (struct queue *)head->queue;
@@ -79,9 +54,7 @@ static void write_timed(struct ring *ring, const struct entry *entry, const stru
     const bool has_stack = entry->stack != 0;
     const uint32_t words = 1u + RECORD_PART_WORDS(timed_words) +
                            (entry->calibrates ? RECORD_PART_WORDS(calibration_words) : 0) + has_stack + body;
-    uint64_t *at =
-        record_begin(ring, shapes.timed[entry->class][entry->has_waits][entry->calibrates][has_stack], words,
-                     entry->track);
+    uint64_t *at = record_begin(ring, entry->timed, words, entry->track);
     if (!at)
         return;
     RECORD_PUT(at, timed_words, .start = times->start, .end = times->end, .queued = times->queued,
@@ -98,8 +71,7 @@ static void write_untimed(struct ring *ring, const struct entry *entry, int64_t 
     const uint32_t body = entry->head.words - ENTRY_WORDS;
     const bool has_stack = entry->stack != 0;
     const uint32_t words = 1u + RECORD_PART_WORDS(untimed_words) + has_stack + body;
-    uint64_t *at =
-        record_begin(ring, shapes.untimed[entry->class][entry->has_waits][has_stack], words, entry->track);
+    uint64_t *at = record_begin(ring, entry->untimed, words, entry->track);
     if (!at)
         return;
     RECORD_PUT(at, untimed_words, .start = entry->not_after, .result = (uint64_t)status,
@@ -111,6 +83,23 @@ static void write_untimed(struct ring *ring, const struct entry *entry, int64_t 
 }
 
 // ---- what the kit asks for
+
+static bool time_get(cl_event event, cl_profiling_info what, uint64_t *out) {
+    return opencl_next.clGetEventProfilingInfo(event, what, sizeof *out, out, NULL) == CL_SUCCESS;
+}
+
+// False when the driver gives none (yet).
+static inline bool times_get(cl_event event, struct queue *queue, struct pending_times *times) {
+    if (!time_get(event, CL_PROFILING_COMMAND_END, &times->end) ||
+        !time_get(event, CL_PROFILING_COMMAND_START, &times->start) ||
+        !time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted) ||
+        !time_get(event, CL_PROFILING_COMMAND_QUEUED, &times->queued))
+        return false;
+    times->complete = 0;
+    if (!queue->no_complete_time && !time_get(event, CL_PROFILING_COMMAND_COMPLETE, &times->complete))
+        queue->no_complete_time = true;
+    return true;
+}
 
 static enum pending_answer poll(struct pending_entry *head, struct pending_times *times) {
     const struct entry *entry = entry_of(head);
@@ -166,32 +155,4 @@ PENDING_FINISH(finish, poll, record, release)
 void pending_begin(void) {
     static const struct pending_work work = {.finish = finish, .begin = control_start};
     pending_start(&work);
-}
-
-// ---- appending
-
-bool pending_push(const struct command *command, cl_event event, bool held, uint32_t wait_count,
-                  const cl_event *waits) {
-    const uint32_t room = ENTRY_WORDS + command->body_words + (wait_count ? events_list_room(wait_count) : 0);
-    struct pending_entry *head = pending_reserve(room);
-    if (!head)
-        return false;
-    struct entry *entry = entry_of(head);
-    const uint32_t number = pending_number();
-    uint32_t words = ENTRY_WORDS + command->body_words;
-    body_copy(entry->body, command->body, command->body_words);
-    if (wait_count)
-        words += events_list(entry->body + command->body_words, wait_count, waits);
-    entry->class = (uint8_t)command->class;
-    entry->held = held;
-    entry->first_launch = command->first_launch;
-    entry->has_waits = wait_count != 0;
-    entry->calibrates = number < CALIBRATE_FIRST || number % CALIBRATE_EVERY == 0;
-    entry->event = event;
-    entry->track = command->call.queue->queue.track;
-    entry->stack = command->call.stack;
-    entry->not_before = command->call.start;
-    entry->not_after = command->call.end;
-    pending_commit(head, words, &command->call.queue->queue.pending);
-    return true;
 }

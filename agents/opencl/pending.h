@@ -15,10 +15,23 @@
 // Before the first command.
 void pending_begin(void);
 
-// Takes over a command whose queue is known, and our reference on its event: it is recorded and the event released once
-// complete. `held`: the program has the event too. False when there is no room: the caller keeps the reference.
-struct command;
-bool pending_push(const struct command *command, cl_event event, bool held, uint32_t wait_count,
-                  const cl_event *waits);
+struct entry {
+    struct pending_entry head; // first
+    uint16_t timed, untimed;   // the shapes of its record
+    bool held;                 // the program has the event too
+    bool first_launch;
+    bool calibrates; // brings the host's times next to the device's
+    uint32_t track;  // of its queue
+    uint32_t stack;  // of its call; 0: none
+    cl_event event;
+    uint64_t not_before;
+    uint64_t not_after;
+    uint64_t body[]; // words - ENTRY_WORDS
+};
+enum { ENTRY_WORDS = sizeof(struct entry) / 8 };
+
+static inline struct entry *entry_of(struct pending_entry *head) {
+    return (struct entry *)head;
+}
 
 #endif

@@ -260,7 +260,7 @@ static bool join(struct channel_process *process, struct channel *channel, const
     memcpy(ledger->api, api, strlen(api) + 1);
     ledger->attached = clock_trace_now();
     atomic_store_explicit(&ledger->state, LAYOUT_CHANNEL_OPEN, memory_order_relaxed);
-    channel->ledger = ledger;
+    channel->gate.ledger = ledger;
     channel->process = process;
     atomic_store_explicit(&process->head->ledgers, index + 1, memory_order_release);
     return true;
@@ -385,7 +385,7 @@ static bool join_again(struct channel_process *process) {
         in_order[count++] = channel;
     while (count-- > 0) {
         struct channel *channel = in_order[count];
-        channel->closed = channel->closed || !join(process, channel, channel->ledger->api);
+        channel->closed = channel->closed || !join(process, channel, channel->gate.ledger->api);
         all = all && !channel->closed;
     }
     return all;
@@ -524,7 +524,7 @@ void channel_close(struct channel *channel) {
         channel->closed = true;
         atomic_store(&channel->gate.id, CHANNEL_CLOSED_ID);
         if (process->state == CHANNEL_OPEN) // otherwise the ledger is the parent's
-            atomic_store_explicit(&channel->ledger->state, LAYOUT_CHANNEL_CLOSED, memory_order_release);
+            atomic_store_explicit(&channel->gate.ledger->state, LAYOUT_CHANNEL_CLOSED, memory_order_release);
         if (!any_open(process))
             close_process(process);
     }

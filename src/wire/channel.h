@@ -103,6 +103,7 @@ uint64_t channel_correlations(struct channel *channel, uint64_t count);
 struct channel_gate {
     _Atomic uint64_t id; // first in struct channel
     const _Atomic uint32_t *armed;
+    struct layout_ledger *ledger; // the API's
 };
 struct channel_here {
     uint64_t id;
@@ -167,8 +168,23 @@ void channel_rest(struct channel *channel, bool resting);
 // What was begun and what of it has been recorded, kept where it outlives the process: of a process that dies, the
 // difference is NO_COMPLETION losses. `list` numbers, from 0, whose they are: one thread at a time begins events of a
 // list, and one ends them.
-void channel_begun(struct channel *channel, uint32_t list, uint64_t count);
-void channel_ended(struct channel *channel, uint32_t list, uint64_t count);
+static inline void channel_flight_add(_Atomic uint64_t *counter, uint32_t list, uint64_t count) {
+    if (__builtin_expect(list < LAYOUT_FLIGHTS - 1, 1))
+        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
+}
+static inline struct layout_flight *channel_flight(struct channel *channel, uint32_t list) {
+    const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
+    return &gate->ledger->flights[list < LAYOUT_FLIGHTS ? list : LAYOUT_FLIGHTS - 1];
+}
+static inline void channel_begun(struct channel *channel, uint32_t list, uint64_t count) {
+    channel_flight_add(&channel_flight(channel, list)->begun, list, count);
+}
+static inline void channel_ended(struct channel *channel, uint32_t list, uint64_t count) {
+    channel_flight_add(&channel_flight(channel, list)->ended, list, count);
+}
 
 // Counts events that never reached a ring: a LOSS event of this reason comes into the trace.
 void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count);

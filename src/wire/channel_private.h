@@ -88,7 +88,6 @@ struct channel_process {
 struct channel {
     struct channel_gate gate;
     struct channel_process *process;
-    struct layout_ledger *ledger;
     bool closed, detached; // under the process's lock
     bool not_in_children;
     struct channel *next; // of the same process

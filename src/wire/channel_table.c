@@ -294,28 +294,8 @@ uint16_t channel_shape(struct channel *channel, const struct record_shape *shape
     return (uint16_t)id;
 }
 
-static void flight_add(uint32_t list, _Atomic uint64_t *counter, uint64_t count) {
-    if (list < LAYOUT_FLIGHTS - 1)
-        atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + count,
-                              memory_order_relaxed);
-    else
-        atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
-}
-
-static struct layout_flight *flight_of(struct channel *channel, uint32_t list) {
-    return &channel->ledger->flights[list < LAYOUT_FLIGHTS ? list : LAYOUT_FLIGHTS - 1];
-}
-
-void channel_begun(struct channel *channel, uint32_t list, uint64_t count) {
-    flight_add(list, &flight_of(channel, list)->begun, count);
-}
-
-void channel_ended(struct channel *channel, uint32_t list, uint64_t count) {
-    flight_add(list, &flight_of(channel, list)->ended, count);
-}
-
 void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count) {
-    struct layout_ledger *ledger = channel->ledger;
+    struct layout_ledger *ledger = channel->gate.ledger;
     uint64_t now = clock_tick(channel_tick_is_tsc(channel));
     uint64_t never = 0;
     atomic_compare_exchange_strong_explicit(&ledger->lost_first, &never, now, memory_order_relaxed,
