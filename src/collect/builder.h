@@ -47,7 +47,7 @@ struct builder_move {
     bool device;      // a device's time
     bool eager;       // whether there is a value is noted row by row
 };
-enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 128, BUILDER_CLASSES = 6 };
+enum { BUILDER_MOVES = RECORD_MAX_FIELDS + 1, BUILDER_LAYOUTS = 128, BUILDER_CLASSES = 10 };
 struct builder_layout {
     uint32_t number; // of the shape, in the whole session; 0: must be filled in before the next row
     uint32_t made;   // that of the rows which name this layout and are not settled

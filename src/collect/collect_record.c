@@ -14,7 +14,18 @@ enum { MOVE_NAME = 0x7f };
 // ---- layouts
 
 // Moves of one class follow each other, so that each has a loop of its own.
-enum move_class { MOVE_8, MOVE_4, MOVE_1, MOVE_STRING, MOVE_TRACK, MOVE_OTHER };
+enum move_class {
+    MOVE_8,
+    MOVE_4,
+    MOVE_1,
+    MOVE_STRING,
+    MOVE_TRACK,
+    MOVE_TICK,
+    MOVE_TICK_END,
+    MOVE_DEVICE_END,
+    MOVE_HEAD, // the name in the records' head
+    MOVE_OTHER // one by one
+};
 _Static_assert(MOVE_OTHER == BUILDER_CLASSES - 1, "a builder's layout says where each class ends");
 
 static enum move_class class_of(const struct builder_move *move) {
@@ -28,6 +39,14 @@ static enum move_class class_of(const struct builder_move *move) {
         return move->size == 4 ? MOVE_STRING : MOVE_OTHER;
     case RECORD_TRACK:
         return move->size == 4 ? MOVE_TRACK : MOVE_OTHER;
+    case RECORD_TICK:
+        return move->size == 8 ? MOVE_TICK : MOVE_OTHER;
+    case RECORD_TICK_END:
+        return move->size == 8 ? MOVE_TICK_END : MOVE_OTHER;
+    case RECORD_DEVICE_END:
+        return move->size == 8 ? MOVE_DEVICE_END : MOVE_OTHER;
+    case MOVE_NAME:
+        return move->size == 4 ? MOVE_HEAD : MOVE_OTHER;
     default:
         return MOVE_OTHER;
     }
@@ -113,6 +132,10 @@ static void lose_stack(struct collector *collector, uint64_t tick) {
                  work->channel->ring_states[work->slot].thread);
 }
 
+static uint64_t between(uint64_t begun, uint64_t end) {
+    return (int64_t)end > (int64_t)begun ? end - begun : 0;
+}
+
 static uint64_t value_of(struct collector *collector, const struct builder_move *move,
                          const struct record *record) {
     const struct collect_channel *channel = collector->work.channel;
@@ -120,11 +143,9 @@ static uint64_t value_of(struct collector *collector, const struct builder_move 
     switch (move->encoding) {
     case RECORD_TICK:
         return (uint64_t)session_clock_convert(&collector->clock, word);
-    case RECORD_TICK_END: {
-        int64_t begun = session_clock_convert(&collector->clock, record->words[0]);
-        int64_t end = session_clock_convert(&collector->clock, word);
-        return end > begun ? (uint64_t)end - (uint64_t)begun : 0;
-    }
+    case RECORD_TICK_END:
+        return between((uint64_t)session_clock_convert(&collector->clock, record->words[0]),
+                       (uint64_t)session_clock_convert(&collector->clock, word));
     case RECORD_DEVICE_END:
         return word > record->words[0] ? word - record->words[0] : 0;
     case MOVE_NAME:
@@ -163,7 +184,7 @@ static void set_eagerly(struct builder *builder, const struct builder_move *move
 static void store_computed_fields(struct collector *collector, struct builder *builder,
                                   const struct builder_layout *layout, const struct record *record) {
     const uint32_t row = builder->rows - 1;
-    const struct builder_move *move = layout->moves + layout->ends[MOVE_TRACK];
+    const struct builder_move *move = layout->moves + layout->ends[MOVE_OTHER - 1];
     for (const struct builder_move *end = layout->moves + layout->ends[MOVE_OTHER]; move < end; move++) {
         uint64_t value = value_of(collector, move, record);
         if (move->eager)
@@ -183,8 +204,10 @@ static void store_computed_fields(struct collector *collector, struct builder *b
         }                                                                                                    \
     }
 
-// What the program's ids mean stands in `channel`, which does not change while the target waits.
-static void move_waiting(const struct collect_channel *channel, struct collect_target *target) {
+// What the program's ids mean stands in the channel, which does not change while the target waits.
+static void move_waiting(struct collector *collector, struct collect_target *target) {
+    const struct collect_channel *channel = collector->work.channel;
+    struct session_clock *clock = &collector->clock;
     const struct builder_layout *layout = target->layout;
     const struct builder_move *move = layout->moves, *end;
     const struct collect_ids strings = channel->strings, tracks = channel->tracks;
@@ -199,6 +222,15 @@ static void move_waiting(const struct collect_channel *channel, struct collect_t
     MOVE(MOVE_1, uint8_t, word)
     MOVE(MOVE_STRING, uint32_t, collect_id(&strings, word))
     MOVE(MOVE_TRACK, uint32_t, collect_id(&tracks, word))
+    MOVE(MOVE_TICK, uint64_t, session_clock_convert(clock, word))
+    MOVE(MOVE_TICK_END, uint64_t,
+         between((uint64_t)session_clock_convert(clock, target->words[i][0]),
+                 (uint64_t)session_clock_convert(clock, word)))
+    MOVE(MOVE_DEVICE_END, uint64_t, word > target->words[i][0] ? word - target->words[i][0] : 0)
+    const uint32_t name = target->name;
+    for (end = layout->moves + layout->ends[MOVE_HEAD]; move < end; move++)
+        for (uint32_t i = 0; i < count; i++)
+            ((uint32_t *)move->values)[target->rows[i]] = name;
     target->builder->records += count;
     target->waiting = 0;
 }
@@ -209,7 +241,7 @@ static void move_all_waiting(struct collector *collector) {
     for (uint64_t left = targets->used; left; left &= left - 1) {
         struct collect_target *target = &targets->of[__builtin_ctzll(left)];
         if (target->waiting)
-            move_waiting(collector->work.channel, target);
+            move_waiting(collector, target);
     }
 }
 
@@ -362,8 +394,9 @@ static enum outcome read_record(struct collector *collector, uint64_t head, cons
     target->plan = plan;
     target->layout = layout;
     target->name = name;
-    target->more = plan->list || plan->queued || plan->role == RECORD_BEGIN;
-    target->now = target->more || layout->ends[MOVE_OTHER] > layout->ends[MOVE_TRACK];
+    target->more =
+        plan->list || (plan->queued && plan->not_before && plan->not_after) || plan->role == RECORD_BEGIN;
+    target->now = target->more || layout->ends[MOVE_OTHER] > layout->ends[MOVE_OTHER - 1];
     target->rows[0] = builder->rows++;
     target->words[0] = words;
     target->waiting = 1;
@@ -414,6 +447,24 @@ static bool read_unknown(struct collector *collector, struct collect_ring *ring,
     return outcome != BUILDER_FULL;
 }
 
+// Records of a target that follow each other, of `count` words each, up to `end`. The words of those that it takes.
+static inline uint64_t read_run(struct collect_target *target, const uint64_t *words, uint32_t count,
+                                const uint64_t *end) {
+    const uint64_t head = words[0], *at = words;
+    struct builder *builder = target->builder;
+    uint32_t row = builder->rows, waiting = target->waiting;
+    const uint32_t rows = builder->capacity - row, room = COLLECT_WAITING - waiting;
+    const uint32_t most = waiting + (rows < room ? rows : room);
+    do {
+        target->rows[waiting] = row++;
+        target->words[waiting++] = at + 1;
+        at += count;
+    } while (waiting < most && !target->now && (size_t)(end - at) >= count && at[0] == head);
+    builder->rows = row;
+    target->waiting = waiting;
+    return (uint64_t)(at - words);
+}
+
 void collect_read(struct collector *collector) {
     struct collect_work *work = &collector->work;
     struct collect_targets *targets = &collector->targets;
@@ -425,16 +476,17 @@ void collect_read(struct collector *collector) {
         const uint64_t head = words[0];
         const uint32_t count = head >> 16 & 0xffff, place = target_of(targets, head);
         struct collect_target *target = &targets->of[place];
+        const uint32_t waited = target->waiting;
         if (count == 0 || count > work->end - at)
             break; // the rest cannot be read; collect_end_work counts it
         if (targets->heads[place] == head && target->builder->rows < target->builder->capacity) {
-            target->rows[target->waiting] = target->builder->rows++;
-            target->words[target->waiting++] = words + 1;
-            known++;
+            const uint64_t taken = read_run(target, words, count, work->words + work->end);
+            known += target->waiting - waited;
+            at += taken - count;
             if (target->now)
                 finish_row(collector, target, words + 1, count - 1);
             if (target->waiting == COLLECT_WAITING)
-                move_waiting(work->channel, target);
+                move_waiting(collector, target);
         } else {
             work->at = at;
             work->records += known;
