@@ -5,6 +5,7 @@ install(TARGETS tracesmith EXPORT TraceSmithTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/tracesmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY bindings/cpp/include/tracesmith DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/TraceSmith)
 install(EXPORT TraceSmithTargets NAMESPACE TraceSmith:: DESTINATION ${package_dir})

@@ -14,7 +14,7 @@ check() (
     for dir in include src agents cli examples bindings studio; do
         [ ! -d "$dir" ] || set -- "$@" "$dir"
     done
-    find "$@" -type f \( -name '*.c' -o -name '*.h' \) >"$work/files"
+    find "$@" -type f \( -name '*.c' -o -name '*.h' -o -name '*.hpp' \) >"$work/files"
     [ -s "$work/files" ] || {
         echo "no source found under $1"
         exit 1

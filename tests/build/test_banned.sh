@@ -21,7 +21,7 @@ search() {
     shift
     : >"$work/files"
     for dir in "$@"; do
-        [ ! -d "$dir" ] || find "$dir" -type f -name '*.[ch]' >>"$work/files"
+        [ ! -d "$dir" ] || find "$dir" -type f \( -name '*.[ch]' -o -name '*.hpp' \) >>"$work/files"
     done
     [ ! -s "$work/files" ] || tr '\n' '\0' <"$work/files" | xargs -0 awk -v banned="$names" -f "$here/banned.awk"
 }
@@ -76,7 +76,7 @@ words() {
         pattern=${line%% | *}
         instead=${line#* | }
         instead=${instead%% | *}
-        if grep -rniwE --include='*.[ch]' --include='*.cc' --include='*.ts' --include='*.md' --exclude=benchmarks.md -- "$pattern" "$@"; then
+        if grep -rniwE --include='*.[ch]' --include='*.[ch]pp' --include='*.rs' --include='*.cc' --include='*.ts' --include='*.md' --exclude=benchmarks.md -- "$pattern" "$@"; then
             echo "write instead: $instead (tests/build/words.txt)"
             found=1
         fi

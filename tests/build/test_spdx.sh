@@ -6,7 +6,7 @@ cd "${TRACESMITH_SOURCE_DIR:-$(dirname "$0")/../..}"
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 find . \( -path ./.git -o -path './build*' -o -path ./tests/golden -o -path ./fuzz/corpus -o -path ./.cache \) -prune -o \
-    -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' -o -name '*.cmake' \
+    -type f \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.rs' -o -name '*.cpp' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' -o -name '*.cmake' \
     -o -name '*.map' -o -name '*.cl' -o -name '*.js' -o -name CMakeLists.txt -o -name dev -o -path ./.ci/run \
     -o -path ./fuzz/run -o -path ./bench/run -o -name .clang-format -o -name .clang-tidy -o -name .editorconfig \) \
     -print >"$list"
