@@ -204,6 +204,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
     options->live = invocation_flag(invocation, "live");
+    options->armed = invocation_flag(invocation, "armed");
     if (!read_stack_frames(invocation, options))
         return false;
     const char *range = invocation_value(invocation, "capture");
@@ -227,6 +228,12 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
             return false;
         options->apis = apis->names;
         options->api_count = apis->count;
+    }
+    if (options->armed &&
+        (range || invocation_flag(invocation, "flight") || invocation_value(invocation, "output"))) {
+        complain("--armed cannot be combined with --capture, --flight and --output: 'tracesmith record' "
+                 "names the file");
+        return false;
     }
     tsmith_error error;
     const bool good = tsmith_capture_check(options, &error) == TSMITH_OK;
@@ -492,6 +499,17 @@ static int conclude(const struct invocation *invocation, const char *path, const
     return summary.exit_code;
 }
 
+// `profile --armed`: the files are those of `record`.
+static int conclude_armed(const struct record_result *result) {
+    struct text line = {0};
+    text_add_counted(&line, result->on_demand, "recording on demand", "recordings on demand");
+    if (result->on_demand_failed)
+        text_add_format(&line, ", %" PRIu64 " failed", result->on_demand_failed);
+    complain("%s", text_cstr(&line));
+    text_finish(&line);
+    return record_exit_code(result);
+}
+
 // Removes the file that was created for nothing, also through a link. A device or pipe was not created here: it
 // stays, even if this user may remove it.
 static void remove_begun(const char *path) {
@@ -509,7 +527,7 @@ static int not_run(const struct record_request *request, const struct record_res
         complain("%s was not run: choose another file with --output", request->argv[0]);
         return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
     }
-    if (!request->flight)
+    if (!request->flight && !request->armed)
         remove_begun(request->path);
     if (result->stage == RECORD_START && result->status == TSMITH_ERROR_NOT_FOUND)
         return EXIT_NOT_FOUND;
@@ -533,7 +551,7 @@ int command_profile(const struct invocation *invocation) {
         text_finish(&program);
         return nsys_profile(invocation, path);
     }
-    if (code == EXIT_DONE && !flight_wanted(invocation) && !trace_may_replace(path))
+    if (code == EXIT_DONE && !flight_wanted(invocation) && !options.armed && !trace_may_replace(path))
         code = EXIT_USAGE;
     tsmith_flight *flight = NULL;
     if (code == EXIT_DONE)
@@ -546,12 +564,14 @@ int command_profile(const struct invocation *invocation) {
                                                .argv = invocation->operands,
                                                .join = sources_join,
                                                .join_context = &sources,
-                                               .flight = flight};
-        options.output = flight ? NULL : path;
+                                               .flight = flight,
+                                               .armed = options.armed != 0};
+        options.output = flight || options.armed ? NULL : path;
         record_run(&request, &result);
-        code = result.stage == RECORD_RUN && flight ? flight_conclude(invocation, flight, &result)
-               : result.stage == RECORD_RUN         ? conclude(invocation, path, &result, options.recording)
-                                                    : not_run(&request, &result);
+        code = result.stage != RECORD_RUN ? not_run(&request, &result)
+               : flight                   ? flight_conclude(invocation, flight, &result)
+               : request.armed            ? conclude_armed(&result)
+                                          : conclude(invocation, path, &result, options.recording);
         if (result.stage == RECORD_RUN)
             sources_report(&sources);
     }

@@ -100,14 +100,17 @@ static const tsmith_source_ops counted_ops = {.next = counted_next, .dictionary 
 
 struct wait {
     tsmith_capture *capture;
-    tsmith_flight *flight; // NULL: none
-    uint32_t looks;        // since the program has ended
+    tsmith_flight *flight;       // NULL: none
+    tsmith_on_demand *on_demand; // NULL: none
+    uint32_t looks;              // since the program has ended
 };
 
 // Explains why nothing seems to happen: once, after a moment in which most leftover processes end by themselves.
 static int look_around(void *context) {
     enum { MOMENT = 20 }; // looks of about 50 ms
     struct wait *wait = context;
+    if (wait->on_demand)
+        tsmith_on_demand_look(wait->on_demand);
     if (wait->flight)
         tsmith_flight_look(wait->flight, tsmith_source_dictionary(tsmith_capture_source(wait->capture)),
                            tsmith_capture_directory(wait->capture));
@@ -121,10 +124,10 @@ static int look_around(void *context) {
 
 // What the stacks are called is written into the trace while the programs are still here.
 static void pump(tsmith_capture *capture, tsmith_sink *sink, tsmith_flight *flight,
-                 struct record_result *out) {
+                 tsmith_on_demand *on_demand, struct record_result *out) {
     const tsmith_symbolize_options live = {sizeof live, 1};
     tsmith_source *source = tsmith_capture_source(capture), *named = NULL, *counting = NULL;
-    struct wait wait = {.capture = capture, .flight = flight};
+    struct wait wait = {.capture = capture, .flight = flight, .on_demand = on_demand};
     struct counted counted = {.from = source, .out = out, .capture = capture, .flight = flight};
     out->status = tsmith_source_create(&counted_ops, &counted, &counting);
     if (out->status == TSMITH_OK)
@@ -151,14 +154,22 @@ static bool was_used(const tsmith_capture *capture) {
     return false;
 }
 
+static tsmith_sink *sink_of(const struct record_request *request, tsmith_on_demand *on_demand,
+                            tsmith_sink *file) {
+    return on_demand         ? tsmith_on_demand_sink(on_demand)
+           : request->flight ? tsmith_flight_sink(request->flight)
+                             : file;
+}
+
 void record_run(const struct record_request *request, struct record_result *out) {
     tsmith_capture *capture = NULL;
+    tsmith_on_demand *on_demand = NULL;
     tsmith_recording_writer writer = {0};
     struct sigaction before[FORWARDED_COUNT];
     *out = (struct record_result){.stage = RECORD_FILE};
 
     // The file is opened before the program starts: write errors are reported before anything has run.
-    if (!request->flight)
+    if (!request->flight && !request->armed)
         out->status = tsmith_recording_writer_open(request->path, NULL, &writer, &out->error);
     if (out->status < 0)
         goto done;
@@ -166,6 +177,8 @@ void record_run(const struct record_request *request, struct record_result *out)
     out->status = tsmith_capture_create(request->options, &capture, &out->error);
     if (out->status >= 0 && request->options && request->options->recording)
         out->status = tsmith_recording_writer_take(&writer, tsmith_capture_directory(capture), &out->error);
+    if (out->status >= 0 && request->armed)
+        out->status = tsmith_on_demand_create(capture, &on_demand, &out->error);
     if (out->status >= 0 && request->join)
         out->status = request->join(request->join_context, capture, &out->error);
     if (out->status < 0)
@@ -180,8 +193,9 @@ void record_run(const struct record_request *request, struct record_result *out)
     if (out->status >= 0) {
         out->stage = RECORD_RUN;
         snprintf(out->note, sizeof out->note, "%s", tsmith_capture_note(capture));
-        pump(capture, request->flight ? tsmith_flight_sink(request->flight) : writer.sink, request->flight,
-             out);
+        pump(capture, sink_of(request, on_demand, writer.sink), request->flight, on_demand, out);
+        if (on_demand)
+            tsmith_on_demand_count(on_demand, &out->on_demand, &out->on_demand_failed);
         out->wait_status = tsmith_capture_wait_status(capture);
         out->left_running = tsmith_capture_left_running(capture);
         out->unrecorded = tsmith_capture_unrecorded(capture);
@@ -192,6 +206,7 @@ void record_run(const struct record_request *request, struct record_result *out)
     }
     release_signals(before);
 done:
+    tsmith_on_demand_destroy(on_demand);
     tsmith_sink_destroy(writer.sink);
     tsmith_capture_destroy(capture);
 }

@@ -8,6 +8,7 @@
 
 #include "tracesmith/capture.h"
 #include "tracesmith/flight.h"
+#include "tracesmith/on_demand.h"
 
 struct record_request {
     const char *path; // of the trace
@@ -16,6 +17,7 @@ struct record_request {
     // Called with the capture before the program is started, to join other sources with it; NULL: nothing is.
     tsmith_status (*join)(void *context, tsmith_capture *capture, tsmith_error *error);
     void *join_context;
+    bool armed;            // record on demand only: there is no file of the whole
     tsmith_flight *flight; // takes the events, instead of the file; NULL: none. SIGUSR2 triggers it
 };
 
@@ -33,7 +35,8 @@ struct record_result {
     bool used_api;         // an agent saw its API in use
     bool session_removed;  // by another process, while the program ran
     char session[4096];    // where it was, then
-    tsmith_status status;  // why the program did not run, or the trace is not whole
+    uint64_t on_demand, on_demand_failed; // recordings, with `armed`
+    tsmith_status status;                 // why the program did not run, or the trace is not whole
     tsmith_error error;
 };
 

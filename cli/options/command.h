@@ -104,6 +104,7 @@ const struct option *command_option(const struct command *command, const char *n
 #define COMMAND_TABLE(X)                                                                                     \
     X(profile)                                                                                               \
     X(top)                                                                                                   \
+    X(record)                                                                                                \
     X(trigger)                                                                                               \
     X(view)                                                                                                  \
     X(info)                                                                                                  \

@@ -236,6 +236,9 @@ static const struct option profile_options[] = {
     {.name = "max-files",
      .argument = "N",
      .doc = "With --flight: number of files after which triggers are only counted; default 16"},
+    {.name = "armed",
+     .doc =
+         "Load the agents and record nothing, until 'tracesmith record' asks for a recording (docs/live.md)"},
     {.name = "live",
      .doc =
          "Add up the totals that 'tracesmith top' shows from the first event on. Without it they begin when "
@@ -318,6 +321,54 @@ const struct command top_entry = {
     .options = top_options,
     .examples = top_examples,
     .run = command_top,
+};
+
+// ---- record
+
+static const struct option record_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "Output file; default trace.sbt. If several programs are recorded, NAME.PID.sbt of each"},
+    {.name = "duration",
+     .letter = 'd',
+     .argument = "TIME",
+     .doc = "How long to record (5, 500ms, 2m); default 5s, or, with --steps, until they have ended"},
+    {.name = "platform",
+     .letter = 'p',
+     .argument = "API",
+     .word = tsmith_agent_name,
+     .word_doc = tsmith_agent_doc,
+     .doc = "Fail for a program that does not use this API"},
+    {.name = "pid",
+     .argument = "PID",
+     .doc = "Record only the program that this process belongs to; default all armed programs of this user"},
+    {.name = "steps", .argument = "N", .doc = "End when N ranges called 'step' (or --step) have ended"},
+    {.name = "step", .argument = "NAME", .doc = "With --steps: name of the ranges; default step"},
+    {.name = "at",
+     .argument = "WHEN",
+     .doc =
+         "Begin at a time: @SECONDS since 1970, +TIME from now, or /TIME: when the time since 1970 is next a "
+         "multiple of TIME (/10s), to begin on several machines at once"},
+    END_OF_OPTIONS};
+static const struct example record_examples[] = {
+    {"tracesmith profile --armed -- python3 serve.py", "Start a program that can be recorded later"},
+    {"tracesmith record -o trace.sbt -d 5", "Record it for five seconds"},
+    {"tracesmith record -o trace.sbt --pid 4711 --steps 10", "Record ten steps of process 4711"},
+    {NULL, NULL}};
+
+const struct command record_entry = {
+    .name = "record",
+    .doc = "Record programs that are running",
+    .about =
+        "Records programs of this user that were started with 'tracesmith profile --armed': their agents are "
+        "loaded and silent, and are switched on for the time of the recording. Programs that were started "
+        "otherwise cannot be recorded yet. Ctrl-C ends the recording early and keeps what was recorded. An "
+        "existing output file is replaced if it is a trace, when the new one is complete.",
+    .options = record_options,
+    .examples = record_examples,
+    .run = command_record,
 };
 
 // ---- trigger

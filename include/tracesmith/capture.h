@@ -79,7 +79,8 @@ typedef struct tsmith_capture_options {
         agent_options; // of agents that are injected; of two with the same key the last applies. INVALID_ARGUMENT for
                        // an agent, a key or a value that does not exist, with those that do
     size_t agent_option_count;
-    int live; // add up the totals of tracesmith/live.h from the first event on; 0: from the first request on
+    int live;  // add up the totals of tracesmith/live.h from the first event on; 0: from the first request on
+    int armed; // agents are loaded and record nothing until tsmith_capture_arm
 } tsmith_capture_options;
 
 // What is recorded to be replayed. X("name", "argument", "which commands")
@@ -128,6 +129,9 @@ TSMITH_API uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture);
 TSMITH_API int tsmith_capture_directory_removed(const tsmith_capture *capture);
 // Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
 TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
+// Switches recording on or off, for all processes of the program. Agents that cannot follow are in docs/live.md. Nothing once the
+// recording has ended.
+TSMITH_API void tsmith_capture_arm(tsmith_capture *capture, int on);
 // For the range "signal": begins to capture, or ends it again (async-signal-safe).
 TSMITH_API void tsmith_capture_trigger(tsmith_capture *capture);
 // After END: the program's wait status as waitpid gives it.

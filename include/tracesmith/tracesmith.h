@@ -31,6 +31,7 @@
 #include "tracesmith/live.h"
 #include "tracesmith/memory.h"
 #include "tracesmith/merge.h"
+#include "tracesmith/on_demand.h"
 #include "tracesmith/output.h"
 #include "tracesmith/plan.h"
 #include "tracesmith/profiler.h"

@@ -362,6 +362,12 @@ void tsmith_capture_signal(tsmith_capture *capture, int signal_number) {
         kill(pid, signal_number);
 }
 
+void tsmith_capture_arm(tsmith_capture *capture, int on) {
+    if (!session_directory_is_of_parent(&capture->directory) &&
+        atomic_load(&capture->directory.control->state) == LAYOUT_SESSION_OPEN)
+        session_directory_arm(&capture->directory, on != 0);
+}
+
 void tsmith_capture_trigger(tsmith_capture *capture) {
     session_directory_trigger(&capture->directory);
 }

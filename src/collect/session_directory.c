@@ -129,7 +129,7 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     read_boot_id(control->boot_id);
     atomic_store(&control->collector_pid, (uint32_t)getpid());
     atomic_store(&control->heartbeat, control->started);
-    atomic_store(&control->armed, 1);
+    atomic_store(&control->armed, !options->armed);
     atomic_store(&control->state, LAYOUT_SESSION_OPEN);
     control->magic = LAYOUT_CONTROL_MAGIC;
     if (!control_file_create(&directory->file, directory->fd, control))

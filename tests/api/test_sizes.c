@@ -78,6 +78,10 @@ static tsmith_status take_import(const void *options, tsmith_error *error) {
     return status;
 }
 
+static tsmith_status take_on_demand(const void *options, tsmith_error *error) {
+    return tsmith_on_demand_ask("/nowhere", options, error);
+}
+
 static tsmith_status take_instructions(const void *options, tsmith_error *error) {
     tsmith_instructions *out = NULL;
     return tsmith_instructions_run(NULL, options, &out, error);
@@ -211,6 +215,7 @@ static const struct options_struct {
     OPTIONS_STRUCT(tsmith_diff_options, diff, RUNS),
     OPTIONS_STRUCT(tsmith_export_options, export, RUNS),
     OPTIONS_STRUCT(tsmith_flight_options, flight, RUNS),
+    OPTIONS_STRUCT(tsmith_on_demand_request, on_demand, REFUSES),
     OPTIONS_STRUCT(tsmith_arrow_options, arrow, RUNS),
     OPTIONS_STRUCT(tsmith_import_options, import, RUNS),
     OPTIONS_STRUCT(tsmith_instructions_options, instructions, REFUSES),

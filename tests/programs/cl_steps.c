@@ -4,10 +4,10 @@
 // and waits. Prints of each whether it was made slow, how long it took within the range and around it, and when it ended, in ns
 // of CLOCK_MONOTONIC_RAW. What is compiled at the first launch is compiled before.
 //
-//   cl_steps STEPS EVERY MS [crash]
+//   cl_steps STEPS EVERY MS [crash | first | ask]
 //
 // Every EVERYth step sleeps MS milliseconds. With "crash" it kills itself at the end. With "first" it waits for a byte on stdin
-// before the last step, after it has written its session directory.
+// before the last step, after it has written its session directory; with "ask" before each step.
 
 #include "nvtx_mini.h"
 #include "program.h"
@@ -51,7 +51,7 @@ static void wait_for_byte(void) {
 
 int main(int argc, char **argv) {
     if (argc < 4) {
-        fprintf(stderr, "usage: cl_steps STEPS EVERY MS [crash | first]\n");
+        fprintf(stderr, "usage: cl_steps STEPS EVERY MS [crash | first | ask]\n");
         return 2;
     }
     const long steps = atol(argv[1]), every = atol(argv[2]), ms = atol(argv[3]);
@@ -64,6 +64,8 @@ int main(int argc, char **argv) {
     MUST(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL));
     MUST(clFinish(queue));
     for (long i = 1; i <= steps; i++) {
+        if (argc > 4 && strcmp(argv[4], "ask") == 0)
+            wait_for_byte();
         if (i == steps && argc > 4 && strcmp(argv[4], "first") == 0)
             wait_for_byte();
         step(queue, kernel, i, i % every == 0 ? ms : 0);
