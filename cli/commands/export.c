@@ -47,14 +47,26 @@ static bool ends_with(const char *name, const char *end) {
 static const char *format_of_name(const char *name) {
     struct text plain = {0};
     const char *found = NULL, *extension;
+    size_t longest = 0; // ".speedscope.json" is more than ".json"
     text_add(&plain, name, strlen(name) - (ends_with(name, ".gz") ? 3 : 0));
-    for (unsigned i = 0; !found && (extension = tsmith_export_format_extension(i)); i++)
-        if (ends_with(text_cstr(&plain), extension))
+    for (unsigned i = 0; (extension = tsmith_export_format_extension(i)); i++)
+        if (ends_with(text_cstr(&plain), extension) && strlen(extension) > longest) {
+            longest = strlen(extension);
             found = tsmith_export_format_name(i);
+        }
     if (!found && ends_with(text_cstr(&plain), ".dot"))
         found = dot;
     text_finish(&plain);
     return found;
+}
+
+// Whether it is a tree of call paths.
+static bool has_stacks(const char *format) {
+    static const char *const formats[] = {"folded", "flamegraph", "pprof", "speedscope"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(formats[i], format) == 0)
+            return true;
+    return false;
 }
 
 static bool read_options(const struct invocation *invocation, struct exporting *out) {
@@ -78,9 +90,8 @@ static bool read_options(const struct invocation *invocation, struct exporting *
                  "the terminal");
         return false;
     }
-    if (out->hide_interpreter && strcmp(out->format, "folded") != 0 &&
-        strcmp(out->format, "flamegraph") != 0) {
-        complain("--hide-interpreter applies to folded stacks and flame graphs only");
+    if (out->hide_interpreter && !has_stacks(out->format)) {
+        complain("--hide-interpreter applies to folded stacks, flame graphs, pprof and speedscope only");
         return false;
     }
     if (out->gzip && strcmp(out->format, dot) == 0) {

@@ -22,6 +22,8 @@ static const struct format {
      ".folded", folded_open},
     {"flamegraph", "the same as a flame graph: an SVG that any browser shows, to zoom and search in", ".svg",
      flamegraph_open},
+    {"pprof", "the same for pprof (profile.proto): go tool pprof, Parca, Pyroscope", ".pprof", pprof_open},
+    {"speedscope", "the same for speedscope", ".speedscope.json", speedscope_open},
     {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
 };
 

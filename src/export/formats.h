@@ -16,6 +16,7 @@ struct export_place {
 typedef tsmith_status format_open(const struct export_place *place, const tsmith_export_options *options,
                                   tsmith_sink **out, tsmith_error *error);
 
-format_open chrome_open, perfetto_open, csv_open, folded_open, flamegraph_open, otf2_open;
+format_open chrome_open, perfetto_open, csv_open, folded_open, flamegraph_open, otf2_open, pprof_open,
+    speedscope_open;
 
 #endif
