@@ -554,6 +554,10 @@ int command_profile(const struct invocation *invocation) {
     if (code == EXIT_DONE && !flight_wanted(invocation) && !options.armed && !trace_may_replace(path))
         code = EXIT_USAGE;
     tsmith_flight *flight = NULL;
+    struct metrics *metrics = NULL;
+    if (code == EXIT_DONE)
+        code = metrics_open(invocation, &metrics);
+    options.live |= metrics != NULL;
     if (code == EXIT_DONE)
         code = flight_open(invocation, path, &options, &flight);
     if (code == EXIT_DONE)
@@ -565,6 +569,7 @@ int command_profile(const struct invocation *invocation) {
                                                .join = sources_join,
                                                .join_context = &sources,
                                                .flight = flight,
+                                               .metrics = metrics,
                                                .armed = options.armed != 0};
         options.output = flight || options.armed ? NULL : path;
         record_run(&request, &result);
@@ -575,6 +580,7 @@ int command_profile(const struct invocation *invocation) {
         if (result.stage == RECORD_RUN)
             sources_report(&sources);
     }
+    metrics_close(metrics);
     tsmith_flight_destroy(flight);
     sources_close(&sources);
     text_finish(&program);

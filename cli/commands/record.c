@@ -102,6 +102,7 @@ struct wait {
     tsmith_capture *capture;
     tsmith_flight *flight;       // NULL: none
     tsmith_on_demand *on_demand; // NULL: none
+    struct metrics *metrics;     // NULL: none
     uint32_t looks;              // since the program has ended
 };
 
@@ -109,6 +110,8 @@ struct wait {
 static int look_around(void *context) {
     enum { MOMENT = 20 }; // looks of about 50 ms
     struct wait *wait = context;
+    if (wait->metrics)
+        metrics_look(wait->metrics, wait->capture);
     if (wait->on_demand)
         tsmith_on_demand_look(wait->on_demand);
     if (wait->flight)
@@ -123,12 +126,13 @@ static int look_around(void *context) {
 }
 
 // What the stacks are called is written into the trace while the programs are still here.
-static void pump(tsmith_capture *capture, tsmith_sink *sink, tsmith_flight *flight,
+static void pump(tsmith_capture *capture, tsmith_sink *sink, const struct record_request *request,
                  tsmith_on_demand *on_demand, struct record_result *out) {
     const tsmith_symbolize_options live = {sizeof live, 1};
     tsmith_source *source = tsmith_capture_source(capture), *named = NULL, *counting = NULL;
-    struct wait wait = {.capture = capture, .flight = flight, .on_demand = on_demand};
-    struct counted counted = {.from = source, .out = out, .capture = capture, .flight = flight};
+    struct wait wait = {
+        .capture = capture, .flight = request->flight, .on_demand = on_demand, .metrics = request->metrics};
+    struct counted counted = {.from = source, .out = out, .capture = capture, .flight = request->flight};
     out->status = tsmith_source_create(&counted_ops, &counted, &counting);
     if (out->status == TSMITH_OK)
         out->status = tsmith_symbolized_source_create(counting, &live, NULL, &named);
@@ -179,6 +183,8 @@ void record_run(const struct record_request *request, struct record_result *out)
         out->status = tsmith_recording_writer_take(&writer, tsmith_capture_directory(capture), &out->error);
     if (out->status >= 0 && request->armed)
         out->status = tsmith_on_demand_create(capture, &on_demand, &out->error);
+    if (out->status >= 0 && request->metrics)
+        metrics_begin(request->metrics, capture);
     if (out->status >= 0 && request->join)
         out->status = request->join(request->join_context, capture, &out->error);
     if (out->status < 0)
@@ -193,7 +199,7 @@ void record_run(const struct record_request *request, struct record_result *out)
     if (out->status >= 0) {
         out->stage = RECORD_RUN;
         snprintf(out->note, sizeof out->note, "%s", tsmith_capture_note(capture));
-        pump(capture, sink_of(request, on_demand, writer.sink), request->flight, on_demand, out);
+        pump(capture, sink_of(request, on_demand, writer.sink), request, on_demand, out);
         if (on_demand)
             tsmith_on_demand_count(on_demand, &out->on_demand, &out->on_demand_failed);
         out->wait_status = tsmith_capture_wait_status(capture);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "metrics.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/flight.h"
 #include "tracesmith/on_demand.h"
@@ -17,8 +18,9 @@ struct record_request {
     // Called with the capture before the program is started, to join other sources with it; NULL: nothing is.
     tsmith_status (*join)(void *context, tsmith_capture *capture, tsmith_error *error);
     void *join_context;
-    bool armed;            // record on demand only: there is no file of the whole
-    tsmith_flight *flight; // takes the events, instead of the file; NULL: none. SIGUSR2 triggers it
+    struct metrics *metrics; // answers scrapers; NULL: none
+    bool armed;              // record on demand only: there is no file of the whole
+    tsmith_flight *flight;   // takes the events, instead of the file; NULL: none. SIGUSR2 triggers it
 };
 
 enum record_stage { RECORD_FILE, RECORD_SESSION, RECORD_START, RECORD_RUN };

@@ -239,6 +239,11 @@ static const struct option profile_options[] = {
     {.name = "armed",
      .doc =
          "Load the agents and record nothing, until 'tracesmith record' asks for a recording (docs/live.md)"},
+    {.name = "metrics-listen",
+     .argument = "ADDRESS",
+     .doc = "Answer scrapers of Prometheus with the totals, at a port of the loopback interface "
+            "(127.0.0.1:9464; "
+            "port 0: any that is free). The bearer token is in the session directory (docs/live.md)"},
     {.name = "live",
      .doc =
          "Add up the totals that 'tracesmith top' shows from the first event on. Without it they begin when "

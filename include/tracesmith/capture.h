@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "tracesmith/export.h"
+#include "tracesmith/live.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 
@@ -132,6 +133,8 @@ TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number
 // Switches recording on or off, for all processes of the program. Agents that cannot follow are in docs/live.md. Nothing once the
 // recording has ended.
 TSMITH_API void tsmith_capture_arm(tsmith_capture *capture, int on);
+// The totals of the recording up to now, if it was made with `live`; else zeros.
+TSMITH_API void tsmith_capture_live(tsmith_capture *capture, tsmith_live_totals *out);
 // For the range "signal": begins to capture, or ends it again (async-signal-safe).
 TSMITH_API void tsmith_capture_trigger(tsmith_capture *capture);
 // After END: the program's wait status as waitpid gives it.

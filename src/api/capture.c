@@ -169,6 +169,10 @@ static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_bat
     }
 }
 
+static uint32_t processes_of(const struct tsmith_capture *capture) {
+    return collector_live_processes(capture->collector) + (capture->started && !capture->ended);
+}
+
 static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {
     struct tsmith_capture *capture = self;
     const tsmith_status status = next_batch(capture, out, error);
@@ -178,8 +182,7 @@ static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_erro
     if (status == TSMITH_END)
         live_end(&capture->live, &capture->directory, dictionary);
     else if (live_is_wanted(&capture->live, &capture->directory))
-        live_publish(&capture->live, &capture->directory, dictionary,
-                     collector_live_processes(capture->collector) + (capture->started && !capture->ended));
+        live_publish(&capture->live, &capture->directory, dictionary, processes_of(capture));
     return status;
 }
 
@@ -360,6 +363,13 @@ void tsmith_capture_signal(tsmith_capture *capture, int signal_number) {
     pid_t pid = atomic_load(&capture->program);
     if (pid > 0)
         kill(pid, signal_number);
+}
+
+void tsmith_capture_live(tsmith_capture *capture, tsmith_live_totals *out) {
+    static const tsmith_live_totals none;
+    const bool given =
+        live_give(&capture->live, collector_dictionary(capture->collector), processes_of(capture));
+    sized_give(tsmith_live_totals, given ? capture->live.published : &none, out);
 }
 
 void tsmith_capture_arm(tsmith_capture *capture, int on) {

@@ -55,16 +55,23 @@ static bool make_file(struct live *live, const struct session_directory *directo
     return live->fd >= 0 && pwrite(live->fd, &head, sizeof head, 0) == (ssize_t)sizeof head;
 }
 
+bool live_give(struct live *live, const tsmith_dictionary *dictionary, uint32_t processes) {
+    tsmith_live_totals *totals = live->published;
+    if (!live->totals)
+        return false;
+    live_totals_give(live->totals, dictionary, clock_trace_now(), totals);
+    totals->sequence = ++live->sequence;
+    totals->collector_time = clock_now(CLOCK_PROCESS_CPUTIME_ID) - live->collector_before;
+    totals->processes = processes;
+    return true;
+}
+
 static void publish(struct live *live, const struct session_directory *directory,
                     const tsmith_dictionary *dictionary, uint32_t processes, bool ended) {
     tsmith_live_totals *totals = live->published;
-    if (!live->totals || !make_file(live, directory))
+    if (!live->totals || !make_file(live, directory) || !live_give(live, dictionary, processes))
         return;
-    live_totals_give(live->totals, dictionary, clock_trace_now(), totals);
-    const uint64_t sequence = ++live->sequence;
-    totals->sequence = sequence;
-    totals->collector_time = clock_now(CLOCK_PROCESS_CPUTIME_ID) - live->collector_before;
-    totals->processes = processes;
+    const uint64_t sequence = live->sequence;
     totals->ended = ended;
     const struct live_file_place place = {.checksum = crc32c(0, totals, sizeof *totals), .totals = *totals};
     if (pwrite(live->fd, &place, sizeof place, (off_t)live_file_at(sequence)) != (ssize_t)sizeof place)

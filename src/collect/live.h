@@ -28,6 +28,8 @@ void live_take(struct live *live, const tsmith_dictionary *dictionary, const tsm
 bool live_is_wanted(struct live *live, const struct session_directory *directory);
 void live_publish(struct live *live, const struct session_directory *directory,
                   const tsmith_dictionary *dictionary, uint32_t processes);
+// Puts the totals into live->published. False: none are added up.
+bool live_give(struct live *live, const tsmith_dictionary *dictionary, uint32_t processes);
 // Publishes the final totals.
 void live_end(struct live *live, const struct session_directory *directory,
               const tsmith_dictionary *dictionary);
