@@ -92,7 +92,8 @@ int main(int argc, char **argv) {
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    if (!*argv[6]) // an export ends by them
+        (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     const struct http_options options = {argv[3], (uint16_t)strtoul(argv[4], NULL, 10)};
     struct server server = {
