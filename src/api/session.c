@@ -35,7 +35,10 @@
 
 // The shapes every session registers first, in this order: so their ids are constants on the event path.
 enum fixed_shape { SHAPE_BEGIN, SHAPE_END, SHAPE_MARK, SHAPE_COUNT, SHAPES_FIXED };
-enum { SHAPES_MAX = 256 };
+enum {
+    SHAPES_MAX = 256,
+    SHAPES_EACH = 16
+}; // of tsmith_emit; taken that many at a time, because they are kept for good
 
 // Making a shape takes shapes_lock, then the channel's lock. Over a fork it is held, so that a child finds it free.
 static pthread_mutex_t shapes_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,9 +85,9 @@ struct tsmith_session {
     pthread_mutex_t lock;          // of what follows
     tsmith_session_statistics live;
     pid_t owner; // the process that started it
-    struct emit_shape
-        *_Atomic shapes;          // SHAPES_MAX, from the first tsmith_emit on; read without the lock up to
-    _Atomic uint32_t shape_count; // shape_count
+    // Each has room for SHAPES_EACH. Read without the lock up to shape_count.
+    struct emit_shape *_Atomic shapes[SHAPES_MAX / SHAPES_EACH];
+    _Atomic uint32_t shape_count;
 };
 
 static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -157,11 +160,24 @@ static bool same_shape(const struct emit_shape *a, const struct emit_shape *b) {
 
 static uint16_t find_shape(const tsmith_session *session, const struct emit_shape *wanted) {
     uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_acquire);
-    const struct emit_shape *shapes = atomic_load_explicit(&session->shapes, memory_order_relaxed);
-    for (uint32_t i = 0; i < count; i++)
-        if (same_shape(&shapes[i], wanted))
-            return shapes[i].id;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct emit_shape *shape =
+            &atomic_load_explicit(&session->shapes[i / SHAPES_EACH], memory_order_relaxed)[i % SHAPES_EACH];
+        if (same_shape(shape, wanted))
+            return shape->id;
+    }
     return 0;
+}
+
+// The place of the next shape, under the lock; NULL: there is no room.
+static struct emit_shape *next_shape(tsmith_session *session, uint32_t count) {
+    if (count == SHAPES_MAX)
+        return NULL;
+    struct emit_shape *shapes =
+        atomic_load_explicit(&session->shapes[count / SHAPES_EACH], memory_order_relaxed);
+    if (!shapes && (shapes = calloc(SHAPES_EACH, sizeof *shapes)) != NULL)
+        atomic_store_explicit(&session->shapes[count / SHAPES_EACH], shapes, memory_order_relaxed);
+    return shapes ? &shapes[count % SHAPES_EACH] : NULL;
 }
 
 static void lock_shapes(void) {
@@ -204,12 +220,10 @@ static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted, t
     lock_shapes();
     uint16_t id = find_shape(session, wanted); // another thread may have been quicker
     uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_relaxed);
-    struct emit_shape *shapes = atomic_load_explicit(&session->shapes, memory_order_relaxed);
-    if (!shapes && (shapes = calloc(SHAPES_MAX, sizeof *shapes)) != NULL)
-        atomic_store_explicit(&session->shapes, shapes, memory_order_relaxed);
-    if (id == 0 && shapes && count < SHAPES_MAX && (id = channel_shape(session->channel, &shape)) != 0) {
+    struct emit_shape *place = id == 0 ? next_shape(session, count) : NULL;
+    if (place && (id = channel_shape(session->channel, &shape)) != 0) {
         wanted->id = id;
-        shapes[count] = *wanted;
+        *place = *wanted;
         atomic_store_explicit(&session->shape_count, count + 1, memory_order_release);
     }
     unlock_shapes();

@@ -190,4 +190,8 @@ class Documents(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if not os.environ.get("TRACESMITH_SEEDS"):
+        print("skipped: TRACESMITH_SEEDS names no folder with the documents themselves")
+    if not HAS_DEVICE:
+        print("skipped: commands that record, without an OpenCL device")
     unittest.main()

@@ -4,13 +4,20 @@
 # Python. Only the extension module is compiled; the library, the agents and the command are those of the build that is
 # tested (`./dev wheel` builds all of it, as pip does). Built again only when something of it is newer. Nothing is
 # downloaded. Exits with 77 and the reason where it cannot be built.
+#
+# In a build with AddressSanitizer the extension module is sanitized as well, and venv_python is a script that loads the
+# sanitizer's runtime into Python (LD_PRELOAD). Python then removes it from its environment: programs that it starts are not
+# sanitized, or contain a runtime of their own. Python's objects come from malloc, so that their use after release is seen.
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 # shellcheck source=tests/support/python.sh
 . "$TRACESMITH_SOURCE_DIR/tests/support/python.sh"
-if [ -n "${TRACESMITH_SANITIZE-}" ]; then
-    echo "skipped: the library is built with a sanitizer, $python is not"
+case ${TRACESMITH_SANITIZE-} in
+'' | *address*) ;;
+*)
+    echo "skipped: no runtime of '$TRACESMITH_SANITIZE' can be loaded into $python"
     exit 77
-fi
+    ;;
+esac
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || {
     echo "skipped: no Python 3.10 or newer ($python)"
     exit 77
@@ -39,19 +46,44 @@ is_fresh() {
             -newer "$package/stamp" | head -n 1)" ]
     )
 }
+# load_runtime SITE-PACKAGES: venv_python becomes a script that loads the sanitizer's runtime first. Its path is what Python
+# programs that start another Python know as sys.executable.
+load_runtime() {
+    runtime=$("${CC:-cc}" -print-file-name="libclang_rt.asan-$(uname -m).so")
+    [ -f "$runtime" ] || runtime=$("${CC:-cc}" -print-file-name=libasan.so)
+    # The runtime looks for the functions of C++ exceptions when it is loaded, which is before Python loads any C++.
+    runtime=$(realpath "$runtime"):$(realpath "$("${CC:-cc}" -print-file-name=libstdc++.so.6)") || return
+    mv "$venv_python" "$venv_python.plain"
+    cat >"$venv_python" <<EOF || return
+#!/bin/sh
+export LD_PRELOAD="$runtime\${LD_PRELOAD:+:\$LD_PRELOAD}" PYTHONMALLOC=malloc
+# Python leaves memory to the system when it exits; checks of growth are in check_life.py.
+export ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:handle_segv=0:handle_abort=0\${ASAN_OPTIONS:+:\$ASAN_OPTIONS}"
+exec "$venv_python.plain" "\$@"
+EOF
+    chmod +x "$venv_python"
+    cat >"$1/aa_runtime.pth" <<EOF
+import os, sys; sys.executable = "$venv_python"; before = os.environ.pop("LD_PRELOAD", "").split(":")[2:]; before and os.environ.update(LD_PRELOAD=":".join(before))
+EOF
+}
 build_package() {
     rm -rf "$package/wheel" "$package/venv" "$package/stamp" "$package/installed"
     touch "$package/begun" # what changes while it is built is newer
-    cmake --install "$TRACESMITH_BUILD_DIR" --strip --prefix "$package/installed" || return
+    strip=--strip
+    [ -z "${TRACESMITH_SANITIZE-}" ] || strip=
+    cmake --install "$TRACESMITH_BUILD_DIR" $strip --prefix "$package/installed" || return
     "$python" -m pip wheel --no-index --no-build-isolation --no-deps --wheel-dir "$package/wheel" \
         --config-settings=build-dir="$package/cmake" --config-settings=cmake.source-dir=bindings/python \
         --config-settings=cmake.define.TRACESMITH_INSTALLED="$package/installed" \
+        --config-settings=cmake.define.TRACESMITH_SANITIZE="${TRACESMITH_SANITIZE-}" \
+        --config-settings=install.strip="$([ "$strip" ] && echo true || echo false)" \
         --config-settings=cmake.define.TRACESMITH_WERROR=ON "$TRACESMITH_SOURCE_DIR" || return
     "$python" -m venv "$package/venv" || return
     "$venv_python" -m pip install --no-index --no-deps "$package/wheel"/*.whl || return
     # The data frame libraries are those of the Python that was found; they come last, so they hide nothing.
-    "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
-        >"$("$venv_python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/zz_frames.pth" || return
+    site=$("$venv_python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' >"$site/zz_frames.pth" || return
+    [ -z "${TRACESMITH_SANITIZE-}" ] || load_runtime "$site" || return
     echo "$python" >"$package/stamp"
     touch -r "$package/begun" "$package/stamp"
 }

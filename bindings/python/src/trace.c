@@ -434,8 +434,22 @@ static PyObject *fields(PyObject *module, PyObject *unused) {
     return dictionary;
 }
 
+static PyObject *kinds(PyObject *module, PyObject *unused) {
+    PyObject *list = PyList_New(0);
+    (void)module;
+    (void)unused;
+    for (uint32_t kind = 1; list && kind < TSMITH_KIND_LIMIT; kind++) {
+        PyObject *name = PyUnicode_FromString(tsmith_kind_name((tsmith_kind)kind));
+        if (!name || PyList_Append(list, name) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
 static PyMethodDef functions[] = {
     {"fields", fields, METH_NOARGS, "The fields of events and their types, as a dict."},
+    {"kinds", kinds, METH_NOARGS, "The names of the kinds of events, as a list."},
     {NULL, NULL, 0, NULL},
 };
 

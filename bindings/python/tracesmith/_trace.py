@@ -151,8 +151,10 @@ class Trace(Answers):
         self, kinds: list[str] | None, start: int | None, end: int | None, columns: Iterable[str] | None
     ) -> Result:
         table = kinds[0] if kinds is not None and len(kinds) == 1 else "events"
-        known = self.tables["kernel"]["columns"]
-        wanted = "*" if columns is None else ", ".join(self._quoted(column, known) for column in columns)
+        wanted = "*"
+        if columns is not None:
+            known = self.tables["kernel"]["columns"]
+            wanted = ", ".join(self._quoted(column, known) for column in columns)
         where = []
         if kinds is not None and table == "events":
             where.append("kind IN (" + ", ".join(f"'{name}'" for name in kinds) + ")")
@@ -164,6 +166,8 @@ class Trace(Answers):
         return self.sql(f"SELECT {wanted} FROM {table}{condition}")
 
     def _check_kind(self, name: str) -> None:
+        if name in _kind_names():
+            return
         table = self.tables.get(name)
         # Tables of kinds have the columns of events; others (devices, strings...) have no start and kind.
         if name == "events" or table is None or not {"start", "kind", "track_name"} <= set(table["columns"]):
@@ -186,6 +190,15 @@ def _field_types() -> dict[str, str]:
     if not _types:
         _types.update(_native.fields())
     return _types
+
+
+_kinds: frozenset[str] = frozenset()
+
+
+def _kind_names() -> frozenset[str]:
+    global _kinds
+    _kinds = _kinds or frozenset(_native.kinds())
+    return _kinds
 
 
 def _time(value: int | None) -> int | None:
