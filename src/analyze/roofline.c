@@ -47,6 +47,7 @@ struct roofline {
     uint64_t unmeasured, incomplete; // ranges
     bool impossible;                 // a rate above the peak
     bool unknown;                    // a peak that a rate could be compared with
+    bool compared;                   // a rate of operations, with a peak
 };
 
 static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
@@ -309,6 +310,7 @@ static void put_rates(struct roofline *roofline, const struct analysis_context *
     put_number(report, table, roof.flop_share);
     put_number(report, table, roof.byte_share);
     put_text(report, table, roof.limit);
+    roofline->compared |= isfinite(roof.flop_share);
     roofline->impossible |= roof.flop_share > 1 || roof.byte_share > 1;
     roofline->unknown |=
         (entry->flops_time && isnan(roof.flop_share)) || (entry->bytes_time && isnan(roof.byte_share));
@@ -415,6 +417,10 @@ static void write_notes(const struct roofline *roofline, struct report *report) 
                     (unsigned long long)roofline->incomplete, report_plural(roofline->incomplete));
     if (roofline->unknown)
         report_note(report, "Neither the trace nor --peak states all peaks: those shares are unknown.");
+    if (roofline->compared)
+        report_note(report,
+                    "The peak of operations is of one number format: compute shares of work in other formats "
+                    "do not apply.");
     if (roofline->impossible)
         report_note(report,
                     "A share is above 100%%: the stated work or the peak is wrong, or bytes came from a "

@@ -79,13 +79,14 @@ def peaks_of(found):
 def sentences(folder):
     made = lambda *events: kineto(os.path.join(folder, "said.json"), [*events])  # noqa: E731
     none, longest, unknown = "No range and no kernel", "takes longest of what states its work", "those shares are unknown"
+    formats = "of one number format"
     expect("nothing stated", roofline(made(*one_range())), [none + " of the trace"], [longest, unknown])
     expect("nothing in the window", roofline(made(*one_range(flops=1), *launch("k", 300, 320, 20, 2)), "--from", "200us",
                                              "--to", "400us"), [none + " of the window"], [longest])
     path = made(*one_range(flops=2e9, bytes=4000000))
-    expect("no peak", roofline(path), ["matmul takes longest", "20.0 us, at 100.00 TFLOP/s and 186.26 GiB/s.", unknown], [none, "peak,"])
+    expect("no peak", roofline(path), ["matmul takes longest", "20.0 us, at 100.00 TFLOP/s and 186.26 GiB/s.", unknown], [none, "peak,", formats])
     check(peaks_of(roofline(path)) == [None] * 5, "no peak is made up: %s" % peaks_of(roofline(path)))
-    expect("one peak", roofline(path, "--peak", "flops=200T"), ["50.0% of the compute peak.", unknown], ["above 100%"])
+    expect("one peak", roofline(path, "--peak", "flops=200T"), ["50.0% of the compute peak.", unknown, formats], ["above 100%"])
     both = roofline(path, "--peak", "flops=200T,bytes=250G")
     expect("two peaks", both, ["80.0% of the memory peak."], [unknown, "above 100%"])
     check(peaks_of(both) == [200e12, "stated", 250e9, "stated", 800], peaks_of(both))
@@ -117,7 +118,7 @@ def losses(folder):
 
 
 def nsys(folder, bandwidth):
-    """An export of Nsight Systems says the bandwidth of its GPUs; 0 and a text are none."""
+    """An export of Nsight Systems says the bandwidth of its GPUs; 0, a text and what may have another unit are none."""
     path = os.path.join(folder, "nsys.sqlite")
     if os.path.exists(path):
         os.unlink(path)
@@ -139,7 +140,8 @@ def nsys(folder, bandwidth):
 def peaks_of_traces(folder):
     check(peaks_of(roofline(nsys(folder, 3352320000000))) == [None, None, 3352320000000, "Nsight Systems", None],
           "the bandwidth of an export: %s" % peaks_of(roofline(nsys(folder, 3352320000000))))
-    for none in (0, -5, "much", None):
+    # As kB/s the number of an H100 is 3352320000: a number that need not be B/s is unknown.
+    for none in (0, -5, "much", None, 3352320000, 3352320, 10**15):
         check(peaks_of(roofline(nsys(folder, none))) == [None] * 5, "bandwidth %r" % none)
     stated = peaks_of(roofline(nsys(folder, 3352320000000), "--peak", "bytes=2T"))
     check(stated == [None, None, 2e12, "stated", None], "the user's statement counts: %s" % stated)

@@ -57,7 +57,7 @@ static void release(void *module) {
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)execute},
-#ifdef Py_mod_gil // builds for one version of Python, from 3.13: sessions and ranges rely on the interpreter's lock
+#ifdef Py_mod_gil // builds for one version of Python, from 3.13: sessions, ranges and code tables have no lock of their own
     {Py_mod_gil, Py_MOD_GIL_USED},
 #endif
     {0, NULL},

@@ -120,10 +120,14 @@ static uint32_t gpu_identity(struct nsys *nsys, const char *uuid, const char *bu
     return cstr(nsys, text);
 }
 
+// The export does not state the unit of a bandwidth. Between these a number can only be B/s: GPUs have 10 GB/s and more, and as
+// kB/s it would be 10 TB/s and more. Beyond them it is unknown.
+static const int64_t BANDWIDTH_MIN = INT64_C(10000000000), BANDWIDTH_MAX = INT64_C(100000000000000);
+
 // B/s, for the analysis `roofline`; with the name, because numbers of devices change when traces are merged.
 static void keep_bandwidth(struct nsys *nsys, uint32_t device, int64_t bandwidth, const char *name) {
     char key[48], text[160];
-    if (!device || bandwidth <= 0 || !name)
+    if (!device || bandwidth < BANDWIDTH_MIN || bandwidth > BANDWIDTH_MAX || !name)
         return;
     (void)snprintf(key, sizeof key, "import.device.%" PRIu32 ".memory_bandwidth", device);
     (void)snprintf(text, sizeof text, "%" PRId64 " B/s, %.100s", bandwidth, name);
