@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import unittest.mock
 
 import opencl
 import tracesmith as ts
@@ -110,6 +111,17 @@ class Compat(unittest.TestCase):
         with open("counters.json", encoding="utf-8") as file:
             counters = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "C"]
         self.assertEqual([(one["name"], one["args"]["value"]) for one in counters], [("memory", 1.5), ("memory", 2.5)])
+
+    def test_machine_without_a_loader_of_opencl(self):
+        for status, wanted in ((4, None), (1, ts.SystemFailure)):
+            with open("command", "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\nexit {status}\n")
+            os.chmod("command", 0o755)
+            with unittest.mock.patch("tracesmith._cli.command", lambda: os.path.abspath("command")):
+                if wanted:
+                    self.assertRaises(wanted, ts.detect_platform)
+                else:
+                    self.assertIs(ts.detect_platform(), ts.PlatformType.Unknown)
 
     def test_what_is_not_there_is_said(self):
         for platform in (ts.PlatformType.Simulation, ts.PlatformType.Metal, ts.PlatformType.ROCm):

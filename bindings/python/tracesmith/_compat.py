@@ -159,7 +159,10 @@ def detect_platform() -> PlatformType:
     """The API of the first device of this machine; Unknown where there is none."""
     import json
 
-    devices = json.loads(_command("devices", "--json"))["devices"]
+    try:
+        devices = json.loads(_command("devices", "--json"))["devices"]
+    except UnsupportedError:  # no loader of OpenCL
+        return PlatformType.Unknown
     found = [platform for device in devices for platform, api in _APIS.items() if device["api"] == api]
     return found[0] if found else PlatformType.Unknown
 
@@ -449,5 +452,6 @@ def _command(*arguments: str) -> str:
 
     done = subprocess.run([command(), *arguments], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode != 0:
-        raise SystemFailure(done.stderr.decode(errors="replace").strip().removeprefix("tracesmith: "))
+        failure = UnsupportedError if done.returncode == 4 else SystemFailure  # 4: the machine lacks something
+        raise failure(done.stderr.decode(errors="replace").strip().removeprefix("tracesmith: "))
     return done.stdout.decode()
