@@ -132,15 +132,21 @@ VkResult layer_BeginCommandBuffer(VkCommandBuffer handle, const VkCommandBufferB
     struct buffer *buffer = object->buffer;
     buffer->in_pass = buffer->level == VK_COMMAND_BUFFER_LEVEL_SECONDARY &&
                       info->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT;
-    // Executions of it may overlap: their times would be written to the same queries.
-    buffer->can_time =
-        buffer->pool->pool.can_time && !(info->flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    // Executions of it may overlap, and write the same queries. On one queue they do so one after the other (the reset waits for
+    // the writes before it), and the times of the last are those that are read.
+    buffer->simultaneous = info->flags & VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
+    buffer->can_time = buffer->pool->pool.can_time &&
+                       (!buffer->simultaneous || (buffer->level == VK_COMMAND_BUFFER_LEVEL_PRIMARY &&
+                                                  device->family_queues[buffer->pool->pool.family] == 1));
     buffer->suspended = false;
     return result;
 }
 
 VkResult layer_EndCommandBuffer(VkCommandBuffer handle) {
     const struct device *device = device_of(handle);
+    struct object *object = device->reading_waits ? object_find(OBJECT_BUFFER, HANDLE(handle)) : NULL;
+    if (object)
+        queries_copy(object);
     CALLED(EndCommandBuffer, device, (handle));
     return result;
 }

@@ -140,6 +140,8 @@
     X(CreateQueryPool)                                                                                       \
     X(DestroyQueryPool)                                                                                      \
     X(CmdResetQueryPool)                                                                                     \
+    X(CmdCopyQueryPoolResults)                                                                               \
+    X(GetBufferMemoryRequirements)                                                                           \
     X(CmdWriteTimestamp)                                                                                     \
     X(GetCalibratedTimestampsEXT)
 

@@ -220,6 +220,10 @@ static bool adopt(const struct instance *instance, VkPhysicalDevice physical, co
     if (wraps) {
         fill(device);
         device->timed = !program_only && can_be_timed(info);
+        for (uint32_t i = 0; i < info->queueCreateInfoCount; i++)
+            if (info->pQueueCreateInfos[i].queueFamilyIndex < FAMILIES_MAX)
+                device->family_queues[info->pQueueCreateInfos[i].queueFamilyIndex] +=
+                    info->pQueueCreateInfos[i].queueCount;
         times_device(device, instance->get, instance->handle, physical, instance->version, has_clock);
     }
     if (map_put(&devices, key_of(handle), (uintptr_t)device))

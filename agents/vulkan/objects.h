@@ -39,13 +39,17 @@ struct device {
     PFN_vkGetDeviceProcAddr get;
     VkDevice handle;
     uint32_t id, number;
-    bool timed;         // timestamps are written at all
-    bool reading_waits; // its vkGetQueryPoolResults waits until the device is idle, whatever is asked for
-    double period;      // ns of a tick
+    bool timed; // timestamps are written at all
+    // Its vkGetQueryPoolResults waits until the device is idle, whatever is asked for: the device copies the results instead, to
+    // memory of this type.
+    bool reading_waits;
+    uint32_t host_type;
+    double period; // ns of a tick
     uint32_t family_count;
     VkQueueFlags family_flags[FAMILIES_MAX];
-    uint64_t family_mask[FAMILIES_MAX]; // of its timestamps; 0: it has none
-    VkTimeDomainEXT domain;             // of the host, to compare clocks; DEVICE: they cannot be compared
+    uint64_t family_mask[FAMILIES_MAX];   // of its timestamps; 0: it has none
+    uint32_t family_queues[FAMILIES_MAX]; // that the program has
+    VkTimeDomainEXT domain;               // of the host, to compare clocks; DEVICE: they cannot be compared
     struct anchor anchor;
     uint32_t heap_of_type[VK_MAX_MEMORY_TYPES];
     struct device *more; // all devices
@@ -87,6 +91,11 @@ struct buffer {
     uint32_t barriers, draws;
     struct object *pipeline; // bound for compute
     VkQueryPool chunks[CHUNKS_MAX];
+    struct {
+        VkBuffer buffer;
+        VkDeviceMemory memory;
+        uint64_t (*at)[2];
+    } copies[CHUNKS_MAX];          // of their results, if the device copies them
     uint32_t chunk_count, queries; // queries: used by what is recorded
     uint32_t labels[LABELS_MAX], label_count;
     struct object *primary; // of a secondary one: in which it was recorded last
@@ -98,6 +107,7 @@ struct buffer {
     struct launch launch;
     uint32_t wait_count; // the correlation ids that the submission waited for
     uint64_t waits[VALUES_MAX];
+    VkFence fence; // of the submission; null: it had none
 };
 
 struct queue {
@@ -105,7 +115,6 @@ struct queue {
     _Atomic uint64_t submitted;  // submissions, from 1
     _Atomic uint64_t completed;  // known to be complete
     struct object *first, *last; // pending command buffers
-    VkFence last_fence;          // of its last submission; null: it had none, or it is not there any more
 };
 
 // That a submission is complete, once the semaphore has this value, or the fence is signaled.

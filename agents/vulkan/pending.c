@@ -101,19 +101,6 @@ static void record_all(const struct object *object, struct reading *reading, int
     }
 }
 
-// Whether reading results waits for nothing.
-static bool is_readable(struct object *queue) {
-    struct device *device = queue->device;
-    struct queue *const at = &queue->queue;
-    const uint64_t submitted = at->submitted;
-    if (!device->reading_waits || at->completed >= submitted)
-        return true;
-    if (!at->last_fence || device->next.GetFenceStatus(device->handle, at->last_fence) != VK_SUCCESS)
-        return false;
-    atomic_store(&at->completed, submitted);
-    return true;
-}
-
 static void finish(struct object *object, bool can_read) {
     struct buffer *buffer = object->buffer;
     struct reading reading = {.launch = &buffer->launch,
@@ -155,11 +142,33 @@ static void drain(struct object *object) {
     struct object *primary = object->buffer->primary;
     if (object->buffer->pending) {
         unlink_buffer(object);
-        finish(object, is_readable(object->buffer->queue));
+        finish(object, true);
     } else if (primary && primary->kind == OBJECT_BUFFER && primary->buffer->pending &&
                executes(primary, object)) {
         drain(primary);
     }
+}
+
+// Whether the execution is complete, though the program may not have asked: its fence says so, if it is still that of the
+// submission.
+static bool is_complete(const struct object *object) {
+    const struct buffer *buffer = object->buffer;
+    const struct object *fence = object_find(OBJECT_FENCE, HANDLE(buffer->fence));
+    return buffer->submission <= buffer->queue->queue.completed ||
+           (fence && fence->fence.queue == buffer->queue && fence->fence.submission == buffer->submission &&
+            object->device->next.GetFenceStatus(object->device->handle, buffer->fence) == VK_SUCCESS);
+}
+
+void pending_before_submit(struct object *object) {
+    struct buffer *buffer = object->buffer;
+    pending_lock();
+    if (buffer->simultaneous && buffer->pending && !is_complete(object)) {
+        unlink_buffer(object);
+        finish(object, false);
+    } else {
+        drain(object);
+    }
+    pending_unlock();
 }
 
 void pending_drain(struct object *object) {
@@ -170,7 +179,7 @@ void pending_drain(struct object *object) {
 
 // ---- what the program does
 
-void pending_add(struct object *object, struct object *queue, uint64_t submission,
+void pending_add(struct object *object, struct object *queue, uint64_t submission, VkFence fence,
                  const struct launch *launch, uint32_t wait_count, const uint64_t *waits) {
     struct buffer *buffer = object->buffer;
     bool has_queries = false;
@@ -183,6 +192,7 @@ void pending_add(struct object *object, struct object *queue, uint64_t submissio
         buffer->submission = submission;
         buffer->launched = commands;
         buffer->queue = queue;
+        buffer->fence = fence;
         buffer->launch = *launch;
         buffer->wait_count = wait_count;
         for (uint32_t i = 0; i < wait_count; i++)
@@ -205,7 +215,7 @@ void pending_add(struct object *object, struct object *queue, uint64_t submissio
 // Records what is complete of a queue. Submissions may be complete in any order, but what is known to be is a beginning.
 static void reap(struct object *object) {
     struct queue *queue = &object->queue;
-    while (queue->first && queue->first->buffer->submission <= queue->completed && is_readable(object)) {
+    while (queue->first && queue->first->buffer->submission <= queue->completed) {
         struct object *buffer = queue->first;
         unlink_buffer(buffer);
         finish(buffer, true);

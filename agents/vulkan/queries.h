@@ -11,6 +11,8 @@ void queries_begin(uint32_t limit);
 uint32_t queries_take(struct object *buffer);
 // Records the writing of one.
 void queries_write(const struct object *buffer, uint32_t query, VkPipelineStageFlagBits stage);
+// The recording ends: on a device whose reading waits, the results are copied by the device.
+void queries_copy(const struct object *buffer);
 // The results of the chunk that has this query: a value and whether it is there, for each. NULL: the driver has none.
 // Only when the device is done with them. Under the lock of pending.c.
 const uint64_t (*queries_read(const struct object *buffer, uint32_t query))[2];

@@ -86,7 +86,7 @@ static void prepare(VkCommandBuffer handle) {
     if (!buffer)
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
     else
-        pending_drain(buffer);
+        pending_before_submit(buffer);
 }
 
 static struct submission submission_begin(enum call_id function, VkQueue handle, VkFence fence_handle) {
@@ -115,20 +115,17 @@ static struct submission submission_begin(enum call_id function, VkQueue handle,
     return submission;
 }
 
-static void submitted(struct submission *submission, VkFence fence, VkResult result) {
+static void submitted(struct submission *submission, VkResult result) {
     struct queue *queue = submission->queue ? &submission->queue->queue : NULL;
     submission->call.end = agent_tick();
     if (submission->call.function)
         record_call(&submission->call, result);
     if (!queue || result != VK_SUCCESS)
         return;
-    pending_lock();
-    queue->last_fence = fence;
     queue->submitted = submission->number;
-    pending_unlock();
 }
 
-static void follow(struct submission *submission, VkCommandBuffer handle) {
+static void follow(struct submission *submission, VkFence fence, VkCommandBuffer handle) {
     struct object *buffer = object_find(OBJECT_BUFFER, HANDLE(handle));
     if (!buffer || !submission->queue || !submission->call.correlation || !agent_on())
         return;
@@ -138,7 +135,7 @@ static void follow(struct submission *submission, VkCommandBuffer handle) {
                                   .host_track = channel_thread_track(agent.channel),
                                   .stack = submission->call.stack,
                                   .returned = submission->call.end};
-    pending_add(buffer, submission->queue, submission->number, &launch, submission->wait_count,
+    pending_add(buffer, submission->queue, submission->number, fence, &launch, submission->wait_count,
                 submission->waits);
     submission->wait_count = 0;
 }
@@ -169,10 +166,10 @@ VkResult layer_QueueSubmit(VkQueue handle, uint32_t count, const VkSubmitInfo *i
     for (uint32_t i = 0; submission.queue && i < count; i++)
         prepare_batch(&submission, &infos[i]);
     const VkResult result = submission.device->next.QueueSubmit(handle, count, infos, fence);
-    submitted(&submission, fence, result);
+    submitted(&submission, result);
     for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
         for (uint32_t j = 0; j < infos[i].commandBufferCount; j++)
-            follow(&submission, infos[i].pCommandBuffers[j]);
+            follow(&submission, fence, infos[i].pCommandBuffers[j]);
     return result;
 }
 
@@ -192,10 +189,10 @@ VkResult layer_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 
     for (uint32_t i = 0; submission.queue && i < count; i++)
         prepare_batch2(&submission, &infos[i]);
     const VkResult result = submission.device->next.QueueSubmit2(handle, count, infos, fence);
-    submitted(&submission, fence, result);
+    submitted(&submission, result);
     for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
         for (uint32_t j = 0; j < infos[i].commandBufferInfoCount; j++)
-            follow(&submission, infos[i].pCommandBufferInfos[j].commandBuffer);
+            follow(&submission, fence, infos[i].pCommandBufferInfos[j].commandBuffer);
     return result;
 }
 

@@ -159,6 +159,11 @@ static uint64_t describe_memory(struct device *device, PFN_vkGetInstanceProcAddr
         ask(physical, &memory);
     for (uint32_t i = 0; i < memory.memoryTypeCount && i < VK_MAX_MEMORY_TYPES; i++)
         device->heap_of_type[i] = memory.memoryTypes[i].heapIndex;
+    const VkMemoryPropertyFlags host =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    while (device->host_type + 1 < memory.memoryTypeCount &&
+           (memory.memoryTypes[device->host_type].propertyFlags & host) != host)
+        device->host_type++;
     for (uint32_t i = 0; i < memory.memoryHeapCount && i < VK_MAX_MEMORY_HEAPS; i++)
         if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
             bytes += memory.memoryHeaps[i].size;

@@ -65,16 +65,11 @@ VkResult layer_GetFenceStatus(VkDevice handle, VkFence fence) {
 }
 
 // The fence says nothing of its submission any more.
-static void fence_over(const struct device *device, VkFence handle) {
+static void fence_over(VkFence handle) {
     struct object *fence = object_find(OBJECT_FENCE, HANDLE(handle));
-    (void)device;
-    if (!fence)
-        return;
-    pending_lock();
-    struct object *queue = fence->fence.queue;
-    if (queue && queue->queue.last_fence == handle)
-        queue->queue.last_fence = VK_NULL_HANDLE;
-    fence->fence = (struct signal){.queue = NULL};
+    pending_lock(); // it is not asked for any more
+    if (fence)
+        fence->fence = (struct signal){.queue = NULL};
     pending_unlock();
 }
 
@@ -82,7 +77,7 @@ VkResult layer_ResetFences(VkDevice handle, uint32_t count, const VkFence *fence
     const struct device *device = device_of(handle);
     struct call call = call_begin(CALL_ResetFences);
     for (uint32_t i = 0; i < count; i++)
-        fence_over(device, fences[i]);
+        fence_over(fences[i]);
     const VkResult result = device->next.ResetFences(handle, count, fences);
     record_call(&call, result);
     return result;
@@ -92,7 +87,7 @@ void layer_DestroyFence(VkDevice handle, VkFence key, const VkAllocationCallback
     const struct device *device = device_of(handle);
     struct object *fence = object_find(OBJECT_FENCE, HANDLE(key));
     struct call call = call_begin(CALL_DestroyFence);
-    fence_over(device, key);
+    fence_over(key);
     if (fence)
         object_remove(fence);
     device->next.DestroyFence(handle, key, allocator);
