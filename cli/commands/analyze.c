@@ -37,7 +37,8 @@ struct analyze {
     enum form form;
     size_t rows; // of a table in text
     bool quick;
-    bool ranks; // the files are the ranks of one run
+    bool ranks;   // the files are the ranks of one run
+    bool partial; // write what their comparison keeps of them
     const char *to;
     FILE *out; // NULL: standard output
 };
@@ -118,7 +119,7 @@ static bool read_form(const struct invocation *invocation, struct analyze *analy
         complain("--json and --csv cannot be combined");
         return false;
     }
-    if (csv && analyze->file_count > 1 && !invocation_flag(invocation, "ranks")) {
+    if (csv && analyze->file_count > 1 && !analyze->ranks) {
         complain("--csv takes one trace; use --json for several");
         return false;
     }
@@ -147,8 +148,33 @@ static bool read_quick(const struct invocation *invocation, struct analyze *anal
     return false;
 }
 
+// Whether the files are the ranks of one run: stated, or seen by a partial among them.
+static void find_ranks(const struct invocation *invocation, struct analyze *analyze) {
+    analyze->partial = invocation_flag(invocation, "partial");
+    analyze->ranks = invocation_flag(invocation, "ranks") || analyze->partial;
+    for (size_t i = 0; i < analyze->file_count && !analyze->ranks; i++)
+        analyze->ranks = analyze_is_partial(analyze->files[i]);
+}
+
+// `--partial` writes one file of bytes; nothing that belongs to tables goes with it.
+static bool read_partial(const struct invocation *invocation, struct analyze *analyze) {
+    const char *to = invocation_value(invocation, "output");
+    if (!to || analyze->form != FORM_OVERVIEW || invocation_value(invocation, "html") ||
+        invocation_value(invocation, "markdown")) {
+        complain(to ? "--partial writes no tables: it cannot be combined with their options"
+                    : "--partial needs --output: it writes bytes, not text");
+        return false;
+    }
+    for (size_t i = 0; i < analyze->file_count; i++) {
+        if (convert_is_same_file(analyze->files[i], to)) {
+            complain("%s is read and cannot be written at the same time", to);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_ranks(const struct invocation *invocation, struct analyze *analyze) {
-    analyze->ranks = invocation_flag(invocation, "ranks");
     if (!analyze->ranks &&
         (invocation_value(invocation, "html") || invocation_value(invocation, "markdown"))) {
         complain("--html and --markdown need --ranks; for one trace, use tracesmith report");
@@ -161,10 +187,13 @@ static bool read_ranks(const struct invocation *invocation, struct analyze *anal
             return false;
     if (analyze->name_count || analyze->quick || window_has_time(&analyze->window) ||
         invocation_flag(invocation, "all")) {
-        complain("--ranks cannot be combined with analysis names or a window");
+        complain("%s cannot be combined with analysis names or a window",
+                 analyze->partial ? "--partial" : "the comparison of ranks");
         return false;
     }
-    if (analyze->file_count >= 2)
+    if (analyze->partial)
+        return read_partial(invocation, analyze);
+    if (analyze->file_count >= 2 || analyze_is_partial(analyze->files[0]))
         return true;
     complain("--ranks needs the traces of at least two ranks");
     return false;
@@ -215,6 +244,7 @@ static bool read_options(const struct invocation *invocation, struct analyze *an
     const char *only = invocation_value(invocation, "only");
     if (!window_read(invocation, &analyze->window) || !read_operands(invocation, analyze))
         return false;
+    find_ranks(invocation, analyze);
     if (only && !option_each_word(command_option(invocation->command, "only"), only, add_index, analyze))
         return false;
     if (invocation_flag(invocation, "all") && (read_groups(invocation, analyze) || analyze->name_count)) {
@@ -452,6 +482,8 @@ static const char RANKS_HINT[] =
 static int analyze_files(const struct analyze *analyze) {
     int worst = EXIT_DONE;
     bool json = analyze->form == FORM_JSON, any = false;
+    if (analyze->partial)
+        return analyze_partial(analyze->files, analyze->file_count, analyze->out ? analyze->out : stdout);
     if (analyze->ranks)
         return analyze_ranks(analyze->files, analyze->file_count, put_ranks, analyze);
     if (json)

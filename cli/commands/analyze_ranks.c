@@ -1,12 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// `analyze --ranks`: the traces are the ranks of one run; who is late, and who waits.
+// `analyze --ranks`: the traces are the ranks of one run; who is late, and who waits. `--partial` writes what that comparison
+// keeps of them, and reads it.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "analyze_parts.h"
 #include "cli/convert.h"
 #include "cli/present/terminal.h"
 #include "tracesmith/ranks.h"
 
-// Reads the trace of a rank; *truncated is set when it ends early.
-static int add_rank(tsmith_ranks *ranks, const char *path, bool *truncated) {
+bool analyze_is_partial(const char *path) {
+    char head[8];
+    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rbe");
+    const bool is = file && tsmith_ranks_is_partial(head, fread(head, 1, sizeof head, file));
+    if (file)
+        (void)fclose(file);
+    return is;
+}
+
+// All bytes of a file, which the caller frees; NULL with errno set.
+static char *read_whole(const char *path, size_t *size) {
+    size_t capacity = 0;
+    char *bytes = NULL;
+    FILE *file = fopen(path, "rbe");
+    for (*size = 0; file && !feof(file) && !ferror(file);) {
+        if (*size == capacity) {
+            capacity = capacity ? capacity * 2 : 1 << 16;
+            char *moved = realloc(bytes, capacity);
+            if (!moved)
+                break;
+            bytes = moved;
+        }
+        *size += fread(bytes + *size, 1, capacity - *size, file);
+    }
+    const bool whole = file && feof(file);
+    if (file)
+        (void)fclose(file);
+    if (whole)
+        return bytes;
+    free(bytes);
+    return NULL;
+}
+
+static tsmith_status add_partial(tsmith_ranks *ranks, const char *path, tsmith_error *error) {
+    size_t size;
+    char *bytes = read_whole(path, &size);
+    if (!bytes) {
+        (void)snprintf(error->message, sizeof error->message, "%s cannot be read: %s", path, strerror(errno));
+        return errno == ENOMEM ? TSMITH_ERROR_NO_MEMORY : TSMITH_ERROR_IO;
+    }
+    tsmith_status status = tsmith_ranks_add_partial(ranks, path, bytes, size, error);
+    free(bytes);
+    return status;
+}
+
+static tsmith_status add_trace(tsmith_ranks *ranks, const char *path, tsmith_error *error) {
     struct convert convert;
     tsmith_source *source = NULL;
     convert_init(&convert, "reading");
@@ -15,15 +64,40 @@ static int add_rank(tsmith_ranks *ranks, const char *path, bool *truncated) {
         status = tsmith_ranks_add(ranks, path, source, &convert.error);
     progress_clear(&convert.progress);
     tsmith_source_destroy(source);
-    int code = EXIT_DONE;
-    if (status == TSMITH_TRUNCATED) {
-        complain("%s", convert.error.message);
-        *truncated = true;
-    } else if (status != TSMITH_OK) {
-        complain("%s", convert.error.message);
-        code = exit_code_of_input(status);
-    }
+    *error = convert.error;
     convert_finish(&convert);
+    return status;
+}
+
+// A trace that cannot be read is missing in the answer, which says so. Only what every trace would meet ends the command.
+static int add_file(tsmith_ranks *ranks, const char *path) {
+    tsmith_error error;
+    tsmith_status status =
+        analyze_is_partial(path) ? add_partial(ranks, path, &error) : add_trace(ranks, path, &error);
+    if (status == TSMITH_OK)
+        return EXIT_DONE;
+    complain("%s", error.message);
+    const int code = status == TSMITH_TRUNCATED ? EXIT_DAMAGED : exit_code_of_input(status);
+    if (status == TSMITH_TRUNCATED || code == EXIT_LACKING)
+        return code;
+    status = tsmith_ranks_add_missing(ranks, path, error.message, &error);
+    if (status != TSMITH_OK)
+        complain("%s", error.message);
+    return status == TSMITH_OK ? EXIT_DAMAGED : EXIT_LACKING;
+}
+
+// All files; the exit code, and LACKING ends it.
+static int add_files(const char *const *paths, size_t count, tsmith_ranks **ranks) {
+    tsmith_error error;
+    int code = EXIT_DONE;
+    if (tsmith_ranks_create(ranks, &error) != TSMITH_OK) {
+        complain("%s", error.message);
+        return EXIT_LACKING;
+    }
+    for (size_t i = 0; i < count && code != EXIT_LACKING; i++) {
+        const int one = add_file(*ranks, paths[i]);
+        code = one == EXIT_DONE ? code : one;
+    }
     return code;
 }
 
@@ -31,21 +105,35 @@ int analyze_ranks(const char *const *paths, size_t count,
                   int (*put)(const void *context, const tsmith_report *report), const void *context) {
     tsmith_ranks *ranks = NULL;
     tsmith_error error;
-    bool truncated = false;
-    int code = EXIT_LACKING;
-    if (tsmith_ranks_create(&ranks, &error) != TSMITH_OK) {
-        complain("%s", error.message);
-        return code;
+    int code = add_files(paths, count, &ranks);
+    if (code != EXIT_LACKING) {
+        tsmith_status status = tsmith_ranks_finish(ranks, &error);
+        int answered = EXIT_DONE;
+        if (status == TSMITH_OK) {
+            answered = put(context, tsmith_ranks_report(ranks));
+        } else {
+            complain("%s", error.message);
+            answered = status == TSMITH_ERROR_STATE ? EXIT_USAGE : EXIT_LACKING;
+        }
+        code = answered == EXIT_DONE || (answered == EXIT_USAGE && code == EXIT_DAMAGED) ? code : answered;
     }
-    code = EXIT_DONE;
-    for (size_t i = 0; i < count && code == EXIT_DONE; i++)
-        code = add_rank(ranks, paths[i], &truncated);
-    if (code == EXIT_DONE && tsmith_ranks_finish(ranks, &error) != TSMITH_OK) {
+    tsmith_ranks_destroy(ranks);
+    return code;
+}
+
+static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
+    return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
+}
+
+int analyze_partial(const char *const *paths, size_t count, FILE *out) {
+    tsmith_ranks *ranks = NULL;
+    tsmith_error error;
+    int code = add_files(paths, count, &ranks);
+    const tsmith_output output = {.write = write_bytes, .context = out};
+    if (code != EXIT_LACKING && tsmith_ranks_write_partial(ranks, &output, &error) != TSMITH_OK) {
         complain("%s", error.message);
         code = EXIT_LACKING;
     }
-    if (code == EXIT_DONE)
-        code = put(context, tsmith_ranks_report(ranks));
     tsmith_ranks_destroy(ranks);
-    return code == EXIT_DONE && truncated ? EXIT_DAMAGED : code;
+    return code;
 }

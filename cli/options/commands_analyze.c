@@ -16,6 +16,9 @@ static const struct option analyze_options[] = {
     {.name = "ranks",
      .doc = "Treat the files as ranks of one run: report which ranks arrive late at collectives, and which "
             "wait"},
+    {.name = "partial",
+     .doc = "Write to --output what --ranks keeps of the traces; 'analyze' of such files answers as --ranks "
+            "does of the traces"},
     PAGE_OPTIONS("With --ranks: also write the answer"),
     {.name = "gpu-util", .doc = "Device utilization and its causes: breakdown, idle, streams"},
     {.name = "memory", .doc = "Memory use and transfers: memory, bandwidth"},
@@ -57,6 +60,8 @@ static const struct example analyze_examples[] = {
     {"tracesmith analyze trace.json.gz", "The three most expensive problems, with evidence"},
     {"tracesmith analyze trace.sbt kernels idle -n 5", "Two analyses with their tables"},
     {"tracesmith analyze trace.sbt --gpu-util --from 1s --to 2s", "One second of the trace"},
+    {"tracesmith analyze --partial -o rank7.part rank7.json.gz",
+     "On each host; then on one: tracesmith analyze *.part"},
     {"tracesmith analyze trace.sbt --json | jq '.traces[0].reports[] | {report, finding}'", "For a script"},
     {NULL, NULL}};
 

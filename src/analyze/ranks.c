@@ -23,8 +23,9 @@ tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error) {
     return TSMITH_OK;
 }
 
-static void rank_finish(struct rank *rank) {
+void rank_finish(struct rank *rank) {
     free(rank->label);
+    free(rank->reason);
     free(rank->collectives);
     free(rank->steps);
 }
@@ -32,7 +33,7 @@ static void rank_finish(struct rank *rank) {
 void tsmith_ranks_destroy(tsmith_ranks *ranks) {
     if (!ranks)
         return;
-    for (size_t i = 0; i < ranks->count; i++)
+    for (size_t i = 0; i < ranks->count + ranks->absent; i++)
         rank_finish(&ranks->items[i]);
     free(ranks->items);
     tsmith_dictionary_destroy(ranks->keys);
@@ -110,9 +111,11 @@ static bool add_collective(struct reading *reading, const tsmith_view *views, ui
 
 static bool add_step(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
                      int64_t end) {
-    static const char STEP[] = "ProfilerStep";
+    static const char STEP[] = "ProfilerStep", DATA[] = "enumerate(DataLoader)";
     struct rank *rank = reading->rank;
     tsmith_string name = tsmith_dictionary_string(reading->dictionary, tsmith_view_id(&views[NAME], row));
+    if (name.length >= sizeof DATA && memcmp(name.bytes, DATA, sizeof DATA - 1) == 0)
+        rank->data = sweep_add(rank->data, end - start);
     if (name.length < sizeof STEP || memcmp(name.bytes, STEP, sizeof STEP - 1) != 0)
         return true;
     uint32_t id = tsmith_dictionary_intern(reading->ranks->keys, name.bytes, name.length);
@@ -191,7 +194,7 @@ static int by_start(const void *left, const void *right) {
     return a->end < b->end ? -1 : a->end > b->end;
 }
 
-static void number_collectives(struct rank *rank) {
+void rank_number_collectives(struct rank *rank) {
     if (rank->collective_count)
         qsort(rank->collectives, rank->collective_count, sizeof *rank->collectives, by_start);
     for (size_t i = 1; i < rank->collective_count; i++)
@@ -223,63 +226,83 @@ static tsmith_status read_source(struct reading *reading, tsmith_source *source,
     return status == TSMITH_OK && got == TSMITH_TRUNCATED ? got : status;
 }
 
+bool ranks_push(tsmith_ranks *ranks, struct rank *rank) {
+    struct rank *place = ARRAY_PUSH(ranks->items, ranks->count, ranks->capacity);
+    if (place)
+        *place = *rank;
+    return place;
+}
+
+static tsmith_status check_open(const tsmith_ranks *ranks, tsmith_error *error) {
+    return ranks->finished ? status_set(error, TSMITH_ERROR_STATE,
+                                        "The comparison of ranks is finished and accepts no more traces.")
+                           : TSMITH_OK;
+}
+
+static void describe(const struct reading *reading, struct rank *rank) {
+    const tsmith_interval window = tsmith_timeline_window(reading->ledger);
+    rank->world = find_number(reading->dictionary, "\"world_size\"");
+    rank->number = find_number(reading->dictionary, "\"rank\"");
+    rank->begin = window.from;
+    rank->window = window.to - window.from;
+    rank->missing = timeline_hole_time(reading->ledger, 0, window);
+    for (size_t i = 0; i < reading->ledger->hole_count; i++)
+        rank->lost += reading->ledger->holes[i].lost;
+    rank_number_collectives(rank);
+}
+
 tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,
                                tsmith_error *error) {
+    tsmith_status status = check_open(ranks, error);
+    if (status != TSMITH_OK)
+        return status;
     struct rank rank = {.label = strdup(label)};
     struct reading reading = {.ranks = ranks, .rank = &rank};
-    tsmith_status status = TSMITH_ERROR_NO_MEMORY;
-    if (ranks->finished)
-        status = status_set(error, TSMITH_ERROR_STATE,
-                            "The comparison of ranks is finished and accepts no more traces.");
-    else if (!rank.label || !ARRAY_RESERVE(ranks->items, ranks->capacity, ranks->count + 1))
-        status = status_set(error, status, "Out of memory while reading the trace of a rank.");
-    else
+    if (rank.label)
         status = read_source(&reading, source, error);
-    if (status >= 0) {
-        tsmith_interval window = tsmith_timeline_window(reading.ledger);
-        const int64_t world = find_number(reading.dictionary, "\"world_size\"");
-        ranks->world = ranks->count == 0 || ranks->world == world ? world : -1;
-        rank.number = find_number(reading.dictionary, "\"rank\"");
-        rank.begin = window.from;
-        number_collectives(&rank);
-        ranks->window = sweep_add(ranks->window, window.to - window.from);
-        ranks->missing = sweep_add(ranks->missing, timeline_hole_time(reading.ledger, 0, window));
-        for (size_t i = 0; i < reading.ledger->hole_count; i++)
-            ranks->lost += reading.ledger->holes[i].lost;
-        ranks->truncated += status == TSMITH_TRUNCATED;
-        ranks->items[ranks->count++] = rank;
-    } else {
-        rank_finish(&rank);
+    if (rank.label && status >= 0) {
+        describe(&reading, &rank);
+        rank.truncated = status == TSMITH_TRUNCATED;
     }
+    if (!rank.label || (status >= 0 && !ranks_push(ranks, &rank)))
+        status =
+            status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the trace of a rank.");
+    if (status < 0)
+        rank_finish(&rank);
     tsmith_timeline_destroy(reading.ledger);
     free(reading.communicates);
     return status;
 }
 
-// ---- all of them
-
-static int by_number(const void *left, const void *right) {
-    const struct rank *a = left, *b = right;
-    return a->number < b->number ? -1 : a->number > b->number;
+tsmith_status tsmith_ranks_add_missing(tsmith_ranks *ranks, const char *label, const char *reason,
+                                       tsmith_error *error) {
+    tsmith_status status = check_open(ranks, error);
+    if (status != TSMITH_OK)
+        return status;
+    struct rank rank = {.label = strdup(label), .reason = strdup(reason), .number = -1, .world = -1};
+    if (rank.label && rank.reason && ranks_push(ranks, &rank))
+        return TSMITH_OK;
+    rank_finish(&rank);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while noting a trace of a rank.");
 }
 
+// ---- all of them
+
 tsmith_status tsmith_ranks_finish(tsmith_ranks *ranks, tsmith_error *error) {
-    if (ranks->finished || ranks->count < 2)
+    size_t read = 0;
+    for (size_t i = 0; i < ranks->count; i++)
+        read += !ranks->items[i].reason;
+    if (ranks->finished || read < 2)
         return status_set(error, TSMITH_ERROR_STATE,
                           "A comparison of ranks needs at least two traces and can be finished only once.");
-    for (size_t i = 0; i < ranks->count; i++) {
-        ranks->ordered |= ranks->items[i].number < 0;
-        for (size_t k = 0; k < i; k++)
-            ranks->ordered |= ranks->items[k].number == ranks->items[i].number;
-    }
-    for (size_t i = 0; i < ranks->count && ranks->ordered; i++)
-        ranks->items[i].number = (int64_t)i;
-    qsort(ranks->items, ranks->count, sizeof *ranks->items, by_number);
-    tsmith_status status = ranks_report(ranks);
-    if (status != TSMITH_OK)
-        return status_set(error, status, "Out of memory while reporting the ranks.");
     ranks->finished = true;
-    return TSMITH_OK;
+    const bool arranged = ranks_arrange(ranks);
+    if (arranged && ranks->count < 2)
+        return status_set(error, TSMITH_ERROR_STATE,
+                          "A comparison of ranks needs at least two traces, and these are one trace.");
+    tsmith_status status = arranged ? ranks_report(ranks) : TSMITH_ERROR_NO_MEMORY;
+    return status == TSMITH_OK ? status
+                               : status_set(error, status, "Out of memory while reporting the ranks.");
 }
 
 const tsmith_report *tsmith_ranks_report(const tsmith_ranks *ranks) {

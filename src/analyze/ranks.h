@@ -18,12 +18,17 @@ struct rank_step {
 
 struct rank {
     char *label;
-    int64_t number; // -1: not in the trace
+    char *reason;          // why there is nothing else of this rank; NULL: its trace was read
+    int64_t number, world; // its rank, and the ranks of the run; -1: not in the trace
+    int64_t window, missing;
+    uint64_t lost;
+    bool truncated;
     struct rank_collective *collectives;
     size_t collective_count, collective_capacity;
     struct rank_step *steps;
     size_t step_count, step_capacity;
     int64_t compute; // ns of its other kernels, added up
+    int64_t data;    // ns in PyTorch's ranges that wait for the next batch of data, added up
     int64_t begin;   // first start of its trace
     // Its clock minus that of the first rank: median of the ends of common collectives, and how far one is off it at most.
     bool is_aligned;
@@ -33,30 +38,27 @@ struct rank {
 struct tsmith_ranks {
     tsmith_dictionary *keys; // of collectives: name, 0, group; of steps: name
     struct rank *items;
-    size_t count, capacity;
+    size_t count, capacity; // once finished: those that were read; those that were not follow them
+    size_t absent;
     struct report report;
-    int64_t window, missing;
-    uint64_t lost;
-    size_t truncated;
     int64_t world; // ranks of the run, by the traces; below 0: not in the traces, or contradictory
-    bool ordered;  // numbered by the order of adding
+    bool worlds_differ;
+    bool ordered; // numbered in the order of their labels
     bool finished;
 };
 
+void rank_finish(struct rank *rank);
+// Numbers the collectives of each key; each rank once, after it was read.
+void rank_number_collectives(struct rank *rank);
+// Takes over the contents of `rank`; false when memory is exhausted, and then it still belongs to the caller.
+bool ranks_push(tsmith_ranks *ranks, struct rank *rank);
+
+// Sorts the ranks, removes those that were added twice, and decides their numbers: the answer does not depend on the order
+// in which they were added. False when memory is exhausted.
+bool ranks_arrange(tsmith_ranks *ranks);
+// The order of labels in which numbers count as numbers: rank2 is before rank10.
+int ranks_compare_labels(const char *left, const char *right);
+
 tsmith_status ranks_report(tsmith_ranks *ranks);
-
-// One collective or step of one rank, in a list of those of all.
-struct member {
-    uint32_t key, number;
-    uint32_t rank; // index
-    int64_t start, end;
-};
-
-// ---- ranks_align.c; members are sorted by key, number and rank
-
-// Sets is_aligned, offset and bound of all ranks. False when memory is exhausted.
-bool ranks_align(tsmith_ranks *ranks, const struct member *members, size_t count);
-// The tables `lateness` (each collective on each rank) and `occurrences` (those with the most skew). False when memory is exhausted.
-bool ranks_write_lateness(tsmith_ranks *ranks, const struct member *members, size_t count);
 
 #endif

@@ -6,55 +6,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ranks.h"
+#include "analyze/ranks_match.h"
 #include "state/sweep.h"
 
 enum { OCCURRENCES_MOST = 64 };
 
 // The members of one occurrence of a collective.
-static size_t occurrence_end(const struct member *members, size_t count, size_t from) {
+static size_t occurrence_end(const struct rank_member *members, size_t count, size_t from) {
     size_t to = from + 1;
     while (to < count && members[to].key == members[from].key && members[to].number == members[from].number)
         to++;
     return to;
 }
 
-static int by_value(const void *left, const void *right) {
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return a < b ? -1 : a > b;
+struct difference {
+    uint32_t rank;
+    int64_t ends; // its end minus that of the first rank
+};
+
+static int by_rank_and_ends(const void *left, const void *right) {
+    const struct difference *a = left, *b = right;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->ends < b->ends ? -1 : a->ends > b->ends;
 }
 
-static void align_one(struct rank *rank, uint32_t index, const struct member *members, size_t count,
-                      int64_t *differences) {
-    size_t found = 0;
-    for (size_t from = 0, to; from < count; from = to) {
-        to = occurrence_end(members, count, from);
-        for (size_t i = from + 1; members[from].rank == 0 && i < to; i++) {
-            int64_t difference;
-            if (members[i].rank == index &&
-                !__builtin_sub_overflow(members[i].end, members[from].end, &difference))
-                differences[found++] = difference;
-        }
-    }
-    if (!found)
-        return;
+// The differences of one rank, in ascending order.
+static void align_one(struct rank *rank, const struct difference *differences, size_t count) {
     int64_t below, above;
-    qsort(differences, found, sizeof *differences, by_value);
-    rank->offset = differences[found / 2];
-    if (__builtin_sub_overflow(rank->offset, differences[0], &below) ||
-        __builtin_sub_overflow(differences[found - 1], rank->offset, &above))
+    rank->offset = differences[count / 2].ends;
+    if (__builtin_sub_overflow(rank->offset, differences[0].ends, &below) ||
+        __builtin_sub_overflow(differences[count - 1].ends, rank->offset, &above))
         return;
     rank->bound = above > below ? above : below;
     rank->is_aligned = true;
 }
 
-bool ranks_align(tsmith_ranks *ranks, const struct member *members, size_t count) {
-    int64_t *differences = malloc((count + 1) * sizeof *differences);
+bool ranks_align(const struct rank_matching *matching) {
+    const struct rank_member *members = matching->members;
+    struct difference *differences = malloc((matching->count + 1) * sizeof *differences);
+    size_t found = 0;
     if (!differences)
         return false;
-    ranks->items[0].is_aligned = true; // its clock is the one that the others are compared with
-    for (uint32_t i = 1; i < ranks->count; i++)
-        align_one(&ranks->items[i], i, members, count, differences);
+    for (size_t from = 0, to; from < matching->count; from = to) {
+        to = occurrence_end(members, matching->count, from);
+        for (size_t i = from + 1; members[from].rank == 0 && i < to; i++) {
+            struct difference *one = &differences[found];
+            one->rank = members[i].rank;
+            found += !__builtin_sub_overflow(members[i].end, members[from].end, &one->ends);
+        }
+    }
+    qsort(differences, found, sizeof *differences, by_rank_and_ends);
+    matching->ranks->items[0].is_aligned = true; // its clock is the one that the others are compared with
+    for (size_t from = 0, to; from < found; from = to) {
+        for (to = from; to < found && differences[to].rank == differences[from].rank; to++)
+            ;
+        align_one(&matching->ranks->items[differences[from].rank], &differences[from], to - from);
+    }
     free(differences);
     return true;
 }
@@ -66,11 +74,11 @@ struct late {
     int64_t total, most, waited;
 };
 
-static int64_t length_of(const struct member *member) {
+static int64_t length_of(const struct rank_member *member) {
     return member->end - member->start;
 }
 
-static void extent(const struct member *members, size_t count, int64_t *shortest, int64_t *longest) {
+static void extent(const struct rank_member *members, size_t count, int64_t *shortest, int64_t *longest) {
     *shortest = INT64_MAX;
     *longest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -80,23 +88,13 @@ static void extent(const struct member *members, size_t count, int64_t *shortest
     }
 }
 
-static void write_name(const tsmith_ranks *ranks, uint32_t id, struct report *report,
-                       struct report_table *table) {
-    const tsmith_string key = tsmith_dictionary_string(ranks->keys, id);
-    const size_t name = strnlen(key.bytes, key.length);
-    report_text(report, table, (tsmith_string){key.bytes, name});
-    if (key.length > name + 1)
-        report_text(report, table, (tsmith_string){key.bytes + name + 1, key.length - name - 1});
-    else
-        report_unknown(report, table);
-}
-
-static void write_key(const tsmith_ranks *ranks, uint32_t key, const struct late *late, struct report *report,
-                      struct report_table *table) {
+static void write_key(const struct rank_matching *matching, uint32_t key, const struct late *late,
+                      struct report *report, struct report_table *table) {
+    const tsmith_ranks *ranks = matching->ranks;
     for (size_t i = 0; i < ranks->count; i++) {
         if (!late[i].matched)
             continue;
-        write_name(ranks, key, report, table);
+        ranks_write_key(report, table, matching->names[key]);
         report_integer(report, table, ranks->items[i].number);
         report_integer(report, table, (int64_t)late[i].matched);
         report_integer(report, table, late[i].total / (int64_t)late[i].matched);
@@ -105,12 +103,14 @@ static void write_key(const tsmith_ranks *ranks, uint32_t key, const struct late
     }
 }
 
-static bool write_each(tsmith_ranks *ranks, const struct member *members, size_t count) {
+static bool write_each(const struct rank_matching *matching, tsmith_ranks *ranks) {
     static const tsmith_report_column COLUMNS[] = {
         {"collective", TSMITH_CELL_TEXT},    {"group", TSMITH_CELL_TEXT},
         {"rank", TSMITH_CELL_COUNT},         {"matched", TSMITH_CELL_COUNT},
         {"late_mean", TSMITH_CELL_DURATION}, {"late_max", TSMITH_CELL_DURATION},
         {"waited", TSMITH_CELL_DURATION}};
+    const struct rank_member *members = matching->members;
+    const size_t count = matching->count;
     struct report *report = &ranks->report;
     struct late *late = calloc(ranks->count, sizeof *late);
     if (!late)
@@ -132,7 +132,7 @@ static bool write_each(tsmith_ranks *ranks, const struct member *members, size_t
         }
         if (to < count && members[to].key == members[from].key)
             continue;
-        write_key(ranks, members[from].key, late, report, table);
+        write_key(matching, members[from].key, late, report, table);
         memset(late, 0, ranks->count * sizeof *late);
     }
     free(late);
@@ -160,13 +160,14 @@ static void keep(struct occurrence *list, size_t *count, struct occurrence one) 
 }
 
 // On the first rank's clock; false where that is not known.
-static bool aligned_start(const tsmith_ranks *ranks, const struct member *member, int64_t *out) {
+static bool aligned_start(const tsmith_ranks *ranks, const struct rank_member *member, int64_t *out) {
     const struct rank *rank = &ranks->items[member->rank];
     return rank->is_aligned && !__builtin_sub_overflow(member->start, rank->offset, out);
 }
 
-static void write_occurrence(const tsmith_ranks *ranks, const struct member *members, size_t count,
-                             struct report *report, struct report_table *table) {
+static void write_occurrence(const struct rank_matching *matching, const struct rank_member *members,
+                             size_t count, struct report *report, struct report_table *table) {
+    const tsmith_ranks *ranks = matching->ranks;
     int64_t shortest, longest, first = INT64_MAX, start;
     bool is_aligned = true;
     extent(members, count, &shortest, &longest);
@@ -177,7 +178,7 @@ static void write_occurrence(const tsmith_ranks *ranks, const struct member *mem
     }
     for (size_t i = 0; i < count; i++) {
         const struct rank *rank = &ranks->items[members[i].rank];
-        write_name(ranks, members[i].key, report, table);
+        ranks_write_key(report, table, matching->names[members[i].key]);
         report_integer(report, table, members[i].number);
         report_integer(report, table, rank->number);
         report_integer(report, table, members[i].start - rank->begin);
@@ -193,7 +194,7 @@ static void write_occurrence(const tsmith_ranks *ranks, const struct member *mem
     }
 }
 
-static void write_worst(tsmith_ranks *ranks, const struct member *members, size_t count) {
+static void write_worst(const struct rank_matching *matching, tsmith_ranks *ranks) {
     static const tsmith_report_column COLUMNS[] = {{"collective", TSMITH_CELL_TEXT},
                                                    {"group", TSMITH_CELL_TEXT},
                                                    {"number", TSMITH_CELL_COUNT},
@@ -203,6 +204,8 @@ static void write_worst(tsmith_ranks *ranks, const struct member *members, size_
                                                    {"late", TSMITH_CELL_DURATION},
                                                    {"aligned", TSMITH_CELL_DURATION},
                                                    {"clock_bound", TSMITH_CELL_DURATION}};
+    const struct rank_member *members = matching->members;
+    const size_t count = matching->count;
     struct report *report = &ranks->report;
     struct occurrence list[OCCURRENCES_MOST];
     size_t kept = 0;
@@ -220,12 +223,12 @@ static void write_worst(tsmith_ranks *ranks, const struct member *members, size_
         "clock_bound",
         COLUMNS);
     for (size_t i = 0; i < kept; i++)
-        write_occurrence(ranks, &members[list[i].from], list[i].count, report, table);
+        write_occurrence(matching, &members[list[i].from], list[i].count, report, table);
 }
 
-bool ranks_write_lateness(tsmith_ranks *ranks, const struct member *members, size_t count) {
-    if (!write_each(ranks, members, count))
+bool ranks_write_lateness(const struct rank_matching *matching) {
+    if (!write_each(matching, matching->ranks))
         return false;
-    write_worst(ranks, members, count);
+    write_worst(matching, matching->ranks);
     return true;
 }

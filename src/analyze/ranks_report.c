@@ -1,62 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matches collectives and steps across ranks, and finds the late
-// ranks.
+// Reports the ranks of a run: their collectives and steps, and who is late. ranks.c calls it when all are there.
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ranks.h"
+#include "analyze/ranks_match.h"
+#include "base/array.h"
 #include "state/sweep.h"
 
-// Per rank, or for the collectives of one key.
-struct sums {
-    uint64_t matched, last;
-    int64_t waited, delay; // added up: longer than the shortest; what the last is later than the one before
-    int64_t skew_total, skew_max;
-};
-
-struct matching {
-    const tsmith_ranks *ranks;
-    struct member *members;
-    size_t count;
-    struct sums *of_rank;
-    uint64_t *last_of; // of the key at hand, by rank
-    uint64_t unmatched;
-    int64_t waited;
-};
-
-static int by_key_and_rank(const void *left, const void *right) {
-    const struct member *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
-
-static bool gather(struct matching *matching) {
-    const tsmith_ranks *ranks = matching->ranks;
-    size_t total = 0;
-    for (size_t i = 0; i < ranks->count; i++)
-        total += ranks->items[i].collective_count;
-    matching->members = malloc((total + 1) * sizeof *matching->members);
-    matching->of_rank = calloc(ranks->count, sizeof *matching->of_rank);
-    matching->last_of = calloc(ranks->count, sizeof *matching->last_of);
-    if (!matching->members || !matching->of_rank || !matching->last_of)
-        return false;
-    for (uint32_t i = 0; i < ranks->count; i++) {
-        for (size_t k = 0; k < ranks->items[i].collective_count; k++) {
-            const struct rank_collective *one = &ranks->items[i].collectives[k];
-            matching->members[matching->count++] =
-                (struct member){one->key, one->number, i, one->start, one->end};
-        }
-    }
-    qsort(matching->members, matching->count, sizeof *matching->members, by_key_and_rank);
-    return true;
-}
-
 // One collective of several ranks.
-static void judge(struct matching *matching, const struct member *members, size_t count,
-                  struct sums *of_key) {
+static void judge(struct rank_matching *matching, const struct rank_member *members, size_t count,
+                  struct rank_sums *of_key) {
     int64_t shortest = INT64_MAX, second = INT64_MAX, longest = 0;
     uint32_t last = 0;
     for (size_t i = 0; i < count; i++) {
@@ -72,7 +25,7 @@ static void judge(struct matching *matching, const struct member *members, size_
     }
     for (size_t i = 0; i < count; i++) {
         int64_t waited = members[i].end - members[i].start - shortest;
-        struct sums *rank = &matching->of_rank[members[i].rank];
+        struct rank_sums *rank = &matching->of_rank[members[i].rank];
         rank->matched++;
         rank->waited = sweep_add(rank->waited, waited);
         of_key->waited = sweep_add(of_key->waited, waited);
@@ -87,23 +40,21 @@ static void judge(struct matching *matching, const struct member *members, size_
     of_key->skew_max = longest - shortest > of_key->skew_max ? longest - shortest : of_key->skew_max;
 }
 
-static size_t group_end(const struct matching *matching, size_t from, bool same_number) {
-    size_t to = from + 1;
-    while (to < matching->count && matching->members[to].key == matching->members[from].key &&
-           (!same_number || matching->members[to].number == matching->members[from].number))
-        to++;
-    return to;
-}
-
 // All collectives of one key.
-static void write_key(struct matching *matching, size_t from, size_t to, struct report *report,
-                      struct report_table *table) {
+struct of_key {
+    uint32_t key;
+    uint64_t matched, last_count;
+    int64_t waited, skew_total, skew_max;
+    int64_t last_rank; // its number; -1: none was the last of any
+};
+
+static struct of_key judge_key(struct rank_matching *matching, size_t from, size_t to) {
     const tsmith_ranks *ranks = matching->ranks;
-    struct sums sums = {0};
+    struct rank_sums sums = {0};
     size_t most = 0;
     memset(matching->last_of, 0, ranks->count * sizeof *matching->last_of);
     for (size_t i = from, end; i < to; i = end) {
-        end = group_end(matching, i, true);
+        end = ranks_collective_end(matching, i);
         if (end - i > 1)
             judge(matching, &matching->members[i], end - i, &sums);
         else
@@ -112,32 +63,43 @@ static void write_key(struct matching *matching, size_t from, size_t to, struct 
     matching->waited = sweep_add(matching->waited, sums.waited);
     for (size_t i = 0; i < ranks->count; i++)
         most = matching->last_of[i] > matching->last_of[most] ? i : most;
-    tsmith_string key = tsmith_dictionary_string(ranks->keys, matching->members[from].key);
-    size_t name = strnlen(key.bytes, key.length);
-    report_text(report, table, (tsmith_string){key.bytes, name});
-    if (key.length > name + 1)
-        report_text(report, table, (tsmith_string){key.bytes + name + 1, key.length - name - 1});
-    else
-        report_unknown(report, table);
-    report_integer(report, table, (int64_t)sums.matched);
-    if (sums.matched) {
-        report_integer(report, table, sums.skew_total / (int64_t)sums.matched);
-        report_integer(report, table, sums.skew_max);
-    } else {
-        report_unknown(report, table);
-        report_unknown(report, table);
-    }
-    report_integer(report, table, sums.waited);
-    if (matching->last_of[most]) {
-        report_integer(report, table, ranks->items[most].number);
-        report_integer(report, table, (int64_t)matching->last_of[most]);
-    } else {
-        report_unknown(report, table);
-        report_integer(report, table, 0);
-    }
+    return (struct of_key){.key = matching->members[from].key,
+                           .matched = sums.matched,
+                           .waited = sums.waited,
+                           .skew_total = sums.skew_total,
+                           .skew_max = sums.skew_max,
+                           .last_count = matching->last_of[most],
+                           .last_rank = matching->last_of[most] ? ranks->items[most].number : -1};
 }
 
-static void write_collectives(struct matching *matching, struct report *report) {
+static void write_key(struct report *report, struct report_table *table, tsmith_string key,
+                      const struct of_key *sums) {
+    ranks_write_key(report, table, key);
+    report_integer(report, table, (int64_t)sums->matched);
+    if (sums->matched) {
+        report_integer(report, table, sums->skew_total / (int64_t)sums->matched);
+        report_integer(report, table, sums->skew_max);
+    } else {
+        report_unknown(report, table);
+        report_unknown(report, table);
+    }
+    report_integer(report, table, sums->waited);
+    if (sums->last_rank >= 0)
+        report_integer(report, table, sums->last_rank);
+    else
+        report_unknown(report, table);
+    report_integer(report, table, (int64_t)sums->last_count);
+}
+
+// The keys are in the order of their names.
+static int by_waited(const void *left, const void *right) {
+    const struct of_key *a = left, *b = right;
+    if (a->waited != b->waited)
+        return a->waited > b->waited ? -1 : 1;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static bool write_collectives(struct rank_matching *matching, struct report *report) {
     static const tsmith_report_column COLUMNS[] = {
         {"collective", TSMITH_CELL_TEXT},   {"group", TSMITH_CELL_TEXT},
         {"matched", TSMITH_CELL_COUNT},     {"skew_mean", TSMITH_CELL_DURATION},
@@ -148,13 +110,26 @@ static void write_collectives(struct matching *matching, struct report *report) 
                                               "ranks waited for the last, last_rank who "
                                               "most often was that",
                                               COLUMNS);
+    struct of_key *keys = NULL;
+    size_t count = 0, capacity = 0;
     for (size_t from = 0, to; from < matching->count; from = to) {
-        to = group_end(matching, from, false);
-        write_key(matching, from, to, report, table);
+        to = ranks_key_end(matching, from);
+        struct of_key *key = ARRAY_PUSH(keys, count, capacity);
+        if (!key) {
+            free(keys);
+            return false;
+        }
+        *key = judge_key(matching, from, to);
     }
+    if (count)
+        qsort(keys, count, sizeof *keys, by_waited);
+    for (size_t i = 0; i < count; i++)
+        write_key(report, table, matching->names[keys[i].key], &keys[i]);
+    free(keys);
+    return true;
 }
 
-static void write_ranks(const struct matching *matching, struct report *report) {
+static void write_ranks(const struct rank_matching *matching, struct report *report) {
     static const tsmith_report_column COLUMNS[] = {{"rank", TSMITH_CELL_COUNT},
                                                    {"trace", TSMITH_CELL_TEXT},
                                                    {"collectives", TSMITH_CELL_COUNT},
@@ -175,7 +150,7 @@ static void write_ranks(const struct matching *matching, struct report *report) 
         COLUMNS);
     for (size_t i = 0; i < matching->ranks->count; i++) {
         const struct rank *rank = &matching->ranks->items[i];
-        const struct sums *sums = &matching->of_rank[i];
+        const struct rank_sums *sums = &matching->of_rank[i];
         int64_t steps = 0;
         for (size_t k = 0; k < rank->step_count; k++)
             steps = sweep_add(steps, rank->steps[k].end - rank->steps[k].start);
@@ -206,7 +181,8 @@ static void write_ranks(const struct matching *matching, struct report *report) 
 
 // ---- steps
 
-static bool write_steps(const tsmith_ranks *ranks, struct report *report) {
+static bool write_steps(const struct rank_matching *matching, struct report *report) {
+    const tsmith_ranks *ranks = matching->ranks;
     static const tsmith_report_column COLUMNS[] = {
         {"step", TSMITH_CELL_TEXT},         {"ranks", TSMITH_CELL_COUNT},
         {"shortest", TSMITH_CELL_DURATION}, {"longest", TSMITH_CELL_DURATION},
@@ -216,14 +192,16 @@ static bool write_steps(const tsmith_ranks *ranks, struct report *report) {
         total += ranks->items[i].step_count;
     if (!total)
         return true;
-    struct member *steps = malloc(total * sizeof *steps);
+    struct rank_member *steps = malloc(total * sizeof *steps);
     if (!steps)
         return false;
     for (uint32_t i = 0; i < ranks->count; i++)
         for (size_t k = 0; k < ranks->items[i].step_count; k++)
-            steps[count++] = (struct member){ranks->items[i].steps[k].name, 0, i,
-                                             ranks->items[i].steps[k].start, ranks->items[i].steps[k].end};
-    qsort(steps, count, sizeof *steps, by_key_and_rank);
+            steps[count++] = (struct rank_member){.key = matching->order[ranks->items[i].steps[k].name],
+                                                  .rank = i,
+                                                  .start = ranks->items[i].steps[k].start,
+                                                  .end = ranks->items[i].steps[k].end};
+    qsort(steps, count, sizeof *steps, ranks_compare_members);
     struct report_table *table = REPORT_TABLE(
         report, "steps", "the profiler's steps by name: how long they take on the ranks", COLUMNS);
     for (size_t from = 0, to; from < count; from = to) {
@@ -235,7 +213,7 @@ static bool write_steps(const tsmith_ranks *ranks, struct report *report) {
             slowest = time > longest ? steps[to].rank : slowest;
             longest = time > longest ? time : longest;
         }
-        report_text(report, table, tsmith_dictionary_string(ranks->keys, steps[from].key));
+        report_text(report, table, matching->names[steps[from].key]);
         report_integer(report, table, (int64_t)(to - from));
         report_integer(report, table, shortest);
         report_integer(report, table, longest);
@@ -246,7 +224,7 @@ static bool write_steps(const tsmith_ranks *ranks, struct report *report) {
     return true;
 }
 
-static void write_finding(const struct matching *matching, struct report *report) {
+static void write_finding(const struct rank_matching *matching, struct report *report) {
     const tsmith_ranks *ranks = matching->ranks;
     char waited[REPORT_TEXT], delay[REPORT_TEXT], among[96] = "";
     size_t worst = 0;
@@ -279,41 +257,27 @@ static void write_finding(const struct matching *matching, struct report *report
             (unsigned long long)matching->of_rank[worst].last, report_plural(matching->of_rank[worst].last),
             report_duration(delay, matching->of_rank[worst].delay),
             report_duration(waited, matching->waited));
-    if (partial)
-        report_note(
-            report,
-            "The run had %lld ranks: one whose trace is not given may be later, and the others wait for it "
-            "unseen.",
-            (long long)ranks->world);
-    else if (ranks->world < 0)
-        report_note(report, "The traces do not state how many ranks the run had.");
-    if (matching->unmatched)
-        report_note(report, "%llu collective%s in one trace only.", (unsigned long long)matching->unmatched,
-                    matching->unmatched == 1 ? " is" : "s are");
-    if (ranks->ordered)
-        report_note(report,
-                    "The traces do not state their ranks (or state one twice): they are numbered in order.");
-    if (ranks->truncated)
-        report_note(report, "%zu of the traces end early.", ranks->truncated);
 }
 
 tsmith_status ranks_report(tsmith_ranks *ranks) {
     struct report *report = &ranks->report;
-    struct matching matching = {.ranks = ranks};
-    bool done = gather(&matching) && ranks_align(ranks, matching.members, matching.count);
+    struct rank_matching matching = {.ranks = ranks};
+    bool done = ranks_match(&matching) && ranks_align(&matching);
     if (done) {
         report->public.name = "ranks";
         report->public.question = "Which rank is late, and who waits for it?";
-        report->public.window = (tsmith_interval){0, ranks->window};
-        report->public.missing = ranks->missing;
-        report->public.lost = ranks->lost;
-        write_collectives(&matching, report);
+        for (size_t i = 0; i < ranks->count; i++) {
+            report->public.window.to = sweep_add(report->public.window.to, ranks->items[i].window);
+            report->public.missing = sweep_add(report->public.missing, ranks->items[i].missing);
+            report->public.lost += ranks->items[i].lost;
+        }
+        done = write_collectives(&matching, report);
         write_ranks(&matching, report);
-        done = write_steps(ranks, report) && ranks_write_lateness(ranks, matching.members, matching.count);
+        done = done && write_steps(&matching, report) && ranks_write_lateness(&matching) &&
+               ranks_write_stragglers(&matching, report) && ranks_write_links(&matching, report);
         write_finding(&matching, report);
+        ranks_write_absent(&matching, report);
     }
-    free(matching.members);
-    free(matching.of_rank);
-    free(matching.last_of);
+    ranks_matching_finish(&matching);
     return done && report_end(report) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }

@@ -14,7 +14,6 @@ import tempfile
 
 RANKS, STEPS, LAYERS = 8, 6, 5
 REDUCE, GATHER = "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ncclDevKernel_AllGather_RING_LL"
-EVERYONE = ("0", range(RANKS))
 
 failures = 0
 
@@ -29,33 +28,33 @@ def expect(what, got, wanted):
 class Run:
     """`late` has the extra time of a rank per layer in ns, `hiccup` (step, rank, ns) of one time."""
 
-    def __init__(self, seed, late, hiccup):
-        self.chance, self.late, self.hiccup = random.Random(seed), late, hiccup
-        self.now = [0] * RANKS
-        self.events = [[] for _ in range(RANKS)]
+    def __init__(self, seed, late, hiccup, ranks=RANKS):
+        self.chance, self.late, self.hiccup, self.ranks = random.Random(seed), late, hiccup, ranks
+        self.now = [0] * ranks
+        self.events = [[] for _ in range(ranks)]
         self.arrivals = collections.defaultdict(list)  # by (name, group): of each collective {rank: when it came}
-        self.compute, self.steps = [0] * RANKS, collections.defaultdict(dict)
+        self.compute, self.steps = [0] * ranks, collections.defaultdict(dict)
         for step in range(STEPS):
             begun = list(self.now)
             for layer in range(LAYERS):
                 self.layer(step, layer)
-            for rank in range(RANKS):  # else those of a pair would come at one time
+            for rank in range(self.ranks):  # else those of a pair would come at one time
                 self.now[rank] += self.chance.randrange(1, 500)
-            self.collective(REDUCE, EVERYONE, 20000)
-            for rank in range(RANKS):
+            self.collective(REDUCE, ("0", range(self.ranks)), 20000)
+            for rank in range(self.ranks):
                 self.now[rank] += self.chance.randrange(1, 1000)
                 self.steps[f"ProfilerStep#{step}"][rank] = self.now[rank] - begun[rank]
                 self.add(rank, "user_annotation", f"ProfilerStep#{step}", begun[rank], self.now[rank], 1, {})
 
     def layer(self, step, layer):
-        for rank in range(RANKS):
+        for rank in range(self.ranks):
             time = 50000 + self.chance.randrange(2000) + self.late.get(rank, 0)
             if layer == 2 and self.hiccup[:2] == (step, rank):
                 time += self.hiccup[2]
             self.add(rank, "kernel", "gemm", self.now[rank], self.now[rank] + time, 7, {})
             self.now[rank] += time
             self.compute[rank] += time
-        for pair in range(RANKS // 2):
+        for pair in range(self.ranks // 2):
             self.collective(GATHER, (str(pair + 1), (2 * pair, 2 * pair + 1)), 5000)
 
     def collective(self, name, group, time):
@@ -74,7 +73,7 @@ class Run:
     def write(self, folder):
         """In any order, and each rank by a clock of its own; digits as Kineto writes them (us with ns behind the point)."""
         paths, self.clocks = [], []
-        for rank in range(RANKS):
+        for rank in range(self.ranks):
             clock = self.chance.randrange(10**9, 10**15)
             self.clocks.append(clock)
             text = lambda ns: f"{ns // 1000}.{ns % 1000:03d}"
@@ -84,7 +83,7 @@ class Run:
                 rows.append(row.replace('"TS"', text(clock + event["ts"])).replace('"DUR"', text(event["dur"])))
             path = os.path.join(folder, f"rank{rank}.json.gz")
             with gzip.open(path, "wt", encoding="utf-8") as file:
-                info = json.dumps({"backend": "nccl", "rank": rank, "world_size": RANKS})
+                info = json.dumps({"backend": "nccl", "rank": rank, "world_size": self.ranks})
                 file.write(f'{{"distributedInfo": {info}, "traceEvents": [\n' + ",\n".join(rows) + "\n]}\n")
             paths.append(path)
         self.chance.shuffle(paths)

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer about ranks does not have: ranks without a trace, traces that could not be read, collectives of one rank
+// only. ranks_report.c calls it.
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/ranks_match.h"
+
+enum { LISTED = 400 };
+
+// "3, 17, 40-47": the ranks of the run that have no trace; the ranks are sorted by number.
+static void list_absent(const tsmith_ranks *ranks, char text[LISTED]) {
+    size_t length = 0, next = 0;
+    text[0] = 0;
+    for (int64_t from = 0, to; from < ranks->world; from = to) {
+        while (next < ranks->count && ranks->items[next].number < from)
+            next++;
+        to = from + 1;
+        if (next < ranks->count && ranks->items[next].number == from)
+            continue;
+        const int64_t after = next < ranks->count ? ranks->items[next].number : ranks->world;
+        to = after < ranks->world ? after : ranks->world;
+        const int added = to - from > 1 ? snprintf(text + length, LISTED - length, "%s%lld-%lld",
+                                                   length ? ", " : "", (long long)from, (long long)to - 1)
+                                        : snprintf(text + length, LISTED - length, "%s%lld",
+                                                   length ? ", " : "", (long long)from);
+        if (added < 0 || (size_t)added >= LISTED - length - 8) {
+            (void)snprintf(text + length, LISTED - length, ", ...");
+            return;
+        }
+        length += (size_t)added;
+    }
+}
+
+static void note_world(const tsmith_ranks *ranks, struct report *report) {
+    char absent[LISTED];
+    if (ranks->worlds_differ)
+        report_note(report, "The traces state different numbers of ranks: they may be of different runs.");
+    else if (ranks->world < 0)
+        report_note(report, "The traces do not state how many ranks the run had.");
+    if (ranks->world <= (int64_t)ranks->count)
+        return;
+    report_note(
+        report,
+        "The run had %lld ranks: one whose trace is not given may be later, and the others wait for it "
+        "unseen.",
+        (long long)ranks->world);
+    if (ranks->ordered)
+        return;
+    list_absent(ranks, absent);
+    report_note(report, "No trace of: rank%s %s.",
+                report_plural((uint64_t)(ranks->world - (int64_t)ranks->count)), absent);
+}
+
+static void write_unread(const tsmith_ranks *ranks, struct report *report) {
+    static const tsmith_report_column COLUMNS[] = {{"trace", TSMITH_CELL_TEXT}, {"reason", TSMITH_CELL_TEXT}};
+    struct report_table *table =
+        REPORT_TABLE(report, "missing", "traces that were given and are not in the answer, and why", COLUMNS);
+    for (size_t i = ranks->count; i < ranks->count + ranks->absent; i++) {
+        const struct rank *rank = &ranks->items[i];
+        report_text(report, table, (tsmith_string){rank->label, strlen(rank->label)});
+        report_text(report, table, (tsmith_string){rank->reason, strlen(rank->reason)});
+    }
+    if (!ranks->absent)
+        return;
+    report_note(report, "%zu of the %zu traces %s not in the answer; the table 'missing' says why.",
+                ranks->absent, ranks->count + ranks->absent, ranks->absent == 1 ? "is" : "are");
+}
+
+void ranks_write_absent(const struct rank_matching *matching, struct report *report) {
+    const tsmith_ranks *ranks = matching->ranks;
+    size_t truncated = 0;
+    for (size_t i = 0; i < ranks->count; i++)
+        truncated += ranks->items[i].truncated;
+    note_world(ranks, report);
+    if (matching->unmatched)
+        report_note(report, "%llu collective%s in one trace only.", (unsigned long long)matching->unmatched,
+                    matching->unmatched == 1 ? " is" : "s are");
+    if (ranks->ordered)
+        report_note(
+            report,
+            "The traces do not state their ranks (or all state one): they are numbered by their names.");
+    if (truncated)
+        report_note(report, "%zu of the traces end early.", truncated);
+    write_unread(ranks, report);
+}
