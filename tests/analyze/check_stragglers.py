@@ -149,6 +149,29 @@ def check_trees(folder, paths, report):
     return parts[0]
 
 
+def check_job(folder, paths, report):
+    """examples/cluster/partial.sh, as three processes of a launcher; one is started again and changes nothing."""
+    script = os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "examples/cluster/partial.sh")
+    traces = os.path.join(folder, "traces")
+    os.mkdir(traces)
+    for path in paths:
+        os.rename(path, os.path.join(traces, os.path.basename(path)))
+    for launcher in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"),
+                     ("RANK", "WORLD_SIZE")):
+        parts = os.path.join(folder, launcher[0])
+        environment = {name: value for name, value in os.environ.items() if not name.endswith(("RANK", "SIZE", "PROCID"))}
+        for rank in (0, 1, 2, 1):
+            environment[launcher[0]], environment[launcher[1]] = str(rank), "3"
+            code = subprocess.run(["sh", script, traces, parts], env=environment, stderr=subprocess.DEVNULL).returncode
+            expect(f"partial.sh of {launcher[0]} {rank}", code in (0, 3), True)
+        made = [os.path.join(parts, name) for name in sorted(os.listdir(parts))]
+        expect("partials", [os.path.basename(path) for path in made], [f"{rank}-of-3.part" for rank in range(3)])
+        answer = json.loads(analyze("--json", *made))
+        expect("the job's answer", stragglers(answer), stragglers(report))
+        expect("the job's ranks", [row["rank"] for row in answer["tables"]["ranks"]],
+               [row["rank"] for row in report["tables"]["ranks"]])
+
+
 def check_damage(folder, path):
     with open(path, "rb") as file:
         whole = file.read()
@@ -173,6 +196,7 @@ def main():
         check_worlds(folder)
         paths, report = check_absent(folder)
         check_damage(folder, check_trees(folder, paths, report))
+        check_job(folder, paths, report)
     return 1 if failures else 0
 
 
