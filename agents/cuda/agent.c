@@ -22,7 +22,7 @@
 #include "shapes.h"
 #include "sharing.h"
 #include "subscribe.h"
-#include "thinning.h"
+#include "throttling.h"
 #include "tracks.h"
 #include "windows.h"
 
@@ -108,7 +108,7 @@ static void inject(void) {
     }
     graph_nodes_init();
     shapes_register(agent.channel);
-    thinning_start();
+    throttling_start();
     windows_init(channel_armed(agent.channel) && !cuda_option(CUDA_OPTION_RANGE));
     pc_sampling_init();
     if (!subscribe(taken, why, sizeof why)) {

@@ -9,7 +9,7 @@
 #include "library.h"
 #include "records.h"
 #include "sharing.h"
-#include "thinning.h"
+#include "throttling.h"
 
 // EXTRA_OLD: for versions that crash when they get none; more than a gigabyte is more than any asks for.
 enum {

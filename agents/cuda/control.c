@@ -21,7 +21,7 @@
 #include "records.h"
 #include "sharing.h"
 #include "subscribe.h"
-#include "thinning.h"
+#include "throttling.h"
 
 enum { FLUSH_MS = 100, STACKS_MS = 20, MEASURE_MS = 50, LAST_PASS_MS = 5000, FORCED = 1 };
 
@@ -78,7 +78,7 @@ static bool look(void) {
         flush();
         look_for_other_buffers();
     }
-    thinning_look(false);
+    throttling_look(false);
     return true;
 }
 
@@ -115,7 +115,7 @@ static void last_pass(void) {
         pc_sampling_end();
         records_dropped(NULL, 0);
     }
-    thinning_look(true);
+    throttling_look(true);
     sum_up();
 }
 

@@ -8,7 +8,7 @@
 #include "agentkit/map.h"
 #include "agentkit/stacks.h"
 #include "library.h"
-#include "thinning.h"
+#include "throttling.h"
 
 static struct map stacks; // by key_of(id); memory only where stacks are wanted
 
@@ -41,8 +41,8 @@ void graph_nodes_made(const struct cupti_graph_data *data) {
     const uint64_t id = stacks.slots && data ? id_of(data->node) : 0;
     if (!id)
         return;
-    if (agent_overhead_level() >= THINNING_STACKS) {
-        thinning_no_stack();
+    if (agent_overhead_level() >= THROTTLING_STACKS) {
+        throttling_no_stack();
         return;
     }
     const uint32_t stack = stacks_capture();

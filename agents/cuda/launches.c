@@ -11,7 +11,7 @@
 #include "kinds.h"
 #include "library.h"
 #include "sharing.h"
-#include "thinning.h"
+#include "throttling.h"
 #include "unified_memory.h"
 #include "windows.h"
 #include "wire/memory.h"
@@ -178,10 +178,10 @@ static void enter_inner(uint32_t correlation) {
 
 // As taken where the call is: this is inlined up to launches_call.
 __attribute__((always_inline)) static inline uint32_t stack_of_call(uint32_t level) {
-    if (level < THINNING_STACKS)
+    if (level < THROTTLING_STACKS)
         return stacks_capture();
     if (stacks_on)
-        thinning_no_stack();
+        throttling_no_stack();
     return 0;
 }
 
@@ -237,7 +237,7 @@ void launches_call(int domain, uint32_t id, const struct cupti_callback_data *da
         leave(class, data);
     else if (here.depth++ > 0)
         enter_within(class, data->correlation);
-    else if (level < THINNING_NOTES && channel_armed(agent.channel) && windows_open())
+    else if (level < THROTTLING_NOTES && channel_armed(agent.channel) && windows_open())
         enter(class, data->correlation, stack_of_call(level));
     if (entered)
         agent_overhead_measured(agent_tick() - entered);

@@ -8,7 +8,7 @@
 #include "library.h"
 #include "reader.h"
 #include "sharing.h"
-#include "thinning.h"
+#include "throttling.h"
 #include "tracks.h"
 #include "windows.h"
 #include "wire/memory.h"

@@ -3,7 +3,7 @@
 #include "graph_nodes.h"
 #include "library.h"
 #include "reader.h"
-#include "thinning.h"
+#include "throttling.h"
 #include "tracks.h"
 
 // A record whose times cannot be: CUPTI gives 0 when it could not collect them, and there are versions that give the
@@ -132,7 +132,7 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     struct span span;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) && from_host(record) &&
-        !thinning_hid_launches())
+        !throttling_hid_launches())
         reader->unlaunched++;
     graph_nodes_look_up(graph.node, &launch);
     // A node of a graph may be launched long after the call, but not before it either.
@@ -148,7 +148,7 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     struct span span;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) &&
-        !thinning_hid_launches())
+        !throttling_hid_launches())
         reader->unlaunched++;
     if (!plausible(reader, &launch, record->start, record->end, &span)) {
         untimed(reader, queue, record->correlation, name, &launch);

@@ -5,7 +5,7 @@
 #include "graph_nodes.h"
 #include "library.h"
 #include "reader.h"
-#include "thinning.h"
+#include "throttling.h"
 #include "tracks.h"
 
 // ---- calls
@@ -35,8 +35,8 @@ static uint32_t call_name(int domain, uint32_t id) {
 
 static bool call_is_left_out(int domain, uint32_t id) {
     const uint32_t level = agent_overhead_level();
-    return level >= THINNING_CALLS || (level >= THINNING_DRIVER && domain == CUPTI_DOMAIN_DRIVER) ||
-           (level >= THINNING_OTHER_CALLS && !launches_matter(domain, id));
+    return level >= THROTTLING_CALLS || (level >= THROTTLING_DRIVER && domain == CUPTI_DOMAIN_DRIVER) ||
+           (level >= THROTTLING_OTHER_CALLS && !launches_matter(domain, id));
 }
 
 void record_call(struct reader *reader, int domain, const struct cupti_api *record) {

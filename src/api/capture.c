@@ -22,8 +22,8 @@
 #include "base/status.h"
 #include "collect/collector.h"
 #include "collect/gone.h"
-#include "collect/joined.h"
 #include "collect/live.h"
+#include "collect/other_sources.h"
 #include "collect/recorder_losses.h"
 #include "collect/recovery.h"
 #include "collect/session_directory.h"
@@ -60,8 +60,8 @@ struct tsmith_capture {
     atomic_bool stop;
     uint32_t unrecorded; // processes, known at the end
     struct gone gone;    // the session directory
-    bool drained;        // of what the programs recorded: only the joined sources are left
-    struct joined joined;
+    bool drained;        // of what the programs recorded: only the other sources are left
+    struct other_sources other_sources;
     struct live live;
     struct {
         void (*ended)(void *context, tsmith_capture *capture);
@@ -134,7 +134,7 @@ static tsmith_status end_with_others(struct tsmith_capture *capture, const tsmit
         for (size_t i = 0; i < capture->ending_count; i++)
             capture->endings[i].ended(capture->endings[i].context, capture);
     capture->drained = true;
-    return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
+    return other_sources_next(&capture->other_sources, collector_dictionary(capture->collector), out, error);
 }
 
 static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_batch **out,
@@ -146,7 +146,8 @@ static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_bat
                           "the capture belongs to the process that created it, not to a forked child");
     for (;;) {
         if (capture->drained)
-            return joined_next(&capture->joined, collector_dictionary(capture->collector), out, error);
+            return other_sources_next(&capture->other_sources, collector_dictionary(capture->collector), out,
+                                      error);
         const bool rests =
             !capture->ended && !atomic_load(&capture->stop) && collector_can_rest(capture->collector);
         tsmith_status status = rests ? TSMITH_AGAIN : collector_next(capture->collector, out, error);
@@ -247,12 +248,12 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
         goto fail_directory;
     tsmith_source *losses;
     gone_look(&capture->gone, &capture->directory, true);
-    if (gone_source_create(&capture->gone, &losses) || joined_add(&capture->joined, losses)) {
+    if (gone_source_create(&capture->gone, &losses) || other_sources_add(&capture->other_sources, losses)) {
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
         goto fail_directory;
     }
-    if (capture->options.recording &&
-        (recorder_losses_create(capture->directory.path, &losses) || joined_add(&capture->joined, losses))) {
+    if (capture->options.recording && (recorder_losses_create(capture->directory.path, &losses) ||
+                                       other_sources_add(&capture->other_sources, losses))) {
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
         goto fail_directory;
     }
@@ -261,7 +262,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     *out = capture;
     return TSMITH_OK;
 fail_directory:
-    joined_finish(&capture->joined);
+    other_sources_finish(&capture->other_sources);
     tsmith_source_destroy(capture->source);
     collector_destroy(capture->collector);
     session_directory_remove(&capture->directory);
@@ -340,7 +341,7 @@ tsmith_status tsmith_capture_on_end(tsmith_capture *capture,
 }
 
 tsmith_status tsmith_capture_add_source(tsmith_capture *capture, tsmith_source *taken) {
-    return joined_add(&capture->joined, taken);
+    return other_sources_add(&capture->other_sources, taken);
 }
 
 void tsmith_capture_stop(tsmith_capture *capture) {
@@ -404,7 +405,7 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
     session_directory_end(&capture->directory);
     bool keep = !collector_delivered(capture->collector) && capture->started;
     tsmith_source_destroy(capture->source);
-    joined_finish(&capture->joined);
+    other_sources_finish(&capture->other_sources);
     collector_destroy(capture->collector);
     if (keep)
         session_directory_close(&capture->directory);

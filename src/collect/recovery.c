@@ -14,7 +14,7 @@
 #include "base/plural.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "collect/joined.h"
+#include "collect/other_sources.h"
 #include "collect/session_processes.h"
 #include "tracesmith/capture.h"
 
@@ -23,10 +23,10 @@ struct recovery {
     struct journal_state known;
     bool has_known;
     struct collector *collector;
-    struct joined joined;
+    struct other_sources other_sources;
     void (*ended)(void *context, struct recovery *recovery); // NULL: no callback, or it was called already
     void *ended_context;
-    bool drained; // only joined sources are left
+    bool drained; // only the other sources are left
 };
 
 tsmith_status recovery_open(const char *directory, struct recovery **out, tsmith_error *error) {
@@ -45,7 +45,7 @@ tsmith_status recovery_open(const char *directory, struct recovery **out, tsmith
 void recovery_close(struct recovery *recovery) {
     if (!recovery)
         return;
-    joined_finish(&recovery->joined);
+    other_sources_finish(&recovery->other_sources);
     collector_destroy(recovery->collector);
     journal_state_finish(&recovery->known);
     session_directory_close(&recovery->directory);
@@ -106,7 +106,8 @@ static tsmith_status recovery_next(void *self, const tsmith_batch **out, tsmith_
         if (recovery->ended)
             recovery->ended(recovery->ended_context, recovery);
     }
-    return joined_next(&recovery->joined, collector_dictionary(recovery->collector), out, error);
+    return other_sources_next(&recovery->other_sources, collector_dictionary(recovery->collector), out,
+                              error);
 }
 
 static const tsmith_dictionary *source_dictionary(void *self) {
@@ -128,7 +129,7 @@ void recovery_on_end(struct recovery *recovery, void (*ended)(void *context, str
 }
 
 tsmith_status recovery_add_source(struct recovery *recovery, tsmith_source *taken) {
-    return joined_add(&recovery->joined, taken);
+    return other_sources_add(&recovery->other_sources, taken);
 }
 
 static void recovery_destroy(void *self) {

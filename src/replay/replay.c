@@ -8,11 +8,11 @@
 #include "base/array.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "replay/against.h"
 #include "replay/culprit.h"
 #include "replay/execute.h"
 #include "replay/results.h"
 #include "replay/select.h"
+#include "replay/two_devices.h"
 
 static void take_timed(void *context, size_t record, int64_t duration) {
     struct tsmith_replay *replay = context;
@@ -107,7 +107,7 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
              !results_undecided(replay)))
             break;
         replay->next = 0;
-        status = replay->against ? against_run(replay, options, error)
+        status = replay->against ? two_devices_run(replay, options, error)
                                  : execute_opencl_run(execution, replay->recording, replay->process, options,
                                                       &client, error);
     }
@@ -158,7 +158,7 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
                             "the source given for the kernel '%s' does not build that kernel; see the notes",
                             options.source_kernel);
     if (status == TSMITH_OK)
-        status = replay->against ? against_find(replay, &options, error)
+        status = replay->against ? two_devices_find_first(replay, &options, error)
                                  : find_culprit(replay, execution, &options, error);
     replay->options = NULL;
     *out = replay;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replay keeps of its results, for who runs it (replay.c, against.c).
+// What a replay keeps of its results, for who runs it (replay.c, two_devices.c).
 #ifndef REPLAY_RESULTS_H
 #define REPLAY_RESULTS_H
 

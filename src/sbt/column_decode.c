@@ -14,9 +14,9 @@
 #include "event/batch.h"
 #include "sbt/column.h"
 #include "sbt/group.h"
-#include "sbt/known.h"
 #include "sbt/loops.h"
 #include "sbt/nest.h"
+#include "sbt/versions.h"
 
 enum column_state { FRESH, BUSY, DONE, SKIPPED };
 
@@ -67,7 +67,7 @@ static bool type_is_known(const struct decoding *decoding, uint32_t field, uint8
 }
 
 static bool is_wanted(const struct column_request *request, uint32_t stored) {
-    const uint32_t field = known_field(stored);
+    const uint32_t field = version_field(stored);
     if (!request->fields || field == TSMITH_FIELD_START || field == TSMITH_FIELD_KIND)
         return true;
     for (size_t i = 0; i < request->field_count; i++)
@@ -206,8 +206,8 @@ static void *take_values(struct decoding *decoding, const struct stored_column *
     if (!scratch_charge(decoding->scratch, size))
         return NULL;
     uint64_t *valid;
-    void *values = batch_add_column(decoding->batch, known_field(column->field),
-                                    known_type(column->field, column->type), column->valid ? &valid : NULL);
+    void *values = batch_add_column(decoding->batch, version_field(column->field),
+                                    version_type(column->field, column->type), column->valid ? &valid : NULL);
     if (values && column->valid)
         memcpy(valid, column->valid, batch_bitmap_words(decoding->rows) * sizeof *valid);
     return values;
@@ -217,7 +217,7 @@ static void store(const struct stored_column *column, uint32_t at, const uint64_
     switch (tsmith_type_size((tsmith_type)column->type)) {
     case 1:
         loops()->narrow8((uint8_t *)column->values + at, values, count);
-        known_numbers((uint8_t *)column->values + at, count, column->type);
+        version_numbers((uint8_t *)column->values + at, count, column->type);
         break;
     case 4:
         loops()->narrow32((uint32_t *)column->values + at, values, count);
@@ -230,7 +230,7 @@ static void store(const struct stored_column *column, uint32_t at, const uint64_
 static void store_constant(const struct stored_column *column, uint64_t value) {
     switch (tsmith_type_size((tsmith_type)column->type)) {
     case 1:
-        memset(column->values, known_number(column->type, (uint8_t)value), column->count);
+        memset(column->values, version_number(column->type, (uint8_t)value), column->count);
         break;
     case 4:
         loops()->fill32(column->values, (uint32_t)value, column->count);
@@ -789,7 +789,7 @@ bool columns_decode(struct input payload, const struct frame_header *header,
     if (!check_times(&decoding))
         return false;
     if (inferred && inferred->wanted && inferred->state == DONE)
-        known_certainties(inferred->values, decoding.rows);
+        version_certainties(inferred->values, decoding.rows);
     batch_set_bounds(batch, header->first_start, header->last_end);
     return true;
 }

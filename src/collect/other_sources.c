@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delivers the events of additional sources after those of the recorded programs. capture.c and recovery.c call it.
-#include "collect/joined.h"
+#include "collect/other_sources.h"
 
 #include <stdlib.h>
 
@@ -8,30 +8,30 @@
 #include "base/status.h"
 #include "event/merge.h"
 
-struct joined_source {
+struct other_source {
     tsmith_source *source;
     struct merge *merge; // NULL until its turn
 };
 
-void joined_finish(struct joined *joined) {
-    for (size_t i = 0; i < joined->count; i++) {
-        merge_destroy(joined->sources[i].merge);
-        tsmith_source_destroy(joined->sources[i].source);
+void other_sources_finish(struct other_sources *others) {
+    for (size_t i = 0; i < others->count; i++) {
+        merge_destroy(others->sources[i].merge);
+        tsmith_source_destroy(others->sources[i].source);
     }
-    free(joined->sources);
-    *joined = (struct joined){0};
+    free(others->sources);
+    *others = (struct other_sources){0};
 }
 
-tsmith_status joined_add(struct joined *joined, tsmith_source *taken) {
-    if (!ARRAY_RESERVE(joined->sources, joined->capacity, joined->count + 1)) {
+tsmith_status other_sources_add(struct other_sources *others, tsmith_source *taken) {
+    if (!ARRAY_RESERVE(others->sources, others->capacity, others->count + 1)) {
         tsmith_source_destroy(taken);
         return TSMITH_ERROR_NO_MEMORY;
     }
-    joined->sources[joined->count++] = (struct joined_source){taken, NULL};
+    others->sources[others->count++] = (struct other_source){taken, NULL};
     return TSMITH_OK;
 }
 
-static tsmith_status take(struct joined_source *source, tsmith_dictionary *into, const tsmith_batch *batch,
+static tsmith_status take(struct other_source *source, tsmith_dictionary *into, const tsmith_batch *batch,
                           const tsmith_batch **out, tsmith_error *error) {
     if (!source->merge)
         source->merge = merge_create(into, MERGE_SAME_PROCESSES);
@@ -45,10 +45,10 @@ static tsmith_status take(struct joined_source *source, tsmith_dictionary *into,
                                             "out of memory while joining the events of another source");
 }
 
-tsmith_status joined_next(struct joined *joined, tsmith_dictionary *into, const tsmith_batch **out,
-                          tsmith_error *error) {
-    for (; joined->at < joined->count; joined->at++) {
-        struct joined_source *source = &joined->sources[joined->at];
+tsmith_status other_sources_next(struct other_sources *others, tsmith_dictionary *into,
+                                 const tsmith_batch **out, tsmith_error *error) {
+    for (; others->at < others->count; others->at++) {
+        struct other_source *source = &others->sources[others->at];
         const tsmith_batch *batch;
         const tsmith_status status = tsmith_source_next(source->source, &batch, error);
         if (status == TSMITH_OK)

@@ -20,21 +20,21 @@
 #include "agent.h"
 #include "agentkit/overhead.h"
 
-enum thinning {
-    THINNING_NOTHING,
-    THINNING_OTHER_CALLS,
-    THINNING_DRIVER,
-    THINNING_STACKS,
-    THINNING_CALLS,
-    THINNING_NOTES,
+enum throttling {
+    THROTTLING_NOTHING,
+    THROTTLING_OTHER_CALLS,
+    THROTTLING_DRIVER,
+    THROTTLING_STACKS,
+    THROTTLING_CALLS,
+    THROTTLING_NOTES,
 };
 
-void thinning_start(void);
+void throttling_start(void);
 // The control thread's look; `last` at the end of the process.
-void thinning_look(bool last);
+void throttling_look(bool last);
 // Whether launches were not noted at some time, so that kernels without one may have had one.
-bool thinning_hid_launches(void);
+bool throttling_hid_launches(void);
 // A launch went without its stack.
-void thinning_no_stack(void);
+void throttling_no_stack(void);
 
 #endif

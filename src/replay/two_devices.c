@@ -8,7 +8,7 @@
 // not; each replay halves the interval between, so that after at most log2(high), rounded up, there is one command with
 // the same before it and something else after it. (A difference that was overwritten since is not seen. With `each`,
 // which compares the memory that every command wrote directly after it, it is the first result that differs.)
-#include "replay/against.h"
+#include "replay/two_devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,8 +200,8 @@ static void pair_end(struct pair *pair) {
     plan_finish(&pair->plan);
 }
 
-tsmith_status against_run(struct tsmith_replay *replay, const tsmith_replay_options *options,
-                          tsmith_error *error) {
+tsmith_status two_devices_run(struct tsmith_replay *replay, const tsmith_replay_options *options,
+                              tsmith_error *error) {
     struct pair pair;
     tsmith_status status = pair_begin(&pair, replay, replay->process, options, error);
     if (status == TSMITH_OK)
@@ -244,8 +244,8 @@ static void name(const struct pair *pair, size_t index, uint64_t replays) {
                                                     .replays = replays};
 }
 
-tsmith_status against_find(struct tsmith_replay *replay, const tsmith_replay_options *options,
-                           tsmith_error *error) {
+tsmith_status two_devices_find_first(struct tsmith_replay *replay, const tsmith_replay_options *options,
+                                     tsmith_error *error) {
     struct pair pair;
     size_t at = 0, low = 0;
     uint64_t replays = 0;
