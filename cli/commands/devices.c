@@ -7,6 +7,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/present/terminal.h"
+#include "devices_topology.h"
 #include "tracesmith/capture.h"
 
 // Numbers are those that replay --device takes: from 0, OpenCL's first.
@@ -117,6 +118,12 @@ int command_devices(const struct invocation *invocation) {
     tsmith_dictionary *dictionary = NULL;
     tsmith_error error;
     int code = EXIT_LACKING;
+    if (invocation_flag(invocation, "topology"))
+        return devices_topology(invocation);
+    if (invocation_value(invocation, "sysroot")) {
+        complain("--sysroot needs --topology");
+        return EXIT_USAGE;
+    }
     if (tsmith_dictionary_create(&dictionary) < 0) {
         complain("out of memory");
         return code;

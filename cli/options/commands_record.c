@@ -442,8 +442,20 @@ const struct command recover_entry = {
 
 // ---- devices
 
-static const struct option devices_options[] = {JSON_OPTION, END_OF_OPTIONS};
-static const struct example devices_examples[] = {{"tracesmith devices", "List the devices"}, {NULL, NULL}};
+static const struct option devices_options[] = {
+    {.name = "topology",
+     .doc =
+         "Print instead how GPUs and network adapters are connected: a matrix, and the rates of their links"},
+    {.name = "sysroot",
+     .argument = "DIR",
+     .kind = VALUE_FILE,
+     .doc = "With --topology: read DIR/sys, a copy of another machine's /sys"},
+    JSON_OPTION,
+    END_OF_OPTIONS};
+static const struct example devices_examples[] = {
+    {"tracesmith devices", "List the devices"},
+    {"tracesmith devices --topology", "Which GPUs are close to each other and to which network adapter"},
+    {NULL, NULL}};
 
 const struct command devices_entry = {
     .name = "devices",

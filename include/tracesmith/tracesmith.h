@@ -48,6 +48,7 @@
 #include "tracesmith/stream.h"
 #include "tracesmith/tiles.h"
 #include "tracesmith/timeline.h"
+#include "tracesmith/topology.h"
 #include "tracesmith/trace.h"
 #include "tracesmith/trace_report.h"
 #include "tracesmith/version.h"

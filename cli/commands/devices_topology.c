@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith devices --topology`: how GPUs and network adapters are connected.
+#include "devices_topology.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/opened_trace.h"
+#include "cli/present/terminal.h"
+#include "tracesmith/topology.h"
+
+enum { NVIDIA = 0x10de, COLUMN = 7 };
+
+static tsmith_topology_node node_at(const tsmith_topology *topology, size_t index) {
+    tsmith_topology_node node = {.size = sizeof node};
+    (void)tsmith_topology_node_get(topology, index, &node);
+    return node;
+}
+
+static void add_cell(struct text *text, const char *cell, size_t width) {
+    const size_t from = text->length;
+    text_add_char(text, ' ');
+    text_add_safe(text, text_string(cell), 0);
+    text_pad_right(text, text->length - from, width + 1);
+}
+
+static void add_numa(struct text *text, int32_t numa) {
+    if (numa >= 0)
+        text_add_format(text, "%" PRId32, numa);
+    else
+        text_add_cstr(text, "-");
+}
+
+static void add_matrix(struct text *text, const tsmith_topology *topology) {
+    const size_t count = tsmith_topology_count(topology);
+    size_t width = COLUMN;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(node_at(topology, i).name);
+        width = length > width ? length : width;
+    }
+    add_cell(text, "", width);
+    for (size_t i = 0; i < count; i++)
+        add_cell(text, node_at(topology, i).name, width);
+    text_add_cstr(text, " NUMA\n");
+    for (size_t i = 0; i < count; i++) {
+        const tsmith_topology_node node = node_at(topology, i);
+        add_cell(text, node.name, width);
+        for (size_t k = 0; k < count; k++) {
+            tsmith_topology_path path = {.size = sizeof path};
+            const int other = tsmith_topology_path_get(topology, i, k, &path);
+            add_cell(text, other ? tsmith_topology_path_name(path.kind) : "-", width);
+        }
+        text_add_char(text, ' ');
+        add_numa(text, node.numa);
+        text_add_char(text, '\n');
+    }
+}
+
+static void add_legend(struct text *text, const tsmith_topology *topology) {
+    static const struct {
+        tsmith_topology_path_kind kind;
+        const char *text;
+    } kinds[] = {
+#define LEGEND(NAME, words) {TSMITH_TOPOLOGY_##NAME, words},
+        TSMITH_TOPOLOGY_PATH_TABLE(LEGEND)
+#undef LEGEND
+    };
+    const size_t count = tsmith_topology_count(topology);
+    bool used[sizeof kinds / sizeof *kinds] = {false}, nvidia = false;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            tsmith_topology_path path = {.size = sizeof path};
+            if (tsmith_topology_path_get(topology, i, k, &path))
+                used[path.kind] = true;
+            nvidia |= i != k && node_at(topology, i).vendor == NVIDIA &&
+                      node_at(topology, k).vendor == NVIDIA &&
+                      node_at(topology, k).kind == TSMITH_TOPOLOGY_GPU &&
+                      node_at(topology, i).kind == TSMITH_TOPOLOGY_GPU;
+        }
+    }
+    text_add_char(text, '\n');
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (used[i])
+            text_add_format(text, "%-8s %s\n", tsmith_topology_path_name(kinds[i].kind), kinds[i].text);
+    if (nvidia)
+        text_add_cstr(text,
+                      "NVLink is not described in /sys: NVIDIA GPUs may have links that are not shown.\n");
+}
+
+static void add_nodes(struct text *text, const tsmith_topology *topology) {
+    text_add_char(text, '\n');
+    for (size_t i = 0; i < tsmith_topology_count(topology); i++) {
+        const tsmith_topology_node node = node_at(topology, i);
+        add_cell(text, node.name, COLUMN);
+        text_add_safe(text, text_string(node.address), 0);
+        text_add_format(text, "  %04" PRIx32 ":%04" PRIx32, node.vendor, node.device);
+        if (node.lanes)
+            text_add_format(text, "  PCIe x%" PRIu32, node.lanes);
+        if (node.bytes_per_s)
+            text_add_format(text, ", %.1f GB/s", (double)node.bytes_per_s / 1e9);
+        if (node.port_bits_per_s)
+            text_add_format(text, "  port %.0f Gbit/s", (double)node.port_bits_per_s / 1e9);
+        text_add_char(text, '\n');
+    }
+}
+
+// ---- JSON
+
+static void add_json_number(struct text *text, const char *key, uint64_t value) {
+    if (value)
+        text_add_format(text, ",\"%s\":%" PRIu64, key, value);
+    else
+        text_add_format(text, ",\"%s\":null", key);
+}
+
+static void add_json_node(struct text *text, const tsmith_topology_node *node) {
+    text_add_cstr(text, "{\"name\":");
+    text_add_json_cstr(text, node->name);
+    text_add_format(text, ",\"kind\":\"%s\",\"address\":", node->kind == TSMITH_TOPOLOGY_GPU ? "gpu" : "nic");
+    text_add_json_cstr(text, node->address);
+    text_add_format(text, ",\"vendor\":%" PRIu32 ",\"device\":%" PRIu32 ",\"numa\":", node->vendor,
+                    node->device);
+    if (node->numa >= 0)
+        text_add_format(text, "%" PRId32, node->numa);
+    else
+        text_add_cstr(text, "null");
+    add_json_number(text, "lanes", node->lanes);
+    add_json_number(text, "bytes_per_s", node->bytes_per_s);
+    add_json_number(text, "port_bits_per_s", node->port_bits_per_s);
+    text_add_char(text, '}');
+}
+
+static void add_json(struct text *text, const tsmith_topology *topology) {
+    const size_t count = tsmith_topology_count(topology);
+    bool any = false;
+    text_add_cstr(text, "{\"nodes\":[");
+    for (size_t i = 0; i < count; i++) {
+        const tsmith_topology_node node = node_at(topology, i);
+        text_add_cstr(text, i ? ",\n" : "\n");
+        add_json_node(text, &node);
+    }
+    text_add_cstr(text, "],\n\"paths\":[");
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            tsmith_topology_path path = {.size = sizeof path};
+            if (!tsmith_topology_path_get(topology, i, k, &path))
+                continue;
+            text_add_cstr(text, any ? ",\n" : "\n");
+            text_add_format(text, "{\"from\":%zu,\"to\":%zu,\"path\":\"%s\"", i, k,
+                            tsmith_topology_path_name(path.kind));
+            add_json_number(text, "bytes_per_s", path.bytes_per_s);
+            text_add_char(text, '}');
+            any = true;
+        }
+    }
+    text_add_cstr(text, "]}\n");
+}
+
+int devices_topology(const struct invocation *invocation) {
+    tsmith_topology *topology = NULL;
+    tsmith_error error;
+    struct text text = {0};
+    tsmith_status status = tsmith_topology_open(invocation_value(invocation, "sysroot"), &topology, &error);
+    if (status != TSMITH_OK) {
+        complain("%s", error.message);
+        return EXIT_LACKING;
+    }
+    const bool empty = !tsmith_topology_count(topology) ||
+                       node_at(topology, 0).kind != TSMITH_TOPOLOGY_GPU; // GPUs come first
+    if (invocation_flag(invocation, "json")) {
+        add_json(&text, topology);
+    } else if (!empty) {
+        add_matrix(&text, topology);
+        add_legend(&text, topology);
+        add_nodes(&text, topology);
+    }
+    output_text(&text);
+    text_finish(&text);
+    tsmith_topology_close(topology);
+    if (empty)
+        complain("no GPU is described in /sys/bus/pci");
+    return empty ? EXIT_LACKING : EXIT_DONE;
+}

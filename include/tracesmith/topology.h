@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the GPUs and network adapters of a machine are connected, as the operating system's kernel describes it in /sys: PCIe
+// switches, host bridges, NUMA nodes, and AMD's XGMI links. NVLink is not described there.
+#ifndef TRACESMITH_TOPOLOGY_H
+#define TRACESMITH_TOPOLOGY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tracesmith/export.h"
+#include "tracesmith/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsmith_topology tsmith_topology;
+
+typedef enum tsmith_topology_kind { TSMITH_TOPOLOGY_GPU = 1, TSMITH_TOPOLOGY_NIC = 2 } tsmith_topology_kind;
+
+// The paths between two nodes, from the best. The names up to SYS are those that `nvidia-smi topo` prints.
+// X(NAME, "what it means")
+#define TSMITH_TOPOLOGY_PATH_TABLE(X)                                                                        \
+    X(XGMI, "a direct link between AMD GPUs")                                                                \
+    X(PIX, "one PCIe switch")                                                                                \
+    X(PXB, "several PCIe switches")                                                                          \
+    X(PHB, "the PCIe host bridge of a processor")                                                            \
+    X(NODE, "several host bridges of one NUMA node")                                                         \
+    X(SYS, "the link between NUMA nodes")                                                                    \
+    X(UNKNOWN, "not described")
+
+typedef enum tsmith_topology_path_kind {
+#define TSMITH_TOPOLOGY_PATH_ENUM(NAME, text) TSMITH_TOPOLOGY_##NAME,
+    TSMITH_TOPOLOGY_PATH_TABLE(TSMITH_TOPOLOGY_PATH_ENUM)
+#undef TSMITH_TOPOLOGY_PATH_ENUM
+} tsmith_topology_path_kind;
+
+// A GPU or a network adapter (InfiniBand, RoCE). Texts live as long as the topology.
+typedef struct tsmith_topology_node {
+    size_t size; // of this struct; set by the caller
+    tsmith_topology_kind kind;
+    const char *name;    // "GPU0" in the order of PCI addresses, "mlx5_0"
+    const char *address; // "0000:65:00.0"
+    uint32_t vendor, device;
+    int32_t numa;             // -1: unknown
+    uint32_t lanes;           // of its PCIe link as it is now; 0: unknown
+    uint64_t bytes_per_s;     // what that link transfers in one direction, after its encoding; 0: unknown
+    uint64_t port_bits_per_s; // of a network adapter's fastest active port; 0: unknown, or none is active
+} tsmith_topology_node;
+
+typedef struct tsmith_topology_path {
+    size_t size; // of this struct; set by the caller
+    tsmith_topology_path_kind kind;
+    uint64_t
+        bytes_per_s; // the slowest PCIe link between the two, or the XGMI link, in one direction; 0: unknown
+} tsmith_topology_path;
+
+// Reads below `root` (NULL: "/"), which may be a folder with a copy of another machine's /sys. NOT_FOUND when there is no
+// /sys/bus/pci below it. What is missing or of another form is unknown, and no failure.
+TSMITH_API tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmith_error *error);
+TSMITH_API void tsmith_topology_close(tsmith_topology *topology);
+// GPUs come first. 0 (and nothing is written) beyond the last.
+TSMITH_API size_t tsmith_topology_count(const tsmith_topology *topology);
+TSMITH_API int tsmith_topology_node_get(const tsmith_topology *topology, size_t index,
+                                        tsmith_topology_node *out);
+// Between two different nodes; 0 for a node and itself, or beyond the last.
+TSMITH_API int tsmith_topology_path_get(const tsmith_topology *topology, size_t from, size_t to,
+                                        tsmith_topology_path *out);
+// "PIX"; never NULL, static.
+TSMITH_API const char *tsmith_topology_path_name(tsmith_topology_path_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
