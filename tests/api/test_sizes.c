@@ -266,6 +266,8 @@ static const char *const RESULTS[] = {
     "tsmith_simulated",
     "tsmith_symbolize_counts",
     "tsmith_tile",
+    "tsmith_topology_node",
+    "tsmith_topology_path",
     "tsmith_watch_totals",
 };
 
