@@ -17,6 +17,7 @@ enum { PEERS_LEAST = 3, NOTES_MAX = 5, LISTED = 8, MEMBERS_TEXT = 192 };
 struct group {
     size_t from, to; // members
     uint32_t key;
+    uint32_t name;       // the same for groups of one name
     size_t ranks, count; // ranks that take part, collectives that all of them have
     int64_t median;      // of the transfers, ns
 };
@@ -66,10 +67,31 @@ static bool add_group(struct groups *groups, size_t from, size_t to) {
     return place;
 }
 
-// Of one name and size.
-static bool is_peer(const struct groups *groups, const struct group *a, const struct group *b) {
+// Keys are in the order of their bytes, so those of one name follow each other.
+static void number_names(struct groups *groups) {
     const tsmith_string *names = groups->matching->names;
-    return a->ranks == b->ranks && strcmp(names[a->key].bytes, names[b->key].bytes) == 0;
+    for (size_t i = 1; i < groups->count; i++)
+        groups->items[i].name =
+            groups->items[i - 1].name +
+            (strcmp(names[groups->items[i].key].bytes, names[groups->items[i - 1].key].bytes) != 0);
+}
+
+static int by_name_and_size(const void *left, const void *right) {
+    const struct group *a = left, *b = right;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    if (a->ranks != b->ranks)
+        return a->ranks < b->ranks ? -1 : 1;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+// The end of the groups that have the name and size of the one at `from`.
+static size_t peers_end(const struct groups *groups, size_t from) {
+    size_t to = from;
+    while (to < groups->count && groups->items[to].name == groups->items[from].name &&
+           groups->items[to].ranks == groups->items[from].ranks)
+        to++;
+    return to;
 }
 
 // "12,13"; at most eight.
@@ -110,11 +132,11 @@ static void note_group(const struct groups *groups, const struct group *group, i
     char members[MEMBERS_TEXT], median[REPORT_TEXT], peers[REPORT_TEXT];
     const tsmith_string key = groups->matching->names[group->key];
     list_members(groups, group, members);
-    report_note(
-        report,
-        "The link between ranks %s is slow: once the last of them has arrived, %.80s takes %s, in other "
-        "groups %s.",
-        members, key.bytes, report_duration(median, group->median), report_duration(peers, usual));
+    report_note(report,
+                "Ranks %s transfer slowly: once the last of them has arrived, %.80s takes %s, in other "
+                "groups of this "
+                "size %s. Their link is slow, or they transfer more bytes.",
+                members, key.bytes, report_duration(median, group->median), report_duration(peers, usual));
 }
 
 static const tsmith_report_column COLUMNS[] = {
@@ -141,18 +163,20 @@ static void write_found(const struct groups *groups, struct report *report) {
                      "what is usual",
                      COLUMNS);
     size_t found = 0;
-    for (size_t i = 0; i < groups->count; i++) {
-        const struct group *group = &groups->items[i];
-        size_t peers = 0, slow;
-        for (size_t k = 0; k < groups->count; k++)
-            if (is_peer(groups, group, &groups->items[k]))
-                groups->scratch[peers++] = groups->items[k].median;
-        const int64_t usual = ranks_median(groups->scratch, peers);
-        if (peers < PEERS_LEAST || !is_slow(groups, group, usual, peers, &slow))
-            continue;
-        write_group(groups, group, usual, slow, report, table);
-        if (found++ < NOTES_MAX)
-            note_group(groups, group, usual, report);
+    for (size_t from = 0, to; from < groups->count; from = to) {
+        to = peers_end(groups, from);
+        for (size_t i = from; i < to; i++)
+            groups->scratch[i - from] = groups->items[i].median;
+        const int64_t usual = ranks_median(groups->scratch, to - from);
+        for (size_t i = from; to - from >= PEERS_LEAST && i < to; i++) {
+            const struct group *group = &groups->items[i];
+            size_t slow;
+            if (!is_slow(groups, group, usual, to - from, &slow))
+                continue;
+            write_group(groups, group, usual, slow, report, table);
+            if (found++ < NOTES_MAX)
+                note_group(groups, group, usual, report);
+        }
     }
     if (found > NOTES_MAX)
         report_note(report, "%zu more link%s slow; the table has all.", found - NOTES_MAX,
@@ -166,6 +190,10 @@ bool ranks_write_links(const struct rank_matching *matching, struct report *repo
     for (size_t from = 0, to; done && from < matching->count; from = to) {
         to = ranks_key_end(matching, from);
         done = add_group(&groups, from, to);
+    }
+    if (done && groups.count) {
+        number_names(&groups);
+        qsort(groups.items, groups.count, sizeof *groups.items, by_name_and_size);
     }
     if (done)
         write_found(&groups, report);

@@ -215,7 +215,7 @@ def by_hand():
     check(profile.stdout.read().startswith(b"40 "), "the program is unharmed")
     check(len(files_of("hand")) == 3, "no file was begun")
     done = run("trigger", directory, code=None)
-    check(done.returncode == 4, "nobody is there: %s" % done.stderr)
+    check(done.returncode == 4, "there is no session: %s" % done.stderr)
     run("recover", directory, "-o", os.path.join(WORK, "recovered.sbt"), "--remove", code=None)
 
 

@@ -61,7 +61,7 @@ def main():
     check(path == os.path.join(program.directory, "metrics.token") and os.stat(path).st_mode & 0o777 == 0o600, path)
     with open(path) as file:
         token = file.read()
-    # These say nothing, or not enough, and are in nobody's way.
+    # These say nothing, or not enough, and are ignored.
     hanging = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
     hanging[0].send(b"GET /metrics HTTP/1.1\r\nAuthorization: Bearer")
     for wrong in (None, "", token[:-1], token + "0", "0" * len(token)):

@@ -59,7 +59,7 @@ def from_start():
     first = next(line for line in lines if line["kernels"]["count"] == ROUNDS // 2 * PER_ROUND)
     check(first["processes"] == 1 and not first["ended"], "half way: %s" % first)
     made = os.stat(os.path.join(program.directory, "live"))
-    check(stat.S_IMODE(made.st_mode) == 0o600, "nobody else can read the totals")
+    check(stat.S_IMODE(made.st_mode) == 0o600, "other users cannot read the totals")
     # By the number of the process that records, and of the one that is recorded; nothing else runs.
     for word in (program.process.pid, children_of(program.process.pid)[0]):
         once = json.loads(run("top", "--once", "--json", word).stdout)
@@ -83,7 +83,7 @@ def on_request():
     """Totals begin when the first reader asks, and say so. Without a reader there is no file."""
     trace = os.path.join(WORK, "late.sbt")
     program = Paused(PROGRAMS, ["-o", trace], ROUNDS)
-    check(not os.path.exists(os.path.join(program.directory, "live")), "nobody has asked yet")
+    check(not os.path.exists(os.path.join(program.directory, "live")), "no reader has asked yet")
     watcher = subprocess.Popen([TRACESMITH, "top", "--json", program.directory], stdout=subprocess.PIPE)
     lines = lines_of(watcher)
     next(lines)

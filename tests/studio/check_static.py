@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of an exported folder, from a web server that only knows range requests: what it draws is what SQL has, as from the server of
-studio; its panels show the answers that were written beside the traces; for other questions they name the command. Without range requests
+studio; its panels show the answers that were written next to the traces; for other questions they name the command. Without range requests
 it is slower and the same. Damaged traces, and a reader that traps, are reported and do not hang it.
 usage: check_static.py VIEWPORTS CLANG FOLDER TRACE..."""
 import json
