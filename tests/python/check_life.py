@@ -27,7 +27,8 @@ def count(what):
 class Life(unittest.TestCase):
     def stays_the_same(self, act, cycles=CYCLES, kept=100):
         """Memory, descriptors and threads after many cycles, compared with those after some: a leak of 350 bytes per cycle is seen,
-        in the long form of 100. `kept`: bytes that a cycle may keep."""
+        in the long form of 100. `kept`: bytes that a cycle may keep. AddressSanitizer keeps freed memory for a while, so that the
+        memory of the process says nothing there."""
         for _ in range(cycles // 3):
             act()
         gc.collect()
@@ -37,7 +38,8 @@ class Life(unittest.TestCase):
         gc.collect()
         self.assertEqual((count("fd"), count("task")), (files, tasks))
         self.assertLessEqual(len(gc.get_objects()), objects + 50)
-        self.assertLess(resident() - memory, max(kept * cycles, 1 << 20))
+        if not made.SANITIZED:
+            self.assertLess(resident() - memory, max(kept * cycles, 1 << 20))
 
     @classmethod
     def setUpClass(cls):
