@@ -23,6 +23,7 @@
 #include "event/select.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/stacks.h"
+#include "tracesmith/time.h"
 #include "tracesmith/view.h"
 
 #define REQUEST_NAME "trigger.wanted" // in the session directory; the recorder removes it when it has seen it
@@ -71,8 +72,9 @@ struct tsmith_flight {
 static void fire(void *context, int64_t at, const char *why) {
     struct tsmith_flight *flight = context;
     const tsmith_flight_options *options = &flight->options;
-    const bool cooling = flight->has_trigger && at - flight->last_trigger < options->cool_down &&
-                         at > flight->last_trigger - options->cool_down;
+    const bool cooling = flight->has_trigger &&
+                         at < tsmith_time_add(flight->last_trigger, options->cool_down) &&
+                         at > tsmith_time_add(flight->last_trigger, -options->cool_down);
     flight->summary.triggers++;
     if (cooling || flight->pending_count == PENDING_MOST ||
         flight->summary.written + flight->pending_count >= options->most) {
@@ -82,7 +84,8 @@ static void fire(void *context, int64_t at, const char *why) {
     flight->has_trigger = true;
     flight->last_trigger = at;
     struct pending *pending = &flight->pending[flight->pending_count++];
-    *pending = (struct pending){.at = at, .from = at - options->window, .to = at + options->after};
+    *pending = (struct pending){
+        .at = at, .from = tsmith_time_add(at, -options->window), .to = tsmith_time_add(at, options->after)};
     (void)snprintf(pending->why, sizeof pending->why, "%s", why);
 }
 
@@ -201,7 +204,7 @@ static tsmith_status write_batch(struct tsmith_flight *flight, const struct pend
     const uint32_t all = tsmith_batch_count(kept->batch);
     for (uint32_t row = 0; row < all; row++) {
         const int64_t duration = tsmith_view_i64_or(&spans.durations, row, 0);
-        if (spans.starts[row] <= window->to && spans.starts[row] + duration >= window->from)
+        if (spans.starts[row] <= window->to && tsmith_time_add(spans.starts[row], duration) >= window->from)
             flight->rows[count++] = row;
     }
     if (count == all)
@@ -262,7 +265,7 @@ static void write_window(struct tsmith_flight *flight, struct pending *window,
     tsmith_dictionary *own = (tsmith_dictionary *)(uintptr_t)dictionary; // see tsmith_flight_sink
     const bool shortened = flight->evicted_until >= window->from;
     if (shortened)
-        window->from = flight->evicted_until + 1;
+        window->from = tsmith_time_add(flight->evicted_until, 1);
     tsmith_status status = TSMITH_ERROR_INVALID_ARGUMENT;
     if (!name_file(flight, path, sizeof path))
         status_set(&error, status, "the name %s is too long", flight->path);

@@ -120,7 +120,7 @@ static bool is_used(const struct tsmith_on_demand *on_demand, const char *api) {
 
 static void begin(struct tsmith_on_demand *on_demand) {
     const struct on_demand_request *request = &on_demand->request;
-    const tsmith_sbt_write_options options = {.size = sizeof options};
+    const tsmith_sbt_write_options options = {.size = sizeof options, .exclusive = 1};
     tsmith_error error = {0};
     on_demand->part[0] = '\0';
     on_demand->steps = 0;
