@@ -85,7 +85,7 @@ function dragTo(timeline: Timeline, begin: { x: number; y: number; from: number;
   timeline.studio.setView(begin.from + by, begin.to + by);
 }
 
-// Two fingers: what was under them stays there.
+// Two fingers: the points under them stay in place.
 function pinch(timeline: Timeline, before: PointerEvent[], event: PointerEvent): void {
   const [moved, still] = before[0]!.pointerId === event.pointerId ? [before[0]!, before[1]!] : [before[1]!, before[0]!];
   const old = Math.abs(moved.offsetX - still.offsetX), now = Math.abs(event.offsetX - still.offsetX);
@@ -98,9 +98,9 @@ function pinch(timeline: Timeline, before: PointerEvent[], event: PointerEvent):
 export const KEYS: [string, string][] = [
   ["w, s", "zoom in, out"],
   ["a, d", "move left, right"],
-  ["left, right", "go to the event before, after the selected one; without one, move"],
+  ["left, right", "go to the previous, next event; move the view if no event is selected"],
   ["up, down", "choose a row"],
-  ["Enter", "show the selected event whole; on a group, open or close it"],
+  ["Enter", "zoom to the selected event; on a group, open or close it"],
   ["space", "show the lanes of the chosen row, or open and close a group"],
   ["f", "show the whole trace"],
   ["m", "set or remove a mark"],
