@@ -28,6 +28,7 @@ enum {
     CUPTI_12_9 = 27,
     CUPTI_13_0 = 130000,
     CUPTI_13_1 = 130100,
+    CUPTI_13_2 = 130200,
     CUPTI_13_3 = 130300,
     CUPTI_13_4 = 130400,
     CUPTI_13_5 = 130500,
@@ -76,7 +77,9 @@ enum cupti_kind {
     CUPTI_KIND_DEVICE_GRAPH_TRACE = 53,
     CUPTI_KIND_MEM_DECOMPRESS = 54,
     CUPTI_KIND_GRAPH_HOST_NODE = 56,
+    CUPTI_KIND_CONTEXT_SWITCH = 57,
     CUPTI_KIND_HOST_LAUNCH = 58,
+    CUPTI_KIND_GREEN_CONTEXT = 59,
     CUPTI_KIND_LIMIT = 64 // higher than all
 };
 
@@ -307,6 +310,32 @@ struct cupti_context {
     uint32_t parent; // 12.4: this and `green`
     uint8_t green, padding;
     uint16_t processors; // of a green context; 12.5
+    uint32_t graphics_mode;
+    uint32_t padding2;
+    uint64_t process; // 13.1
+} CUPTI_RECORD;
+
+// 13.2
+struct cupti_green_context {
+    uint32_t kind;
+    uint32_t context, parent, device;
+    uint32_t tpcs;
+    uint16_t processors;
+    uint8_t mask_words, padding;
+    uint32_t mask[32]; // a bit per TPC
+    uint64_t queue;    // the work queue, and how many of its operations run at the same time
+    uint32_t queue_limit, queue_scope;
+    uint32_t channels, padding2; // 13.4
+    uint32_t channel_ids[32];
+} CUPTI_RECORD;
+
+// 13.1
+struct cupti_context_switch {
+    uint32_t kind;
+    uint32_t context;
+    uint64_t timestamp;
+    uint32_t operation; // 1 start, 2 end
+    uint32_t padding;
 } CUPTI_RECORD;
 
 struct cupti_stream {

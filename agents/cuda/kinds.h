@@ -27,7 +27,8 @@
     X(JIT, 52, 18, 0)                                                                                        \
     X(MEM_DECOMPRESS, 54, 26, 0)                                                                             \
     X(GRAPH_HOST_NODE, 56, 130100, 0)                                                                        \
-    X(HOST_LAUNCH, 58, 130100, 0)
+    X(HOST_LAUNCH, 58, 130100, 0)                                                                            \
+    X(GREEN_CONTEXT, 59, 130200, 0)
 
 // X(name without its version)
 #define CUDA_LAUNCH_CALLS(X)                                                                                 \

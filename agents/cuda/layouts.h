@@ -44,6 +44,7 @@ static const struct record_layout record_layouts[CUPTI_KIND_LIMIT] = {
     LAYOUT(GRAPH_HOST_NODE, ID(graph_host_node), AT(graph_host_node, thread), D, SPAN(graph_host_node)),
     LAYOUT(HOST_LAUNCH, ID(host_launch), AT(host_launch, thread), D, SPAN(host_launch)),
     LAYOUT(CUDA_EVENT, ID(cuda_event), 0, A, AT(cuda_event, timestamp)),
+    LAYOUT(CONTEXT_SWITCH, 0, 0, 0, AT(context_switch, timestamp)),
 };
 #undef LAYOUT
 #undef AT

@@ -98,6 +98,7 @@ static inline uint64_t reader_correlation(uint32_t correlation) {
     X(DEVICE_GRAPH_TRACE, record_device_graph, cupti_device_graph)                                           \
     X(MEM_DECOMPRESS, record_decompress, cupti_decompress)                                                   \
     X(CUDA_EVENT, record_cuda_event, cupti_cuda_event)                                                       \
+    X(CONTEXT_SWITCH, record_context_switch, cupti_context_switch)                                           \
     /* records_host.c */                                                                                     \
     X(SYNCHRONIZATION, record_synchronization, cupti_synchronization)                                        \
     X(OVERHEAD, record_overhead, cupti_overhead)                                                             \

@@ -179,6 +179,11 @@ struct cuda_fields {
     WORD(cache_path, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                             \
     WORD(cache_bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
 
+#define CONTEXT_SWITCH_WORDS(WORD)                                                                           \
+    INSTANT_WORDS(WORD)                                                                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    WORD(context, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+
 #define EXTERNAL_WORDS(WORD)                                                                                 \
     INSTANT_WORDS(WORD)                                                                                      \
     WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
@@ -245,6 +250,7 @@ struct cuda_fields {
     RECORD(overhead, overhead_words, OVERHEAD_WORDS, OVERHEAD)                                               \
     RECORD(compile, compile_words, COMPILE_WORDS, COMPILE)                                                   \
     RECORD(external, external_words, EXTERNAL_WORDS, MARKER)                                                 \
+    RECORD(context_switch, context_switch_words, CONTEXT_SWITCH_WORDS, MARKER)                               \
     RECORD(alloc, alloc_words, MEMORY_WORDS, ALLOC)                                                          \
     RECORD(release, release_words, MEMORY_WORDS, FREE)                                                       \
     RECORD(pool, pool_words, POOL_WORDS, OBJECT)                                                             \

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "green_contexts.h"
 #include "library.h"
 #include "reader.h"
 #include "sharing.h"
@@ -152,6 +153,9 @@ static void translate(struct reader *reader, const void *record) {
         break;
     case CUPTI_KIND_CONTEXT:
         tracks_context(record);
+        break;
+    case CUPTI_KIND_GREEN_CONTEXT:
+        green_contexts_describe(record);
         break;
     case CUPTI_KIND_STREAM:
     case CUPTI_KIND_NAME:

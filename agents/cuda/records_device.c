@@ -312,6 +312,20 @@ void record_decompress(struct reader *reader, const struct cupti_decompress *rec
     write_transfer(reader, &transfer);
 }
 
+// Between contexts of this process, or with those of other processes. The device of an unknown context is unknown.
+void record_context_switch(struct reader *reader, const struct cupti_context_switch *record) {
+    static const char *const names[] = {"context switch", "context switch starts", "context switch ends"};
+    enum { OPERATIONS = sizeof names / sizeof *names };
+    uint64_t time;
+    if (!reader_needs_time(reader, record->timestamp, &time))
+        return;
+    const uint32_t track =
+        tracks_stream(tracks_device_of_context(record->context), CUPTI_NONE, CUPTI_NONE, "context switches");
+    SHAPES_WRITE(reader->ring, context_switch, track, .start = time,
+                 .name = READER_NAME(names, record->operation < OPERATIONS ? record->operation : 0),
+                 .context = record->context);
+}
+
 void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *record) {
     struct launch launch;
     // Older forms have no time, and an event without a time is no event.

@@ -303,6 +303,19 @@ static void enable_events(void) {
         subscribe_kind(CUPTI_KIND_CUDA_EVENT);
 }
 
+static void enable_switches(void) {
+    char text[200];
+    if (!cuda_option(CUDA_OPTION_SWITCHES))
+        return;
+    const int result =
+        cupti_has(CUPTI_13_1) ? subscribe_kind(CUPTI_KIND_CONTEXT_SWITCH) : CUPTI_NOT_SUPPORTED;
+    if (result == CUPTI_OK)
+        return;
+    snprintf(text, sizeof text, "switches between contexts are not recorded: CUPTI %u says %s (%d)",
+             cupti.version, library_error(result), result);
+    channel_attribute(agent.channel, "notice.cuda-switches", text);
+}
+
 // When kernels were queued and submitted. CUPTI requires the setting before CUDA is initialized; it refuses if
 // hardware events give the times of kernels.
 static void enable_latency(void) {
@@ -363,6 +376,8 @@ static int enable_all(void) {
         result = enable_graphs();
     if (result == CUPTI_OK)
         enable_events();
+    if (result == CUPTI_OK)
+        enable_switches();
     if (result == CUPTI_OK)
         subscribe_leave_out_calls(true);
     return result == CUPTI_OK && !unsubscribed ? enable_callbacks() : result;

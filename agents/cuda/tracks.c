@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agentkit/map.h"
 #include "library.h"
@@ -161,6 +162,17 @@ static void describe_green(const struct cupti_context *record, uint32_t processo
     channel_attribute(agent.channel, key, text);
 }
 
+// A context may be of another process that uses the device.
+static void describe_other_process(const struct cupti_context *record) {
+    char key[32], text[96];
+    if (!cupti_has(CUPTI_13_1) || !record->process || record->process == (uint64_t)getpid())
+        return;
+    snprintf(key, sizeof key, "cuda.context.%u", record->context);
+    snprintf(text, sizeof text, "context of process %llu on device %u", (unsigned long long)record->process,
+             record->device);
+    channel_attribute(agent.channel, key, text);
+}
+
 void tracks_context(const struct cupti_context *record) {
     const bool green = cupti_has(CUPTI_12_4) && record->green;
     const uint32_t processors = cupti_has(CUPTI_12_5) ? record->processors : 0;
@@ -174,6 +186,8 @@ void tracks_context(const struct cupti_context *record) {
     pthread_mutex_unlock(&lock);
     if (green)
         describe_green(record, processors);
+    else
+        describe_other_process(record);
 }
 
 static bool is_default(uint32_t context, uint32_t stream) {
@@ -237,8 +251,7 @@ uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const
     return find_or_add(&key, what);
 }
 
-// CUPTI_NONE: not known.
-static uint32_t device_of_context(uint32_t context) {
+uint32_t tracks_device_of_context(uint32_t context) {
     uint32_t device = CUPTI_NONE;
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < CONTEXTS && i < context_count; i++)
@@ -256,7 +269,7 @@ uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream) {
         if (track)
             return track;
     }
-    const uint32_t device = device_of_context(context);
+    const uint32_t device = tracks_device_of_context(context);
     return device == CUPTI_NONE ? 0 : tracks_stream(device, context, stream, NULL);
 }
 

@@ -23,6 +23,8 @@ void tracks_context(const struct cupti_context *record);
 // The track of a stream. CUPTI_NONE as the stream: of the device as a whole ("unified memory", ...), distinguished
 // by `what`, which is NULL otherwise. 0 when the table is full.
 uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const char *what);
+// The device of a context; CUPTI_NONE: unknown.
+uint32_t tracks_device_of_context(uint32_t context);
 // A stream of a context, for a record without the device; 0 if the context's device is unknown as well.
 uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream);
 uint32_t tracks_thread(uint32_t tid);

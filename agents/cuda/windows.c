@@ -56,11 +56,12 @@ bool windows_contain(struct reader *reader, const void *record) {
     const struct record_layout *layout = kind < CUPTI_KIND_LIMIT ? &record_layouts[kind] : NULL;
     struct launch launch;
     uint64_t start, time, unused = 0;
-    uint32_t correlation;
+    uint32_t correlation = 0;
     if (!layout || !layout->flags || layout->flags & LAYOUT_ANY_TIME)
         return true;
     memcpy(&start, (const char *)record + layout->times[0], sizeof start);
-    memcpy(&correlation, (const char *)record + layout->correlation, sizeof correlation);
+    if (layout->correlation)
+        memcpy(&correlation, (const char *)record + layout->correlation, sizeof correlation);
     // Calls are noted while recording is on only. What has no sound time is counted where it is read.
     return launches_find(correlation, LAUNCH_LOOK, &launch, &unused)
                ? true

@@ -21,6 +21,8 @@ enum agent_value {
     X(FAULTS, "faults", NONE, NULL, 0, 0, "record page faults of unified memory; slows unified memory down") \
     X(LATENCY, "latency", NONE, NULL, 0, 0,                                                                  \
       "record when each kernel was queued and submitted; slows launches down")                               \
+    X(SWITCHES, "switches", NONE, NULL, 0, 0,                                                                \
+      "record when the device switched between contexts (CUDA 13.1)")                                        \
     X(RANGE, "range", NONE, NULL, 0, 0, "record only between cudaProfilerStart and cudaProfilerStop")        \
     X(PC_SAMPLES, "pc-samples", NUMBER, "N", 5, 31,                                                          \
       "sample program counters and stall reasons every 2^N cycles; default chosen by CUPTI")                 \

@@ -13,6 +13,9 @@ options=
 record without -- "$contexts" events
 record green -- "$contexts" green
 MOCK_CUPTI=version=21 record green-old -- "$contexts" green
+for version in 130200 130400; do
+    MOCK_CUPTI=version=$version record "green-$version" -- "$contexts" green
+done
 MOCK_CUPTI=version=22 record green-12.4 -- "$contexts" green
 # A reset loses what CUPTI has not handed over.
 for how in resets resets,late resets,threads,partial version=130300,resets; do
@@ -84,6 +87,16 @@ for name, known in ("green", True), ("green-old", False), ("green-12.4", True):
     made = [e["object"] for e in run.of("object") if e["operation"] == "create_context"]
     gone = [e["object"] for e in run.of("object") if e["operation"] == "destroy_context"]
     run.expect(made == [1, 2, 3] and gone == [2, 3], f"made {made}, gone {gone}")
+
+# Which part of the device a green context has. The mock gives context N the TPCs N, N + 1, ... and 67; two SMs each.
+for name in "green", "green-130200", "green-130400":
+    run = Run(folder, name)
+    channels = {2: " on channels 2, 31", 3: " on channels 3, 31"} if name == "green-130400" else {2: "", 3: ""}
+    expected = {} if name == "green" else {
+        2: "16 SMs, 8 TPCs (2-8, 67) of device 0, part of context 1, work queue 72 of at most 4 concurrent operations" + channels[2],
+        3: "24 SMs, 12 TPCs (3-13, 67) of device 0, part of context 1, work queue 73 of at most 4 concurrent operations" + channels[3]}
+    found = {int(key.rsplit(".", 1)[1]): value for key, value in run.attributes.items() if key.startswith("cuda.green_context.")}
+    run.expect(found == expected and not run.lost, f"{found}, lost {run.lost}")
 
 # A context that is made again, at the same address, is another one, and so are its streams.
 for name in "reset-resets", "reset-resets,late", "reset-resets,threads,partial", "reset-version=130300,resets", "reset-samples":

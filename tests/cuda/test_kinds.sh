@@ -11,9 +11,12 @@ options='--cuda events,faults'
 MOCK_CUPTI=version=130001 record rare -- "$programs/cu_work" launches=2 rare
 MOCK_CUPTI=version=130200,larger record newer -- "$programs/cu_work" launches=2 rare
 MOCK_CUPTI=version=130200,larger,late,unordered record work -- "$programs/cu_work" launches=4000 threads=2 streams=3
+options='--cuda events,faults,switches'
+MOCK_CUPTI=version=130001 record unswitched -- "$programs/cu_work" launches=2 rare
 for version in 130100 130300 130400 130500; do
     MOCK_CUPTI=version=$version record "newest$version" -- "$programs/cu_work" launches=2 rare
 done
+options='--cuda events,faults'
 MOCK_CUPTI=version=20 record older -- "$programs/cu_work" launches=2 rare
 options=
 MOCK_CUPTI=version=130001 record usual -- "$programs/cu_work" launches=2 rare
@@ -138,6 +141,21 @@ for version in 130001, 130100, 130300, 130400, 130500:
     for function in run.of("host_function"):
         run.expect({function["track"]} == thread == {function["host_track"]} and function["operation"] == "native", f"{function}")
         run.expect(run.tracks[function["queue_track"]]["queue"] == 7, f"{function}")
+
+# The device was switched between contexts; a context of another process is described, and an unknown one is on no device.
+for version in 130001, 130100, 130300, 130400, 130500:
+    run = Run(sys.argv[1], "unswitched" if version == 130001 else f"newest{version}")
+    switches = sorted((e["start"], e["name"], e["object"], run.tracks[e["track"]]) for e in run.of("marker") if e["name"].startswith("context switch"))
+    run.expect(("switches between contexts are not recorded" in run.said) == (version == 130001), run.said)
+    if version == 130001:
+        run.expect(not switches and "cuda.context.900" not in run.attributes, f"{switches}, {run.attributes}")
+        continue
+    run.expect(not run.missing("untraced", "no_timing"), f"lost {run.lost}")
+    run.expect([s[1:3] for s in switches] == [("context switch starts", 1), ("context switch ends", 900), ("context switch starts", 777)], f"{switches}")
+    run.expect([s[0] - switches[0][0] for s in switches] == [0, 250, 800], f"{switches}")
+    run.expect([(s[3]["name"], s[3].get("device", 0)) for s in switches] == [("context switches", 1), ("context switches", 1), ("context switches", 0)], f"{switches}")
+    run.expect(run.attributes["cuda.context.900"] == "context of process 4242 on device 0", f"{run.attributes}")
+    run.expect("cuda.context.1" not in run.attributes, "the process's own context")
 
 # What a version of CUDA does not have is not read from its records.
 run = Run(sys.argv[1], "older")

@@ -22,7 +22,7 @@ fields() { awk -F '\t' '!/^#/ { print $1, $2, $3, $4 }' "$here/layouts.tsv"; }
 ${CC:-cc} -fsyntax-only -I"$agent" "$work/ours.c"
 
 # All that the agent reads is in the table.
-sed -n 's/.*record->\([a-z_]*\).*/\1/p' "$agent"/records*.c | sort -u >"$work/read"
+sed -n 's/.*record->\([a-z_]*\).*/\1/p' "$agent"/records*.c "$agent"/green_contexts.c | sort -u >"$work/read"
 [ "$(wc -l <"$work/read")" -ge 40 ] || { echo "FAILED: the agent's reads are not found"; exit 1; }
 while read -r field; do
     grep -q "^cupti_[a-z_]*\.$field" "$here/layouts.tsv" || { echo "FAILED: record->$field is not in the table"; exit 1; }
@@ -108,7 +108,9 @@ NUMBER(CUPTI_STATE_FATAL_ERROR, CUPTI_CBID_STATE_FATAL_ERROR) NUMBER(0, CUPTI_AP
 C
     [ "$version" -lt 130100 ] || cat <<'C'
 NUMBER(CUPTI_KIND_GRAPH_HOST_NODE, CUPTI_ACTIVITY_KIND_GRAPH_HOST_NODE) NUMBER(CUPTI_KIND_HOST_LAUNCH, CUPTI_ACTIVITY_KIND_HOST_LAUNCH)
+NUMBER(CUPTI_KIND_CONTEXT_SWITCH, CUPTI_ACTIVITY_KIND_COMPUTE_ENGINE_CTX_SWITCH)
 C
+    [ "$version" -lt 130200 ] || echo 'NUMBER(CUPTI_KIND_GREEN_CONTEXT, CUPTI_ACTIVITY_KIND_GREEN_CONTEXT)'
     [ "$version" -lt 130300 ] || cat <<'C'
 NUMBER(CUPTI_ATTRIBUTE_LATENCY_TIMESTAMPS, CUPTI_ACTIVITY_ATTR_ENABLE_KERNEL_LATENCY_TIMESTAMPS)
 NUMBER(CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS, CUPTI_ACTIVITY_ATTR_ENABLE_CUDA_EVENT_DEVICE_TIMESTAMPS)

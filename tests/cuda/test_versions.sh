@@ -55,6 +55,8 @@ CUDA_EVENT CudaEvent
 MEM_DECOMPRESS MemDecompress
 GRAPH_HOST_NODE GraphHostNode
 HOST_LAUNCH HostLaunch
+CONTEXT_SWITCH ComputeEngineCtxSwitch
+GREEN_CONTEXT GreenContext
 TABLE
 }
 # What the mock writes of a kind in a version: the last line of its table that the version has reached.

@@ -485,15 +485,8 @@ static void on_resource(uint32_t id, void *context, void *stream, const void *ab
     struct cupti_resource_data data = {.context = context, .stream = stream, .descriptor = descriptor};
     if (about)
         memcpy(descriptor, about, of_graph ? sizeof node : sizeof loaded);
-    const struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
-                                         .context = mock_context_id(context),
-                                         .device = mock_context_device(context),
-                                         .null_stream = (uint16_t)mock_stream_id(context, NULL),
-                                         .parent = mock_context_parent(context),
-                                         .green = mock_context_processors(context) != 0,
-                                         .processors = (uint16_t)mock_context_processors(context)};
-    if (id == CUPTI_RESOURCE_CONTEXT_CREATED && mock_is_enabled(record.kind))
-        mock_write(&record, sizeof record, record.kind);
+    if (id == CUPTI_RESOURCE_CONTEXT_CREATED)
+        mock_write_context(context);
     mock_sampled_module(&loaded);
     if (id == CUPTI_RESOURCE_CONTEXT_DESTROY)
         mock_sampled_context_ends(context);

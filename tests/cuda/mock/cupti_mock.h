@@ -7,7 +7,7 @@
 
 #include "mock.h"
 
-enum { RECORD_MAX = 320 };
+enum { RECORD_MAX = 384 };
 
 struct buffer {
     uint8_t *at;
@@ -83,6 +83,7 @@ void mock_write_memory(uint32_t operation, uint64_t address, uint64_t bytes, uin
                        uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous);
 struct cupti_graph_host_node mock_host_node(const struct operation *operation);
 void mock_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event, uint64_t time);
+void mock_write_context(void *context);
 void mock_write_migration(uint32_t device, uint64_t address, uint64_t bytes);
 
 #endif

@@ -184,6 +184,57 @@ void mock_write_migration(uint32_t device, uint64_t address, uint64_t bytes) {
         write_rare(&record, sizeof record);
 }
 
+// The TPCs of a green context: two SMs each, from the one with its id on, and one far away.
+static void write_green(void *context) {
+    enum { WORD_BITS = 32, FAR = 67, CHANNELS = 2 };
+    const uint32_t id = mock_context_id(context), processors = mock_context_processors(context);
+    struct cupti_green_context record = {.kind = CUPTI_KIND_GREEN_CONTEXT,
+                                         .context = id,
+                                         .parent = mock_context_parent(context),
+                                         .device = mock_context_device(context),
+                                         .tpcs = processors / 2,
+                                         .processors = (uint16_t)processors,
+                                         .mask_words = 3,
+                                         .queue = 70 + id,
+                                         .queue_limit = 4,
+                                         .channels = CHANNELS,
+                                         .channel_ids = {id, 31}};
+    for (uint32_t tpc = id; tpc + 1 < id + processors / 2; tpc++)
+        record.mask[tpc / WORD_BITS] |= 1u << tpc % WORD_BITS;
+    record.mask[FAR / WORD_BITS] |= 1u << FAR % WORD_BITS;
+    write_rare(&record, sizeof record);
+}
+
+void mock_write_context(void *context) {
+    const bool green = mock_context_processors(context) != 0;
+    struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
+                                   .context = mock_context_id(context),
+                                   .device = mock_context_device(context),
+                                   .null_stream = (uint16_t)mock_stream_id(context, NULL),
+                                   .parent = mock_context_parent(context),
+                                   .green = green,
+                                   .processors = (uint16_t)mock_context_processors(context),
+                                   .process = (uint64_t)getpid()};
+    write_rare(&record, sizeof record);
+    if (green && mock_bytes_of(CUPTI_KIND_GREEN_CONTEXT))
+        write_green(context);
+}
+
+// The device is taken from this process's context 1 for that of another process, and given back.
+static void write_switches(void) {
+    const uint64_t time = mock_now();
+    const struct cupti_context other = {
+        .kind = CUPTI_KIND_CONTEXT, .context = 900, .null_stream = 901, .process = 4242};
+    const struct cupti_context_switch switches[] = {
+        {.kind = CUPTI_KIND_CONTEXT_SWITCH, .context = 1, .timestamp = time + 100, .operation = 1},
+        {.kind = CUPTI_KIND_CONTEXT_SWITCH, .context = 900, .timestamp = time + 350, .operation = 2},
+        {.kind = CUPTI_KIND_CONTEXT_SWITCH, .context = 777, .timestamp = time + 900, .operation = 1}};
+    write_rare(&other, sizeof other);
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        if (mock_bytes_of(CUPTI_KIND_CONTEXT_SWITCH))
+            write_rare(&switches[i], sizeof switches[i]);
+}
+
 void mock_write_rare(uint32_t correlation) {
     const uint64_t time = mock_now();
     const uint32_t pid = (uint32_t)getpid();
@@ -231,6 +282,7 @@ void mock_write_rare(uint32_t correlation) {
     write_rare_of_host(correlation);
     write_rare_of_work(correlation);
     write_rare_functions(correlation);
+    write_switches();
     write_rare(&moved, sizeof moved);
     for (uint32_t device = 1; device < 64; device++) {
         struct cupti_unified_memory there = moved;
