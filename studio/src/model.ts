@@ -40,6 +40,7 @@ export class Studio {
   private names = new Map<number, string>();
   private wanted = new Set<number>();
   private asked = false;
+  private addressing = 0; // timer
 
   // `owner`: the listener ends with this element.
   subscribe(changes: Change[], listener: () => void, owner?: Element): void {
@@ -166,7 +167,20 @@ export class Studio {
 
   // ---- the address
 
+  // When nothing has changed for a while: browsers take long for it, and refuse to do it too often.
   private writeAddress(): void {
+    clearTimeout(this.addressing);
+    this.addressing = window.setTimeout(() => {
+      this.addressing = 0;
+      this.writeAddressNow();
+    }, 200);
+  }
+
+  get isAddressed(): boolean {
+    return !this.addressing;
+  }
+
+  private writeAddressNow(): void {
     const parts = [`t=${this.trace}`, `v=${Math.round(this.view.from)}-${Math.round(this.view.to)}`, `p=${this.panel}`];
     const { selection, range } = this;
     if (selection) parts.push(`s=${selection.track},${selection.start},${selection.duration ?? ""},${selection.name}`);

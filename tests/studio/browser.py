@@ -10,7 +10,7 @@ CHROMIUM = "/usr/bin/chromium"
 PANELS = ["findings", "event", "range", "analysis", "flame", "memory", "whatif", "diff", "ranks", "replay", "sql", "table", "losses", "info"]
 # Frames are waited for, not time.
 SETTLED = """() => new Promise((done) => { const look = () => {
-    if (window.timeline && studio.overview && studio.overview.detail === "ready" && timeline.isSettled) done();
+    if (window.timeline && studio.overview && studio.overview.detail === "ready" && timeline.isSettled && studio.isAddressed) done();
     else requestAnimationFrame(look); }; look(); })"""
 ANSWERED = """() => new Promise((done) => { const look = () => {
     const panel = document.querySelector(".panel:not([hidden])");

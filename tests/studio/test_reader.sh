@@ -6,18 +6,10 @@ set -eu
 : "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../support/traces.sh"
-PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
+. "$here/needs.sh"
+needs_reader
+needs_server
 wasm=$TRACESMITH_BUILD_DIR/reader/reader.wasm
-
-[ -f "$wasm" ] || {
-    echo "skipped: reader.wasm is not built (clang, wasm-ld, wasi-libc)"
-    exit 77
-}
-[ -x "$TRACESMITH_BUILD_DIR/libexec/tracesmith/tracesmith-studio" ] || {
-    echo "skipped: tracesmith-studio is not built (libmicrohttpd, TypeScript, esbuild)"
-    exit 77
-}
 command -v node >/dev/null 2>&1 || {
     echo "skipped: no Node (Debian: nodejs)"
     exit 77

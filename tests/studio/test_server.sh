@@ -6,13 +6,8 @@ set -eu
 : "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../support/traces.sh"
-PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
-
-[ -x "$TRACESMITH_BUILD_DIR/libexec/tracesmith/tracesmith-studio" ] || {
-    echo "skipped: tracesmith-studio is not built (libmicrohttpd, TypeScript, esbuild)"
-    exit 77
-}
+. "$here/needs.sh"
+needs_server
 
 fail() {
     echo "FAILED: $*" >&2

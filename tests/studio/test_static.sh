@@ -5,27 +5,17 @@ set -eu
 : "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../support/traces.sh"
-. "$here/../support/python.sh"
-PYTHONDONTWRITEBYTECODE=1
-export PYTHONDONTWRITEBYTECODE
-
-[ -x "$TRACESMITH_BUILD_DIR/libexec/tracesmith/tracesmith-studio" ] || {
-    echo "skipped: tracesmith-studio is not built (libmicrohttpd, TypeScript, esbuild)"
-    exit 77
-}
-[ -f "$TRACESMITH_BUILD_DIR/reader/reader.wasm" ] || {
-    echo "skipped: reader.wasm is not built (clang, wasm-ld, wasi-libc)"
-    exit 77
-}
+. "$here/needs.sh"
+needs_server
+needs_reader
 
 fail() {
     echo "FAILED: $*" >&2
     exit 1
 }
 
-"$TRACESMITH" profile -o "$folder/run.sbt" -- "$TRACESMITH_BUILD_DIR/examples/image_pipeline" >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"
-"$TRACESMITH" profile -o "$folder/lossy.sbt" -b 64K -- "$TRACESMITH_BUILD_DIR/tests/programs/cl_launch_loop" -n 20000 \
-    >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"
+record "$folder/run.sbt" -- "$TRACESMITH_BUILD_DIR/examples/image_pipeline"
+record "$folder/lossy.sbt" -b 64K -- "$TRACESMITH_BUILD_DIR/tests/programs/cl_launch_loop" -n 20000
 python3 "$here/../report/make_awkward.py" "$folder/awkward.json"
 
 "$TRACESMITH" studio --export "$folder/site" "$folder/run.sbt" "$folder/awkward.json" >"$folder/out" 2>"$folder/err" || fail "$(cat "$folder/err")"
@@ -43,14 +33,7 @@ refused() {
 refused 'cannot be the exported folder' "$folder/site" "$folder/run.sbt"
 refused 'cannot be imported' "$folder/other" "$here/test_static.sh"
 
-"$python" -c 'import playwright' 2>/dev/null || {
-    echo "skipped: no Playwright; ./dev python --install gets it"
-    exit 77
-}
-[ -x /usr/bin/chromium ] || {
-    echo "skipped: no chromium"
-    exit 77
-}
+needs_browser
 viewports=6
 [ -z "${TRACESMITH_SOAK:-}" ] || viewports=250
 clang=$(sed -n 's/^TRACESMITH_WASM_CLANG:FILEPATH=//p' "$TRACESMITH_BUILD_DIR/CMakeCache.txt")

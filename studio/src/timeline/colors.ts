@@ -41,10 +41,6 @@ export function packedColor(kind: number, name: number): number {
   return (red | (green << 8) | (blue << 16) | (255 << 24)) >>> 0;
 }
 
-export function cssColor(packed: number): string {
-  return `rgb(${packed & 255},${(packed >> 8) & 255},${(packed >> 16) & 255})`;
-}
-
 // Text on a colour: black or white, whichever is easier to read.
 export function textOn(kind: number, name: number): string {
   const [red, green, blue] = colorOf(kind, name);

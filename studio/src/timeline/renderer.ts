@@ -1,6 +1,6 @@
-// Draws the rectangles of tiles: with WebGL2, each tile uploaded once and moved by two numbers, or on a canvas where WebGL2 is
-// missing or too slow. Text and marks are drawn on a second canvas above, by timeline.ts.
-import { cssColor } from "./colors";
+// Draws the rectangles of tiles: by a graphics card with WebGL2, each tile uploaded once and moved by two numbers, or as a bitmap that
+// is filled here. Text and marks are drawn on a second canvas above, by overlay.ts.
+import { element } from "../dom";
 import { Tile, WORDS } from "./tiles";
 
 // Where a tile is on the screen, in CSS pixels.
@@ -18,7 +18,8 @@ export interface Place {
 export interface Renderer {
   readonly name: string;
   begin(width: number, height: number, scale: number): void;
-  draw(tile: Tile, place: Place): void;
+  draw(tile: Tile, place: Place): void; // rectangles in order of their begin
+  end(): void; // of the frame
   forget(tile: Tile): void;
 }
 
@@ -132,6 +133,10 @@ class GlRenderer implements Renderer {
     gl.drawElements(gl.TRIANGLES, tile.count * 6, gl.UNSIGNED_INT, 0);
   }
 
+  end(): void {
+    // the browser shows what was drawn
+  }
+
   forget(tile: Tile): void {
     const uploaded = tile.drawn as Uploaded | null;
     if (!uploaded) return;
@@ -141,33 +146,58 @@ class GlRenderer implements Renderer {
   }
 }
 
-class CanvasRenderer implements Renderer {
-  readonly name = "canvas";
+// The pixels of a row of lanes are filled here, without GL. Where GL is in software this takes a tenth of its time: nothing is
+// sent to another process, and no picture is read back from it.
+class BitmapRenderer implements Renderer {
+  readonly name = "bitmap";
+  private image: ImageData | null = null;
+  private pixels = new Uint32Array(0);
+  private readonly covered = new Int32Array(256); // by lane: up to where it has pixels
+  private scale = 1;
 
   constructor(private readonly context: CanvasRenderingContext2D, private readonly canvas: HTMLCanvasElement) {}
 
   begin(width: number, height: number, scale: number): void {
-    this.canvas.width = Math.round(width * scale);
-    this.canvas.height = Math.round(height * scale);
-    this.context.setTransform(scale, 0, 0, scale, 0, 0);
+    const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+    this.scale = scale;
+    if (!this.image || this.canvas.width !== w || this.canvas.height !== h) {
+      this.canvas.width = w;
+      this.canvas.height = h;
+      this.image = this.context.createImageData(w, h);
+      this.pixels = new Uint32Array(this.image.data.buffer);
+    } else this.pixels.fill(0);
   }
 
   draw(tile: Tile, place: Place): void {
-    const colors = new Uint32Array(tile.rects.buffer, tile.rects.byteOffset, tile.rects.length);
+    const { rects, count } = tile, { scale, covered } = this;
+    const colors = new Uint32Array(rects.buffer, rects.byteOffset, rects.length);
     const lane = place.height / place.lanes;
-    let last = -1;
-    for (let i = 0; i < tile.count; i++) {
-      const at = i * WORDS;
-      const from = Math.max(place.x + tile.rects[at]! * place.width, place.clipFrom);
-      const right = Math.max(place.x + tile.rects[at + 1]! * place.width, from + 1);
-      const to = Math.min(right - from > 3 && tile.rects[at + 1]! < 1 ? right - place.gap : right, place.clipTo);
-      if (to <= from) continue;
-      const color = colors[at + 4]!;
-      if (color !== last) this.context.fillStyle = cssColor(color);
-      last = color;
-      const height = tile.rects[at + 3]! * lane;
-      this.context.fillRect(from, place.y + (tile.rects[at + 2]! + 1) * lane - height, to - from, height);
+    const least = Math.round(place.clipFrom * scale), most = Math.round(place.clipTo * scale);
+    covered.fill(-1);
+    for (let i = 0; i < count; i++) {
+      const at = i * WORDS, which = rects[at + 2]!;
+      const from = place.x + rects[at]! * place.width;
+      if (from >= place.clipTo) continue;
+      let to = Math.max(place.x + rects[at + 1]! * place.width, from + 1);
+      if (to - from > 3 && rects[at + 1]! < 1) to -= place.gap;
+      const left = Math.max(Math.round(from * scale), least), right = Math.min(Math.round(to * scale), most);
+      if (right <= covered[which]! || right <= left) continue; // nothing of it would be seen
+      covered[which] = right;
+      const bottom = place.y + (which + 1) * lane;
+      this.fill(left, right, Math.round((bottom - rects[at + 3]! * lane) * scale), Math.round(bottom * scale), colors[at + 4]!);
     }
+  }
+
+  private fill(left: number, right: number, top: number, bottom: number, color: number): void {
+    const { pixels, canvas } = this, wide = canvas.width;
+    const end = Math.min(bottom, canvas.height) * wide;
+    for (let row = Math.max(top, 0) * wide; row < end; row += wide)
+      if (right - left > 24) pixels.fill(color, row + left, row + right);
+      else for (let at = row + left; at < row + right; at++) pixels[at] = color;
+  }
+
+  end(): void {
+    if (this.image) this.context.putImageData(this.image, 0, 0);
   }
 
   forget(): void {
@@ -175,16 +205,23 @@ class CanvasRenderer implements Renderer {
   }
 }
 
+// What says that GL is done by the processor.
+const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
+
+// Whether the graphics card draws. Asking takes longer than a frame: not before the first picture.
+export function hasGraphicsCard(): boolean {
+  const gl = element("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+  if (!gl) return false;
+  const about = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = about ? String(gl.getParameter(about.UNMASKED_RENDERER_WEBGL)) : "";
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return !SOFTWARE.test(name);
+}
+
 export function makeRenderer(canvas: HTMLCanvasElement, withGl: boolean): Renderer {
   const gl = withGl ? canvas.getContext("webgl2", { antialias: false, alpha: true, preserveDrawingBuffer: true }) : null;
-  if (gl) {
-    try {
-      return new GlRenderer(gl, canvas);
-    } catch (error) {
-      console.warn("WebGL2 is not used:", error);
-    }
-  }
-  const context = canvas.getContext("2d");
+  if (gl) return new GlRenderer(gl, canvas);
+  const context = canvas.getContext("2d", { willReadFrequently: true }); // in the memory of this process
   if (!context) throw new Error("This browser can draw neither with WebGL2 nor on a canvas");
-  return new CanvasRenderer(context, canvas);
+  return new BitmapRenderer(context, canvas);
 }

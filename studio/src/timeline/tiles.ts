@@ -110,6 +110,11 @@ export class TileStore {
       }
   }
 
+  // Something else draws from now on.
+  forgetDrawn(): void {
+    for (const tile of this.tiles.values()) this.release(tile);
+  }
+
   private release(tile: Tile): void {
     this.forget(tile);
     if (tile.flat) this.forget(tile.flat);

@@ -4,14 +4,14 @@ import { count, duration } from "../format";
 import { Studio } from "../model";
 import { attachInput } from "./input";
 import { Overlay } from "./overlay";
-import { makeRenderer, Renderer } from "./renderer";
+import { hasGraphicsCard, makeRenderer, Renderer } from "./renderer";
 import { flatten } from "./flat";
 import { joinLanes } from "./lanes";
 import { heightOf, makeRows, stretchOf, TimelineRow } from "./rows";
 import { Form, levelFor, Tile, tileLength, TileStore } from "./tiles";
 
 export const AXIS = 26;
-const SLOW = 40, SLOW_FRAMES = 30; // ms for the rectangles of a frame, and so many of them in a row: then the canvas is tried
+const SLOW = 40, SLOW_FRAMES = 30; // ms for the rectangles of a frame, and so many of them in a row: then the bitmap is tried
 
 // A tile in a row, where it is on the screen.
 export interface Shown {
@@ -34,7 +34,7 @@ export interface Hit {
 export class Timeline {
   readonly host: HTMLElement;
   readonly scroll: HTMLElement;
-  readonly lower: HTMLCanvasElement;
+  lower: HTMLCanvasElement;
   readonly upper: HTMLCanvasElement;
   rows: TimelineRow[] = [];
   shown: Shown[] = [];
@@ -43,6 +43,11 @@ export class Timeline {
   drag: { from: number; to: number } | null = null; // a range that is being chosen
   focused = 0; // row of the keyboard
   frames: number[] = []; // ms that the last frames took to draw
+  // Places on the page, in px. Asking the page for them takes longer than drawing an event, so they are asked for when they change.
+  left = 0; // of the labels: where times begin
+  width = 10;
+  height = 10;
+  private top = 0; // how far it is scrolled
   private readonly labels: HTMLElement;
   private readonly sheet: HTMLElement;
   private readonly state: HTMLElement;
@@ -53,6 +58,7 @@ export class Timeline {
   private readonly wide = new Map<number, number>();
   private labelled = ""; // what the labels show
   private isDirty = false;
+  private isDecided = false; // what draws
   private slow = 0;
 
   constructor(readonly studio: Studio, parent: HTMLElement) {
@@ -66,7 +72,7 @@ export class Timeline {
       "Timeline. W and S zoom, A and D move, arrow keys step from event to event, Enter shows an event whole, f fits, question mark lists all keys" },
       this.scroll, this.lower, this.upper, this.state);
     parent.append(this.host);
-    this.renderer = makeRenderer(this.lower, true);
+    this.renderer = makeRenderer(this.lower, false);
     this.store = this.newStore();
     this.overlay = new Overlay(this);
     attachInput(this);
@@ -91,7 +97,7 @@ export class Timeline {
 
   // Nothing is being fetched, and the last frame has all that is seen.
   get isSettled(): boolean {
-    return this.store.isIdle && !this.isDirty;
+    return this.store.isIdle && !this.isDirty && this.isDecided;
   }
 
   private newStore(): TileStore {
@@ -108,11 +114,25 @@ export class Timeline {
   }
 
   layout(): void {
+    this.measure();
     const { overview } = this.studio;
     const stretch = overview ? stretchOf(overview, this.closed, this.wide, this.height - AXIS) : 1;
     this.rows = overview ? makeRows(overview, this.closed, this.wide, stretch) : [];
     this.sheet.style.height = `${heightOf(this.rows) + AXIS}px`;
     this.redraw();
+  }
+
+  private measure(): void {
+    this.left = this.labels.offsetWidth;
+    this.width = Math.max(this.scroll.clientWidth - this.left, 10);
+    this.height = Math.max(this.scroll.clientHeight, 10);
+    for (const canvas of [this.lower, this.upper]) this.placeCanvas(canvas);
+  }
+
+  private placeCanvas(canvas: HTMLCanvasElement): void {
+    canvas.style.left = `${this.left}px`;
+    canvas.style.width = `${this.width}px`;
+    canvas.style.height = `${this.height}px`;
   }
 
   // Opens or closes a group, or shows the lanes of a track one below the other.
@@ -137,7 +157,18 @@ export class Timeline {
       this.isDirty = false;
       const drawn = this.draw();
       this.noteFrame(performance.now() - begin, drawn);
-      if (this.studio.overview && this.isSettled) this.studio.isPictured();
+      if (this.studio.overview && this.store.isIdle && !this.isDirty) this.pictured();
+    });
+  }
+
+  // All that is seen is drawn.
+  private pictured(): void {
+    this.studio.isPictured();
+    if (this.isDecided) return;
+    setTimeout(() => {
+      if (!this.isDecided && hasGraphicsCard()) this.drawBy(true);
+      this.isDecided = true;
+      this.redraw();
     });
   }
 
@@ -146,27 +177,30 @@ export class Timeline {
     this.frames.push(ms);
     if (this.frames.length > 600) this.frames.shift();
     this.slow = drawn > SLOW ? this.slow + 1 : 0;
-    if (this.slow < SLOW_FRAMES || this.renderer.name === "canvas") return;
-    // A canvas that had a context of WebGL cannot get another: it is replaced.
+    if (this.slow >= SLOW_FRAMES && this.renderer.name === "WebGL2") this.drawBy(false);
+  }
+
+  // By WebGL2, or as a bitmap. A canvas that had a context of one cannot get the other: it is replaced.
+  drawBy(gl: boolean): void {
     const canvas = element("canvas", { class: "lower", "aria-hidden": "true" });
-    this.store.clear();
+    this.isDecided = true;
+    this.slow = 0;
+    try {
+      const renderer = makeRenderer(canvas, gl);
+      this.store.forgetDrawn();
+      this.renderer = renderer;
+    } catch (error) {
+      console.warn("WebGL2 is not used:", error);
+      return;
+    }
     this.lower.replaceWith(canvas);
-    (this as { lower: HTMLCanvasElement }).lower = canvas;
-    this.renderer = makeRenderer(canvas, false);
+    this.lower = canvas;
+    this.placeCanvas(canvas);
     this.redraw();
   }
 
   // ---- places
 
-  get left(): number {
-    return this.labels.offsetWidth;
-  }
-  get width(): number {
-    return Math.max(this.scroll.clientWidth - this.left, 10);
-  }
-  get height(): number {
-    return Math.max(this.scroll.clientHeight, 10);
-  }
   get nsPerPixel(): number {
     return (this.studio.view.to - this.studio.view.from) / this.width;
   }
@@ -178,7 +212,7 @@ export class Timeline {
   }
   // On the screen, below the axis.
   yOf(row: TimelineRow): number {
-    return row.y + AXIS - this.scroll.scrollTop;
+    return row.y + AXIS - this.top;
   }
   rowOf(track: number): TimelineRow | undefined {
     return this.rows.find((row) => row.track?.id === track);
@@ -214,16 +248,13 @@ export class Timeline {
     const begin = performance.now();
     const { overview } = this.studio;
     const scale = Math.min(window.devicePixelRatio || 1, 2);
-    for (const canvas of [this.lower, this.upper]) {
-      canvas.style.left = `${this.left}px`;
-      canvas.style.width = `${this.width}px`;
-      canvas.style.height = `${this.height}px`;
-    }
+    this.top = this.scroll.scrollTop;
     this.renderer.begin(this.width, this.height, scale);
     this.store.begin();
     this.shown = [];
     const rows = overview ? this.visibleRows() : [];
     for (const row of rows) if (row.track) this.drawRow(row);
+    this.renderer.end();
     this.store.end();
     const drawn = performance.now() - begin;
     this.placeLabels(rows);
@@ -264,10 +295,6 @@ export class Timeline {
       height: part.row.height - 2, lanes: isWhole ? 1 : lanes, gap: isWhole ? 0 : 1,
       clipFrom: Math.max(this.xOf(part.from), 0), clipTo: Math.min(this.xOf(part.to), this.width),
     });
-  }
-
-  lanesInView(row: TimelineRow): number {
-    return this.lanesOf(row);
   }
 
   // Names of the rows, as elements, for what reads the page aloud; only those that are seen exist.
