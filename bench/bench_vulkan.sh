@@ -1,36 +1,81 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What recording adds to vkcube on Mesa's driver for CPUs, drawn into memory: 2,500 frames, alone and recorded in turns, five times
-# each; the median of the wall time and of the processor time of the program with all its threads. The driver draws with all
-# processors, so the collector takes time from it.
+# What recording adds to Vulkan programs on Mesa's driver for CPUs, alone and recorded in turns, five times each, medians:
+#   - tests/vulkan/graphics.c, a pass of 500x500 in each of 1,500 frames, two in flight. The program itself writes no timestamps,
+#     or two around its pass, or these and a copy of their results by the device, which is what the layer adds on this driver; or it is
+#     recorded, with times and without (vulkan.program-only). So what the driver's timestamps cost is told from what the layer costs.
+#   - vkcube, drawn into memory: 2,500 frames.
+# Of each: wall time, and processor time of the program with all its threads, of which the driver has one for each processor. The
+# collector takes processor time from them.
 # shellcheck disable=SC2016 # the inner shell and awk expand what is in single quotes
 set -eu
-: "${TRACESMITH:?}"
-if ! command -v vkcube >/dev/null || ! command -v Xvfb >/dev/null; then
-    echo "bench_vulkan: needs vkcube and Xvfb (Debian: vulkan-tools, xvfb)"
-    exit 0
-fi
+: "${TRACESMITH:?}" "${TRACESMITH_SOURCE_DIR:?}"
 work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || :; rm -rf "$work"' EXIT
+export TIMEFORMAT='%R %U %S'
+ROUNDS=${ROUNDS:-5}
+
+# timed FILE PROGRAM...: appends the times of the program alone
+timed() {
+    { time "${@:2}" >/dev/null 2>&1; } 2>>"$1"
+}
+# recorded FILE OPTIONS PROGRAM...: without the time of tracesmith, which starts before and writes after it
+recorded() {
+    # shellcheck disable=SC2086 # words
+    "$TRACESMITH" profile -o "$work/run.sbt" --api vulkan $2 -- bash -c 'TIMEFORMAT="%R %U %S"; { time "${@:2}" >/dev/null 2>&1; } 2>>"$1"' \
+        bash "$1" "${@:3}" >/dev/null 2>&1
+}
+median() { awk "{ print $2 }" "$1" | sort -n | sed -n "$(((ROUNDS + 1) / 2))p"; }
+# compare FRAMES BASE NAME...
+compare() {
+    for name in "${@:3}"; do
+        for what in 'wall:$1' 'processor:$2+$3'; do
+            awk -v n="$name" -v what="${what%%:*}" -v b="$2" -v frames="$1" -v a="$(median "$work/$2" "${what#*:}")" \
+                -v r="$(median "$work/$name" "${what#*:}")" 'BEGIN { printf "%-14s %-10s %s %.3f s, %.3f s: %+.1f %%, %+.1f us per frame\n",
+                n, what, b, a, r, (r - a) / a * 100, (r - a) / frames * 1e6 }'
+        done
+    done
+}
+
+if command -v glslangValidator >/dev/null && "${CC:-cc}" -O1 -o "$work/graphics" "$TRACESMITH_SOURCE_DIR/tests/vulkan/graphics.c" -ldl -lpthread; then
+    for shader in graphics.vert graphics.frag; do
+        glslangValidator -V "$TRACESMITH_SOURCE_DIR/tests/vulkan/$shader" -o "$work/$shader.spv" >/dev/null
+    done
+    frames=1500
+    pass() { printf '%s\n' "$work/graphics" "$work" "$work/log" cost "$frames" "$1"; }
+    for _ in $(seq "$ROUNDS"); do
+        for kind in none stamps copy; do
+            mapfile -t command < <(pass "$kind")
+            timed "$work/$kind" "${command[@]}"
+        done
+        mapfile -t command < <(pass none)
+        recorded "$work/recorded" "" "${command[@]}"
+        recorded "$work/program-only" "--agent-option vulkan.program-only" "${command[@]}"
+    done
+    echo "-- a pass a frame, against the program without timestamps"
+    compare $frames none stamps copy recorded program-only
+    echo "-- against the program that writes and copies the same timestamps itself"
+    compare $frames copy recorded
+fi
+
+if ! command -v vkcube >/dev/null || ! command -v Xvfb >/dev/null; then
+    echo "bench_vulkan: vkcube is not measured: it needs vkcube and Xvfb (Debian: vulkan-tools, xvfb)"
+    exit 0
+fi
 mkfifo "$work/display"
 Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$work/display" >/dev/null 2>&1 &
 server=$!
 read -r number <"$work/display"
-export DISPLAY=":$number" TIMEFORMAT='%R %U %S'
+export DISPLAY=":$number"
 frames=2500
 cube=(vkcube --c "$frames" --width 500 --height 500)
-for _ in 1 2 3 4 5; do
-    { time "${cube[@]}" >/dev/null 2>&1; } 2>>"$work/alone"
-    # The time of the program alone: without that of tracesmith, which starts before and writes after it.
-    "$TRACESMITH" profile -o "$work/run.sbt" -- bash -c 'TIMEFORMAT="%R %U %S"; { time "${@:2}" >/dev/null 2>&1; } 2>>"$1"' \
-        bash "$work/recorded" "${cube[@]}" >/dev/null 2>&1
+for _ in $(seq "$ROUNDS"); do
+    timed "$work/cube" "${cube[@]}"
+    recorded "$work/cube-only" "--agent-option vulkan.program-only" "${cube[@]}"
+    recorded "$work/cube-recorded" "" "${cube[@]}"
 done
-median() { awk "{ print $2 }" "$work/$1" | sort -n | sed -n 3p; }
-for what in 'wall:$1' 'processor:$2+$3'; do
-    alone=$(median alone "${what#*:}") recorded=$(median recorded "${what#*:}")
-    awk -v what="${what%%:*}" -v a="$alone" -v r="$recorded" -v n="$frames" \
-        'BEGIN { printf "%-10s alone %.3f s, recorded %.3f s: %+.1f %%, %+.1f us per frame\n", what, a, r, (r - a) / a * 100, (r - a) / n * 1e6 }'
-done
+echo "-- vkcube"
+compare $frames cube cube-recorded cube-only
 "$TRACESMITH" query "$work/run.sbt" "SELECT kind_name AS kind, count(*) AS events FROM events GROUP BY kind ORDER BY events DESC" 2>/dev/null ||
     "$TRACESMITH" view --stats "$work/run.sbt" | head -30

@@ -40,6 +40,7 @@ struct device {
     VkDevice handle;
     uint32_t id, number;
     bool timed; // timestamps are written at all
+    bool busy;  // it is destroyed with work in flight
     // Its vkGetQueryPoolResults waits until the device is idle, whatever is asked for: the device copies the results instead, to
     // memory of this type.
     bool reading_waits;

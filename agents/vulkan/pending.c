@@ -240,8 +240,28 @@ void pending_device_idle(struct device *device) {
     objects_each(OBJECT_QUEUE, device, queue_idle);
 }
 
+// A program may destroy its device with work in flight, which is not valid, and the driver may finish that work first.
+static void end_of_device(struct object *object) {
+    struct buffer *buffer = object->buffer;
+    pending_lock();
+    if (buffer->pending) {
+        const bool complete = is_complete(object);
+        unlink_buffer(object);
+        finish(object, complete || !object->device->reading_waits);
+        object->device->busy |= !complete;
+    }
+    pending_unlock();
+}
+
+// What the device may still write is left to it.
+static void leave_queries(struct object *object) {
+    object->buffer->chunk_count = 0;
+}
+
 void pending_device_gone(struct device *device) {
-    pending_device_idle(device);
+    objects_each(OBJECT_BUFFER, device, end_of_device);
+    if (device->busy)
+        objects_each(OBJECT_BUFFER, device, leave_queries);
     objects_each(OBJECT_BUFFER, device, command_buffer_gone);
     for (int kind = 1; kind < OBJECT_KINDS; kind++)
         objects_each((enum object_kind)kind, device, object_remove);
