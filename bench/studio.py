@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of `tracesmith studio`; run by bench_studio.sh. argv[1]: a folder with large.sbt, ten.sbt and demo.sbt.
 
-First paint: from the start of the command to the first frame with events in it; the browser runs already. Warm: the file is in
-the page cache; cold: its pages were dropped before. Best of several, since other programs of the machine only make it longer.
-Bytes: all that the server had sent until then. Detail: from the opened file until all its events are in tiles; processor time of
-the server. Tiles: HTTP round trips of one connection, at random places and levels. Frames: what the page takes to draw one while
-it moves and zooms, on a screen of 1920 x 1080 with 40 rows; and the time between frames, which is 16.7 ms at best. Memory: of the
+First paint: from the start of the command to the first frame with events in it; the browser runs already and has an empty tab, whose
+making is said apart. Warm: the trace was opened before, so that its detail was kept and the file is in the page cache; cold: neither.
+Best of several, since other programs of the machine only make it longer. Bytes: all that the server had sent until then. Detail: the first start, from the opened file until all
+its events are in tiles, processor time of the server; the size is that of the file in which it is kept. Tiles: HTTP round trips of one connection, at random places and levels. Frames: what the page takes to draw one while
+it moves and zooms, on a screen of 1920 x 1080 with 40 rows; the time between frames, which is 16.7 ms at best; and the processor time
+of all processes of the browser for a frame. By what the page chooses, and by WebGL2. Memory: of the
 server (anonymous, and with the mapped file), of the page's heap.
 """
 import http.client
@@ -70,9 +71,31 @@ def drop(path):
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def first_paint(chromium, path):
+def browser_processor():
+    """Of the processes below this one that are the browser's."""
+    parents, used = {}, {}
+    for name in os.listdir("/proc"):
+        try:
+            with open("/proc/%s/stat" % name, encoding="ascii", errors="replace") as file:
+                fields = file.read().rsplit(")", 1)[1].split()
+            with open("/proc/%s/cmdline" % name, encoding="utf-8", errors="replace") as file:
+                is_browser = "chrom" in file.read()
+        except OSError:
+            continue  # not a process, or ended
+        parents[name] = fields[1]
+        if is_browser:
+            used[name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    total = 0
+    for name, seconds in used.items():
+        above = name
+        while above in parents and above != str(os.getpid()):
+            above = parents[above]
+        total += seconds if above == str(os.getpid()) else 0
+    return total
+
+
+def first_paint(chromium, path, options):
     begin = time.time()
-    server = Server(path)
     context = chromium.new_context(viewport={"width": 1920, "height": 1080})
     page = context.new_page()
     sent = []
@@ -80,32 +103,42 @@ def first_paint(chromium, path):
     client.send("Network.enable")
     client.on("Network.loadingFinished", lambda event: sent.append((event["timestamp"], event["encodedDataLength"])))
     page.add_init_script(WATCH)
-    page.goto(server.url)
-    while not page.evaluate("window.painted ?? 0"):
-        pass
+    page.goto("about:blank")
+    tab = time.time() - begin
+    begin = time.time()
+    server = Server(path, options=options)
+    page.goto(server.url, wait_until="commit")
+    page.evaluate("() => new Promise((done) => { const look = () => window.painted ? done() : requestAnimationFrame(look); look(); })")
     took = page.evaluate("window.painted") / 1000 - begin
     size = sum(length for _, length in sent)
     in_page = page.evaluate("window.painted - performance.timeOrigin") / 1000
-    return server, context, page, took, in_page, size
+    return server, context, tab, took, in_page, size
 
 
 def report_paint(chromium, path, rounds):
-    for name, before in (("warm", lambda: None), ("cold", lambda: drop(path))):
-        took, pages, sizes = [], [], []
+    for name, before, options in (("warm", lambda: None, []), ("cold", lambda: drop(path), ["--no-cache"])):
+        took, pages, tabs, sizes = [], [], [], []
         for _ in range(rounds):
             before()
-            server, context, _, seconds, in_page, size = first_paint(chromium, path)
+            server, context, tab, seconds, in_page, size = first_paint(chromium, path, options)
             took.append(seconds)
             pages.append(in_page)
+            tabs.append(tab)
             sizes.append(size)
             context.close()
             server.stop()
-        print("first paint, %s     best %.0f ms, median %.0f ms (of it the page %.0f ms); %.0f kB sent" % (
-            name, 1e3 * min(took), 1e3 * statistics.median(took), 1e3 * min(pages), max(sizes) / 1e3))
+        print("first paint, %s     best %.0f ms, median %.0f ms (of it the page %.0f ms), after a new tab of %.0f ms; %.0f kB sent" % (
+            name, 1e3 * min(took), 1e3 * statistics.median(took), 1e3 * min(pages), 1e3 * min(tabs), max(sizes) / 1e3))
 
 
-def report_detail(path):
-    server = Server(path).enter()
+def kept(folder):
+    """Bytes below a folder."""
+    return sum(os.path.getsize(os.path.join(path, name)) for path, _, names in os.walk(folder) for name in names)
+
+
+def report_detail(path, cache):
+    Server(path).enter().wait().stop()  # keeps it
+    server = Server(path, options=["--no-cache"]).enter()
     pid = server_process(server)
     while server.json("/api/traces")["traces"][0]["state"] == "opening":
         pass
@@ -116,8 +149,9 @@ def report_detail(path):
     took, used = time.time() - begin, processor(pid) - cpu
     events = overview["events"]
     size = os.path.getsize(path)
-    print("detail              %.0f M events/s per core, %.0f M/s on the wall (%.2f s); %.1f MB of tiles, %.1f %% of the file" % (
-        events / used / 1e6, events / took / 1e6, took, status(pid, "RssAnon"), 100 * status(pid, "RssAnon") * 1048576 / size))
+    assert not overview["kept"]
+    print("detail              %.0f M events/s per core, %.0f M/s on the wall (%.2f s); %.1f MB kept, %.1f %% of the file" % (
+        events / used / 1e6, events / took / 1e6, took, kept(cache) / 1e6, 100 * kept(cache) / size))
     report_tiles(server, overview)
     print("server              %.0f MB anonymous, %.0f MB with mapped files, at most %.0f MB" % (
         status(pid, "RssAnon"), status(pid, "VmRSS"), status(pid, "VmHWM")))
@@ -153,23 +187,27 @@ def write_rows(path, tracks, each):
         json.dump({"traceEvents": events}, file)
 
 
-def report_frames(chromium, path, what):
+def report_frames(chromium, path, what, gl=False):
     server = Server(path)
     context = chromium.new_context(viewport={"width": 1920, "height": 1080})
     page = context.new_page()
     page.goto(server.url)
     page.evaluate(SETTLED)
     page.evaluate("() => document.querySelector('main').style.setProperty('--timeline', '96%')")
+    if gl:
+        page.evaluate("() => timeline.drawBy(true)")
     page.evaluate(MOVE, 80)  # tiles are fetched
     page.evaluate(SETTLED)
+    used = browser_processor()
     frames, between = page.evaluate(MOVE, 240)
+    used = (browser_processor() - used) / 240
     rows = page.evaluate("() => timeline.visibleRows().length")
     client = context.new_cdp_session(page)
     client.send("HeapProfiler.collectGarbage")
     heap = client.send("Runtime.getHeapUsage")["usedSize"] / 1e6
-    print("frames, %s  %d rows, %s: draw p50 %.1f ms, p99 %.1f ms, most %.1f ms; between frames p50 %.1f ms, p99 %.1f ms, most %.1f ms; heap %.0f MB" % (
+    print("frames, %s  %d rows, %s: draw p50 %.1f ms, p99 %.1f ms, most %.1f ms; between frames p50 %.1f ms, p99 %.1f ms, most %.1f ms; processor %.1f ms; heap %.0f MB" % (
         what, rows, page.evaluate("() => timeline.rendererName"), percentile(frames, 0.5), percentile(frames, 0.99), max(frames),
-        percentile(between, 0.5), percentile(between, 0.99), max(between), heap))
+        percentile(between, 0.5), percentile(between, 0.99), max(between), 1e3 * used, heap))
     context.close()
     server.stop()
 
@@ -186,15 +224,17 @@ def report_reports(folder):
 
 
 def main(folder):
-    large = folder + "/large.sbt"
+    large, cache = folder + "/large.sbt", folder + "/cache"
+    os.environ["XDG_CACHE_HOME"] = cache  # empty: the first start is the first of this trace
     print("%.0f MB, load %s" % (os.path.getsize(large) / 1e6, open("/proc/loadavg", encoding="ascii").read().split()[0]))
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        report_detail(large, cache)
         report_paint(chromium, large, 5)
-        report_detail(large)
         rows = folder + "/rows.json"
         write_rows(rows, 40, 10000)
         report_frames(chromium, rows, "40 tracks  ")
+        report_frames(chromium, rows, "40 tracks  ", gl=True)
         report_frames(chromium, large, "large file ")
         chromium.close()
     report_reports(folder)

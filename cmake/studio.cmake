@@ -15,7 +15,7 @@ if(TRACESMITH_ENABLE_STUDIO)
     file(GLOB_RECURSE page_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/studio/src/*.ts)
     add_custom_command(OUTPUT ${folder}/studio.js
         COMMAND ${TRACESMITH_TSC} --noEmit -p ${PROJECT_SOURCE_DIR}/studio
-        COMMAND ${TRACESMITH_ESBUILD} ${PROJECT_SOURCE_DIR}/studio/src/main.ts --bundle --minify --target=es2020
+        COMMAND ${TRACESMITH_ESBUILD} ${PROJECT_SOURCE_DIR}/studio/src/main.ts --bundle --minify --format=esm --target=es2020
             --log-level=warning --outfile=${folder}/studio.js
         DEPENDS ${page_sources} ${PROJECT_SOURCE_DIR}/studio/tsconfig.json VERBATIM)
     set(page ${PROJECT_SOURCE_DIR}/studio)

@@ -12,6 +12,8 @@
 #include "tracesmith/replay.h"
 #include "tracesmith/version.h"
 
+enum { WIDTH_MOST = 20000, FIRST_TILES_MOST = 120000 }; // pixels; bytes
+
 static const char JSON[] = "application/json; charset=utf-8";
 
 void answer_failure(struct answer *out, int status, const char *format, ...) {
@@ -43,6 +45,25 @@ static void add_overview(struct server *server, const struct request *request, s
     text_finish(&overview.text);
 }
 
+// With all that the first picture needs: uint32 bytes of the list, the list, tiles of its overview's trace.
+static void add_first_picture(struct server *server, const struct request *request, struct answer *out) {
+    uint64_t width, number;
+    if (!picture_number(request->parameter(request, "width"), WIDTH_MOST, &width) || !width)
+        return;
+    const struct text list = out->text;
+    const uint32_t length = (uint32_t)list.length;
+    const unsigned char bytes[4] = {(unsigned char)length, (unsigned char)(length >> 8),
+                                    (unsigned char)(length >> 16), (unsigned char)(length >> 24)};
+    out->text = (struct text){.failed = list.failed};
+    text_add(&out->text, (const char *)bytes, sizeof bytes);
+    text_add(&out->text, list.bytes, list.length);
+    free(list.bytes);
+    out->type = "application/octet-stream";
+    if (picture_number(request->parameter(request, "overview"), UINT32_MAX, &number) &&
+        number < server->file_count && atomic_load(&server->files[number].state) == FILE_READY)
+        answer_first_tiles(&server->files[number], width, out->text.length + FIRST_TILES_MOST, &out->text);
+}
+
 static void list_traces(struct server *server, const struct request *request, struct answer *out) {
     static const char *const STATES[] = {"opening", "ready", "failed"};
     text_add_format(&out->text, "{\"version\":\"%s\",\"traces\":[", tsmith_version());
@@ -71,6 +92,7 @@ static void list_traces(struct server *server, const struct request *request, st
     text_add_cstr(&out->text, "],\"overview\":");
     add_overview(server, request, &out->text);
     text_add_cstr(&out->text, "}\n");
+    add_first_picture(server, request, out);
 }
 
 static void list_analyses(struct answer *out) {
@@ -204,6 +226,8 @@ static void about_file(struct server *server, struct file *file, const char *wha
         answer_overview(file, out);
     else if (strncmp(what, "tile/", 5) == 0)
         answer_tile(file, what + 5, out);
+    else if (strcmp(what, "tiles") == 0)
+        answer_tiles(file, request, out);
     else if (strcmp(what, "names") == 0)
         answer_names(file, request, out);
     else if (strcmp(what, "event") == 0)

@@ -65,7 +65,8 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned
     if (!response)
         return MHD_NO;
     for (size_t i = 0; i < sizeof HEADERS / sizeof *HEADERS; i++)
-        (void)MHD_add_response_header(response, HEADERS[i][0], HEADERS[i][1]);
+        if (!MHD_get_response_header(response, HEADERS[i][0]))
+            (void)MHD_add_response_header(response, HEADERS[i][0], HEADERS[i][1]);
     if (type)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     const enum MHD_Result result = MHD_queue_response(connection, status, response);
@@ -118,18 +119,6 @@ static bool has_cookie(const struct http *http, struct MHD_Connection *connectio
 
 // ---- requests
 
-static enum MHD_Result enter(struct http *http, struct MHD_Connection *connection,
-                             const struct incoming *incoming) {
-    char cookie[160];
-    if (!is_token(http, incoming->body ? incoming->body : "", incoming->length))
-        return refuse(connection, MHD_HTTP_FORBIDDEN, "The token is not the one that the command printed.\n");
-    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", http->cookie, http->token);
-    struct MHD_Response *response = constant_response("", 0);
-    if (response)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
-    return send_response(connection, MHD_HTTP_NO_CONTENT, NULL, response);
-}
-
 static const char *parameter(const struct request *request, const char *name) {
     return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
@@ -158,8 +147,9 @@ static bool parameter_at(const struct request *request, size_t index, const char
     return nth.found;
 }
 
-static enum MHD_Result answer_api(struct http *http, struct MHD_Connection *connection, const char *method,
-                                  const char *path, const struct incoming *incoming) {
+static struct MHD_Response *api_response(struct http *http, struct MHD_Connection *connection,
+                                         const char *method, const char *path,
+                                         const struct incoming *incoming, struct answer *answer) {
     const struct request request = {.method = method,
                                     .path = path,
                                     .parameter = parameter,
@@ -167,11 +157,36 @@ static enum MHD_Result answer_api(struct http *http, struct MHD_Connection *conn
                                     .connection = connection,
                                     .body = incoming->body ? incoming->body : "",
                                     .body_length = incoming->length};
-    struct answer answer = {.text = {0}};
-    answer_request(http->server, &request, &answer);
+    *answer = (struct answer){.text = {0}};
+    answer_request(http->server, &request, answer);
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(answer.text.length, answer.text.bytes, MHD_RESPMEM_MUST_COPY);
-    text_finish(&answer.text);
+        MHD_create_response_from_buffer(answer->text.length, answer->text.bytes, MHD_RESPMEM_MUST_COPY);
+    text_finish(&answer->text);
+    return response;
+}
+
+static enum MHD_Result answer_api(struct http *http, struct MHD_Connection *connection, const char *method,
+                                  const char *path, const struct incoming *incoming) {
+    struct answer answer;
+    struct MHD_Response *response = api_response(http, connection, method, path, incoming, &answer);
+    return send_response(connection, (unsigned)answer.status, answer.type, response);
+}
+
+// The cookie for the token; with parameters of /api/traces the answer to that too, so that the page has all at once.
+static enum MHD_Result enter(struct http *http, struct MHD_Connection *connection,
+                             const struct incoming *incoming) {
+    static const struct incoming NOTHING = {.body = NULL};
+    char cookie[160];
+    struct answer answer = {.status = MHD_HTTP_NO_CONTENT};
+    if (!is_token(http, incoming->body ? incoming->body : "", incoming->length))
+        return refuse(connection, MHD_HTTP_FORBIDDEN, "The token is not the one that the command printed.\n");
+    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", http->cookie, http->token);
+    const bool is_asked = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "overview") != NULL;
+    struct MHD_Response *response =
+        is_asked ? api_response(http, connection, MHD_HTTP_METHOD_GET, "/api/traces", &NOTHING, &answer)
+                 : constant_response("", 0);
+    if (response)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, cookie);
     return send_response(connection, (unsigned)answer.status, answer.type, response);
 }
 
@@ -179,7 +194,11 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection, const char
     struct page_part part;
     if (!page_find(path, &part))
         return refuse(connection, MHD_HTTP_NOT_FOUND, "This page does not exist.\n");
-    return send_response(connection, MHD_HTTP_OK, part.type, constant_response(part.bytes, part.length));
+    struct MHD_Response *response = constant_response(part.bytes, part.length);
+    // Browsers ask for the icon again whenever the address changes.
+    if (response && strncmp(part.type, "image/", 6) == 0)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "private, max-age=3600");
+    return send_response(connection, MHD_HTTP_OK, part.type, response);
 }
 
 static enum MHD_Result answer_whole(struct http *http, struct MHD_Connection *connection, const char *path,

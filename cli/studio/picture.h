@@ -25,6 +25,12 @@ struct picture {
 void picture_overview(const struct picture *picture, struct text *out);
 // The bytes of the tile "TRACK/LEVEL/INDEX". As tsmith_tiles_read; ERROR_INVALID_ARGUMENT for other words.
 tsmith_status picture_tile(tsmith_tiles *tiles, const char *rest, struct text *out, tsmith_error *error);
+// The tiles "TRACK/LEVEL/INDEX,...", at most PICTURE_TILES_MOST, each behind where it is: uint32 track, level, uint64 index, uint32
+// bytes. One that cannot be read is left out.
+enum { PICTURE_TILES_MOST = 64 };
+void picture_tiles(tsmith_tiles *tiles, const char *list, struct text *out);
+// In the same form those that a timeline of `width` pixels shows of the whole trace, track by track, until they are `most` bytes.
+void picture_first_tiles(tsmith_tiles *tiles, uint64_t width, size_t most, struct text *out);
 // JSON: the texts of the strings "1,2,3".
 void picture_names(const tsmith_dictionary *dictionary, const char *ids, struct text *out);
 

@@ -32,6 +32,20 @@ void answer_tile(struct file *file, const char *rest, struct answer *out) {
             "%s", error.message);
 }
 
+void answer_tiles(struct file *file, const struct request *request, struct answer *out) {
+    const char *list = request->parameter(request, "at");
+    file_enter(file);
+    picture_tiles(file->tiles, list, &out->text);
+    file_leave(file);
+    out->type = "application/octet-stream";
+}
+
+void answer_first_tiles(struct file *file, uint64_t width, size_t most, struct text *out) {
+    file_enter(file);
+    picture_first_tiles(file->tiles, width, most, out);
+    file_leave(file);
+}
+
 void answer_names(struct file *file, const struct request *request, struct answer *out) {
     const char *ids = request->parameter(request, "ids");
     file_enter(file);

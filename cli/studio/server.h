@@ -95,6 +95,8 @@ void answer_failure(struct answer *out, int status, const char *format, ...)
 // Each writes an answer about a file that is ready. The rest of the path (behind the name of the request) is in `rest`.
 void answer_overview(struct file *file, struct answer *out);
 void answer_tile(struct file *file, const char *rest, struct answer *out);
+void answer_tiles(struct file *file, const struct request *request, struct answer *out);
+void answer_first_tiles(struct file *file, uint64_t width, size_t most, struct text *out);
 void answer_names(struct file *file, const struct request *request, struct answer *out);
 void answer_sql(struct server *server, struct file *file, const struct request *request, struct answer *out);
 void answer_event(struct server *server, struct file *file, const struct request *request,

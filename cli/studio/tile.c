@@ -76,12 +76,13 @@ bool picture_number(const char *text, uint64_t most, uint64_t *out) {
     return !errno && !*end && *out <= most;
 }
 
-// Splits "TRACK/LEVEL/INDEX".
-static bool parse_tile(const char *rest, uint64_t parts[3]) {
+// Splits "TRACK/LEVEL/INDEX" of this length.
+static bool parse_tile(const char *rest, size_t length, uint64_t parts[3]) {
     char room[64];
-    if (strlen(rest) >= sizeof room)
+    if (length >= sizeof room)
         return false;
-    memcpy(room, rest, strlen(rest) + 1);
+    memcpy(room, rest, length);
+    room[length] = '\0';
     char *at = room;
     for (int i = 0; i < 3; i++) {
         char *slash = strchr(at, '/');
@@ -99,7 +100,7 @@ static bool parse_tile(const char *rest, uint64_t parts[3]) {
 tsmith_status picture_tile(tsmith_tiles *tiles, const char *rest, struct text *out, tsmith_error *error) {
     uint64_t parts[3];
     tsmith_tile tile = {.size = sizeof tile};
-    if (!parse_tile(rest, parts)) {
+    if (!parse_tile(rest, strlen(rest), parts)) {
         *error = (tsmith_error){.status = TSMITH_ERROR_INVALID_ARGUMENT,
                                 .offset = UINT64_MAX,
                                 .record = UINT64_MAX,
@@ -111,6 +112,60 @@ tsmith_status picture_tile(tsmith_tiles *tiles, const char *rest, struct text *o
     if (status == TSMITH_OK)
         add_tile(out, &tile);
     return status;
+}
+
+// ---- several
+
+enum { PLACE_SIZE = 20 }; // bytes before each tile
+
+static void add_placed(tsmith_tiles *tiles, const uint64_t parts[3], struct text *out) {
+    tsmith_tile tile = {.size = sizeof tile};
+    if (tsmith_tiles_read(tiles, (uint32_t)parts[0], (uint32_t)parts[1], parts[2], &tile, NULL) != TSMITH_OK)
+        return;
+    struct text bytes = {0};
+    add_tile(&bytes, &tile);
+    add_u32(out, (uint32_t)parts[0]);
+    add_u32(out, (uint32_t)parts[1]);
+    add_u32(out, (uint32_t)parts[2]);
+    add_u32(out, (uint32_t)(parts[2] >> 32));
+    add_u32(out, (uint32_t)bytes.length);
+    text_add(out, bytes.bytes, bytes.length);
+    out->failed |= bytes.failed;
+    text_finish(&bytes);
+}
+
+void picture_tiles(tsmith_tiles *tiles, const char *list, struct text *out) {
+    for (size_t count = 0; list && *list && count < PICTURE_TILES_MOST; count++) {
+        uint64_t parts[3];
+        const size_t length = strcspn(list, ",");
+        if (parse_tile(list, length, parts))
+            add_placed(tiles, parts, out);
+        list += length + (list[length] == ',');
+    }
+}
+
+void picture_first_tiles(tsmith_tiles *tiles, uint64_t width, size_t most, struct text *out) {
+    size_t count;
+    const tsmith_tile_track *tracks = tsmith_tiles_tracks(tiles, &count);
+    const uint64_t whole = (uint64_t)tsmith_tiles_end(tiles) - (uint64_t)tsmith_tiles_origin(tiles);
+    uint64_t level = 0; // as the page chooses it: the first whose buckets are a pixel or more
+    while (level < TSMITH_TILE_LEVELS - 1 && (double)((uint64_t)1 << level) * (double)width < (double)whole)
+        level++;
+    const uint64_t length = (uint64_t)TSMITH_TILE_BUCKETS << level;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t first = tracks[i].first > 0 ? (uint64_t)tracks[i].first : 0;
+        const uint64_t last = tracks[i].last < 0                 ? 0
+                              : (uint64_t)tracks[i].last < whole ? (uint64_t)tracks[i].last
+                                                                 : whole;
+        for (uint64_t index = first / length; index <= last / length; index++) {
+            const size_t before = out->length;
+            add_placed(tiles, (const uint64_t[]){tracks[i].track, level, index}, out);
+            if (out->failed || out->length > most) { // those before it are whole
+                out->length = before;
+                return;
+            }
+        }
+    }
 }
 
 void picture_names(const tsmith_dictionary *dictionary, const char *ids, struct text *out) {

@@ -135,18 +135,43 @@ async function json<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await fetched(path, { signal })).json() as Promise<T>;
 }
 
-// Exchanges the token of the address for a cookie.
-export async function enter(token: string): Promise<void> {
-  await fetched("/api/enter", { method: "POST", body: token });
+// Several tiles of an answer, by "TRACK/LEVEL/INDEX".
+function tilesOf(bytes: ArrayBuffer, at: number): Map<string, ArrayBuffer> {
+  const data = new DataView(bytes), tiles = new Map<string, ArrayBuffer>();
+  while (at + 20 <= bytes.byteLength) {
+    const index = data.getUint32(at + 12, true) * 2 ** 32 + data.getUint32(at + 8, true), length = data.getUint32(at + 16, true);
+    tiles.set(`${data.getUint32(at, true)}/${data.getUint32(at + 4, true)}/${index}`, bytes.slice(at + 20, at + 20 + length));
+    at += 20 + length;
+  }
+  return tiles;
+}
+
+// What the page needs first: the traces, the overview of one of them, if it is ready, and some of its tiles.
+export interface First {
+  version: string;
+  traces: TraceState[];
+  overview?: Overview | null;
+  tiles: Map<string, ArrayBuffer>;
+}
+
+async function firstOf(response: Response): Promise<First> {
+  if (response.headers.get("Content-Type") !== "application/octet-stream")
+    return { ...((await response.json()) as First), tiles: new Map<string, ArrayBuffer>() };
+  const bytes = await response.arrayBuffer(), length = new DataView(bytes).getUint32(0, true);
+  const list = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 4, length))) as First;
+  return { ...list, tiles: tilesOf(bytes, 4 + length) };
 }
 
 export const api = {
-  // With the overview of one of them, if it is ready.
-  traces: (overview?: number): Promise<{ version: string; traces: TraceState[]; overview: Overview | null }> =>
-    json(overview === undefined ? "/api/traces" : `/api/traces?overview=${overview}`),
+  traces: (): Promise<{ traces: TraceState[] }> => json("/api/traces"),
+  // `width`: pixels of the timeline, 0: no tiles are wanted. The token of the address is exchanged for a cookie, which is needed once.
+  first: async (trace: number, width: number, token: string): Promise<First> =>
+    firstOf(await fetched(`/api/${token ? "enter" : "traces"}?overview=${trace}` + (width ? `&width=${width}` : ""), token ? { method: "POST", body: token } : {})),
   overview: (trace: number): Promise<Overview> => json(`/api/${trace}/overview`),
   tile: async (trace: number, track: number, level: number, index: number, signal?: AbortSignal): Promise<ArrayBuffer> =>
     (await fetched(`/api/${trace}/tile/${track}/${level}/${index}`, { signal })).arrayBuffer(),
+  tiles: async (trace: number, keys: string[], signal?: AbortSignal): Promise<Map<string, ArrayBuffer>> =>
+    tilesOf(await (await fetched(`/api/${trace}/tiles?at=${keys.join(",")}`, { signal })).arrayBuffer(), 0),
   names: (trace: number, ids: number[]): Promise<Record<string, string>> =>
     json(`/api/${trace}/names?ids=${ids.join(",")}`),
   event: (trace: number, track: number, start: number, duration: number | null, name: number): Promise<EventDetails> =>

@@ -1,8 +1,8 @@
 // The page: lets the user in, opens the traces, and puts timeline and panels together.
-import { api, enter, ServerError, useSource } from "./api";
+import { api, First, ServerError, useSource } from "./api";
 import { clipped, element, fill } from "./dom";
 import { bytes, count, duration } from "./format";
-import { Studio, traceOf } from "./model";
+import { hasView, Studio, traceOf } from "./model";
 import { losses, info } from "./panels/about";
 import { analyses } from "./panels/analyses";
 import { diff } from "./panels/compare";
@@ -19,31 +19,36 @@ import { whatif } from "./panels/whatif";
 import { StaticSource } from "./reader/static";
 import { Timeline } from "./timeline/timeline";
 
+const LABELS = 230; // px, of a wide screen (style.css)
 const PANELS: Panel[] = [findings, event, range, analyses, flame, memory, whatif, diff, ranks, replay, sql, visible, losses, info];
 
-async function letIn(): Promise<string> {
+// The token of the address, and the rest of it.
+function takeToken(): [string, string] {
   const fragment = location.hash.slice(1);
-  const token = /(?:^|&)token=([0-9a-f]+)/.exec(fragment)?.[1];
-  if (token) await enter(token);
+  const token = /(?:^|&)token=([0-9a-f]+)/.exec(fragment)?.[1] ?? "";
   const rest = fragment.replace(/(^|&)token=[0-9a-f]+/, "").replace(/^&/, "");
-  history.replaceState(null, "", "#" + rest);
-  return rest;
+  return [token, rest];
+}
+
+// It need not stay in the address until the view is written there, which would take time before the first picture.
+function hideToken(fragment: string): void {
+  if (/(?:^#|&)token=/.test(location.hash)) history.replaceState(null, "", "#" + fragment);
 }
 
 // Until at least one trace is ready; the others may still be read. Small traces are ready in a moment, so the first naps are short.
-async function waitForTraces(studio: Studio, host: HTMLElement, first: number): Promise<void> {
+async function waitForTraces(studio: Studio, host: HTMLElement, fragment: string, asked: Promise<First>, again: () => Promise<First>): Promise<void> {
+  let answer = await asked;
   for (let nap = 10; ; nap = Math.min(nap * 1.5, 150)) {
-    const answer = await api.traces(first);
-    studio.traces = answer.traces;
-    studio.version = answer.version;
-    studio.early = answer.overview && { trace: first, overview: answer.overview };
+    studio.take(answer, traceOf(fragment));
     if (answer.traces.some((trace) => trace.state === "ready")) return;
     if (answer.traces.every((trace) => trace.state === "failed"))
       throw new Error(answer.traces.map((trace) => `${trace.name}: ${trace.error}`).join("\n"));
+    hideToken(fragment);
     fill(host, ...answer.traces.map((trace) => element("p", {}, `Reading ${trace.name} `,
       element("progress", trace.total ? { max: trace.total, value: trace.done } : {}),
       trace.total ? ` ${bytes(trace.done)} of ${bytes(trace.total)}` : "")));
     await new Promise((resolve) => setTimeout(resolve, nap));
+    answer = await again();
   }
 }
 
@@ -195,25 +200,31 @@ function makeSplitter(main: HTMLElement): HTMLElement {
 async function begin(): Promise<void> {
   const host = document.getElementById("studio")!;
   const studio = new Studio();
+  let unread = "";
   try {
     const list = host.dataset.traces; // of a page without a server
     if (list) {
       const from = await StaticSource.begin(list);
       useSource((path, options) => from.fetch(path, options));
     }
-    const fragment = await letIn();
-    await waitForTraces(studio, host, traceOf(fragment));
-    const main = element("main", {});
-    const panels = makePanels(studio);
-    fill(host, makeBar(studio), main);
-    const timeline = new Timeline(studio, main);
-    main.append(makeSplitter(main), panels);
+    const [token, fragment] = takeToken();
+    unread = fragment;
+    const first = traceOf(fragment), width = hasView(fragment) ? 0 : Math.max(innerWidth - LABELS, 100);
+    const asked = api.first(first, width, token);
+    // The page is made and laid out while the answer is on its way.
+    const main = element("main", {}), timeline = new Timeline(studio, main), bar = makeBar(studio);
+    main.append(makeSplitter(main), makePanels(studio));
+    fill(host, bar, main);
+    timeline.layout();
+    await waitForTraces(studio, host, fragment, asked, () => api.first(first, width, ""));
+    if (!bar.isConnected) fill(host, bar, main);
     attachKeys(studio);
     Object.assign(window, { studio, timeline }); // for the console, and for tests
     await studio.readAddress(fragment);
-    timeline.host.focus();
+    void studio.pictured.then(() => timeline.host.focus());
     void keepTraces(studio);
   } catch (error) {
+    hideToken(unread);
     const hint = error instanceof ServerError && error.status === 403 ? "Open the address that the command printed; it ends with a token." : "";
     fill(host, element("p", { class: "warning", role: "alert" }, String((error as Error).message), " ", hint));
   }

@@ -1,6 +1,6 @@
 // What the page shows: which trace, which part of it, which event. The timeline and the panels read it and are
 // notified of changes; the address holds it, so that a link opens the same view.
-import { api, Overview, Related, TraceState } from "./api";
+import { api, First, Overview, Related, TraceState } from "./api";
 
 export interface Selected {
   track: number;
@@ -27,8 +27,9 @@ export class Studio {
   range: Span | null = null; // chosen with shift and drag
   marks: number[] = [];
   panel = "findings";
-  // The overview that came with the list of traces, for the first one that is opened.
+  // What came with the list of traces, for the first one that is opened.
   early: { trace: number; overview: Overview } | null = null;
+  earlyTiles = new Map<string, ArrayBuffer>();
   // Ends when the timeline has drawn all that is seen of the trace for the first time: what takes long is not begun before.
   pictured: Promise<void> = Promise.resolve();
   // Filled by the timeline.
@@ -53,9 +54,18 @@ export class Studio {
     if (change !== "trace") this.writeAddress();
   }
 
+  // The list of traces, and what came with it.
+  take(answer: First, trace: number): void {
+    this.traces = answer.traces;
+    this.version = answer.version;
+    this.early = answer.overview ? { trace, overview: answer.overview } : null;
+    this.earlyTiles = answer.tiles;
+  }
+
   async open(trace: number): Promise<void> {
     const { early } = this;
     this.early = null;
+    if (early?.trace !== trace) this.earlyTiles.clear();
     this.overview = early?.trace === trace ? early.overview : await api.overview(trace);
     this.trace = trace;
     this.names = new Map([[0, ""]]);
@@ -211,6 +221,11 @@ export class Studio {
 export function traceOf(fragment: string): number {
   const found = /(?:^|&)t=(\d{1,9})(?:&|$)/.exec(fragment);
   return found ? Number(found[1]) : 0;
+}
+
+// Whether an address names a part of the trace.
+export function hasView(fragment: string): boolean {
+  return /(?:^|&)v=/.test(fragment);
 }
 
 function span(text: string | undefined): Span | null {

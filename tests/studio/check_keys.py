@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page by keyboard alone, and links: what the address says is shown again.  usage: check_keys.py TRACE"""
+import json
 import sys
 
 from browser import ANSWERED, opened
@@ -93,31 +94,35 @@ def check_search(page, name):
 
 
 def check_progress(path):
-    """While a trace is imported, the page shows how far it is; then the trace, of which the list of traces has the overview."""
+    """While a trace is imported, the page shows how far it is; then the trace, of which one answer has all that is drawn first."""
     with opened(path) as page:
-        real, seen = [], []
+        real, requests, seen = [], [], []
+        page.page.on("request", lambda request: requests.append(request.url.split("/api/")[-1]))
 
         def answer(route):
             if seen:
                 route.continue_()
                 return
             got = route.fetch()
-            real.append(got.json())
+            assert got.status == 200 and got.headers["content-type"] == "application/octet-stream", got.headers
+            content = got.body()
+            real.append(json.loads(content[4:4 + int.from_bytes(content[:4], "little")]))
             changed = dict(real[-1], overview=None, traces=[dict(real[-1]["traces"][0], state="opening", done=3 << 20, total=4 << 20)])
-            route.fulfill(response=got, json=changed)
-        requests = []
-        page.page.on("request", lambda request: requests.append(request.url.split("/api/")[-1]))
+            route.fulfill(status=200, headers={"content-type": "application/json", "set-cookie": got.headers.get("set-cookie", "none=0")},
+                          body=json.dumps(changed))
+        page.page.route("**/api/enter*", answer)
         page.page.route("**/api/traces*", answer)
         page.page.goto("about:blank")
         page.page.goto(page.server.url)
         page.page.wait_for_selector("progress")
         bar = page.see("() => { const bar = document.querySelector('progress'); return [bar.value, bar.max, bar.parentNode.textContent]; }")
         assert bar[:2] == [3 << 20, 4 << 20] and "3 MiB of 4 MiB" in bar[2], bar
+        assert real[0]["overview"]["name"], real
         seen.append(True)
         page.settle()
         assert page.see("() => !document.querySelector('progress') && timeline.shown.length > 0")
-        assert real[0]["overview"]["name"] and "0/overview" not in requests, requests
-        assert [one for one in requests if one.startswith("traces")][0] == "traces?overview=0", requests
+        kinds = [one.split("&")[0] for one in requests if "tile" in one or one.split("?")[0] in ("enter", "traces", "0/overview")]
+        assert kinds[0] == "enter?overview=0" and set(kinds[1:]) == {"traces?overview=0"}, kinds
 
 
 def main(path):

@@ -23,6 +23,7 @@ def check_who(server):
     refused(server, "/api/0/sql", 403, with_cookie=False, method="POST", body="SELECT 1")
     refused(server, "/api/traces", 403, headers={"Cookie": "tracesmith-%d=%s" % (server.port, "0" * 32)})
     refused(server, "/api/traces", 403, headers={"Cookie": "tracesmith-%d=" % server.port})
+    refused(server, "/api/enter?overview=0&width=1000", 403, method="POST", body="0" * 32, with_cookie=False)
     for token in ["", "0" * 32, server.token[:-1], server.token + "0", server.token.upper() + "x"]:
         refused(server, "/api/enter", 403, method="POST", body=token, with_cookie=False)
     server.enter()

@@ -5,6 +5,7 @@ in a first run, and the second one must not read the events again.  usage: check
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,45 @@ def check_damaged(path, home):
         server.stop()
 
 
+def split(content, at):
+    """The tiles of an answer that has several, by "TRACK/LEVEL/INDEX"."""
+    tiles = {}
+    while at < len(content):
+        track, level, index, length = struct.unpack_from("<IIQI", content, at)
+        at += 20
+        tiles["%d/%d/%d" % (track, level, index)] = content[at:at + length]
+        at += length
+    assert at == len(content)
+    return tiles
+
+
+def check_several(server, overview):
+    """Tiles that come together are those that come alone; the first picture is the whole trace at a level of its width."""
+    names = []
+    for track in overview["tracks"][:5]:
+        level = random.randint(4, 20)
+        names += ["%d/%d/%d" % (track["id"], level, random.randint(0, max(track["last"], 0) // (512 << level))) for _ in range(4)]
+    status, _, content = server.ask("/api/0/tiles?at=" + ",".join(names + ["9999/1/0", "x", "1/99/0", "1/2"]))
+    tiles = split(content, 0)
+    assert status == 200 and sorted(tiles) == sorted(set(names)), (names, list(tiles))
+    width = 1000
+    status, headers, content = server.ask("/api/enter?overview=0&width=%d" % width, "POST", server.token, with_cookie=False)
+    assert status == 200 and headers["content-type"] == "application/octet-stream" and "HttpOnly" in headers["set-cookie"], headers
+    length = struct.unpack_from("<I", content)[0]
+    early = json.loads(content[4:4 + length])["overview"]
+    first = split(content, 4 + length)
+    levels = {int(name.split("/")[1]) for name in first}
+    assert len(levels) == 1, levels
+    level = levels.pop()
+    assert level == 0 or 1 << (level - 1) < overview["duration"] / width <= 1 << level, (level, overview["duration"])
+    wanted = ["%d/%d/%d" % (track["id"], level, index) for track in overview["tracks"]
+              for index in range(max(track["first"], 0) // (512 << level), max(track["last"], 0) // (512 << level) + 1)]
+    assert list(first) == wanted[:len(first)] and (len(first) == len(wanted) or sum(map(len, first.values())) > 60000), (len(first), len(wanted))
+    for name, content in {**tiles, **dict(list(first.items())[:20])}.items():
+        assert server.ask("/api/0/tile/" + name)[2] == content, name
+    assert early["tracks"] == overview["tracks"]
+
+
 def main(path, count, home):
     random.seed(7)
     server = keep(path, home) if home else Server(path).enter().wait()
@@ -125,6 +165,7 @@ def main(path, count, home):
                 check_slices(server, cache[number], parts, index * tile, (index + 1) * tile)
         except AssertionError as error:
             raise AssertionError("%s: track %d level %d index %d: %s" % (path, number, level, index, error)) from error
+    check_several(server, overview)
     server.stop()
     if home:
         check_damaged(path, home)

@@ -91,7 +91,7 @@ EXPORT("load", int, reader_load, void) {
     return GOOD;
 }
 
-// Answers the request in the room: "overview", "tile/TRACK/LEVEL/INDEX", "names?ids=1,2".
+// Answers the request in the room: "overview", "tile/TRACK/LEVEL/INDEX", "tiles?at=TRACK/LEVEL/INDEX,...", "names?ids=1,2".
 EXPORT("ask", int, reader_ask, void) {
     const char *request = reader.request ? reader.request : "";
     tsmith_error error;
@@ -103,6 +103,8 @@ EXPORT("ask", int, reader_ask, void) {
     } else if (strncmp(request, "tile/", 5) == 0) {
         if (picture_tile(reader.tiles, request + 5, &reader.answer, &error) != TSMITH_OK)
             return status_of(&error);
+    } else if (strncmp(request, "tiles?at=", 9) == 0) {
+        picture_tiles(reader.tiles, request + 9, &reader.answer);
     } else if (strncmp(request, "names?ids=", 10) == 0) {
         picture_names(reader.picture.dictionary, request + 10, &reader.answer);
     } else {

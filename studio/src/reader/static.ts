@@ -86,7 +86,7 @@ export class StaticSource {
         version: this.listed.version,
         traces: this.listed.traces.map(({ name, file }, id) => ({ id, name, path: file, state: "ready", done: 0, total: null, error: null })),
       }));
-    const [, trace, rest] = /^(\d+)\/(overview$|tile\/.*|names\?.*)/.exec(request) ?? [];
+    const [, trace, rest] = /^(\d+)\/(overview$|tile\/.*|tiles\?.*|names\?.*)/.exec(request) ?? [];
     if (trace && rest && this.listed.traces[Number(trace)]) return this.ask(Number(trace), rest, options.signal);
     const stored = options.method === "POST" ? undefined : this.listed.answers[request];
     if (stored) {

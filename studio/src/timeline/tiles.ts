@@ -5,7 +5,7 @@ import { packedColor } from "./colors";
 export const BUCKETS = 512;
 export const LEVELS = 41;
 const KEPT = 1500;
-const AT_ONCE = 6;
+const REQUESTS = 4, AT_ONCE = 16; // requests that run, tiles of each
 // A rectangle is 5 words: from, to (0..1 of the tile), lane, height (0..1 of the lane), colour.
 export const WORDS = 5;
 
@@ -60,9 +60,11 @@ export class TileStore {
   private queue: [string, number, number, number][] = [];
   private wanted = new Set<string>(); // by this frame, whether it is here or not
   private frame = 0;
+  private requests = 0;
   failure = "";
 
-  constructor(private trace: number, private readonly changed: () => void, private readonly forget: (tile: Tile) => void) {}
+  // `early`: tiles that have come already.
+  constructor(private trace: number, private readonly early: Map<string, ArrayBuffer>, private readonly changed: () => void, private readonly forget: (tile: Tile) => void) {}
 
   // A new frame: what is not asked for in it is not fetched any more.
   begin(): void {
@@ -75,7 +77,7 @@ export class TileStore {
   get(track: number, level: number, index: number): Tile | undefined {
     const key = `${track}/${level}/${index}`;
     this.wanted.add(key);
-    const found = this.tiles.get(key);
+    const found = this.tiles.get(key) ?? this.takeEarly(key, track, level, index);
     if (found) {
       found.used = this.frame;
       return found;
@@ -91,8 +93,20 @@ export class TileStore {
     return undefined;
   }
 
+  private takeEarly(key: string, track: number, level: number, index: number): Tile | undefined {
+    const bytes = this.early.get(key);
+    if (!bytes) return undefined;
+    const tile = decode(bytes, track, level, index);
+    this.early.delete(key);
+    this.tiles.set(key, tile);
+    return tile;
+  }
+
+  // Requests of which nothing is wanted any more end.
   end(): void {
-    for (const [key, controller] of this.running) if (!this.wanted.has(key)) controller.abort();
+    const wanted = new Set<AbortController>();
+    for (const [key, controller] of this.running) if (this.wanted.has(key)) wanted.add(controller);
+    for (const controller of this.running.values()) if (!wanted.has(controller)) controller.abort();
     this.fetchMore();
     if (this.tiles.size > KEPT) this.drop();
   }
@@ -103,6 +117,7 @@ export class TileStore {
 
   // Preliminary tiles are fetched again.
   refresh(): void {
+    this.early.clear();
     for (const [key, tile] of this.tiles)
       if (tile.preliminary) {
         this.release(tile);
@@ -128,25 +143,27 @@ export class TileStore {
   }
 
   private fetchMore(): void {
-    while (this.queue.length && this.running.size < AT_ONCE) {
-      const [key, track, level, index] = this.queue.shift()!;
-      if (!this.running.has(key)) void this.fetchOne(key, track, level, index);
-    }
+    while (this.queue.length && this.requests < REQUESTS) void this.fetchSome(this.queue.splice(0, AT_ONCE));
   }
 
-  private async fetchOne(key: string, track: number, level: number, index: number): Promise<void> {
-    const controller = new AbortController();
-    this.running.set(key, controller);
+  private async fetchSome(list: [string, number, number, number][]): Promise<void> {
+    const controller = new AbortController(), { signal } = controller;
+    for (const [key] of list) this.running.set(key, controller);
+    this.requests++;
     try {
-      const bytes = await api.tile(this.trace, track, level, index, controller.signal);
-      const tile = decode(bytes, track, level, index);
-      tile.used = this.frame;
-      this.tiles.set(key, tile);
+      const some = await api.tiles(this.trace, list.map(([key]) => key), signal);
+      for (const [key, track, level, index] of list) {
+        const bytes = some.get(key) ?? (await api.tile(this.trace, track, level, index, signal)); // which says why there is none
+        const tile = decode(bytes, track, level, index);
+        tile.used = this.frame;
+        this.tiles.set(key, tile);
+      }
       this.failure = "";
     } catch (error) {
-      if (!controller.signal.aborted) this.failure = String((error as Error).message);
+      if (!signal.aborted) this.failure = String((error as Error).message);
     } finally {
-      this.running.delete(key);
+      for (const [key] of list) this.running.delete(key);
+      this.requests--;
     }
     this.fetchMore();
     this.changed();

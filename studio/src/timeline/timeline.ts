@@ -101,7 +101,7 @@ export class Timeline {
   }
 
   private newStore(): TileStore {
-    return new TileStore(this.studio.trace, () => this.redraw(), (tile) => this.renderer.forget(tile));
+    return new TileStore(this.studio.trace, this.studio.earlyTiles, () => this.redraw(), (tile) => this.renderer.forget(tile));
   }
 
   private reset(): void {
@@ -116,8 +116,8 @@ export class Timeline {
   layout(): void {
     this.measure();
     const { overview } = this.studio;
-    const stretch = overview ? stretchOf(overview, this.closed, this.wide, this.height - AXIS) : 1;
-    this.rows = overview ? makeRows(overview, this.closed, this.wide, stretch) : [];
+    if (!overview) return;
+    this.rows = makeRows(overview, this.closed, this.wide, stretchOf(overview, this.closed, this.wide, this.height - AXIS));
     this.sheet.style.height = `${heightOf(this.rows) + AXIS}px`;
     this.redraw();
   }
@@ -152,13 +152,16 @@ export class Timeline {
   redraw(): void {
     if (this.isDirty) return;
     this.isDirty = true;
-    requestAnimationFrame(() => {
-      const begin = performance.now();
-      this.isDirty = false;
-      const drawn = this.draw();
-      this.noteFrame(performance.now() - begin, drawn);
-      if (this.studio.overview && this.store.isIdle && !this.isDirty) this.pictured();
-    });
+    if (this.frames.length) requestAnimationFrame(() => this.drawFrame());
+    else void Promise.resolve().then(() => this.drawFrame()); // the first picture waits for no frame
+  }
+
+  private drawFrame(): void {
+    const begin = performance.now();
+    this.isDirty = false;
+    const drawn = this.draw();
+    this.noteFrame(performance.now() - begin, drawn);
+    if (this.studio.overview && this.store.isIdle && !this.isDirty) this.pictured();
   }
 
   // All that is seen is drawn.
