@@ -40,4 +40,17 @@ __attribute__((always_inline)) static inline struct call call_begin(enum call_id
         .function = function, .stack = agent_on() ? stacks_capture() : 0, .start = agent_tick()};
 }
 
+// Calls the next layer's function with its API event (record.h). Declares `call` and `result`.
+#define CALLED(name, handle, ...)                                                                            \
+    struct call call = call_begin(CALL_##name);                                                              \
+    const VkResult result = device_of(handle)->next.name(handle, __VA_ARGS__);                               \
+    record_call(&call, result)
+#define CALLED_VOID(name, handle, ...)                                                                       \
+    struct call call = call_begin(CALL_##name);                                                              \
+    device_of(handle)->next.name(handle, __VA_ARGS__);                                                       \
+    record_call_void(&call)
+// The object that the call has created; NULL: none.
+#define CREATED(kind, handle, out)                                                                           \
+    (result == VK_SUCCESS ? object_add(kind, HANDLE(*(out)), device_of(handle)) : NULL)
+
 #endif

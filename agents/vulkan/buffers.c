@@ -8,20 +8,15 @@
 #include "record.h"
 #include "wire/memory.h"
 
-#define CALLED(name, device, arguments)                                                                      \
-    struct call call = call_begin(CALL_##name);                                                              \
-    const VkResult result = (device)->next.name arguments;                                                   \
-    record_call(&call, result)
-
 // ---- pools
 
 VkResult layer_CreateCommandPool(VkDevice handle, const VkCommandPoolCreateInfo *info,
                                  const VkAllocationCallbacks *allocator, VkCommandPool *out) {
-    struct device *device = device_of(handle);
-    CALLED(CreateCommandPool, device, (handle, info, allocator, out));
-    struct object *pool = result == VK_SUCCESS ? object_add(OBJECT_POOL, HANDLE(*out), device) : NULL;
+    CALLED(CreateCommandPool, handle, info, allocator, out);
+    struct object *pool = CREATED(OBJECT_POOL, handle, out);
     if (!pool)
         return result;
+    const struct device *device = pool->device;
     const uint32_t family = info->queueFamilyIndex;
     // Only queues of these kinds can reset queries, and only what is not protected can be read.
     pool->pool.can_time = device->timed && family < device->family_count && device->family_mask[family] &&
@@ -41,17 +36,14 @@ void command_buffer_gone(struct object *object) {
 }
 
 void layer_DestroyCommandPool(VkDevice handle, VkCommandPool key, const VkAllocationCallbacks *allocator) {
-    struct device *device = device_of(handle);
     struct object *pool = object_find(OBJECT_POOL, HANDLE(key));
-    struct call call = call_begin(CALL_DestroyCommandPool);
     for (struct object *at = pool ? pool->pool.first : NULL, *next; at; at = next) {
         next = at->buffer->next_of_pool;
         command_buffer_gone(at);
     }
     if (pool)
         object_remove(pool);
-    device->next.DestroyCommandPool(handle, key, allocator);
-    record_call_void(&call);
+    CALLED_VOID(DestroyCommandPool, handle, key, allocator);
 }
 
 static void forget_commands(struct object *object) {
@@ -63,11 +55,10 @@ static void forget_commands(struct object *object) {
 }
 
 VkResult layer_ResetCommandPool(VkDevice handle, VkCommandPool key, VkCommandPoolResetFlags flags) {
-    struct device *device = device_of(handle);
     struct object *pool = object_find(OBJECT_POOL, HANDLE(key));
     for (struct object *at = pool ? pool->pool.first : NULL; at; at = at->buffer->next_of_pool)
         forget_commands(at);
-    CALLED(ResetCommandPool, device, (handle, key, flags));
+    CALLED(ResetCommandPool, handle, key, flags);
     return result;
 }
 
@@ -94,19 +85,16 @@ static void buffer_add(struct device *device, struct object *pool, VkCommandBuff
 
 VkResult layer_AllocateCommandBuffers(VkDevice handle, const VkCommandBufferAllocateInfo *info,
                                       VkCommandBuffer *out) {
-    struct device *device = device_of(handle);
-    CALLED(AllocateCommandBuffers, device, (handle, info, out));
+    CALLED(AllocateCommandBuffers, handle, info, out);
     struct object *pool = object_find(OBJECT_POOL, HANDLE(info->commandPool));
     for (uint32_t i = 0; pool && result == VK_SUCCESS && i < info->commandBufferCount; i++)
-        buffer_add(device, pool, out[i], info->level);
+        buffer_add(device_of(handle), pool, out[i], info->level);
     return result;
 }
 
 void layer_FreeCommandBuffers(VkDevice handle, VkCommandPool key, uint32_t count,
                               const VkCommandBuffer *buffers) {
-    struct device *device = device_of(handle);
     struct object *pool = object_find(OBJECT_POOL, HANDLE(key));
-    struct call call = call_begin(CALL_FreeCommandBuffers);
     for (uint32_t i = 0; pool && i < count; i++) {
         struct object *gone = object_find(OBJECT_BUFFER, HANDLE(buffers[i]));
         struct object **at = &pool->pool.first;
@@ -117,8 +105,7 @@ void layer_FreeCommandBuffers(VkDevice handle, VkCommandPool key, uint32_t count
             command_buffer_gone(gone);
         }
     }
-    device->next.FreeCommandBuffers(handle, key, count, buffers);
-    record_call_void(&call);
+    CALLED_VOID(FreeCommandBuffers, handle, key, count, buffers);
 }
 
 VkResult layer_BeginCommandBuffer(VkCommandBuffer handle, const VkCommandBufferBeginInfo *info) {
@@ -126,7 +113,7 @@ VkResult layer_BeginCommandBuffer(VkCommandBuffer handle, const VkCommandBufferB
     struct object *object = object_find(OBJECT_BUFFER, HANDLE(handle));
     if (object)
         forget_commands(object);
-    CALLED(BeginCommandBuffer, device, (handle, info));
+    CALLED(BeginCommandBuffer, handle, info);
     if (!object)
         return result;
     struct buffer *buffer = object->buffer;
@@ -147,15 +134,16 @@ VkResult layer_EndCommandBuffer(VkCommandBuffer handle) {
     struct object *object = device->reading_waits ? object_find(OBJECT_BUFFER, HANDLE(handle)) : NULL;
     if (object)
         queries_copy(object);
-    CALLED(EndCommandBuffer, device, (handle));
+    struct call call = call_begin(CALL_EndCommandBuffer);
+    const VkResult result = device->next.EndCommandBuffer(handle);
+    record_call(&call, result);
     return result;
 }
 
 VkResult layer_ResetCommandBuffer(VkCommandBuffer handle, VkCommandBufferResetFlags flags) {
-    const struct device *device = device_of(handle);
     struct object *object = object_find(OBJECT_BUFFER, HANDLE(handle));
     if (object)
         forget_commands(object);
-    CALLED(ResetCommandBuffer, device, (handle, flags));
+    CALLED(ResetCommandBuffer, handle, flags);
     return result;
 }

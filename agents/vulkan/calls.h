@@ -64,123 +64,94 @@
     PLAIN(ResetQueryPool, (VkDevice d, VkQueryPool p, uint32_t q, uint32_t n), (d, p, q, n))
 // clang-format on
 
+// The end of an object that the agent knows: REMOVE(name, type, kind) (objects.h); an API event too.
+// clang-format off
+#define VULKAN_REMOVE_CALLS(REMOVE) \
+    REMOVE(DestroyShaderModule, VkShaderModule, OBJECT_MODULE) \
+    REMOVE(DestroyPipeline, VkPipeline, OBJECT_PIPELINE) \
+    REMOVE(DestroySemaphore, VkSemaphore, OBJECT_SEMAPHORE) \
+    REMOVE(DestroySwapchainKHR, VkSwapchainKHR, OBJECT_SWAPCHAIN)
+
 // Commands that are recorded into command buffers: no API events, but events of the device for each execution (commands.c).
-#define VULKAN_COMMANDS(X)                                                                                   \
-    X(CmdBindPipeline)                                                                                       \
-    X(CmdDispatch)                                                                                           \
-    X(CmdDispatchBase)                                                                                       \
-    X(CmdDispatchIndirect)                                                                                   \
-    X(CmdDraw)                                                                                               \
-    X(CmdDrawIndexed)                                                                                        \
-    X(CmdDrawIndirect)                                                                                       \
-    X(CmdDrawIndexedIndirect)                                                                                \
-    X(CmdDrawIndirectCount)                                                                                  \
-    X(CmdDrawIndexedIndirectCount)                                                                           \
-    X(CmdBeginRenderPass)                                                                                    \
-    X(CmdBeginRenderPass2)                                                                                   \
-    X(CmdEndRenderPass)                                                                                      \
-    X(CmdEndRenderPass2)                                                                                     \
-    X(CmdBeginRendering)                                                                                     \
-    X(CmdEndRendering)                                                                                       \
-    X(CmdCopyBuffer)                                                                                         \
-    X(CmdCopyBuffer2)                                                                                        \
-    X(CmdCopyImage)                                                                                          \
-    X(CmdCopyImage2)                                                                                         \
-    X(CmdCopyBufferToImage)                                                                                  \
-    X(CmdCopyBufferToImage2)                                                                                 \
-    X(CmdCopyImageToBuffer)                                                                                  \
-    X(CmdCopyImageToBuffer2)                                                                                 \
-    X(CmdBlitImage)                                                                                          \
-    X(CmdBlitImage2)                                                                                         \
-    X(CmdResolveImage)                                                                                       \
-    X(CmdResolveImage2)                                                                                      \
-    X(CmdUpdateBuffer)                                                                                       \
-    X(CmdFillBuffer)                                                                                         \
-    X(CmdClearColorImage)                                                                                    \
-    X(CmdClearDepthStencilImage)                                                                             \
-    X(CmdPipelineBarrier)                                                                                    \
-    X(CmdPipelineBarrier2)                                                                                   \
-    X(CmdExecuteCommands)                                                                                    \
-    X(CmdBeginDebugUtilsLabelEXT)                                                                            \
-    X(CmdEndDebugUtilsLabelEXT)
+// COUNT(name, parameters, arguments, number): they are only counted, by their render pass or by the next command.
+#define VULKAN_COUNTED_CALLS(COUNT) \
+    COUNT(CmdDraw, (VkCommandBuffer c, uint32_t v, uint32_t i, uint32_t fv, uint32_t fi), (c, v, i, fv, fi), draws) \
+    COUNT(CmdDrawIndexed, (VkCommandBuffer c, uint32_t n, uint32_t i, uint32_t fi, int32_t v, uint32_t ff), (c, n, i, fi, v, ff), draws) \
+    COUNT(CmdDrawIndirect, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s), draws) \
+    COUNT(CmdDrawIndexedIndirect, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s), (c, b, o, n, s), draws) \
+    COUNT(CmdDrawIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s), draws) \
+    COUNT(CmdDrawIndexedIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s), draws) \
+    COUNT(CmdPipelineBarrier, (VkCommandBuffer c, VkPipelineStageFlags f, VkPipelineStageFlags t, VkDependencyFlags y, uint32_t n, const VkMemoryBarrier *m, uint32_t k, const VkBufferMemoryBarrier *b, uint32_t l, const VkImageMemoryBarrier *i), (c, f, t, y, n, m, k, b, l, i), barriers) \
+    COUNT(CmdPipelineBarrier2, (VkCommandBuffer c, const VkDependencyInfo *i), (c, i), barriers)
+// DISPATCH(name, parameters, arguments, groups): indirect ones read the number of groups from memory on the device.
+#define VULKAN_DISPATCH_CALLS(DISPATCH) \
+    DISPATCH(CmdDispatch, (VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z), (c, x, y, z), ((const uint32_t[]){x, y, z})) \
+    DISPATCH(CmdDispatchBase, (VkCommandBuffer c, uint32_t i, uint32_t j, uint32_t k, uint32_t x, uint32_t y, uint32_t z), (c, i, j, k, x, y, z), ((const uint32_t[]){x, y, z})) \
+    DISPATCH(CmdDispatchIndirect, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o), (c, b, o), NULL)
+// BEGIN(name, parameters, arguments, flags of dynamic rendering) and END(name, parameters, arguments) of render passes.
+#define VULKAN_PASS_CALLS(BEGIN, END) \
+    BEGIN(CmdBeginRenderPass, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, VkSubpassContents s), (c, i, s), 0) \
+    BEGIN(CmdBeginRenderPass2, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, const VkSubpassBeginInfo *s), (c, i, s), 0) \
+    BEGIN(CmdBeginRendering, (VkCommandBuffer c, const VkRenderingInfo *i), (c, i), i->flags) \
+    END(CmdEndRenderPass, (VkCommandBuffer c), (c)) \
+    END(CmdEndRenderPass2, (VkCommandBuffer c, const VkSubpassEndInfo *e), (c, e)) \
+    END(CmdEndRendering, (VkCommandBuffer c), (c))
+// TRANSFER(name, parameters, arguments, class, operation, bytes): of image copies the bytes are not known, as the size of an image's
+// element is not.
+#define VULKAN_TRANSFER_CALLS(TRANSFER) \
+    TRANSFER(CmdCopyBuffer, (VkCommandBuffer c, VkBuffer s, VkBuffer d, uint32_t n, const VkBufferCopy *r), (c, s, d, n, r), COPY, COPY, region_bytes(n, r)) \
+    TRANSFER(CmdCopyBuffer2, (VkCommandBuffer c, const VkCopyBufferInfo2 *i), (c, i), COPY, COPY, region_bytes2(i->regionCount, i->pRegions)) \
+    TRANSFER(CmdUpdateBuffer, (VkCommandBuffer c, VkBuffer d, VkDeviceSize o, VkDeviceSize n, const void *p), (c, d, o, n, p), COPY, WRITE, n) \
+    TRANSFER(CmdFillBuffer, (VkCommandBuffer c, VkBuffer d, VkDeviceSize o, VkDeviceSize n, uint32_t v), (c, d, o, n, v), FILL, FILL, n) \
+    TRANSFER(CmdCopyImage, (VkCommandBuffer c, VkImage s, VkImageLayout l, VkImage d, VkImageLayout m, uint32_t n, const VkImageCopy *r), (c, s, l, d, m, n, r), COPY, COPY_IMAGE, UNKNOWN) \
+    TRANSFER(CmdCopyImage2, (VkCommandBuffer c, const VkCopyImageInfo2 *i), (c, i), COPY, COPY_IMAGE, UNKNOWN) \
+    TRANSFER(CmdCopyBufferToImage, (VkCommandBuffer c, VkBuffer s, VkImage d, VkImageLayout l, uint32_t n, const VkBufferImageCopy *r), (c, s, d, l, n, r), COPY, COPY_BUFFER_TO_IMAGE, UNKNOWN) \
+    TRANSFER(CmdCopyBufferToImage2, (VkCommandBuffer c, const VkCopyBufferToImageInfo2 *i), (c, i), COPY, COPY_BUFFER_TO_IMAGE, UNKNOWN) \
+    TRANSFER(CmdCopyImageToBuffer, (VkCommandBuffer c, VkImage s, VkImageLayout l, VkBuffer d, uint32_t n, const VkBufferImageCopy *r), (c, s, l, d, n, r), COPY, COPY_IMAGE_TO_BUFFER, UNKNOWN) \
+    TRANSFER(CmdCopyImageToBuffer2, (VkCommandBuffer c, const VkCopyImageToBufferInfo2 *i), (c, i), COPY, COPY_IMAGE_TO_BUFFER, UNKNOWN) \
+    TRANSFER(CmdBlitImage, (VkCommandBuffer c, VkImage s, VkImageLayout l, VkImage d, VkImageLayout m, uint32_t n, const VkImageBlit *r, VkFilter f), (c, s, l, d, m, n, r, f), COPY, COPY_IMAGE, UNKNOWN) \
+    TRANSFER(CmdBlitImage2, (VkCommandBuffer c, const VkBlitImageInfo2 *i), (c, i), COPY, COPY_IMAGE, UNKNOWN) \
+    TRANSFER(CmdResolveImage, (VkCommandBuffer c, VkImage s, VkImageLayout l, VkImage d, VkImageLayout m, uint32_t n, const VkImageResolve *r), (c, s, l, d, m, n, r), COPY, COPY_IMAGE, UNKNOWN) \
+    TRANSFER(CmdResolveImage2, (VkCommandBuffer c, const VkResolveImageInfo2 *i), (c, i), COPY, COPY_IMAGE, UNKNOWN) \
+    TRANSFER(CmdClearColorImage, (VkCommandBuffer c, VkImage d, VkImageLayout l, const VkClearColorValue *v, uint32_t n, const VkImageSubresourceRange *r), (c, d, l, v, n, r), FILL, FILL_IMAGE, UNKNOWN) \
+    TRANSFER(CmdClearDepthStencilImage, (VkCommandBuffer c, VkImage d, VkImageLayout l, const VkClearDepthStencilValue *v, uint32_t n, const VkImageSubresourceRange *r), (c, d, l, v, n, r), FILL, FILL_IMAGE, UNKNOWN)
 
-#define VULKAN_OTHER_CALLS(X)                                                                                \
-    X(DestroyDevice)                                                                                         \
-    X(GetDeviceQueue)                                                                                        \
-    X(GetDeviceQueue2)                                                                                       \
-    X(QueueSubmit)                                                                                           \
-    X(QueueSubmit2)                                                                                          \
-    X(QueueWaitIdle)                                                                                         \
-    X(DeviceWaitIdle)                                                                                        \
-    X(QueuePresentKHR)                                                                                       \
-    X(CreateSwapchainKHR)                                                                                    \
-    X(DestroySwapchainKHR)                                                                                   \
-    X(WaitForFences)                                                                                         \
-    X(GetFenceStatus)                                                                                        \
-    X(ResetFences)                                                                                           \
-    X(DestroyFence)                                                                                          \
-    X(CreateSemaphore)                                                                                       \
-    X(DestroySemaphore)                                                                                      \
-    X(WaitSemaphores)                                                                                        \
-    X(GetSemaphoreCounterValue)                                                                              \
-    X(AllocateMemory)                                                                                        \
-    X(FreeMemory)                                                                                            \
-    X(CreateShaderModule)                                                                                    \
-    X(DestroyShaderModule)                                                                                   \
-    X(CreateComputePipelines)                                                                                \
-    X(CreateGraphicsPipelines)                                                                               \
-    X(DestroyPipeline)                                                                                       \
-    X(SetDebugUtilsObjectNameEXT)                                                                            \
-    X(CreateCommandPool)                                                                                     \
-    X(DestroyCommandPool)                                                                                    \
-    X(ResetCommandPool)                                                                                      \
-    X(AllocateCommandBuffers)                                                                                \
-    X(FreeCommandBuffers)                                                                                    \
-    X(BeginCommandBuffer)                                                                                    \
-    X(EndCommandBuffer)                                                                                      \
-    X(ResetCommandBuffer)
+// Wrapped by hand: commands, then those with an API event and more.
+#define VULKAN_OTHER_CALLS(X) \
+    X(CmdBindPipeline) X(CmdExecuteCommands) X(CmdBeginDebugUtilsLabelEXT) \
+    X(CmdEndDebugUtilsLabelEXT) \
+    X(DestroyDevice) X(GetDeviceQueue) X(GetDeviceQueue2) X(QueueSubmit) X(QueueSubmit2) X(QueueWaitIdle) \
+    X(DeviceWaitIdle) X(QueuePresentKHR) X(CreateSwapchainKHR) X(WaitForFences) X(GetFenceStatus) \
+    X(ResetFences) X(DestroyFence) X(CreateSemaphore) X(WaitSemaphores) X(GetSemaphoreCounterValue) \
+    X(AllocateMemory) X(FreeMemory) X(CreateShaderModule) X(CreateComputePipelines) \
+    X(CreateGraphicsPipelines) X(SetDebugUtilsObjectNameEXT) X(CreateCommandPool) X(DestroyCommandPool) \
+    X(ResetCommandPool) X(AllocateCommandBuffers) X(FreeCommandBuffers) X(BeginCommandBuffer) \
+    X(EndCommandBuffer) X(ResetCommandBuffer)
 
-#define VULKAN_CALLS(X)                                                                                      \
-    VULKAN_COMMANDS(X)                                                                                       \
-    VULKAN_OTHER_CALLS(X)
+#define VULKAN_CALLS(X) \
+    VULKAN_PLAIN_CALLS(X) VULKAN_PLAIN_VOID_CALLS(X) VULKAN_REMOVE_CALLS(X) VULKAN_COUNTED_CALLS(X) VULKAN_DISPATCH_CALLS(X) VULKAN_PASS_CALLS(X, X) VULKAN_TRANSFER_CALLS(X) VULKAN_OTHER_CALLS(X)
 
 // Not wrapped, but called by the agent.
-#define VULKAN_USED(X)                                                                                       \
-    X(CmdResetQueryPool)                                                                                     \
-    X(CmdCopyQueryPoolResults)                                                                               \
-    X(GetBufferMemoryRequirements)                                                                           \
-    X(CmdWriteTimestamp)                                                                                     \
+#define VULKAN_USED(X) \
+    X(CmdResetQueryPool) X(CmdCopyQueryPoolResults) X(GetBufferMemoryRequirements) X(CmdWriteTimestamp) \
     X(GetCalibratedTimestampsEXT)
 
 // Functions of extensions that became part of Vulkan itself: the same function under its older name.
-#define VULKAN_ALIASES(X)                                                                                    \
-    X(QueueSubmit2, "KHR")                                                                                   \
-    X(WaitSemaphores, "KHR")                                                                                 \
-    X(SignalSemaphore, "KHR")                                                                                \
-    X(GetSemaphoreCounterValue, "KHR")                                                                       \
-    X(CreateRenderPass2, "KHR")                                                                              \
-    X(ResetQueryPool, "EXT")                                                                                 \
-    X(BindBufferMemory2, "KHR")                                                                              \
-    X(BindImageMemory2, "KHR")                                                                               \
-    X(CmdDispatchBase, "KHR")                                                                                \
-    X(CmdDrawIndirectCount, "KHR")                                                                           \
-    X(CmdDrawIndexedIndirectCount, "KHR")                                                                    \
-    X(CmdBeginRenderPass2, "KHR")                                                                            \
-    X(CmdEndRenderPass2, "KHR")                                                                              \
-    X(CmdBeginRendering, "KHR")                                                                              \
-    X(CmdEndRendering, "KHR")                                                                                \
-    X(CmdCopyBuffer2, "KHR")                                                                                 \
-    X(CmdCopyImage2, "KHR")                                                                                  \
-    X(CmdCopyBufferToImage2, "KHR")                                                                          \
-    X(CmdCopyImageToBuffer2, "KHR")                                                                          \
-    X(CmdBlitImage2, "KHR")                                                                                  \
-    X(CmdResolveImage2, "KHR")                                                                               \
+#define VULKAN_ALIASES(X) \
+    X(QueueSubmit2, "KHR") X(WaitSemaphores, "KHR") X(SignalSemaphore, "KHR") \
+    X(GetSemaphoreCounterValue, "KHR") X(CreateRenderPass2, "KHR") X(ResetQueryPool, "EXT") \
+    X(BindBufferMemory2, "KHR") X(BindImageMemory2, "KHR") X(CmdDispatchBase, "KHR") \
+    X(CmdDrawIndirectCount, "KHR") X(CmdDrawIndexedIndirectCount, "KHR") X(CmdBeginRenderPass2, "KHR") \
+    X(CmdEndRenderPass2, "KHR") X(CmdBeginRendering, "KHR") X(CmdEndRendering, "KHR") \
+    X(CmdCopyBuffer2, "KHR") X(CmdCopyImage2, "KHR") X(CmdCopyBufferToImage2, "KHR") \
+    X(CmdCopyImageToBuffer2, "KHR") X(CmdBlitImage2, "KHR") X(CmdResolveImage2, "KHR") \
     X(CmdPipelineBarrier2, "KHR")
+// clang-format on
 
 enum call_id {
     CALL_NONE,
 #define CALL_ID(name, ...) CALL_##name,
-    VULKAN_PLAIN_CALLS(CALL_ID) VULKAN_PLAIN_VOID_CALLS(CALL_ID) VULKAN_CALLS(CALL_ID)
+    VULKAN_CALLS(CALL_ID)
 #undef CALL_ID
         CALL_LIMIT
 };
@@ -188,8 +159,6 @@ enum call_id {
 // The next layer's functions, or the driver's, of one device. Those that it does not have are NULL.
 struct next {
 #define CALL_POINTER(name, ...) PFN_vk##name name;
-    VULKAN_PLAIN_CALLS(CALL_POINTER)
-    VULKAN_PLAIN_VOID_CALLS(CALL_POINTER)
     VULKAN_CALLS(CALL_POINTER)
     VULKAN_USED(CALL_POINTER)
 #undef CALL_POINTER
@@ -197,8 +166,6 @@ struct next {
 
 // The wrappers.
 #define CALL_DECLARE(name, ...) __typeof__(*(PFN_vk##name)0) layer_##name;
-VULKAN_PLAIN_CALLS(CALL_DECLARE)
-VULKAN_PLAIN_VOID_CALLS(CALL_DECLARE)
 VULKAN_CALLS(CALL_DECLARE)
 #undef CALL_DECLARE
 

@@ -98,49 +98,25 @@ static struct recording dispatch_begin(VkCommandBuffer handle, const uint32_t *g
     return recording;
 }
 
-void layer_CmdDispatch(VkCommandBuffer handle, uint32_t x, uint32_t y, uint32_t z) {
-    const struct recording recording = dispatch_begin(handle, (const uint32_t[]){x, y, z});
-    recording.next->CmdDispatch(handle, x, y, z);
-    command_end(&recording);
-}
-
-void layer_CmdDispatchBase(VkCommandBuffer handle, uint32_t base_x, uint32_t base_y, uint32_t base_z,
-                           uint32_t x, uint32_t y, uint32_t z) {
-    const struct recording recording = dispatch_begin(handle, (const uint32_t[]){x, y, z});
-    recording.next->CmdDispatchBase(handle, base_x, base_y, base_z, x, y, z);
-    command_end(&recording);
-}
-
-// The number of groups is in memory, and is read by the device.
-void layer_CmdDispatchIndirect(VkCommandBuffer handle, VkBuffer buffer, VkDeviceSize offset) {
-    const struct recording recording = dispatch_begin(handle, NULL);
-    recording.next->CmdDispatchIndirect(handle, buffer, offset);
-    command_end(&recording);
-}
-
-// ---- render passes
-
-#define DRAW(name, parameters, arguments)                                                                    \
+#define DISPATCH(name, parameters, arguments, groups)                                                        \
     void layer_##name parameters {                                                                           \
-        const struct recording recording = recording_of(handle);                                             \
+        const struct recording recording = dispatch_begin(c, groups);                                        \
+        recording.next->name arguments;                                                                      \
+        command_end(&recording);                                                                             \
+    }
+VULKAN_DISPATCH_CALLS(DISPATCH)
+
+// A barrier has no time of its own. The next command says how many came before it.
+#define COUNT(name, parameters, arguments, number)                                                           \
+    void layer_##name parameters {                                                                           \
+        const struct recording recording = recording_of(c);                                                  \
         if (recording.object)                                                                                \
-            recording.object->buffer->draws++;                                                               \
+            recording.object->buffer->number++;                                                              \
         recording.next->name arguments;                                                                      \
     }
-DRAW(CmdDraw, (VkCommandBuffer handle, uint32_t v, uint32_t i, uint32_t fv, uint32_t fi),
-     (handle, v, i, fv, fi))
-DRAW(CmdDrawIndexed, (VkCommandBuffer handle, uint32_t n, uint32_t i, uint32_t fi, int32_t v, uint32_t ff),
-     (handle, n, i, fi, v, ff))
-DRAW(CmdDrawIndirect, (VkCommandBuffer handle, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s),
-     (handle, b, o, n, s))
-DRAW(CmdDrawIndexedIndirect, (VkCommandBuffer handle, VkBuffer b, VkDeviceSize o, uint32_t n, uint32_t s),
-     (handle, b, o, n, s))
-DRAW(CmdDrawIndirectCount,
-     (VkCommandBuffer handle, VkBuffer b, VkDeviceSize o, VkBuffer c, VkDeviceSize p, uint32_t n, uint32_t s),
-     (handle, b, o, c, p, n, s))
-DRAW(CmdDrawIndexedIndirectCount,
-     (VkCommandBuffer handle, VkBuffer b, VkDeviceSize o, VkBuffer c, VkDeviceSize p, uint32_t n, uint32_t s),
-     (handle, b, o, c, p, n, s))
+VULKAN_COUNTED_CALLS(COUNT)
+
+// ---- render passes
 
 // As the program's innermost label calls it, or by its size.
 static uint32_t pass_name(const struct buffer *buffer, const VkRect2D *area) {
@@ -151,11 +127,16 @@ static uint32_t pass_name(const struct buffer *buffer, const VkRect2D *area) {
     return texts_id(text);
 }
 
-static struct recording pass_begin(VkCommandBuffer handle, const VkRect2D *area) {
-    struct recording recording = command_begin(handle, CLASS_PASS, TSMITH_OPERATION_NONE, 0);
+// Between a pass that is suspended and the one that resumes it, in another command buffer maybe, no commands are allowed: neither
+// has times.
+static struct recording pass_begin(VkCommandBuffer handle, const VkRect2D *area, VkRenderingFlags flags) {
+    struct recording recording = recording_of(handle);
     if (!recording.object)
         return recording;
     struct buffer *buffer = recording.object->buffer;
+    buffer->suspended |= (flags & (VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT)) != 0;
+    buffer->resumes = !(flags & VK_RENDERING_SUSPENDING_BIT);
+    recording = command_begin(handle, CLASS_PASS, TSMITH_OPERATION_NONE, 0);
     if (recording.command)
         recording.command->name = pass_name(buffer, area);
     buffer->pass = recording.command ? buffer->count - 1 : UINT32_MAX;
@@ -169,162 +150,64 @@ static void pass_end(struct recording *recording) {
     if (!buffer)
         return;
     buffer->in_pass = false;
-    if (buffer->pass >= buffer->count)
-        return;
-    recording->command = &buffer->commands[buffer->pass];
-    recording->command->draws = buffer->draws;
-    if (!buffer->suspended)
-        command_end(recording);
+    if (buffer->pass < buffer->count) {
+        recording->command = &buffer->commands[buffer->pass];
+        recording->command->draws = buffer->draws;
+        if (!buffer->suspended)
+            command_end(recording);
+    }
+    buffer->suspended &= !buffer->resumes;
 }
 
-void layer_CmdBeginRenderPass(VkCommandBuffer handle, const VkRenderPassBeginInfo *info,
-                              VkSubpassContents contents) {
-    const struct recording recording = pass_begin(handle, &info->renderArea);
-    recording.next->CmdBeginRenderPass(handle, info, contents);
-}
-
-void layer_CmdBeginRenderPass2(VkCommandBuffer handle, const VkRenderPassBeginInfo *info,
-                               const VkSubpassBeginInfo *begin) {
-    const struct recording recording = pass_begin(handle, &info->renderArea);
-    recording.next->CmdBeginRenderPass2(handle, info, begin);
-}
-
-void layer_CmdEndRenderPass(VkCommandBuffer handle) {
-    struct recording recording = recording_of(handle);
-    recording.next->CmdEndRenderPass(handle);
-    pass_end(&recording);
-}
-
-void layer_CmdEndRenderPass2(VkCommandBuffer handle, const VkSubpassEndInfo *end) {
-    struct recording recording = recording_of(handle);
-    recording.next->CmdEndRenderPass2(handle, end);
-    pass_end(&recording);
-}
-
-// Between a pass that is suspended and the one that resumes it, in another command buffer maybe, no commands are allowed: neither
-// has times.
-void layer_CmdBeginRendering(VkCommandBuffer handle, const VkRenderingInfo *info) {
-    struct recording recording = recording_of(handle);
-    const bool parts = info->flags & (VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT);
-    if (recording.object && parts)
-        recording.object->buffer->suspended = true;
-    pass_begin(handle, &info->renderArea);
-    if (recording.object)
-        recording.object->buffer->resumes = !(info->flags & VK_RENDERING_SUSPENDING_BIT);
-    recording.next->CmdBeginRendering(handle, info);
-}
-
-void layer_CmdEndRendering(VkCommandBuffer handle) {
-    struct recording recording = recording_of(handle);
-    recording.next->CmdEndRendering(handle);
-    pass_end(&recording);
-    if (recording.object && recording.object->buffer->resumes)
-        recording.object->buffer->suspended = false;
-}
+#define BEGIN(name, parameters, arguments, flags)                                                            \
+    void layer_##name parameters {                                                                           \
+        const struct recording recording = pass_begin(c, &i->renderArea, flags);                             \
+        recording.next->name arguments;                                                                      \
+    }
+#define END(name, parameters, arguments)                                                                     \
+    void layer_##name parameters {                                                                           \
+        struct recording recording = recording_of(c);                                                        \
+        recording.next->name arguments;                                                                      \
+        pass_end(&recording);                                                                                \
+    }
+VULKAN_PASS_CALLS(BEGIN, END)
 
 // ---- transfers
 
-#define TRANSFER(name, class, operation, parameters, arguments, more)                                        \
-    void layer_##name parameters {                                                                           \
-        const struct recording recording =                                                                   \
-            command_begin(handle, class, TSMITH_OPERATION_##operation, record_call_name(CALL_##name));       \
-        struct command *command = recording.command;                                                         \
-        if (command) {                                                                                       \
-            more;                                                                                            \
-        }                                                                                                    \
-        recording.next->name arguments;                                                                      \
-        command_end(&recording);                                                                             \
+static const uint64_t UNKNOWN = VK_WHOLE_SIZE;
+
+#define REGION_BYTES(name, type)                                                                             \
+    static uint64_t name(uint32_t count, const type *regions) {                                              \
+        uint64_t bytes = 0;                                                                                  \
+        for (uint32_t i = 0; i < count; i++)                                                                 \
+            bytes += regions[i].size;                                                                        \
+        return bytes;                                                                                        \
     }
-#define BYTES(amount) (command->has_bytes = true, command->bytes = (amount))
-#define NO_MORE (void)command
+REGION_BYTES(region_bytes, VkBufferCopy)
+REGION_BYTES(region_bytes2, VkBufferCopy2)
 
-static uint64_t region_bytes(uint32_t count, const VkBufferCopy *regions) {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += regions[i].size;
-    return bytes;
-}
-
-static uint64_t region_bytes2(uint32_t count, const VkBufferCopy2 *regions) {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += regions[i].size;
-    return bytes;
-}
-
-TRANSFER(CmdCopyBuffer, CLASS_COPY, COPY,
-         (VkCommandBuffer handle, VkBuffer s, VkBuffer d, uint32_t n, const VkBufferCopy *r),
-         (handle, s, d, n, r), BYTES(region_bytes(n, r)))
-TRANSFER(CmdCopyBuffer2, CLASS_COPY, COPY, (VkCommandBuffer handle, const VkCopyBufferInfo2 *i), (handle, i),
-         BYTES(region_bytes2(i->regionCount, i->pRegions)))
-TRANSFER(CmdUpdateBuffer, CLASS_COPY, WRITE,
-         (VkCommandBuffer handle, VkBuffer d, VkDeviceSize o, VkDeviceSize n, const void *p),
-         (handle, d, o, n, p), BYTES(n);
-         command->direction = TSMITH_DIRECTION_HOST_TO_DEVICE)
-TRANSFER(CmdFillBuffer, CLASS_FILL, FILL,
-         (VkCommandBuffer handle, VkBuffer d, VkDeviceSize o, VkDeviceSize n, uint32_t v),
-         (handle, d, o, n, v), if (n != VK_WHOLE_SIZE) BYTES(n))
-// The size of an image's element is not known: no bytes.
-TRANSFER(CmdCopyImage, CLASS_COPY, COPY_IMAGE,
-         (VkCommandBuffer handle, VkImage s, VkImageLayout l, VkImage d, VkImageLayout m, uint32_t n,
-          const VkImageCopy *r),
-         (handle, s, l, d, m, n, r), NO_MORE)
-TRANSFER(CmdCopyImage2, CLASS_COPY, COPY_IMAGE, (VkCommandBuffer handle, const VkCopyImageInfo2 *i),
-         (handle, i), NO_MORE)
-TRANSFER(CmdCopyBufferToImage, CLASS_COPY, COPY_BUFFER_TO_IMAGE,
-         (VkCommandBuffer handle, VkBuffer s, VkImage d, VkImageLayout l, uint32_t n,
-          const VkBufferImageCopy *r),
-         (handle, s, d, l, n, r), NO_MORE)
-TRANSFER(CmdCopyBufferToImage2, CLASS_COPY, COPY_BUFFER_TO_IMAGE,
-         (VkCommandBuffer handle, const VkCopyBufferToImageInfo2 *i), (handle, i), NO_MORE)
-TRANSFER(CmdCopyImageToBuffer, CLASS_COPY, COPY_IMAGE_TO_BUFFER,
-         (VkCommandBuffer handle, VkImage s, VkImageLayout l, VkBuffer d, uint32_t n,
-          const VkBufferImageCopy *r),
-         (handle, s, l, d, n, r), NO_MORE)
-TRANSFER(CmdCopyImageToBuffer2, CLASS_COPY, COPY_IMAGE_TO_BUFFER,
-         (VkCommandBuffer handle, const VkCopyImageToBufferInfo2 *i), (handle, i), NO_MORE)
-TRANSFER(CmdBlitImage, CLASS_COPY, COPY_IMAGE,
-         (VkCommandBuffer handle, VkImage s, VkImageLayout l, VkImage d, VkImageLayout m, uint32_t n,
-          const VkImageBlit *r, VkFilter f),
-         (handle, s, l, d, m, n, r, f), NO_MORE)
-TRANSFER(CmdBlitImage2, CLASS_COPY, COPY_IMAGE, (VkCommandBuffer handle, const VkBlitImageInfo2 *i),
-         (handle, i), NO_MORE)
-TRANSFER(CmdResolveImage, CLASS_COPY, COPY_IMAGE,
-         (VkCommandBuffer handle, VkImage s, VkImageLayout l, VkImage d, VkImageLayout m, uint32_t n,
-          const VkImageResolve *r),
-         (handle, s, l, d, m, n, r), NO_MORE)
-TRANSFER(CmdResolveImage2, CLASS_COPY, COPY_IMAGE, (VkCommandBuffer handle, const VkResolveImageInfo2 *i),
-         (handle, i), NO_MORE)
-TRANSFER(CmdClearColorImage, CLASS_FILL, FILL_IMAGE,
-         (VkCommandBuffer handle, VkImage d, VkImageLayout l, const VkClearColorValue *v, uint32_t n,
-          const VkImageSubresourceRange *r),
-         (handle, d, l, v, n, r), NO_MORE)
-TRANSFER(CmdClearDepthStencilImage, CLASS_FILL, FILL_IMAGE,
-         (VkCommandBuffer handle, VkImage d, VkImageLayout l, const VkClearDepthStencilValue *v, uint32_t n,
-          const VkImageSubresourceRange *r),
-         (handle, d, l, v, n, r), NO_MORE)
-
-// ---- barriers, other buffers, labels
-
-// A barrier has no time of its own. The next command says how many came before it.
-static struct recording barrier(VkCommandBuffer handle) {
-    const struct recording recording = recording_of(handle);
-    if (recording.object)
-        recording.object->buffer->barriers++;
+static struct recording transfer_begin(VkCommandBuffer handle, enum call_id function,
+                                       enum command_class class, tsmith_operation operation, uint64_t bytes) {
+    struct recording recording = command_begin(handle, class, operation, record_call_name(function));
+    if (recording.command && bytes != UNKNOWN) {
+        recording.command->has_bytes = true;
+        recording.command->bytes = bytes;
+    }
+    if (recording.command && operation == TSMITH_OPERATION_WRITE)
+        recording.command->direction = TSMITH_DIRECTION_HOST_TO_DEVICE;
     return recording;
 }
 
-void layer_CmdPipelineBarrier(VkCommandBuffer handle, VkPipelineStageFlags from, VkPipelineStageFlags to,
-                              VkDependencyFlags flags, uint32_t count, const VkMemoryBarrier *barriers,
-                              uint32_t buffer_count, const VkBufferMemoryBarrier *buffers,
-                              uint32_t image_count, const VkImageMemoryBarrier *images) {
-    barrier(handle).next->CmdPipelineBarrier(handle, from, to, flags, count, barriers, buffer_count, buffers,
-                                             image_count, images);
-}
+#define TRANSFER(name, parameters, arguments, class, operation, bytes)                                       \
+    void layer_##name parameters {                                                                           \
+        const struct recording recording =                                                                   \
+            transfer_begin(c, CALL_##name, CLASS_##class, TSMITH_OPERATION_##operation, bytes);              \
+        recording.next->name arguments;                                                                      \
+        command_end(&recording);                                                                             \
+    }
+VULKAN_TRANSFER_CALLS(TRANSFER)
 
-void layer_CmdPipelineBarrier2(VkCommandBuffer handle, const VkDependencyInfo *info) {
-    barrier(handle).next->CmdPipelineBarrier2(handle, info);
-}
+// ---- other buffers, labels
 
 void layer_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *buffers) {
     const struct recording recording = recording_of(handle);

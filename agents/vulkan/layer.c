@@ -81,8 +81,7 @@ struct wrapper {
 static const struct wrapper wrappers[] = {
 #define WRAPPER(call, ...) {"vk" #call, (PFN_vkVoidFunction)layer_##call},
 #define WRAPPER_ALIAS(call, suffix) {"vk" #call suffix, (PFN_vkVoidFunction)layer_##call},
-    VULKAN_PLAIN_CALLS(WRAPPER) VULKAN_PLAIN_VOID_CALLS(WRAPPER) VULKAN_CALLS(WRAPPER)
-        VULKAN_ALIASES(WRAPPER_ALIAS)};
+    VULKAN_CALLS(WRAPPER) VULKAN_ALIASES(WRAPPER_ALIAS)};
 
 static PFN_vkVoidFunction find(const char *name, const struct wrapper *table, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -104,13 +103,17 @@ static PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice handle, const 
 
 // ---- instances
 
+// In the loader's chain, which is its own, and made to be changed by layers. Those of instances and devices begin alike.
+static void *find_link(const void *chain, VkStructureType type) {
+    const VkLayerInstanceCreateInfo *link = chain;
+    while (link && !(link->sType == type && link->function == VK_LAYER_LINK_INFO))
+        link = link->pNext;
+    return (void *)(uintptr_t)link;
+}
+
 static VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
                                            const VkAllocationCallbacks *allocator, VkInstance *out) {
-    // The loader's chain is its own, and made to be changed by layers.
-    VkLayerInstanceCreateInfo *link = (VkLayerInstanceCreateInfo *)(uintptr_t)info->pNext;
-    while (link && !(link->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO &&
-                     link->function == VK_LAYER_LINK_INFO))
-        link = (VkLayerInstanceCreateInfo *)(uintptr_t)link->pNext;
+    VkLayerInstanceCreateInfo *link = find_link(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
     if (!link)
         return VK_ERROR_INITIALIZATION_FAILED;
     PFN_vkGetInstanceProcAddr get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
@@ -198,8 +201,6 @@ static VkResult create_with_clock(const struct instance *instance, PFN_vkCreateD
 static void fill(struct device *device) {
     struct next *next = &device->next;
 #define FILL(name, ...) next->name = (PFN_vk##name)device->get(device->handle, "vk" #name);
-    VULKAN_PLAIN_CALLS(FILL)
-    VULKAN_PLAIN_VOID_CALLS(FILL)
     VULKAN_CALLS(FILL)
     VULKAN_USED(FILL)
 #undef FILL
@@ -235,10 +236,7 @@ static bool adopt(const struct instance *instance, VkPhysicalDevice physical, co
 static VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
                                          const VkAllocationCallbacks *allocator, VkDevice *out) {
     const struct instance *instance = instance_of(physical);
-    VkLayerDeviceCreateInfo *link = (VkLayerDeviceCreateInfo *)(uintptr_t)info->pNext;
-    while (link && !(link->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
-                     link->function == VK_LAYER_LINK_INFO))
-        link = (VkLayerDeviceCreateInfo *)(uintptr_t)link->pNext;
+    VkLayerDeviceCreateInfo *link = find_link(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
     if (!link || !instance)
         return VK_ERROR_INITIALIZATION_FAILED;
     VkLayerDeviceLink *own = link->u.pLayerInfo;

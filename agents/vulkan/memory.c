@@ -11,17 +11,13 @@ static _Atomic uint64_t live_bytes;
 
 VkResult layer_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
                               const VkAllocationCallbacks *allocator, VkDeviceMemory *out) {
-    struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_AllocateMemory);
-    const VkResult result = device->next.AllocateMemory(handle, info, allocator, out);
-    call.end = agent_tick();
-    record_call(&call, result);
-    struct object *memory = result == VK_SUCCESS ? object_add(OBJECT_MEMORY, HANDLE(*out), device) : NULL;
+    CALLED(AllocateMemory, handle, info, allocator, out);
+    struct object *memory = CREATED(OBJECT_MEMORY, handle, out);
     if (!memory)
         return result;
     memory->memory.bytes = info->allocationSize;
     memory->memory.heap =
-        info->memoryTypeIndex < VK_MAX_MEMORY_TYPES ? device->heap_of_type[info->memoryTypeIndex] : 0;
+        info->memoryTypeIndex < VK_MAX_MEMORY_TYPES ? memory->device->heap_of_type[info->memoryTypeIndex] : 0;
     record_memory(&call, TSMITH_KIND_ALLOC, memory,
                   atomic_fetch_add(&live_bytes, memory->memory.bytes) + memory->memory.bytes);
     return result;
@@ -29,14 +25,11 @@ VkResult layer_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
 
 void layer_FreeMemory(VkDevice handle, VkDeviceMemory key, const VkAllocationCallbacks *allocator) {
     struct object *memory = object_find(OBJECT_MEMORY, HANDLE(key));
-    struct call call = call_begin(CALL_FreeMemory);
     const struct object freed = memory ? (struct object){.number = memory->number, .memory = memory->memory}
                                        : (struct object){.number = 0};
     if (memory)
         object_remove(memory);
-    device_of(handle)->next.FreeMemory(handle, key, allocator);
-    call.end = agent_tick();
-    record_call_void(&call);
+    CALLED_VOID(FreeMemory, handle, key, allocator);
     if (memory)
         record_memory(&call, TSMITH_KIND_FREE, &freed,
                       atomic_fetch_sub(&live_bytes, freed.memory.bytes) - freed.memory.bytes);
@@ -75,11 +68,8 @@ static void find_local_size(const uint32_t *words, size_t count, uint32_t local[
 
 VkResult layer_CreateShaderModule(VkDevice handle, const VkShaderModuleCreateInfo *info,
                                   const VkAllocationCallbacks *allocator, VkShaderModule *out) {
-    struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_CreateShaderModule);
-    const VkResult result = device->next.CreateShaderModule(handle, info, allocator, out);
-    record_call(&call, result);
-    struct object *module = result == VK_SUCCESS ? object_add(OBJECT_MODULE, HANDLE(*out), device) : NULL;
+    CALLED(CreateShaderModule, handle, info, allocator, out);
+    struct object *module = CREATED(OBJECT_MODULE, handle, out);
     if (!module)
         return result;
     uint32_t hash = 2166136261u; // FNV-1a, by words
@@ -88,15 +78,6 @@ VkResult layer_CreateShaderModule(VkDevice handle, const VkShaderModuleCreateInf
     module->module.hash = hash;
     find_local_size(info->pCode, info->codeSize / 4, module->module.local);
     return result;
-}
-
-void layer_DestroyShaderModule(VkDevice handle, VkShaderModule key, const VkAllocationCallbacks *allocator) {
-    struct object *module = object_find(OBJECT_MODULE, HANDLE(key));
-    struct call call = call_begin(CALL_DestroyShaderModule);
-    if (module)
-        object_remove(module);
-    device_of(handle)->next.DestroyShaderModule(handle, key, allocator);
-    record_call_void(&call);
 }
 
 // ---- pipelines
@@ -125,13 +106,9 @@ static void pipeline_add(struct device *device, VkPipeline handle,
 VkResult layer_CreateComputePipelines(VkDevice handle, VkPipelineCache cache, uint32_t count,
                                       const VkComputePipelineCreateInfo *infos,
                                       const VkAllocationCallbacks *allocator, VkPipeline *out) {
-    struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_CreateComputePipelines);
-    const VkResult result = device->next.CreateComputePipelines(handle, cache, count, infos, allocator, out);
-    call.end = agent_tick();
-    record_call(&call, result);
+    CALLED(CreateComputePipelines, handle, cache, count, infos, allocator, out);
     for (uint32_t i = 0; result >= VK_SUCCESS && i < count; i++)
-        pipeline_add(device, out[i], &infos[i].stage);
+        pipeline_add(device_of(handle), out[i], &infos[i].stage);
     const struct object *first =
         result >= VK_SUCCESS && count ? object_find(OBJECT_PIPELINE, HANDLE(out[0])) : NULL;
     record_compile(&call, count == 1 && first ? first->pipeline.name : 0, result);
@@ -141,22 +118,9 @@ VkResult layer_CreateComputePipelines(VkDevice handle, VkPipelineCache cache, ui
 VkResult layer_CreateGraphicsPipelines(VkDevice handle, VkPipelineCache cache, uint32_t count,
                                        const VkGraphicsPipelineCreateInfo *infos,
                                        const VkAllocationCallbacks *allocator, VkPipeline *out) {
-    struct call call = call_begin(CALL_CreateGraphicsPipelines);
-    const VkResult result =
-        device_of(handle)->next.CreateGraphicsPipelines(handle, cache, count, infos, allocator, out);
-    call.end = agent_tick();
-    record_call(&call, result);
+    CALLED(CreateGraphicsPipelines, handle, cache, count, infos, allocator, out);
     record_compile(&call, 0, result);
     return result;
-}
-
-void layer_DestroyPipeline(VkDevice handle, VkPipeline key, const VkAllocationCallbacks *allocator) {
-    struct object *pipeline = object_find(OBJECT_PIPELINE, HANDLE(key));
-    struct call call = call_begin(CALL_DestroyPipeline);
-    if (pipeline)
-        object_remove(pipeline);
-    device_of(handle)->next.DestroyPipeline(handle, key, allocator);
-    record_call_void(&call);
 }
 
 // The program's own name of a pipeline is the name of its dispatches.

@@ -27,3 +27,12 @@
 
 VULKAN_PLAIN_CALLS(PLAIN_CALL)
 VULKAN_PLAIN_VOID_CALLS(PLAIN_VOID_CALL)
+
+#define REMOVE_CALL(name, type, object_kind)                                                                 \
+    void layer_##name(VkDevice handle, type key, const VkAllocationCallbacks *allocator) {                   \
+        struct object *object = object_find(object_kind, HANDLE(key));                                       \
+        if (object)                                                                                          \
+            object_remove(object);                                                                           \
+        CALLED_VOID(name, handle, key, allocator);                                                           \
+    }
+VULKAN_REMOVE_CALLS(REMOVE_CALL)

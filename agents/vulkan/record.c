@@ -122,8 +122,7 @@ static uint16_t command_shape(enum command_class class, bool timed, bool bytes, 
 void record_init(void) {
     static const char *const texts[] = {[CALL_NONE] = "",
 #define CALL_TEXT(name, ...) [CALL_##name] = "vk" #name,
-                                        VULKAN_PLAIN_CALLS(CALL_TEXT) VULKAN_PLAIN_VOID_CALLS(CALL_TEXT)
-                                            VULKAN_CALLS(CALL_TEXT)
+                                        VULKAN_CALLS(CALL_TEXT)
 #undef CALL_TEXT
     };
     for (int i = 1; i < CALL_LIMIT; i++)
@@ -196,7 +195,7 @@ void record_wait(const struct call *call, tsmith_operation operation, uint32_t c
 }
 
 void record_memory(const struct call *call, tsmith_kind kind, const struct object *memory, uint64_t live) {
-    if (!agent_on())
+    if (!agent_on() || !call->end)
         return;
     HOST_RECORD(at, kind == TSMITH_KIND_ALLOC ? shapes.alloc : shapes.free, call_names[call->function],
                 call->start, call->end, RECORD_PART_WORDS(memory_words));
@@ -206,7 +205,7 @@ void record_memory(const struct call *call, tsmith_kind kind, const struct objec
 }
 
 void record_compile(const struct call *call, uint32_t name, VkResult result) {
-    if (!agent_on())
+    if (!agent_on() || !call->end)
         return;
     HOST_RECORD(at, shapes.compile, name ? name : call_names[call->function], call->start, call->end,
                 RECORD_PART_WORDS(compile_words));

@@ -30,19 +30,13 @@ static void queue_add(struct device *device, VkQueue handle, uint32_t family) {
 }
 
 void layer_GetDeviceQueue(VkDevice handle, uint32_t family, uint32_t index, VkQueue *out) {
-    struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_GetDeviceQueue);
-    device->next.GetDeviceQueue(handle, family, index, out);
-    record_call_void(&call);
-    queue_add(device, *out, family);
+    CALLED_VOID(GetDeviceQueue, handle, family, index, out);
+    queue_add(device_of(handle), *out, family);
 }
 
 void layer_GetDeviceQueue2(VkDevice handle, const VkDeviceQueueInfo2 *info, VkQueue *out) {
-    struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_GetDeviceQueue2);
-    device->next.GetDeviceQueue2(handle, info, out);
-    record_call_void(&call);
-    queue_add(device, *out, info->queueFamilyIndex);
+    CALLED_VOID(GetDeviceQueue2, handle, info, out);
+    queue_add(device_of(handle), *out, info->queueFamilyIndex);
 }
 
 // ---- semaphores and fences of a submission
@@ -140,84 +134,56 @@ static void follow(struct submission *submission, VkFence fence, VkCommandBuffer
     submission->wait_count = 0;
 }
 
-static const VkTimelineSemaphoreSubmitInfo *values_of(const VkSubmitInfo *info) {
-    for (const VkBaseInStructure *at = info->pNext; at; at = at->pNext)
+static const VkTimelineSemaphoreSubmitInfo *values_of(const VkBaseInStructure *at) {
+    for (; at; at = at->pNext)
         if (at->sType == VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
             return (const void *)at;
     return NULL;
 }
 
-static void prepare_batch(struct submission *submission, const VkSubmitInfo *info) {
-    const VkTimelineSemaphoreSubmitInfo *values = values_of(info);
-    for (uint32_t i = 0; i < info->commandBufferCount; i++)
-        prepare(info->pCommandBuffers[i]);
-    pending_lock();
-    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
-        waits_for(submission, info->pWaitSemaphores[i],
-                  values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0);
-    for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
-        signals(submission, info->pSignalSemaphores[i],
-                values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i] : 0);
-    pending_unlock();
-}
-
-VkResult layer_QueueSubmit(VkQueue handle, uint32_t count, const VkSubmitInfo *infos, VkFence fence) {
-    struct submission submission = submission_begin(CALL_QueueSubmit, handle, fence);
-    for (uint32_t i = 0; submission.queue && i < count; i++)
-        prepare_batch(&submission, &infos[i]);
-    const VkResult result = submission.device->next.QueueSubmit(handle, count, infos, fence);
-    submitted(&submission, result);
-    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
-        for (uint32_t j = 0; j < infos[i].commandBufferCount; j++)
-            follow(&submission, fence, infos[i].pCommandBuffers[j]);
-    return result;
-}
-
-static void prepare_batch2(struct submission *submission, const VkSubmitInfo2 *info) {
-    for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
-        prepare(info->pCommandBufferInfos[i].commandBuffer);
-    pending_lock();
-    for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
-        waits_for(submission, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
-    for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
-        signals(submission, info->pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value);
-    pending_unlock();
-}
-
-VkResult layer_QueueSubmit2(VkQueue handle, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence) {
-    struct submission submission = submission_begin(CALL_QueueSubmit2, handle, fence);
-    for (uint32_t i = 0; submission.queue && i < count; i++)
-        prepare_batch2(&submission, &infos[i]);
-    const VkResult result = submission.device->next.QueueSubmit2(handle, count, infos, fence);
-    submitted(&submission, result);
-    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
-        for (uint32_t j = 0; j < infos[i].commandBufferInfoCount; j++)
-            follow(&submission, fence, infos[i].pCommandBufferInfos[j].commandBuffer);
-    return result;
-}
+// vkQueueSubmit and vkQueueSubmit2 give the same things in other structs: the rest are expressions of `info`, `values` and `i`.
+#define SUBMIT(name, type, buffer_count, buffer, wait_count, wait, wait_value, signal_count, signal,         \
+               signal_value)                                                                                 \
+    static void prepare_##name(struct submission *submission, const type *info,                              \
+                               const VkTimelineSemaphoreSubmitInfo *values) {                                \
+        (void)values;                                                                                        \
+        for (uint32_t i = 0; i < info->buffer_count; i++)                                                    \
+            prepare(info->buffer);                                                                           \
+        pending_lock();                                                                                      \
+        for (uint32_t i = 0; i < info->wait_count; i++)                                                      \
+            waits_for(submission, info->wait, wait_value);                                                   \
+        for (uint32_t i = 0; i < info->signal_count; i++)                                                    \
+            signals(submission, info->signal, signal_value);                                                 \
+        pending_unlock();                                                                                    \
+    }                                                                                                        \
+    VkResult layer_##name(VkQueue handle, uint32_t count, const type *infos, VkFence fence) {                \
+        struct submission submission = submission_begin(CALL_##name, handle, fence);                         \
+        for (uint32_t j = 0; submission.queue && j < count; j++)                                             \
+            prepare_##name(&submission, &infos[j], values_of(infos[j].pNext));                               \
+        const VkResult result = submission.device->next.name(handle, count, infos, fence);                   \
+        submitted(&submission, result);                                                                      \
+        for (uint32_t j = 0; result == VK_SUCCESS && j < count; j++)                                         \
+            for (uint32_t i = 0; i < infos[j].buffer_count; i++)                                             \
+                follow(&submission, fence, infos[j].buffer);                                                 \
+        return result;                                                                                       \
+    }
+SUBMIT(QueueSubmit, VkSubmitInfo, commandBufferCount, pCommandBuffers[i], waitSemaphoreCount,
+       pWaitSemaphores[i], values &&i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0,
+       signalSemaphoreCount, pSignalSemaphores[i],
+       values &&i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i] : 0)
+SUBMIT(QueueSubmit2, VkSubmitInfo2, commandBufferInfoCount, pCommandBufferInfos[i].commandBuffer,
+       waitSemaphoreInfoCount, pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value,
+       signalSemaphoreInfoCount, pSignalSemaphoreInfos[i].semaphore, info->pSignalSemaphoreInfos[i].value)
 
 // ---- presenting
 
 VkResult layer_CreateSwapchainKHR(VkDevice handle, const VkSwapchainCreateInfoKHR *info,
                                   const VkAllocationCallbacks *allocator, VkSwapchainKHR *out) {
-    struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_CreateSwapchainKHR);
-    const VkResult result = device->next.CreateSwapchainKHR(handle, info, allocator, out);
-    record_call(&call, result);
-    struct object *swapchain =
-        result == VK_SUCCESS ? object_add(OBJECT_SWAPCHAIN, HANDLE(*out), device) : NULL;
+    CALLED(CreateSwapchainKHR, handle, info, allocator, out);
+    struct object *swapchain = CREATED(OBJECT_SWAPCHAIN, handle, out);
     if (swapchain)
         swapchain->swapchain.presented = agent_tick();
     return result;
-}
-
-void layer_DestroySwapchainKHR(VkDevice handle, VkSwapchainKHR key, const VkAllocationCallbacks *allocator) {
-    struct object *swapchain = object_find(OBJECT_SWAPCHAIN, HANDLE(key));
-    struct call call = call_begin(CALL_DestroySwapchainKHR);
-    if (swapchain)
-        object_remove(swapchain);
-    device_of(handle)->next.DestroySwapchainKHR(handle, key, allocator);
-    record_call_void(&call);
 }
 
 VkResult layer_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 
 enum { VENDOR_MESA = 0x10005 };
+#define ASK(name) PFN_vk##name ask = (PFN_vk##name)get(instance, "vk" #name)
 static const int64_t REFRESH = 250000000; // ns
 static const int64_t TOLERANCE = 1000000; // ns
 static const int64_t TIGHT = 20000;       // ns
@@ -95,9 +96,7 @@ static void find_clock(struct device *device, PFN_vkGetInstanceProcAddr get, VkI
                        VkPhysicalDevice physical) {
     VkTimeDomainEXT domains[16];
     uint32_t count = 16;
-    PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT ask =
-        (PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT)get(
-            instance, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT");
+    ASK(GetPhysicalDeviceCalibrateableTimeDomainsEXT);
     if (!ask || !device->next.GetCalibratedTimestampsEXT || ask(physical, &count, domains) < VK_SUCCESS)
         return;
     bool is_readable = false;
@@ -123,8 +122,7 @@ static bool put_uuid(PFN_vkGetInstanceProcAddr get, VkInstance instance, VkPhysi
                      size_t size) {
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
-    PFN_vkGetPhysicalDeviceProperties2 ask =
-        (PFN_vkGetPhysicalDeviceProperties2)get(instance, "vkGetPhysicalDeviceProperties2");
+    ASK(GetPhysicalDeviceProperties2);
     size_t length = (size_t)snprintf(out, size, "GPU-");
     if (!ask)
         return false;
@@ -152,8 +150,7 @@ static uint64_t describe_memory(struct device *device, PFN_vkGetInstanceProcAddr
                                 VkPhysicalDevice physical) {
     VkPhysicalDeviceMemoryProperties memory;
     uint64_t bytes = 0;
-    PFN_vkGetPhysicalDeviceMemoryProperties ask =
-        (PFN_vkGetPhysicalDeviceMemoryProperties)get(instance, "vkGetPhysicalDeviceMemoryProperties");
+    ASK(GetPhysicalDeviceMemoryProperties);
     memset(&memory, 0, sizeof memory);
     if (ask)
         ask(physical, &memory);
@@ -174,8 +171,7 @@ static void describe_families(struct device *device, PFN_vkGetInstanceProcAddr g
                               VkPhysicalDevice physical) {
     VkQueueFamilyProperties families[FAMILIES_MAX];
     uint32_t count = FAMILIES_MAX;
-    PFN_vkGetPhysicalDeviceQueueFamilyProperties ask = (PFN_vkGetPhysicalDeviceQueueFamilyProperties)get(
-        instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+    ASK(GetPhysicalDeviceQueueFamilyProperties);
     if (!ask)
         return;
     ask(physical, &count, families);
@@ -193,8 +189,7 @@ void times_device(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstan
     VkPhysicalDeviceProperties properties;
     char identity[sizeof properties.deviceName + 16], driver[32];
     struct channel *channel = agent.channel;
-    PFN_vkGetPhysicalDeviceProperties ask =
-        (PFN_vkGetPhysicalDeviceProperties)get(instance, "vkGetPhysicalDeviceProperties");
+    ASK(GetPhysicalDeviceProperties);
     device->domain = VK_TIME_DOMAIN_DEVICE_EXT;
     if (!ask) {
         device->timed = false;

@@ -33,8 +33,6 @@ static void semaphore_reached(VkSemaphore handle, uint64_t value) {
 
 VkResult layer_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all,
                              uint64_t timeout) {
-    const struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_WaitForFences);
     uint64_t waits[VALUES_MAX];
     uint32_t wait_count = 0;
     for (uint32_t i = 0; i < count && wait_count < VALUES_MAX; i++) {
@@ -42,8 +40,7 @@ VkResult layer_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fen
         if (fence && fence->fence.correlation)
             waits[wait_count++] = fence->fence.correlation;
     }
-    const VkResult result = device->next.WaitForFences(handle, count, fences, all, timeout);
-    record_call(&call, result);
+    CALLED(WaitForFences, handle, count, fences, all, timeout);
     if (timeout && call.end)
         record_wait(&call, TSMITH_OPERATION_WAIT, wait_count, waits);
     for (uint32_t i = 0; result == VK_SUCCESS && (all || count == 1) && i < count; i++)
@@ -53,9 +50,8 @@ VkResult layer_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fen
 
 // Programs may ask without end: only the answer that it is signaled is recorded.
 VkResult layer_GetFenceStatus(VkDevice handle, VkFence fence) {
-    const struct device *device = device_of(handle);
     struct call call = call_begin(CALL_GetFenceStatus);
-    const VkResult result = device->next.GetFenceStatus(handle, fence);
+    const VkResult result = device_of(handle)->next.GetFenceStatus(handle, fence);
     if (result == VK_NOT_READY)
         return result;
     record_call(&call, result);
@@ -74,36 +70,26 @@ static void fence_over(VkFence handle) {
 }
 
 VkResult layer_ResetFences(VkDevice handle, uint32_t count, const VkFence *fences) {
-    const struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_ResetFences);
     for (uint32_t i = 0; i < count; i++)
         fence_over(fences[i]);
-    const VkResult result = device->next.ResetFences(handle, count, fences);
-    record_call(&call, result);
+    CALLED(ResetFences, handle, count, fences);
     return result;
 }
 
 void layer_DestroyFence(VkDevice handle, VkFence key, const VkAllocationCallbacks *allocator) {
-    const struct device *device = device_of(handle);
     struct object *fence = object_find(OBJECT_FENCE, HANDLE(key));
-    struct call call = call_begin(CALL_DestroyFence);
     fence_over(key);
     if (fence)
         object_remove(fence);
-    device->next.DestroyFence(handle, key, allocator);
-    record_call_void(&call);
+    CALLED_VOID(DestroyFence, handle, key, allocator);
 }
 
 // ---- semaphores
 
 VkResult layer_CreateSemaphore(VkDevice handle, const VkSemaphoreCreateInfo *info,
                                const VkAllocationCallbacks *allocator, VkSemaphore *out) {
-    struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_CreateSemaphore);
-    const VkResult result = device->next.CreateSemaphore(handle, info, allocator, out);
-    record_call(&call, result);
-    struct object *semaphore =
-        result == VK_SUCCESS ? object_add(OBJECT_SEMAPHORE, HANDLE(*out), device) : NULL;
+    CALLED(CreateSemaphore, handle, info, allocator, out);
+    struct object *semaphore = CREATED(OBJECT_SEMAPHORE, handle, out);
     for (const VkBaseInStructure *at = info->pNext; semaphore && at; at = at->pNext)
         if (at->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
             semaphore->semaphore.timeline =
@@ -112,21 +98,9 @@ VkResult layer_CreateSemaphore(VkDevice handle, const VkSemaphoreCreateInfo *inf
     return result;
 }
 
-void layer_DestroySemaphore(VkDevice handle, VkSemaphore key, const VkAllocationCallbacks *allocator) {
-    struct object *semaphore = object_find(OBJECT_SEMAPHORE, HANDLE(key));
-    struct call call = call_begin(CALL_DestroySemaphore);
-    if (semaphore)
-        object_remove(semaphore);
-    device_of(handle)->next.DestroySemaphore(handle, key, allocator);
-    record_call_void(&call);
-}
-
 VkResult layer_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
-    const struct device *device = device_of(handle);
-    struct call call = call_begin(CALL_WaitSemaphores);
-    const VkResult result = device->next.WaitSemaphores(handle, info, timeout);
     const bool all = info->semaphoreCount == 1 || !(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT);
-    record_call(&call, result);
+    CALLED(WaitSemaphores, handle, info, timeout);
     if (timeout && call.end)
         record_wait(&call, TSMITH_OPERATION_WAIT, 0, NULL);
     for (uint32_t i = 0; result == VK_SUCCESS && all && i < info->semaphoreCount; i++)
@@ -144,11 +118,10 @@ VkResult layer_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, 
 // ---- whole queues
 
 VkResult layer_QueueWaitIdle(VkQueue handle) {
-    const struct device *device = device_of(handle);
     struct object *queue = object_find(OBJECT_QUEUE, HANDLE(handle));
     struct call call = call_begin(CALL_QueueWaitIdle);
     call.track = queue ? queue->queue.track : 0;
-    const VkResult result = device->next.QueueWaitIdle(handle);
+    const VkResult result = device_of(handle)->next.QueueWaitIdle(handle);
     record_call(&call, result);
     if (call.end)
         record_wait(&call, TSMITH_OPERATION_FINISH, 0, NULL);
@@ -158,13 +131,12 @@ VkResult layer_QueueWaitIdle(VkQueue handle) {
 }
 
 VkResult layer_DeviceWaitIdle(VkDevice handle) {
-    struct device *device = device_of(handle);
     struct call call = call_begin(CALL_DeviceWaitIdle);
-    const VkResult result = device->next.DeviceWaitIdle(handle);
+    const VkResult result = device_of(handle)->next.DeviceWaitIdle(handle);
     record_call(&call, result);
     if (call.end)
         record_wait(&call, TSMITH_OPERATION_DEVICE_SYNC, 0, NULL);
     if (result == VK_SUCCESS)
-        pending_device_idle(device);
+        pending_device_idle(device_of(handle));
     return result;
 }
