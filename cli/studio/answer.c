@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/studio/live.h"
 #include "cli/studio/picture.h"
-#include "cli/studio/server.h"
 #include "tracesmith/analyze.h"
 #include "tracesmith/replay.h"
 #include "tracesmith/version.h"
@@ -222,6 +222,8 @@ static void about_file(struct server *server, struct file *file, const char *wha
     const bool is_post = strcmp(request->method, "POST") == 0;
     if (is_post != (strcmp(what, "sql") == 0 || strcmp(what, "replay") == 0 || strcmp(what, "contents") == 0))
         answer_failure(out, 405, "The method of the request does not fit");
+    else if (strcmp(what, "live") == 0)
+        answer_live(file, request, out);
     else if (strcmp(what, "overview") == 0)
         answer_overview(file, out);
     else if (strncmp(what, "tile/", 5) == 0)
@@ -230,6 +232,8 @@ static void about_file(struct server *server, struct file *file, const char *wha
         answer_tiles(file, request, out);
     else if (strcmp(what, "names") == 0)
         answer_names(file, request, out);
+    else if (!live_is_same_file(file, out))
+        return;
     else if (strcmp(what, "event") == 0)
         answer_event(server, file, request, out);
     else if (strcmp(what, "findings") == 0)

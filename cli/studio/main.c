@@ -40,6 +40,7 @@ static int serve(struct server *server, const struct http_options *options, bool
     struct http *http = http_begin(server, options);
     if (!http)
         return EXIT_LACKING;
+    server->follows = true;
     if (!files_begin(server)) {
         complain("out of memory");
         http_end(http);

@@ -167,6 +167,14 @@ static void add_state(struct text *text, const struct picture *picture) {
     tsmith_sbt_summary summary = {.size = sizeof summary};
     tsmith_error error = {.status = TSMITH_OK};
     uint64_t lost = 0;
+    if (picture->live) { // whose events are not counted again and again
+        for (int reason = 0; reason < TSMITH_LIVE_REASONS; reason++)
+            lost += tsmith_reason_is_of_events((tsmith_reason)reason) ? picture->live->lost[reason] : 0;
+        add_number(text, "events", picture->live->events);
+        add_number(text, "lost", lost);
+        text_add_cstr(text, ",\"incomplete\":null");
+        return;
+    }
     if (tsmith_sbt_summarize(picture->sbt, &summary, &error) != TSMITH_OK) {
         text_add_cstr(text, ",\"events\":null,\"lost\":null,\"incomplete\":");
         text_add_json_cstr(text, error.message);
@@ -211,6 +219,7 @@ void picture_overview(const struct picture *picture, struct text *text) {
                         (uint64_t)tsmith_tiles_origin(picture->tiles));
     text_add_format(text, ",\"detail\":\"%s\",\"kept\":%s", picture->is_filled ? "ready" : "building",
                     picture->is_loaded ? "true" : "false");
+    text_add_format(text, ",\"live\":%s", picture->live ? "true" : "false");
     add_state(text, picture);
     add_kinds(text);
     add_processes(text, picture);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "cli/present/text.h"
+#include "tracesmith/live.h"
 #include "tracesmith/tiles.h"
 
 // All borrowed.
@@ -15,8 +16,9 @@ struct picture {
     tsmith_sbt *sbt;
     const tsmith_dictionary *dictionary;
     tsmith_tiles *tiles;
-    bool is_filled; // the tiles are
-    bool is_loaded; // from what was kept of an earlier run
+    const tsmith_live_totals *live; // of a trace that is still being written, up to now; NULL: of another
+    bool is_filled;                 // the tiles are
+    bool is_loaded;                 // from what was kept of an earlier run
     const char *
         incomplete; // why the trace is known to be incomplete, apart from what its file says; NULL: it is not
 };

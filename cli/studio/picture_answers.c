@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Overview, tiles and names of an opened trace as answers of the server.
+#include "cli/studio/live.h"
 #include "cli/studio/picture.h"
-#include "cli/studio/server.h"
 
 void answer_overview(struct file *file, struct answer *out) {
     tsmith_error error;
     file_enter(file);
     const bool is_whole = tsmith_trace_ended(file->trace, &error) == TSMITH_OK;
+    const bool is_live = file->live && file->live->state == LIVE_RECORDING;
     picture_overview(&(struct picture){.path = file->path,
                                        .format = tsmith_trace_format(file->trace),
                                        .sbt = file->sbt,
                                        .dictionary = file->dictionary,
                                        .tiles = file->tiles,
-                                       .is_filled = atomic_load(&file->is_filled),
+                                       .live = is_live ? &file->live->totals : NULL,
+                                       .is_filled = (file->live && !file->live->generation) ||
+                                                    atomic_load(&file->is_filled),
                                        .is_loaded = atomic_load(&file->is_loaded),
                                        .incomplete = is_whole ? NULL : error.message},
                      &out->text);

@@ -43,6 +43,9 @@ struct file {
     pthread_mutex_t query_lock;
     tsmith_trace *query_trace;
     tsmith_query *query;
+    uint64_t query_revision; // of `live`, when it was opened
+    struct live
+        *live; // made before the file is ready: of one that is still being written (live.h); else NULL
 };
 
 struct server {
@@ -52,6 +55,7 @@ struct server {
     size_t file_count;
     pthread_t opener;
     bool has_opener; // it runs, or was not waited for
+    bool follows;    // traces that are still being written
     atomic_bool is_ending;
 };
 

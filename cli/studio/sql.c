@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/studio/live.h"
 #include "cli/studio/picture.h"
-#include "cli/studio/server.h"
 #include "tracesmith/stacks.h"
 
 enum {
@@ -19,8 +19,16 @@ enum {
 
 static bool open_query(const struct server *server, struct file *file, struct answer *out) {
     tsmith_error error;
-    if (file->query)
+    const uint64_t revision = live_revision(file);
+    if (file->query && file->query_revision == revision)
         return true;
+    tsmith_query_close(file->query);
+    file->query = NULL;
+    if (file->query_revision != revision) {
+        tsmith_trace_close(file->query_trace);
+        file->query_trace = NULL;
+    }
+    file->query_revision = revision;
     const tsmith_trace_options options = files_options(server, NULL);
     if (!file->query_trace && tsmith_trace_open(file->path, &options, &file->query_trace, &error) < 0) {
         answer_failure(out, 500, "%s", error.message);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracesmith/batch.h"
+#include "tracesmith/dictionary.h"
 #include "tracesmith/export.h"
 #include "tracesmith/status.h"
 
@@ -97,6 +99,20 @@ TSMITH_API tsmith_status tsmith_live_open(const char *directory, tsmith_live **o
 // publish, which the collector forgets after 15 s.
 TSMITH_API tsmith_status tsmith_live_read(tsmith_live *live, tsmith_live_totals *out, tsmith_error *error);
 TSMITH_API void tsmith_live_close(tsmith_live *live);
+
+// The same totals of batches that a program has itself, such as those of a file that is still being written. One thread at a time.
+typedef struct tsmith_live_sums tsmith_live_sums;
+
+// `since`, ns on the trace clock, is handed on to the totals. ERROR_NO_MEMORY.
+TSMITH_API tsmith_status tsmith_live_sums_create(int64_t since, tsmith_live_sums **out, tsmith_error *error);
+// All batches have the same dictionary. When memory is exhausted, `failed` of the totals says so.
+TSMITH_API void tsmith_live_sums_add(tsmith_live_sums *sums, const tsmith_dictionary *dictionary,
+                                     const tsmith_batch *batch);
+// The totals of all batches so far. `now`, ns on the trace clock, is the time that `recent` counts back from. Zero: sequence, ended,
+// processes, collector_time, which only the collector knows.
+TSMITH_API void tsmith_live_sums_give(tsmith_live_sums *sums, const tsmith_dictionary *dictionary,
+                                      int64_t now, tsmith_live_totals *out);
+TSMITH_API void tsmith_live_sums_destroy(tsmith_live_sums *sums);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,15 @@ TSMITH_API tsmith_status tsmith_sbt_open(const char *path, tsmith_sbt **out, tsm
 TSMITH_API tsmith_status tsmith_sbt_open_fd(int fd, const char *name, tsmith_sbt **out, tsmith_error *error);
 TSMITH_API void tsmith_sbt_close(tsmith_sbt *trace);
 
+// Takes in the frames that were appended to a file since it was opened or refreshed, and what they add to its dictionary; events
+// are not read. An unfinished frame at the end of the file is left for the next time. END: the file is complete now, and nothing can be
+// appended to it any more. OK: it is not. ERROR_CORRUPT: the file has been truncated; the trace keeps its list of frames, of which some are
+// gone. Scans that have reached the end continue with the new frames. The thread rule is that of tsmith_sbt_dictionary:
+// no other thread uses the trace or its dictionary during the call, and pointers into the dictionary's tables end with it.
+TSMITH_API tsmith_status tsmith_sbt_refresh(tsmith_sbt *trace, tsmith_error *error);
+// The process that writes the file (found by its lock); 0: there is none, or it is not visible from here.
+TSMITH_API uint64_t tsmith_sbt_writer_process(const tsmith_sbt *trace);
+
 // All that the file's events refer to; read on first use. Lives as long as the trace.
 TSMITH_API tsmith_status tsmith_sbt_dictionary(tsmith_sbt *trace, const tsmith_dictionary **out,
                                                tsmith_error *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks a trace file for its one writer, and finds the process that holds the lock. file.c calls it.
+// Locks a trace file for its one writer, and finds the process that holds the lock. file.c calls it, and who reads a file that grows.
 #include "sbt/lock.h"
 
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+#include "sbt/reader.h"
 
 struct taken_lock {
     pid_t holder;
@@ -66,4 +68,9 @@ bool lock_take(int fd, pid_t *holder) {
     *holder = find_holder(fd);
     // A child that the writer forked may have the file open a little longer than the writer lives.
     return *holder && kill(*holder, 0) != 0 && errno == ESRCH;
+}
+
+uint64_t tsmith_sbt_writer_process(const tsmith_sbt *trace) {
+    const pid_t holder = find_holder(trace->fd);
+    return holder && (kill(holder, 0) == 0 || errno != ESRCH) ? (uint64_t)holder : 0;
 }

@@ -16,12 +16,13 @@
 #include "base/status.h"
 #include "platform/file.h"
 #include "sbt/tables.h"
+#include "sbt/walk.h"
 
-enum { WALK_WINDOW = 1 << 14, BUFFER_KEPT = 8 << 20 };
+enum { BUFFER_KEPT = 8 << 20 };
 
 // ---- one frame
 
-static void note_bad(tsmith_sbt *trace, uint64_t offset) {
+void reader_note_bad(tsmith_sbt *trace, uint64_t offset) {
     if (offset < trace->first_bad)
         trace->first_bad = offset;
 }
@@ -33,7 +34,7 @@ void reader_note_damage(tsmith_sbt *trace, size_t entry) {
     damaged->damaged = true;
     trace->damaged_entries++;
     trace->damaged_events += damaged->type == FRAME_EVENTS ? damaged->events : 0;
-    note_bad(trace, damaged->offset);
+    reader_note_bad(trace, damaged->offset);
 }
 
 static bool same_frame(const struct index_entry *entry, const struct frame_header *header) {
@@ -158,8 +159,7 @@ static bool read_index_frames(tsmith_sbt *trace, const struct index_place *place
     return true;
 }
 
-// END, when it is sound and the file ends with it.
-static bool read_end(tsmith_sbt *trace, uint64_t *end_offset, uint64_t *index_offset,
+bool reader_read_end(tsmith_sbt *trace, uint64_t *end_offset, uint64_t *index_offset,
                      struct frame_header *header) {
     uint8_t trailer[SBT_TRAILER_SIZE];
     struct input payload;
@@ -177,7 +177,7 @@ static bool open_by_index(tsmith_sbt *trace, uint64_t first_frame) {
     size_t count = 0;
     uint64_t end_offset, index_offset;
     struct frame_header end;
-    if (!read_end(trace, &end_offset, &index_offset, &end))
+    if (!reader_read_end(trace, &end_offset, &index_offset, &end))
         return false;
     trace->ended = trace->has_totals = true;
     bool found = find_index_frames(trace, index_offset, end_offset, &places, &count) &&
@@ -189,83 +189,6 @@ static bool open_by_index(tsmith_sbt *trace, uint64_t first_frame) {
         trace->frames.count = 0;
     free(places);
     return found;
-}
-
-// ---- by walking
-
-struct walk {
-    uint8_t window[WALK_WINDOW];
-    uint64_t window_offset;
-    size_t window_size;
-};
-
-// 64 bytes of the file, or NULL where they cannot be read.
-static const uint8_t *bytes_at(tsmith_sbt *trace, struct walk *walk, uint64_t offset) {
-    if (offset < walk->window_offset ||
-        offset + SBT_FRAME_HEADER_SIZE > walk->window_offset + walk->window_size) {
-        int64_t got = file_read(trace->fd, offset, walk->window, sizeof walk->window);
-        walk->window_offset = offset;
-        walk->window_size = got > 0 ? (size_t)got : 0;
-        if (walk->window_size < SBT_FRAME_HEADER_SIZE)
-            return NULL;
-    }
-    return walk->window + (offset - walk->window_offset);
-}
-
-// A file may be mostly holes, of any size: they are not searched byte by byte.
-static uint64_t after_hole(const tsmith_sbt *trace, uint64_t offset) {
-    if (offset % WALK_WINDOW)
-        return offset;
-    return file_after_hole(trace->fd, offset, trace->size) & ~(uint64_t)(SBT_ALIGNMENT - 1);
-}
-
-static void note_torn(tsmith_sbt *trace, uint64_t offset, uint64_t events) {
-    trace->torn_offset = offset;
-    trace->torn_events = events;
-    trace->damaged_bytes += trace->size - offset;
-    note_bad(trace, offset);
-}
-
-static void note_region(tsmith_sbt *trace, uint64_t from, uint64_t to) {
-    trace->damaged_regions++;
-    trace->damaged_bytes += to - from;
-    note_bad(trace, from);
-}
-
-static tsmith_status walk_frames(tsmith_sbt *trace, uint64_t offset, tsmith_error *error) {
-    struct walk walk = {.window_size = 0};
-    uint64_t bad = UINT64_MAX; // where the damage we are in began
-    uint64_t next_sequence = 0;
-    while (trace->size - offset >= SBT_FRAME_HEADER_SIZE) {
-        struct frame_header header;
-        const uint8_t *at = bytes_at(trace, &walk, offset);
-        if (!at || !frame_header_get(at, &header) || header.sequence < next_sequence) {
-            bad = bad == UINT64_MAX ? offset : bad;
-            if (!at)
-                break;
-            offset = after_hole(trace, offset + SBT_ALIGNMENT);
-            continue;
-        }
-        if (bad != UINT64_MAX)
-            note_region(trace, bad, offset);
-        bad = UINT64_MAX;
-        uint64_t stored = frame_stored_length(header.length);
-        if (stored > trace->size - offset - SBT_FRAME_HEADER_SIZE) {
-            note_torn(trace, offset, header.type == FRAME_EVENTS ? header.events : 0);
-            return TSMITH_OK;
-        }
-        if (!index_add(&trace->frames, offset, &header))
-            return status_set_at(error, TSMITH_ERROR_LIMIT, offset, trace->frames.count,
-                                 "%s: more frames than the limit of %d, or out of memory while listing them",
-                                 trace->path, SBT_MAX_FRAMES);
-        next_sequence = header.sequence + 1;
-        offset += SBT_FRAME_HEADER_SIZE + stored;
-    }
-    if (bad != UINT64_MAX)
-        note_region(trace, bad, trace->size);
-    else if (offset < trace->size)
-        note_torn(trace, offset, 0);
-    return TSMITH_OK;
 }
 
 // ---- opening
@@ -294,7 +217,7 @@ static tsmith_status read_file_header(tsmith_sbt *trace, uint64_t *first_frame, 
     if (!file_header_get(bytes, &header)) {
         if (frame_stands_at(trace, SBT_FILE_HEADER_SIZE)) {
             trace->header_damaged = true;
-            note_bad(trace, 0);
+            reader_note_bad(trace, 0);
             return TSMITH_OK;
         }
         if (!file_header_has_magic(bytes))
@@ -324,8 +247,8 @@ static tsmith_status read_file_header(tsmith_sbt *trace, uint64_t *first_frame, 
     return TSMITH_OK;
 }
 
-static tsmith_status check_frames(tsmith_sbt *trace, tsmith_error *error) {
-    for (size_t i = 0; i < trace->frames.count; i++) {
+tsmith_status reader_check_frames(tsmith_sbt *trace, size_t from, tsmith_error *error) {
+    for (size_t i = from; i < trace->frames.count; i++) {
         const struct index_entry *entry = &trace->frames.entries[i];
         struct frame_header header = {.type = entry->type, .version = entry->version};
         if (frame_is_known(&header))
@@ -362,13 +285,13 @@ static tsmith_status open_frames(tsmith_sbt *trace, tsmith_error *error) {
         return status;
     if (!open_by_index(trace, first_frame)) {
         if (first_frame > trace->size)
-            note_torn(trace, trace->size, 0);
+            reader_note_torn(trace, trace->size, 0);
         else
-            status = walk_frames(trace, first_frame, error);
+            status = reader_walk(trace, first_frame, error);
         if (status == TSMITH_OK)
             status = check_index_frames(trace, error);
     }
-    return status == TSMITH_OK ? check_frames(trace, error) : status;
+    return status == TSMITH_OK ? reader_check_frames(trace, 0, error) : status;
 }
 
 // From a descriptor, or (below 0) from the path.
@@ -423,9 +346,9 @@ void tsmith_sbt_close(tsmith_sbt *trace) {
 
 // ---- the dictionary
 
-static tsmith_status read_dictionary(tsmith_sbt *trace, tsmith_dictionary *dictionary, tsmith_error *error) {
-    uint64_t left = SBT_MAX_DICTIONARY;
-    for (size_t i = 0; i < trace->frames.count; i++) {
+tsmith_status reader_read_dictionary(tsmith_sbt *trace, tsmith_dictionary *dictionary, tsmith_error *error) {
+    for (; trace->dictionary_next < trace->frames.count; trace->dictionary_next++) {
+        const size_t i = trace->dictionary_next;
         const struct index_entry *entry = &trace->frames.entries[i];
         struct frame_header header;
         struct input payload;
@@ -436,7 +359,7 @@ static tsmith_status read_dictionary(tsmith_sbt *trace, tsmith_dictionary *dicti
             return TSMITH_ERROR_IO;
         if (result == FRAME_DAMAGED)
             continue;
-        enum tables_result read = tables_read(payload, &trace->scratch, dictionary, &left);
+        enum tables_result read = tables_read(payload, &trace->scratch, dictionary, &trace->dictionary_left);
         if (read == TABLES_NO_MEMORY)
             return status_set_at(error, TSMITH_ERROR_NO_MEMORY, entry->offset, i,
                                  "%s: out of memory while reading the names of the trace", trace->path);
@@ -453,11 +376,13 @@ tsmith_status tsmith_sbt_dictionary(tsmith_sbt *trace, const tsmith_dictionary *
     tsmith_status status = TSMITH_OK;
     if (!trace->dictionary) {
         tsmith_dictionary *made;
+        trace->dictionary_next = 0;
+        trace->dictionary_left = SBT_MAX_DICTIONARY;
         if (tsmith_dictionary_create(&made) != TSMITH_OK)
             status = status_set(error, TSMITH_ERROR_NO_MEMORY,
                                 "%s: out of memory while reading the names of the trace", trace->path);
         else
-            status = read_dictionary(trace, made, error);
+            status = reader_read_dictionary(trace, made, error);
         if (status == TSMITH_OK)
             trace->dictionary = made;
         else if (made)

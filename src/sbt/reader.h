@@ -25,7 +25,13 @@ struct tsmith_sbt {
     uint64_t damaged_events;   // in those
     uint64_t unknown_frames, unknown_columns;
     uint64_t first_bad;
+    struct { // behind the last sound frame, where the walk of a file that grows goes on
+        uint64_t offset, sequence;
+        uint64_t regions, bytes, first_bad; // what was damaged before it
+    } walked;
     tsmith_dictionary *dictionary; // NULL until it is wanted
+    size_t dictionary_next;        // frame that was not read for it yet
+    uint64_t dictionary_left;      // what it may still grow by
     struct output buffer;          // of the frame read last, for everything but scans
     struct scratch scratch;
 };
@@ -38,6 +44,14 @@ enum frame_result reader_read_frame(tsmith_sbt *trace, size_t entry, struct outp
 bool reader_read_header(const tsmith_sbt *trace, size_t entry, uint8_t out[SBT_FRAME_HEADER_SIZE]);
 // The sequence in a frame's header; false when it cannot be read.
 bool reader_read_sequence(const tsmith_sbt *trace, size_t entry, uint64_t *out);
+// END, when it is sound and the file ends with it.
+bool reader_read_end(tsmith_sbt *trace, uint64_t *end_offset, uint64_t *index_offset,
+                     struct frame_header *header);
+// Adds what the frames that were not read for it yet have.
+tsmith_status reader_read_dictionary(tsmith_sbt *trace, tsmith_dictionary *dictionary, tsmith_error *error);
+// ERROR_UNSUPPORTED when a frame from `from` on is critical and unknown.
+tsmith_status reader_check_frames(tsmith_sbt *trace, size_t from, tsmith_error *error);
+void reader_note_bad(tsmith_sbt *trace, uint64_t offset);
 // Notes that a frame, sound as it was, made no sense.
 void reader_note_damage(tsmith_sbt *trace, size_t entry);
 bool reader_is_complete(const tsmith_sbt *trace);

@@ -62,11 +62,46 @@ export interface Overview {
   lost: number | null;
   incomplete: string | null;
   detail: "building" | "ready";
+  live: boolean; // still being recorded
   kinds: Record<string, string>;
   processes: Process[];
   devices: Device[];
   tracks: Track[];
   losses: Loss[];
+}
+
+interface LiveAmount {
+  count: number;
+  timed: number;
+  total_ns: number | null;
+}
+
+// As `tracesmith top --json` has them.
+export interface LiveTotals {
+  events: number;
+  lost: number;
+  lost_by_reason: Record<string, number>;
+  devices: { device: number; name: string; commands: number; busy_ns: number; work_ns: number; recent_busy_share: number }[];
+  kernels: LiveAmount & { names: number; top: (LiveAmount & { name: string | null; min_ns?: number; max_ns?: number })[] };
+  copies: (LiveAmount & { kind: string; operation: string | null; direction: string | null; bytes: number })[];
+  waits: (LiveAmount & { operation: string | null })[];
+  memory: { allocations: number; frees: number; live_bytes: number; peak_bytes: number };
+  collector_ns: number;
+  overhead: LiveAmount;
+}
+
+export interface LiveState {
+  state: "none" | "recording" | "ended" | "stopped" | "truncated" | "replaced" | "failed";
+  revision: number; // grows with the trace
+  generation: number; // how often it was opened anew
+  message: string | null;
+  behind_ns: number | null;
+  quiet_ns: number;
+  catching_up: boolean;
+  session: string | null;
+  changed: [number, number][] | null; // tracks, and since when; null: all of them
+  totals: LiveTotals;
+  overview: Overview | null; // if there is a new one
 }
 
 export interface Report {
@@ -167,6 +202,7 @@ export const api = {
   // `width`: pixels of the timeline, 0: no tiles are wanted. The token of the address is exchanged for a cookie, which is needed once.
   first: async (trace: number, width: number, token: string): Promise<First> =>
     firstOf(await fetched(`/api/${token ? "enter" : "traces"}?overview=${trace}` + (width ? `&width=${width}` : ""), token ? { method: "POST", body: token } : {})),
+  live: (trace: number, seen: number): Promise<LiveState> => json(`/api/${trace}/live?seen=${seen}`),
   overview: (trace: number): Promise<Overview> => json(`/api/${trace}/overview`),
   tile: async (trace: number, track: number, level: number, index: number, signal?: AbortSignal): Promise<ArrayBuffer> =>
     (await fetched(`/api/${trace}/tile/${track}/${level}/${index}`, { signal })).arrayBuffer(),

@@ -2,6 +2,7 @@
 import { api, First, ServerError, useSource } from "./api";
 import { clipped, element, fill } from "./dom";
 import { bytes, count, duration } from "./format";
+import { Live, makeLiveBar, makeNote } from "./live";
 import { hasView, Studio, traceOf } from "./model";
 import { losses, info } from "./panels/about";
 import { analyses } from "./panels/analyses";
@@ -9,6 +10,7 @@ import { diff } from "./panels/compare";
 import { event } from "./panels/event";
 import { findings } from "./panels/findings";
 import { flame } from "./panels/flame";
+import { live } from "./panels/live";
 import { memory } from "./panels/memory";
 import { Panel } from "./panels/panel";
 import { ranks } from "./panels/ranks";
@@ -20,7 +22,7 @@ import { StaticSource } from "./reader/static";
 import { Timeline } from "./timeline/timeline";
 
 const LABELS = 230; // px, of a wide screen (style.css)
-const PANELS: Panel[] = [findings, event, range, analyses, flame, memory, whatif, diff, ranks, replay, sql, visible, losses, info];
+const PANELS: Panel[] = [findings, event, range, analyses, flame, memory, whatif, diff, ranks, replay, sql, visible, losses, info, live];
 
 // The token of the address, and the rest of it.
 function takeToken(): [string, string] {
@@ -135,6 +137,11 @@ function makePanels(studio: Studio): HTMLElement {
     document.getElementById(`tab-${next.id}`)?.focus();
   });
   let shown = "";
+  const note = makeNote(studio, () => {
+    made.get(studio.panel.split(":")[0]!)?.remove();
+    made.delete(studio.panel.split(":")[0]!);
+    show();
+  });
   const show = (): void => {
     const id = studio.panel.split(":")[0]!;
     const panel = PANELS.find((one) => one.id === id) ?? findings;
@@ -145,6 +152,8 @@ function makePanels(studio: Studio): HTMLElement {
     for (const [other, place] of made) place.hidden = other !== panel.id;
     const isAnother = studio.panel !== shown && studio.panel.includes(":");
     shown = studio.panel;
+    if (!made.has(panel.id) || isAnother) note.made(panel.id);
+    note.show(panel.id);
     if (made.has(panel.id) && !isAnother) return;
     made.get(panel.id)?.remove();
     const place = element("div", { class: "panel", role: "tabpanel", id: `panel-${panel.id}`, "aria-labelledby": `tab-${panel.id}`, tabindex: 0 });
@@ -153,13 +162,16 @@ function makePanels(studio: Studio): HTMLElement {
     void Promise.resolve(panel.create(studio, place)).catch((error: unknown) =>
       fill(place, element("p", { class: "warning", role: "alert" }, String((error as Error).message))));
   };
+  const last = buttons[buttons.length - 1]!; // of traces that were recorded while they were shown
+  last.hidden = true;
+  studio.subscribe(["live"], () => (last.hidden = !studio.live?.state));
   studio.subscribe(["panel"], show);
   studio.subscribe(["trace"], () => {
     for (const place of made.values()) place.remove();
     made.clear();
   });
   studio.subscribe(["trace"], show);
-  return element("section", { class: "dock", "aria-label": "Panels" }, tabs, host);
+  return element("section", { class: "dock", "aria-label": "Panels" }, tabs, note.host, host);
 }
 
 function attachKeys(studio: Studio): void {
@@ -213,11 +225,13 @@ async function begin(): Promise<void> {
     const asked = api.first(first, width, token);
     // The page is made and laid out while the answer is on its way.
     const main = element("main", {}), timeline = new Timeline(studio, main), bar = makeBar(studio);
+    studio.live = new Live(studio, timeline);
+    const liveBar = makeLiveBar(studio, studio.live);
     main.append(makeSplitter(main), makePanels(studio));
-    fill(host, bar, main);
+    fill(host, bar, liveBar, main);
     timeline.layout();
     await waitForTraces(studio, host, fragment, asked, () => api.first(first, width, ""));
-    if (!bar.isConnected) fill(host, bar, main);
+    if (!bar.isConnected) fill(host, bar, liveBar, main);
     attachKeys(studio);
     Object.assign(window, { studio, timeline }); // for the console, and for tests
     await studio.readAddress(fragment);

@@ -1,6 +1,7 @@
 // What the page shows: which trace, which part of it, which event. The timeline and the panels read it and are
 // notified of changes; the address holds it, so that a link opens the same view.
 import { api, First, Overview, Related, TraceState } from "./api";
+import type { Live } from "./live";
 
 export interface Selected {
   track: number;
@@ -15,7 +16,7 @@ export interface Span {
   to: number;
 }
 
-export type Change = "trace" | "view" | "selection" | "range" | "marks" | "panel" | "detail";
+export type Change = "trace" | "view" | "selection" | "range" | "marks" | "panel" | "detail" | "live";
 
 export class Studio {
   traces: TraceState[] = [];
@@ -30,6 +31,8 @@ export class Studio {
   // What came with the list of traces, for the first one that is opened.
   early: { trace: number; overview: Overview } | null = null;
   earlyTiles = new Map<string, ArrayBuffer>();
+  live: Live | null = null;
+  isPlaced = false; // the address names the part that is seen
   // Ends when the timeline has drawn all that is seen of the trace for the first time: what takes long is not begun before.
   pictured: Promise<void> = Promise.resolve();
   // Filled by the timeline.
@@ -75,6 +78,27 @@ export class Studio {
     this.pictured = new Promise((done) => (this.isPictured = done));
     this.tell("trace");
     if (this.overview.detail === "building") void this.waitForDetail(trace);
+  }
+
+  // A newer overview of the same trace. What is seen and chosen stays where it is in time; returns by how much its numbers moved.
+  exchange(overview: Overview): number {
+    const by = Number(BigInt(this.overview?.origin ?? 0) - BigInt(overview.origin));
+    this.overview = overview;
+    if (!by) return 0;
+    const move = ({ from, to }: Span): Span => ({ from: from + by, to: to + by });
+    this.view = move(this.view);
+    this.range = this.range && move(this.range);
+    this.marks = this.marks.map((mark) => mark + by);
+    if (this.selection) this.selection = { ...this.selection, start: this.selection.start + by, related: [] };
+    return by;
+  }
+
+  // The trace was opened anew by the server: everything is asked for again.
+  renew(): void {
+    this.pictured = new Promise((done) => (this.isPictured = done));
+    this.tell("trace");
+    if (this.selection) void this.fetchRelated(this.selection);
+    if (this.overview?.detail === "building") void this.waitForDetail(this.trace);
   }
 
   private async waitForDetail(trace: number): Promise<void> {
@@ -203,9 +227,10 @@ export class Studio {
   async readAddress(fragment: string): Promise<void> {
     const said = new Map(fragment.split("&").map((part) => part.split("=", 2) as [string, string]));
     const trace = traceOf(fragment);
-    await this.open(this.traces[trace] ? trace : 0);
-    this.panel = said.get("p") ?? this.panel;
     const view = span(said.get("v"));
+    this.isPlaced = view !== null;
+    await this.open(this.traces[trace] ? trace : 0);
+    this.panel = said.get("p") ?? (this.overview?.live ? "live" : this.panel);
     if (view) this.setView(view.from, view.to);
     this.range = span(said.get("r"));
     this.marks = (said.get("m") ?? "").split(",").filter(Boolean).map(Number).filter(Number.isFinite);

@@ -103,6 +103,7 @@ export const KEYS: [string, string][] = [
   ["Enter", "zoom to the selected event; on a group, open or close it"],
   ["space", "show the lanes of the chosen row, or open and close a group"],
   ["f", "show the whole trace"],
+  ["l", "follow a trace that is still being recorded, or stop following it"],
   ["m", "set or remove a mark"],
   ["r", "select the visible part as range"],
   ["/", "search events by name"],
@@ -135,6 +136,7 @@ function press(timeline: Timeline, event: KeyboardEvent): boolean {
       return true;
     case " ": if (row) timeline.toggle(row); return true;
     case "f": case "F": studio.setView(0, studio.overview?.duration ?? 1); return true;
+    case "l": case "L": studio.live?.toggle(); return true;
     case "m": case "M": studio.mark(middle); return true;
     case "r": case "R": studio.selectRange({ ...studio.view }); studio.show("range"); return true;
     case "Escape": studio.select(null); studio.selectRange(null); return true;

@@ -41,6 +41,7 @@ export interface Tile {
   values?: Float32Array; // least, most of each bucket; NaN: none
   drawn: unknown; // what the renderer made of it
   used: number; // frame in which it was seen
+  isOld?: boolean; // events were added to it: it is fetched again, and drawn until then
   joinedTo?: Tile; // the tile before it, when its lanes go on from there
   flat?: Tile; // the same as buckets
 }
@@ -59,6 +60,7 @@ export class TileStore {
   private running = new Map<string, AbortController>();
   private queue: [string, number, number, number][] = [];
   private wanted = new Set<string>(); // by this frame, whether it is here or not
+  private late = new Set<string>(); // events were added while they were fetched
   private frame = 0;
   private requests = 0;
   failure = "";
@@ -80,6 +82,7 @@ export class TileStore {
     const found = this.tiles.get(key) ?? this.takeEarly(key, track, level, index);
     if (found) {
       found.used = this.frame;
+      if (found.isOld && !this.running.has(key)) this.queue.push([key, track, level, index]);
       return found;
     }
     if (!this.running.has(key)) this.queue.push([key, track, level, index]);
@@ -113,6 +116,17 @@ export class TileStore {
 
   get isIdle(): boolean {
     return !this.queue.length && !this.running.size;
+  }
+
+  // Events were added to a track (or to all), from a time on.
+  outdate(track: number | null, from: number): void {
+    this.early.clear();
+    const isMeant = (of: number, level: number, index: number): boolean => (track === null || of === track) && (index + 1) * tileLength(level) > from;
+    for (const tile of this.tiles.values()) if (isMeant(tile.track, tile.level, tile.index)) tile.isOld = true;
+    for (const key of this.running.keys()) {
+      const [of, level, index] = key.split("/").map(Number) as [number, number, number];
+      if (isMeant(of, level, index)) this.late.add(key);
+    }
   }
 
   // Preliminary tiles are fetched again.
@@ -156,13 +170,19 @@ export class TileStore {
         const bytes = some.get(key) ?? (await api.tile(this.trace, track, level, index, signal)); // which says why there is none
         const tile = decode(bytes, track, level, index);
         tile.used = this.frame;
+        tile.isOld = this.late.has(key);
+        const before = this.tiles.get(key);
+        if (before) this.release(before);
         this.tiles.set(key, tile);
       }
       this.failure = "";
     } catch (error) {
       if (!signal.aborted) this.failure = String((error as Error).message);
     } finally {
-      for (const [key] of list) this.running.delete(key);
+      for (const [key] of list) {
+        this.running.delete(key);
+        this.late.delete(key);
+      }
       this.requests--;
     }
     this.fetchMore();

@@ -113,6 +113,15 @@ export class Timeline {
     this.layout();
   }
 
+  // The trace has grown: tracks to which events were added, and from when on (null: all). Without any, times have moved.
+  grow(changed?: [number, number][] | null): void {
+    if (changed === undefined) this.store.clear();
+    else if (changed === null) this.store.outdate(null, -Infinity);
+    else for (const [track, from] of changed) this.store.outdate(track, from);
+    this.labelled = "";
+    this.layout();
+  }
+
   layout(): void {
     this.measure();
     const { overview } = this.studio;
