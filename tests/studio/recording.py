@@ -39,6 +39,10 @@ class Recording:
         os.kill(self.program, signal.SIGKILL)
         return self.end()
 
+    def remove(self):
+        """What a killed collector has left in shared memory."""
+        run("recover", self.directory, "-o", self.trace + ".rest", "--remove")
+
     def kill_collector(self):
         """The collector alone: the program goes on, and is ended after it."""
         program = self.program
