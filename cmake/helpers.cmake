@@ -73,14 +73,38 @@ function(tracesmith_add_agent api)
     if(NOT sources)
         return()
     endif()
-    add_library(tracesmith_${api} MODULE ${sources})
+    tracesmith_add_agent_of(${api} ${sources})
     target_include_directories(tracesmith_${api} PRIVATE ${PROJECT_SOURCE_DIR}/agents/${api})
+endfunction()
+
+# tracesmith_add_agent_of(<api> <source>...): the library of an agent.
+function(tracesmith_add_agent_of api)
+    add_library(tracesmith_${api} MODULE ${ARGN})
     tracesmith_link_agent(tracesmith_${api} tracesmith_meeting)
     string(REPLACE "_" "-" file_name ${api})
     set_target_properties(tracesmith_${api} PROPERTIES
         PREFIX lib OUTPUT_NAME tracesmith-${file_name} LIBRARY_OUTPUT_DIRECTORY ${TRACESMITH_AGENT_DIR})
     set_property(GLOBAL APPEND PROPERTY tracesmith_agents tracesmith_${api})
     install(TARGETS tracesmith_${api} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tracesmith)
+endfunction()
+
+# tracesmith_add_activity_agent(<api> <vendor>): agents/cuda/*.c with the table of agents/cuda/vendors/<vendor>.c become
+# lib/tracesmith/libtracesmith-<api>.so. The sources are compiled once, for all vendors.
+function(tracesmith_add_activity_agent api vendor)
+    if(NOT TARGET tracesmith_activity)
+        file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/agents/cuda/*.c)
+        add_library(tracesmith_activity OBJECT ${sources})
+        target_include_directories(tracesmith_activity PUBLIC ${PROJECT_SOURCE_DIR}/agents/cuda)
+        target_link_libraries(tracesmith_activity PUBLIC tracesmith_agent_runtime)
+    endif()
+    tracesmith_add_agent_of(${api} ${PROJECT_SOURCE_DIR}/agents/cuda/vendors/${vendor}.c $<TARGET_OBJECTS:tracesmith_activity>)
+    target_include_directories(tracesmith_${api} PRIVATE ${PROJECT_SOURCE_DIR}/agents/cuda)
+endfunction()
+
+# tracesmith_preload_agent(<api>): the agent of an API without a way in, which is preloaded and waits for the API's runtime.
+function(tracesmith_preload_agent api)
+    target_sources(tracesmith_${api} PRIVATE ${PROJECT_SOURCE_DIR}/agents/preload/preload.c)
+    target_include_directories(tracesmith_${api} PRIVATE ${PROJECT_SOURCE_DIR}/agents)
 endfunction()
 
 # tracesmith_find_opencl(): sets TRACESMITH_OPENCL_LIBRARY (the loader) for programs that are OpenCL

@@ -24,6 +24,7 @@
 #include "subscribe.h"
 #include "throttling.h"
 #include "tracks.h"
+#include "way_in.h"
 #include "windows.h"
 
 uint64_t cuda_correlation_base;
@@ -36,7 +37,7 @@ const char *cuda_option(enum cuda_option option) {
         CUDA_OPTION_TABLE(KEY)
 #undef KEY
     };
-    return agent_option(AGENT_API, keys[option]);
+    return agent_option(vendor.api, keys[option]);
 }
 
 static void begin(void) {
@@ -47,14 +48,13 @@ static void begin(void) {
     (void)stacks_start(agent.channel);
 }
 
-static const struct agent_spec spec = {
-    .api = AGENT_API, .begin = begin, .in_flight = launches_open, .not_in_children = true};
+static struct agent_spec spec = {.begin = begin, .in_flight = launches_open, .not_in_children = true};
 
 // ---- CUDA's own injection
 
 // Who was to be injected before us comes first, as the user wanted.
 static void chain(void) {
-    void *library = injection_open_next(INJECTION_CUDA_NEXT, &agent);
+    void *library = vendor.next ? injection_open_next(vendor.next, &agent) : NULL;
     int (*initialize)(void) = NULL;
     if (library)
         *(void **)&initialize = dlsym(library, "InitializeInjection");
@@ -63,14 +63,16 @@ static void chain(void) {
 }
 
 static void describe_library(void) {
-    char text[1300];
+    char text[1300], refused[64];
     library_describe(text, sizeof text);
-    channel_attribute(agent.channel, "cuda.cupti", text);
+    vendor_attribute(vendor.key, text);
+    snprintf(refused, sizeof refused, "%s.refused", vendor.key);
     if (*library_refused())
-        channel_attribute(agent.channel, "cuda.cupti.refused", library_refused());
+        vendor_attribute(refused, library_refused());
+    snprintf(text, sizeof text, "%s: the driver and %s were mock libraries of the tests", vendor.api,
+             vendor.interface);
     if (cupti.simulated)
-        channel_attribute(agent.channel, "simulated",
-                          "cuda: the driver and CUPTI were mock libraries of the tests");
+        channel_attribute(agent.channel, "simulated", text);
 }
 
 static void describe_sharing(void) {
@@ -88,6 +90,7 @@ static void describe_sharing(void) {
 static void inject(void) {
     char why[1400];
     int taken;
+    spec.api = vendor.api;
     chain();
     if (!agent_attach(&spec))
         return;
@@ -100,7 +103,9 @@ static void inject(void) {
     describe_sharing();
     stacks_refresh(); // CUPTI is on every stack
     if (!buffers_init() || !launches_init() || !records_init() || !tracks_init() || !sharing_init()) {
-        agent_notice("CUDA work is not recorded: out of memory while creating CUPTI's buffers");
+        snprintf(why, sizeof why, "%s work is not recorded: out of memory while creating buffers for %s",
+                 vendor.platform, vendor.interface);
+        agent_notice(why);
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
         if (taken == CUPTI_OK)
             cupti.Unsubscribe(cupti.subscriber);
@@ -123,9 +128,13 @@ static void inject(void) {
     control_start();
 }
 
+void way_in(void) {
+    pthread_once(&injected, inject);
+}
+
 // Called by the driver within the program's first cuInit. What it returns is no matter to the program.
 AGENT_EXPORT int InitializeInjection(void);
 AGENT_EXPORT int InitializeInjection(void) {
-    pthread_once(&injected, inject);
+    way_in();
     return 1;
 }

@@ -25,9 +25,8 @@
 #include <stdint.h>
 
 #include "agentkit/agent.h"
+#include "vendor.h"
 #include "wire/agent_options.h"
-
-#define AGENT_API "cuda"
 
 // Added to CUPTI's correlation ids, so that they differ from those of other APIs. Written while the agent attaches.
 extern uint64_t cuda_correlation_base __attribute__((visibility("hidden")));

@@ -15,9 +15,6 @@
 
 #include "agent.h"
 
-// Once this is loaded, its real name is taken for it by the linker: so it comes after all the others.
-#define PLAIN_NAME "libcupti.so"
-
 enum { PLACE_BYTES = 600, FOLDERS_MAX = 8 };
 
 // ---- what is loaded
@@ -46,12 +43,12 @@ static bool find_mapped(const char *prefix, struct mapped *out) {
 
 // cuDriverGetVersion is a constant of the driver and may be asked before cuInit.
 static uint32_t driver_version(void) {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *driver = vendor.driver ? dlopen(vendor.driver, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
     int (*get)(int *) = NULL;
     int version = 0;
     if (!driver)
         return 0;
-    *(void **)&get = dlsym(driver, "cuDriverGetVersion");
+    *(void **)&get = dlsym(driver, vendor.driver_version);
     const bool known = get && get(&version) == 0 && version > 0;
     dlclose(driver); // only the reference of above
     return known ? (uint32_t)version : 0;
@@ -97,11 +94,11 @@ static void add_pattern(struct candidates *candidates, const char *pattern, cons
     errno = before;
 }
 
-static void add_below(struct candidates *candidates, const char *folder, const char *const *places,
-                      size_t count, const char *where) {
+static void add_below(struct candidates *candidates, const char *folder, vendor_list places,
+                      const char *where) {
     char pattern[PLACE_BYTES];
-    for (size_t i = 0; i < count; i++) {
-        const int length = snprintf(pattern, sizeof pattern, "%s/%s", folder, places[i]);
+    for (; places && *places; places++) {
+        const int length = snprintf(pattern, sizeof pattern, "%s/%s", folder, *places);
         if (length > 0 && (size_t)length < sizeof pattern)
             add_pattern(candidates, pattern, where);
     }
@@ -111,15 +108,11 @@ static void add_below(struct candidates *candidates, const char *folder, const c
 
 // Next to the program's CUDA runtime, or where toolkits and Python's wheels have it from there.
 static void add_beside_runtime(struct candidates *candidates) {
-    static const char *const places[] = {"libcupti.so*", "../extras/CUPTI/lib64/libcupti.so*",
-                                         "../../../extras/CUPTI/lib64/libcupti.so*",
-                                         "../../cuda_cupti/lib/libcupti.so*"};
     struct mapped runtime;
-    if (!find_mapped("libcudart.so", &runtime) || !strrchr(runtime.path, '/'))
+    if (!find_mapped(vendor.runtime, &runtime) || !strrchr(runtime.path, '/'))
         return;
     *strrchr(runtime.path, '/') = '\0';
-    add_below(candidates, runtime.path, places, sizeof places / sizeof *places,
-              "next to the program's CUDA runtime");
+    add_below(candidates, runtime.path, vendor.near, "next to the program's runtime");
 }
 
 // Folders of packages (site-packages, dist-packages) that the process has libraries of.
@@ -147,21 +140,9 @@ static int look_for_packages(struct dl_phdr_info *info, size_t size, void *conte
     return folders->count == FOLDERS_MAX;
 }
 
-static const char *const wheels[] = {"nvidia/cu[0-9]*/lib/libcupti.so*",
-                                     "nvidia/cuda_cupti/lib/libcupti.so*"};
-static const char *const wheels_of_prefix[] = {
-    "lib/python3*/site-packages/nvidia/cu[0-9]*/lib/libcupti.so*",
-    "lib/python3*/site-packages/nvidia/cuda_cupti/lib/libcupti.so*",
-    "lib/python3*/dist-packages/nvidia/cu[0-9]*/lib/libcupti.so*",
-    "lib/python3*/dist-packages/nvidia/cuda_cupti/lib/libcupti.so*", "lib/libcupti.so*"};
-enum {
-    WHEELS = sizeof wheels / sizeof *wheels,
-    PREFIXED = sizeof wheels_of_prefix / sizeof *wheels_of_prefix
-};
-
 static void add_prefix(struct candidates *candidates, const char *prefix) {
     if (prefix && *prefix == '/')
-        add_below(candidates, prefix, wheels_of_prefix, PREFIXED, "in the Python environment");
+        add_below(candidates, prefix, vendor.prefixes, "in the Python environment");
 }
 
 // PREFIX/bin/python3 of how the program was called: in a virtual environment that is a link to elsewhere.
@@ -186,7 +167,7 @@ static void add_python(struct candidates *candidates) {
     if (folders) {
         dl_iterate_phdr(look_for_packages, folders);
         for (uint32_t i = 0; i < folders->count; i++)
-            add_below(candidates, folders->paths[i], wheels, WHEELS, "in the Python environment");
+            add_below(candidates, folders->paths[i], vendor.packages, "in the Python environment");
         free(folders);
     }
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -201,28 +182,22 @@ static void add_python(struct candidates *candidates) {
 }
 
 static void add_names(struct candidates *candidates) {
-    static const char *const names[] = {"libcupti.so.13",   "libcupti.so.12",   "libcupti.so.11.8",
-                                        "libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5",
-                                        "libcupti.so.11.4", "libcupti.so.11.3", "libcupti.so.11.2",
-                                        "libcupti.so.11.1", "libcupti.so.11.0", PLAIN_NAME};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        add_candidate(candidates, names[i], "known to the dynamic linker");
+    for (vendor_list name = vendor.names; *name; name++)
+        add_candidate(candidates, *name, "known to the dynamic linker");
 }
 
 static void add_toolkit(struct candidates *candidates, const char *folder) {
-    static const char *const places[] = {"extras/CUPTI/lib64/libcupti.so.[0-9]*", "lib64/libcupti.so.[0-9]*",
-                                         "targets/*/lib/libcupti.so.[0-9]*"};
     if (folder && *folder == '/')
-        add_below(candidates, folder, places, sizeof places / sizeof *places, "in a toolkit");
+        add_below(candidates, folder, vendor.in_home, "in a toolkit");
 }
 
 static void add_toolkits(struct candidates *candidates) {
-    static const char *const folders[] = {"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        add_toolkit(candidates, folders[i]);
+    for (vendor_list folder = vendor.homes; *folder; folder++)
+        add_toolkit(candidates, *folder);
 }
 
-// Keeps the order, but for those that are too new for the driver, and the plain name: they go to the end.
+// Keeps the order, but for those that are too new for the driver, and the plain name: they go to the end. Once the plain name is
+// loaded, the linker takes its real name for it.
 static void put_unlikely_last(struct candidates *candidates) {
     enum { PER_MAJOR = 1000 };
     const uint32_t most = candidates->driver / PER_MAJOR;
@@ -230,7 +205,7 @@ static void put_unlikely_last(struct candidates *candidates) {
     uint32_t kept = 0, moved = 0;
     for (uint32_t i = 0; i < candidates->count; i++) {
         const struct candidate *one = &candidates->all[i];
-        if (!one->mapped && ((most && one->major > most) || strcmp(one->path, PLAIN_NAME) == 0))
+        if (!one->mapped && ((most && one->major > most) || strcmp(one->path, vendor.library) == 0))
             late[moved++] = *one;
         else
             candidates->all[kept++] = *one;
@@ -242,19 +217,19 @@ void candidates_find(struct candidates *candidates, const char *asked) {
     struct mapped mapped;
     candidates->count = 0;
     candidates->driver = driver_version();
-    if (find_mapped("libcupti.so", &mapped)) {
+    if (find_mapped(vendor.library, &mapped)) {
         add_candidate(candidates, mapped.path, "loaded by the program");
         if (candidates->count)
             candidates->all[0].mapped = true;
     }
     if (asked) {
-        add_candidate(candidates, asked, "named by TRACESMITH_CUPTI");
+        add_candidate(candidates, asked, vendor.named);
         return;
     }
     add_beside_runtime(candidates);
     add_python(candidates);
     add_names(candidates);
-    add_toolkit(candidates, secure_getenv("CUDA_HOME"));
+    add_toolkit(candidates, secure_getenv(vendor.home_variable));
     add_toolkits(candidates);
     put_unlikely_last(candidates);
 }

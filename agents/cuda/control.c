@@ -54,11 +54,11 @@ static void look_for_other_buffers(void) {
     buffers_taken = true;
     holder_find(false, who, sizeof who);
     snprintf(text, sizeof text,
-             "CUPTI gives its records to another tool in the program: %s; what the program does from then on "
+             "%s gives its records to another tool in the program: %s; what the program does from then on "
              "is not "
-             "recorded. A tool that finds CUPTI by dlsym, or has it linked statically, cannot share it: run "
+             "recorded. A tool that finds %s by dlsym, or has it linked statically, cannot share it: run "
              "without it",
-             who);
+             vendor.interface, who, vendor.interface);
     agent_notice(text);
     channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
@@ -87,19 +87,19 @@ static void sum_up(void) {
     char text[1400];
     const uint64_t open = launches_open(), made = launches_made();
     snprintf(text, sizeof text, "%lld", (long long)foreign_clock_error(&cupti_clock));
-    channel_attribute(agent.channel, "cuda.clock_error_ns", text);
+    vendor_attribute("clock_error_ns", text);
     look_for_other_buffers();
     if (open && open >= made / 2 && !buffers_taken) {
-        snprintf(
-            text, sizeof text,
-            "CUPTI gave no record of %llu of %llu launches: see that %s is not older than the driver (set "
-            "TRACESMITH_CUPTI), and that no other tool in the program takes its records",
-            (unsigned long long)open, (unsigned long long)made, cupti.path);
+        snprintf(text, sizeof text,
+                 "%s gave no record of %llu of %llu launches: see that %s is not older than the driver (set "
+                 "%s), and that no other tool in the program takes its records",
+                 vendor.interface, (unsigned long long)open, (unsigned long long)made, cupti.path,
+                 vendor.variable);
         agent_notice(text);
     }
     if (buffers_refused()) {
         snprintf(text, sizeof text, "%llu", (unsigned long long)buffers_refused());
-        channel_attribute(agent.channel, "cuda.buffers_refused", text);
+        vendor_attribute("buffers_refused", text);
     }
 }
 

@@ -55,10 +55,10 @@ static void add_queue(struct text *text, const struct cupti_green_context *recor
 void green_contexts_describe(const struct cupti_green_context *record) {
     struct text text = {.used = 0};
     char key[48];
-    snprintf(key, sizeof key, "cuda.green_context.%u", record->context);
+    snprintf(key, sizeof key, "green_context.%u", record->context);
     ADD(&text, "%u SMs, %u TPCs", record->processors, record->tpcs);
     add_tpcs(&text, record);
     ADD(&text, " of device %u, part of context %u", record->device, record->parent);
     add_queue(&text, record);
-    channel_attribute(agent.channel, key, text.all);
+    vendor_attribute(key, text.all);
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agentkit/injection.h"
 #include "interpose.h"
 #include "library.h"
+#include "vendor.h"
 
 struct words {
     char *out;
@@ -48,8 +48,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context) {
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
         if (strncmp(name, tools[i].begins, strlen(tools[i].begins)) == 0)
             add(words, "%s (%s)", tools[i].tool, path);
-    if (strncmp(name, "libcupti.so", strlen("libcupti.so")) == 0 && strcmp(path, cupti.path) != 0)
-        add(words, "a user of another copy of CUPTI (%s)", path);
+    if (strncmp(name, vendor.library, strlen(vendor.library)) == 0 && strcmp(path, cupti.path) != 0)
+        add(words, "a user of another copy of %s (%s)", vendor.interface, path);
     else if (interpose_needs_cupti(info))
         add(words, "%s", path[0] ? path : "the program");
     return 0;
@@ -69,7 +69,7 @@ static long tracer(void) {
 
 bool holder_find(bool before, char *out, size_t size) {
     struct words words = {.out = out, .size = size};
-    const char *injected = secure_getenv(INJECTION_CUDA_NEXT);
+    const char *injected = vendor.next ? secure_getenv(vendor.next) : NULL;
     out[0] = '\0';
     if (injected && *injected)
         add(&words, "%s (injected before TraceSmith)", injected);

@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "vendor.h"
+
 struct walk {
     const struct interpose_function *functions;
     size_t count, replaced;
@@ -39,7 +41,7 @@ static const void *address_of(const struct module *module, ElfW(Addr) value) {
 static bool needs_cupti(const struct module *module, const ElfW(Dyn) * dynamic) {
     for (; dynamic->d_tag != DT_NULL; dynamic++)
         if (dynamic->d_tag == DT_NEEDED && dynamic->d_un.d_val < module->names_size &&
-            strncmp(module->names + dynamic->d_un.d_val, "libcupti.so", strlen("libcupti.so")) == 0)
+            strncmp(module->names + dynamic->d_un.d_val, vendor.library, strlen(vendor.library)) == 0)
             return true;
     return false;
 }
@@ -141,7 +143,7 @@ static void replace_entries(struct walk *walk, const struct module *module) {
                 continue;
             const ElfW(Sym) *symbol = &module->symbols[ELF64_R_SYM(entries[i].r_info)];
             if (symbol->st_name >= module->names_size ||
-                strncmp(module->names + symbol->st_name, "cupti", strlen("cupti")) != 0)
+                strncmp(module->names + symbol->st_name, vendor.prefix, strlen(vendor.prefix)) != 0)
                 continue;
             const struct interpose_function *function = find_function(walk, module->names + symbol->st_name);
             void **slot = (void **)(module->base + entries[i].r_offset); // NOLINT

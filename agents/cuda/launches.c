@@ -60,7 +60,15 @@ bool launches_init(void) {
 
 // ---- which calls
 
-static enum call_class classify(const char *name) {
+static bool is_extra_launch(const char *name) {
+    for (vendor_list launch = vendor.launches; launch && *launch; launch++)
+        if (strcmp(*launch, name) == 0)
+            return true;
+    return false;
+}
+
+// `name` is as CUDA has it, `own` as the vendor has it.
+static enum call_class classify(const char *name, const char *own) {
     static const char *const launches[] = {CUDA_LAUNCH_CALLS(CUDA_CALL_NAME)};
     static const char *const waits[] = {CUDA_WAIT_CALLS(CUDA_CALL_NAME)};
     // Who records an event is of use where the times of events are recorded.
@@ -82,7 +90,7 @@ static enum call_class classify(const char *name) {
                                         "cuMemsetD",     "cudaMemset",     "cuModuleLoad", "cuLibraryLoad",
                                         "cuMemCreate",   "cuMemFree",      "cudaFree",     "cuMemHostAlloc",
                                         "cudaHostAlloc", "cuMemAllocAsync"};
-    if (CUDA_CALL_IN(name, launches))
+    if (CUDA_CALL_IN(name, launches) || is_extra_launch(own))
         return CALL_LAUNCH;
     if (CUDA_CALL_IN(name, waits) || (cuda_option(CUDA_OPTION_EVENTS) && CUDA_CALL_IN(name, events)))
         return CALL_WAIT;
@@ -104,9 +112,10 @@ bool launches_subscribe(int *result) {
     for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++) {
         for (uint32_t id = 1; id < NAMES; id++) {
             const char *name = NULL;
+            char text[128];
             if (cupti.GetCallbackName(domain, id, &name) != CUPTI_OK || !name)
                 continue;
-            classes[domain - 1][id] = (uint8_t)classify(name);
+            classes[domain - 1][id] = (uint8_t)classify(vendor_cuda_name(domain, name, text), name);
             if (classes[domain - 1][id] == CALL_OTHER ||
                 (classes[domain - 1][id] == CALL_NOTED && !stacks_on))
                 continue;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "candidates.h"
+#include "vendor.h"
 
 struct cupti cupti;
 atomic_bool library_gone;
@@ -33,23 +34,56 @@ static struct {
     char text[1000];
 } refused;
 
-// The first function that is missing; NULL when all are there.
-static const char *find_functions(void *library) {
-    const char *missing = NULL;
+void *library_function(void *library, const char *function, char name[64]) {
+    snprintf(name, 64, "%s%s", vendor.prefix, function);
+    return dlsym(library, name);
+}
+
+// ---- what a library may lack
+
+#define CUPTI_LACKS(name, ...)                                                                               \
+    static int lacks_##name(__VA_ARGS__) {                                                                   \
+        return LIBRARY_LACKS;                                                                                \
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+CUPTI_CALLBACK_FUNCTIONS(CUPTI_LACKS)
+#pragma GCC diagnostic pop
+#undef CUPTI_LACKS
+
+// MCPTI names calls by the kind of their records.
+static int name_by_kind(int domain, uint32_t id, const char **name) {
+    const int kind = domain == CUPTI_DOMAIN_DRIVER ? CUPTI_KIND_DRIVER : CUPTI_KIND_RUNTIME;
+    return cupti.ActivityGetApiName(kind, id, name);
+}
+
+// False: one that is needed is missing.
+static bool find_functions(void *library) {
+    char text[64];
+    bool all = true;
 #define CUPTI_FIND(name, ...)                                                                                \
-    *(void **)&cupti.name = dlsym(library, "cupti" #name);                                                   \
-    if (!cupti.name && !missing)                                                                             \
-        missing = "cupti" #name;
+    *(void **)&cupti.name = library_function(library, #name, text);                                          \
+    all = all && cupti.name;
     CUPTI_FUNCTIONS(CUPTI_FIND)
 #undef CUPTI_FIND
-#define CUPTI_FIND(name, ...) *(void **)&cupti.name = dlsym(library, "cupti" #name);
+#define CUPTI_FIND(name, ...) *(void **)&cupti.name = library_function(library, #name, text);
     CUPTI_LATER_FUNCTIONS(CUPTI_FIND)
 #undef CUPTI_FIND
-    return missing;
+#define CUPTI_FIND(name, ...)                                                                                \
+    *(void **)&cupti.name = library_function(library, #name, text);                                          \
+    all = all && (cupti.name || vendor.partial);                                                             \
+    cupti.name = cupti.name ? cupti.name : lacks_##name;
+    CUPTI_CALLBACK_FUNCTIONS(CUPTI_FIND)
+#undef CUPTI_FIND
+    if (cupti.GetCallbackName == lacks_GetCallbackName && cupti.ActivityGetApiName)
+        cupti.GetCallbackName = name_by_kind;
+    return all;
 }
 
 const char *library_error(int result) {
     const char *text = NULL;
+    if (result == LIBRARY_LACKS)
+        return "the library has no such function";
     return cupti.GetResultString(result, &text) == CUPTI_OK && text ? text : "an unknown error";
 }
 
@@ -85,12 +119,13 @@ static enum outcome try(const struct candidate *candidate, int (*take)(void), in
     refused.handles[refused.count++] = library;
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map)
         snprintf(cupti.path, sizeof cupti.path, "%s", map->l_name);
-    if (find_functions(library)) {
+    if (!find_functions(library)) {
         snprintf(why, size, "incomplete, or too old");
         return REFUSED;
     }
-    *result = cupti.GetVersion(&cupti.version);
-    if (*result == CUPTI_OK && cupti.version < CUPTI_11_0) {
+    *result = cupti.GetVersion(&cupti.stated);
+    cupti.version = vendor.form ? vendor.form : cupti.stated;
+    if (*result == CUPTI_OK && cupti.stated < vendor.oldest) {
         snprintf(why, size, "too old");
         return REFUSED;
     }
@@ -118,30 +153,33 @@ static void driver_in_words(char *out, size_t size) {
 // Nothing can be used: the message, with the libraries that were tried.
 static void explain(const char *asked, int result, char *why, size_t size) {
     char driver[64];
+    const int stem = (int)strcspn(vendor.library, ".");
     driver_in_words(driver, sizeof driver);
     if (refused.count) {
-        snprintf(why, size,
-                 "CUDA work is not recorded: no libcupti is compatible with %s: %s%s; CUPTI of CUDA 11.0 or "
-                 "newer is "
-                 "needed, of the driver's CUDA version: %sset TRACESMITH_CUPTI to its path",
-                 driver, refused.count > 1 ? "tried " : "", refused.text,
-                 result == CUPTI_OK ? "" : "see that the driver works (nvidia-smi), and ");
+        snprintf(
+            why, size,
+            "%s work is not recorded: no %.*s is compatible with %s: %s%s; %s%s is needed, of the driver's "
+            "%sversion: %sset %s to its path",
+            vendor.platform, stem, vendor.library, driver, refused.count > 1 ? "tried " : "", refused.text,
+            vendor.interface, vendor.partial ? "" : " of CUDA 11.0 or newer", vendor.partial ? "" : "CUDA ",
+            result == CUPTI_OK ? ""
+            : vendor.partial   ? "see that the driver works, and "
+                               : "see that the driver works (nvidia-smi), and ",
+            vendor.variable);
     } else if (asked) {
         const char *error = dlerror(); // begins with the name
         snprintf(why, size,
-                 "CUDA work is not recorded: TRACESMITH_CUPTI names no library: %s; set it to the path of "
-                 "libcupti, or unset it to have that looked for",
-                 error ? error : asked);
+                 "%s work is not recorded: %s names no library: %s; set it to the path of "
+                 "%.*s, or unset it to have that looked for",
+                 vendor.platform, vendor.variable, error ? error : asked, stem, vendor.library);
     } else {
-        snprintf(why, size,
-                 "CUDA work is not recorded: libcupti was not found; install CUPTI (it comes with the CUDA "
-                 "toolkit, or as the package cuda-cupti or nvidia-cuda-cupti) or set TRACESMITH_CUPTI to its "
-                 "path");
+        snprintf(why, size, "%s work is not recorded: %.*s was not found; %s or set %s to its path",
+                 vendor.platform, stem, vendor.library, vendor.install, vendor.variable);
     }
 }
 
 bool library_load(int (*take)(void), int *result, char *why, size_t size) {
-    const char *asked = secure_getenv("TRACESMITH_CUPTI");
+    const char *asked = secure_getenv(vendor.variable);
     char what[160];
     int first = CUPTI_OK;
     asked = asked && *asked ? asked : NULL;
@@ -162,7 +200,8 @@ bool library_load(int (*take)(void), int *result, char *why, size_t size) {
 void library_describe(char *out, size_t size) {
     char driver[64];
     driver_in_words(driver, sizeof driver);
-    snprintf(out, size, "CUPTI %u, %s (%s, with %s)", cupti.version, cupti.path, cupti.where, driver);
+    snprintf(out, size, "%s %u, %s (%s, with %s)", vendor.interface, cupti.stated, cupti.path, cupti.where,
+             driver);
 }
 
 const char *library_refused(void) {

@@ -13,20 +13,24 @@
 #define CUPTI_FUNCTIONS(X)                                                                                   \
     X(GetVersion, int(uint32_t *))                                                                           \
     X(GetTimestamp, int(uint64_t *))                                                                         \
-    X(GetResultString, int(int, const char **))                                                              \
-    X(Subscribe, int(void **, cupti_callback *, void *))                                                     \
-    X(Unsubscribe, int(void *))                                                                              \
-    X(EnableCallback, int(uint32_t, void *, int, uint32_t))                                                  \
-    X(GetCallbackName, int(int, uint32_t, const char **))                                                    \
-    X(GetDeviceId, int(void *, uint32_t *))                                                                  \
-    X(GetContextId, int(void *, uint32_t *))                                                                 \
-    X(GetStreamIdEx, int(void *, void *, uint8_t, uint32_t *))                                               \
     X(ActivityRegisterCallbacks, int(cupti_buffer_wanted *, cupti_buffer_full *))                            \
     X(ActivityEnable, int(int))                                                                              \
     X(ActivityDisable, int(int))                                                                             \
     X(ActivityFlushAll, int(uint32_t))                                                                       \
     X(ActivityGetNextRecord, int(uint8_t *, size_t, void **))                                                \
     X(ActivityGetNumDroppedRecords, int(void *, uint32_t, size_t *))
+
+// X(name, parameters): those that a vendor's library may lack (vendor.h). Then they return LIBRARY_LACKS.
+#define CUPTI_CALLBACK_FUNCTIONS(X)                                                                          \
+    X(GetResultString, int result, const char **text)                                                        \
+    X(Subscribe, void **handle, cupti_callback *callback, void *context)                                     \
+    X(Unsubscribe, void *handle)                                                                             \
+    X(EnableCallback, uint32_t enable, void *handle, int domain, uint32_t id)                                \
+    X(GetCallbackName, int domain, uint32_t id, const char **name)                                           \
+    X(GetDeviceId, void *context, uint32_t *id)                                                              \
+    X(GetContextId, void *context, uint32_t *id)                                                             \
+    X(GetStreamIdEx, void *context, void *stream, uint8_t per_thread, uint32_t *id)
+enum { LIBRARY_LACKS = -1 };
 
 // Those that not every version has.
 #define CUPTI_LATER_FUNCTIONS(X)                                                                             \
@@ -36,6 +40,7 @@
     X(ActivityEnableDriverApi, int(uint32_t, uint8_t))                                                       \
     X(ActivityEnableRuntimeApi_v2, int(void *, uint32_t, uint8_t))                                           \
     X(ActivityEnableDriverApi_v2, int(void *, uint32_t, uint8_t))                                            \
+    X(ActivityGetApiName, int(int, uint32_t, const char **))                                                 \
     X(SetThreadIdType, int(int))                                                                             \
     X(GetGraphNodeId, int(void *, uint64_t *))                                                               \
     X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \
@@ -53,7 +58,11 @@ struct cupti {
     CUPTI_FUNCTIONS(CUPTI_POINTER)
     CUPTI_LATER_FUNCTIONS(CUPTI_POINTER)
 #undef CUPTI_POINTER
-    uint32_t version;
+#define CUPTI_POINTER(name, ...) int (*name)(__VA_ARGS__);
+    CUPTI_CALLBACK_FUNCTIONS(CUPTI_POINTER)
+#undef CUPTI_POINTER
+    uint32_t version; // of CUPTI, whose form the records have
+    uint32_t stated;  // what the library says
     bool shared; // subscribed so that other tools can be subscribed too: the _v2 functions are to be used
     void *subscriber;
     void *handle;      // of the library
@@ -90,6 +99,9 @@ bool library_load(int (*take)(void), int *result, char *why, size_t size);
 // Which one it is, in words; those that were refused, with their errors, or "". Static storage.
 void library_describe(char *out, size_t size);
 const char *library_refused(void);
+
+// A function of the interface without its prefix; `name` gets its whole name. NULL: it is not there.
+void *library_function(void *library, const char *function, char name[64]);
 
 // What an error of CUPTI is called. Static storage.
 const char *library_error(int result);

@@ -3,7 +3,9 @@
 // once, in the order it was filled; nothing is assumed of that order.
 #include "records.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "green_contexts.h"
 #include "library.h"
@@ -108,8 +110,19 @@ uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t cont
     return reader->queue;
 }
 
+// Where the library cannot be asked how it names threads: whether it is as the system does.
+static bool is_system_thread(struct reader *reader, uint32_t tid) {
+    char path[64];
+    if (!vendor.partial || !tid)
+        return false;
+    if (reader->tid == tid && reader->thread)
+        return true;
+    snprintf(path, sizeof path, "/proc/self/task/%u", tid);
+    return access(path, F_OK) == 0;
+}
+
 uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by) {
-    if (!cupti.system_threads)
+    if (!cupti.system_threads && (launched_by || !is_system_thread(reader, tid)))
         return launched_by ? launched_by
                            : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "calls of unknown threads");
     if (reader->tid != tid || !reader->thread) {

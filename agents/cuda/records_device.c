@@ -186,15 +186,9 @@ static uint32_t memory_name(uint32_t kind) {
 }
 
 static uint32_t direction_name(tsmith_direction direction) {
-    static const char *const names[] = {
-        [TSMITH_DIRECTION_NONE] = "[CUDA memcpy]",
-        [TSMITH_DIRECTION_HOST_TO_DEVICE] = "[CUDA memcpy HtoD]",
-        [TSMITH_DIRECTION_DEVICE_TO_HOST] = "[CUDA memcpy DtoH]",
-        [TSMITH_DIRECTION_DEVICE_TO_DEVICE] = "[CUDA memcpy DtoD]",
-        [TSMITH_DIRECTION_HOST_TO_HOST] = "[CUDA memcpy HtoH]",
-        [TSMITH_DIRECTION_PEER_TO_PEER] = "[CUDA memcpy PtoP]",
-    };
-    return READER_NAME(names, direction);
+    static _Atomic uint32_t ids[VENDOR_COPY_NAMES];
+    const char *name = (size_t)direction < VENDOR_COPY_NAMES ? vendor.copies[direction] : NULL;
+    return name ? channel_string_once(agent.channel, &ids[direction], name) : 0;
 }
 
 static void write_transfer(struct reader *reader, const struct transfer *transfer) {
@@ -288,7 +282,7 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
         reader->untimed++;
         return;
     }
-    const uint32_t text = READER_TEXT("[CUDA memset]");
+    const uint32_t text = READER_TEXT(vendor.set);
     const uint32_t memory_kind = memory_name(record->memory_kind);
     const uint32_t source_graph = cupti_has(CUPTI_13_4) ? record->source_graph : 0;
 #define FILL                                                                                                 \

@@ -2,7 +2,6 @@
 // What the other tool calls instead of libcupti, and what it wants. Rules: agent.h. What it gets is in sharing_records.c.
 #include "sharing.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 #include "buffers.h"
@@ -286,19 +285,21 @@ void sharing_call(int domain, uint32_t id, const void *data) {
 // ---- for the rest of the agent
 
 bool sharing_needed(void) {
-    const struct interpose_function registers = {.name = "cuptiActivityRegisterCallbacks",
-                                                 .real =
-                                                     dlsym(cupti.handle, "cuptiActivityRegisterCallbacks")};
+    char name[64];
+    const struct interpose_function registers = {
+        .name = name, .real = library_function(cupti.handle, "ActivityRegisterCallbacks", name)};
     return interpose_count(&registers, 1) > 0;
 }
 
 void sharing_start(void) {
     if (cupti.shared)
         return; // CUPTI itself serves several
+    static char texts[FUNCTIONS][64];
 #define TABLE(function, parameters, names)                                                                   \
-    functions[AT_##function] = (struct interpose_function){.name = "cupti" #function,                        \
-                                                           .ours = (void *)(uintptr_t)their_##function,      \
-                                                           .real = dlsym(cupti.handle, "cupti" #function)};
+    functions[AT_##function] = (struct interpose_function){                                                  \
+        .name = texts[AT_##function],                                                                        \
+        .ours = (void *)(uintptr_t)their_##function,                                                         \
+        .real = library_function(cupti.handle, #function, texts[AT_##function])};
     FORWARDED(TABLE)
 #undef TABLE
     atomic_store(&held, true);

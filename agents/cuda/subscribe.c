@@ -131,10 +131,11 @@ static void on_state(uint32_t id, const struct cupti_state_data *data) {
     if (id != CUPTI_STATE_FATAL_ERROR)
         return;
     snprintf(text, sizeof text,
-             "CUPTI stopped recording: %s%s%s; what was recorded before is in the trace (a newer CUPTI may "
+             "%s stopped recording: %s%s%s; what was recorded before is in the trace (a newer version may "
              "help: set "
-             "TRACESMITH_CUPTI)",
-             library_error(data->result), data->message ? ", " : "", data->message ? data->message : "");
+             "%s)",
+             vendor.interface, library_error(data->result), data->message ? ", " : "",
+             data->message ? data->message : "", vendor.variable);
     agent_notice(text);
     channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);
     // CUPTI finalizes itself, and a later call would initialize it again.
@@ -273,7 +274,7 @@ void subscribe_leave_out_calls(bool out) {
             length = length < sizeof text ? length : sizeof text - 1;
         }
     if (out && length)
-        channel_attribute(agent.channel, "cuda.calls_left_out", text);
+        vendor_attribute("calls_left_out", text);
 }
 
 static void enable_refused(void) {
@@ -283,8 +284,8 @@ static void enable_refused(void) {
         const int result = refused >> i & 1 ? subscribe_kind(kinds[i].kind) : CUPTI_OK;
         if (result == CUPTI_OK || !kinds[i].needed)
             continue;
-        snprintf(text, sizeof text, "kernels are not recorded: CUPTI says %s (%d)", library_error(result),
-                 result);
+        snprintf(text, sizeof text, "kernels are not recorded: %s says %s (%d)", vendor.interface,
+                 library_error(result), result);
         agent_notice(text);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
     }
@@ -356,6 +357,11 @@ static void zero_buffers(void) {
         buffers_are_zeroed();
 }
 
+// The table of a vendor may name kinds that the form of its records is too old for.
+static bool is_wanted(size_t kind) {
+    return cupti_has(kinds[kind].since) && vendor.kinds >> kinds[kind].kind & 1;
+}
+
 static int enable_all(void) {
     unified_memory_init();
     prepare();
@@ -364,7 +370,7 @@ static int enable_all(void) {
                                                                    buffers_full_v2)
                               : cupti.ActivityRegisterCallbacks(buffers_wanted, buffers_full);
     for (size_t i = 0; i < KINDS && result == CUPTI_OK; i++) {
-        if (!cupti_has(kinds[i].since))
+        if (!is_wanted(i))
             continue;
         const int enabled = subscribe_kind(kinds[i].kind);
         if (enabled == CUPTI_NOT_INITIALIZED)
@@ -386,11 +392,15 @@ static int enable_all(void) {
 // ---- what is in the way
 
 static const char *advice(int result) {
+    if (vendor.partial && result != CUPTI_MULTIPLE_SUBSCRIBERS)
+        return "see that the driver works, and that the library is of its version";
     switch (result) {
     case CUPTI_MULTIPLE_SUBSCRIBERS:
-        return "another tool has CUPTI in this process (a profiler, or the program's own use of it), and "
-               "keeps it; "
-               "run without it, or with CUDA 13.3 or newer where both can be subscribed";
+        return vendor.partial
+                   ? "another tool has it in this process, and keeps it; run without it"
+                   : "another tool has CUPTI in this process (a profiler, or the program's own use "
+                     "of it), and keeps it; "
+                     "run without it, or with CUDA 13.3 or newer where both can be subscribed";
     case CUPTI_PRIVILEGES:
     case CUPTI_VIRTUALIZED_PRIVILEGES:
         return "this user may not profile; the administrator can allow it "
@@ -417,6 +427,8 @@ static const char *advice(int result) {
 // CUPTI refuses a second subscriber. Records need none, but they go to one pair of callbacks per process. So that
 // pair is taken only if no library is found that could have registered one. `who` holds CUPTI, in words.
 static bool may_do_without(int taken, char *who, size_t size) {
+    if (taken == LIBRARY_LACKS)
+        return true;
     if (taken != CUPTI_MULTIPLE_SUBSCRIBERS)
         return false;
     holder[sizeof holder - 1] = '\0';
@@ -435,11 +447,11 @@ static void withdraw(void) {
 
 static void say_alone(int taken, const char *who, char *text, size_t size) {
     snprintf(text, size,
-             "CUPTI refuses to be subscribed to: %s (%d), held by %s; kernels, copies, calls and waits are "
+             "%s refuses to be subscribed to: %s (%d)%s%s; kernels, copies, calls and waits are "
              "recorded without a subscription; contexts, streams, call stacks, samples, metrics, migrations "
              "of unified memory and the "
              "number of missing launches are not",
-             library_error(taken), taken, who);
+             vendor.interface, library_error(taken), taken, who[0] ? ", held by " : "", who);
     agent_notice(text);
     channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
@@ -459,9 +471,9 @@ bool subscribe(int taken, char *why, size_t size) {
         withdraw();
     }
     const char *by = holder[0] ? holder : who;
-    snprintf(why, size, "CUDA work is not recorded: CUPTI (%s) says %s (%d) at %s%s%s%s: %s", cupti.path,
-             library_error(result), result, step, by[0] ? ", held by \"" : "", by, by[0] ? "\"" : "",
-             advice(result));
+    snprintf(why, size, "%s work is not recorded: %s (%s) says %s (%d) at %s%s%s%s: %s", vendor.platform,
+             vendor.interface, cupti.path, library_error(result), result, step, by[0] ? ", held by \"" : "",
+             by, by[0] ? "\"" : "", advice(result));
     return false;
 }
 
@@ -482,7 +494,7 @@ void subscribe_end(void) {
     // In 13.0 a kind that is switched off while the program launches can hang it. Its updates are 130001 and on (13.0.85).
     const bool hangs = cupti.version / 100 == CUPTI_13_0 / 100;
     for (size_t i = 0; i < KINDS && !hangs && !cupti.shared; i++)
-        if (cupti_has(kinds[i].since) && !sharing_kept(kinds[i].kind))
+        if (is_wanted(i) && !sharing_kept(kinds[i].kind))
             cupti.ActivityDisable((int)kinds[i].kind);
     // Another tool of the program has CUPTI through the agent, and continues.
     if (atomic_load(&sharing_on))

@@ -78,8 +78,8 @@ static uint32_t add_device(uint32_t id, const struct cupti_device *record) {
     char uuid[64];
     tsmith_device device = {
         .name = record && record->name ? channel_string_cstr(agent.channel, record->name) : 0,
-        .vendor = channel_string_cstr(agent.channel, "NVIDIA"),
-        .api = channel_string_cstr(agent.channel, AGENT_API),
+        .vendor = channel_string_cstr(agent.channel, vendor.company),
+        .api = channel_string_cstr(agent.channel, vendor.api),
         .type = channel_string_cstr(agent.channel, "gpu"),
         .number = id + 1,
     };
@@ -117,7 +117,7 @@ static const char *architecture(uint32_t major, uint32_t minor) {
 static void describe(const struct cupti_device *record) {
     char key[32], text[512];
     const char *name = architecture(record->capability_major, record->capability_minor);
-    snprintf(key, sizeof key, "cuda.device.%u", record->id);
+    snprintf(key, sizeof key, "device.%u", record->id);
     snprintf(text, sizeof text,
              "%s, compute %u.%u%s%s%s, %u SMs, %u MHz, %llu bytes, %llu kB/s, L2 %u bytes, %u copy engines, "
              "ECC %s%s",
@@ -126,7 +126,7 @@ static void describe(const struct cupti_device *record) {
              record->clock_khz / 1000, (unsigned long long)record->memory_bytes,
              (unsigned long long)record->memory_bandwidth, record->l2_bytes, record->copy_engines,
              record->ecc ? "on" : "off", cupti_has(CUPTI_11_6) && record->mig ? ", MIG" : "");
-    channel_attribute(agent.channel, key, text);
+    vendor_attribute(key, text);
 }
 
 void tracks_device(const struct cupti_device *record) {
@@ -156,10 +156,10 @@ static const char *processors_in_words(uint32_t processors, char out[32]) {
 
 static void describe_green(const struct cupti_context *record, uint32_t processors) {
     char key[32], text[160], words[32];
-    snprintf(key, sizeof key, "cuda.context.%u", record->context);
+    snprintf(key, sizeof key, "context.%u", record->context);
     snprintf(text, sizeof text, "green context%s of device %u, part of context %u",
              processors_in_words(processors, words), record->device, record->parent);
-    channel_attribute(agent.channel, key, text);
+    vendor_attribute(key, text);
 }
 
 // A context may be of another process that uses the device.
@@ -167,10 +167,10 @@ static void describe_other_process(const struct cupti_context *record) {
     char key[32], text[96];
     if (!cupti_has(CUPTI_13_1) || !record->process || record->process == (uint64_t)getpid())
         return;
-    snprintf(key, sizeof key, "cuda.context.%u", record->context);
+    snprintf(key, sizeof key, "context.%u", record->context);
     snprintf(text, sizeof text, "context of process %llu on device %u", (unsigned long long)record->process,
              record->device);
-    channel_attribute(agent.channel, key, text);
+    vendor_attribute(key, text);
 }
 
 void tracks_context(const struct cupti_context *record) {

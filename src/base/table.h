@@ -28,13 +28,13 @@ static inline size_t table_capacity(size_t count) {
 }
 
 // The first slot, beginning with that of `hash`, for which `stop` is true: it is free, or it has the key. `capacity` is a power
-// of two; a slot is free. (slots) + 0: the type of the pointer without a qualifier, in GCC 10 too.
+// of two; a slot is free. Types are made from what the pointers point to: of a pointer itself, GCC 10 would keep the qualifier.
 #define TABLE_SLOT(slots, capacity, hash, slot, stop)                                                        \
     ({                                                                                                       \
-        __typeof__((slots) + 0) const table_slots_ = (slots);                                                \
+        __typeof__(*(slots)) *const table_slots_ = (slots);                                                  \
         const size_t table_mask_ = (size_t)(capacity)-1;                                                     \
         size_t table_at_ = (size_t)(hash)&table_mask_;                                                       \
-        __typeof__((slots) + 0) slot = &table_slots_[table_at_];                                             \
+        __typeof__(*(slots)) *slot = &table_slots_[table_at_];                                               \
         for (; !(stop); slot = &table_slots_[table_at_])                                                     \
             table_at_ = (table_at_ + 1) & table_mask_;                                                       \
         slot;                                                                                                \
@@ -44,7 +44,7 @@ static inline size_t table_capacity(size_t count) {
 #define TABLE_MOVE(from, from_capacity, to, to_capacity, slot, used, hash)                                   \
     do {                                                                                                     \
         for (size_t table_i_ = 0; table_i_ < (from_capacity); table_i_++) {                                  \
-            __typeof__((from) + 0) slot = &(from)[table_i_];                                                 \
+            __typeof__(*(from)) *slot = &(from)[table_i_];                                                   \
             if (!(used))                                                                                     \
                 continue;                                                                                    \
             size_t table_to_ = (size_t)(hash) & ((size_t)(to_capacity)-1);                                   \
@@ -62,7 +62,7 @@ static inline size_t table_capacity(size_t count) {
         bool table_good_ = (size_t)(count)*2 < (capacity);                                                   \
         if (__builtin_expect(!table_good_, 0) && (capacity) <= UINT32_MAX / 2) {                             \
             const size_t table_grown_ = (capacity) ? (size_t)(capacity)*2 : (first);                         \
-            __typeof__((slots) + 0) const table_new_ = calloc(table_grown_, sizeof *(slots));                \
+            __typeof__(*(slots)) *const table_new_ = calloc(table_grown_, sizeof *(slots));                  \
             table_good_ = table_new_ != NULL;                                                                \
             if (table_good_) {                                                                               \
                 TABLE_MOVE(slots, capacity, table_new_, table_grown_, slot, used, hash);                     \

@@ -130,11 +130,11 @@ sed 's/ pid .*//' "$work/none.out" | cmp -s - "$work/bare" || fail "none: the pr
 empty "$work/wheel/nvidia/cuda_runtime/lib/libcudart.so.12"
 works "$work/wheel/nvidia/cuda_cupti/lib/libcupti.so.12"
 look runtime 13000 "$work/a" env LD_PRELOAD="$work/wheel/nvidia/cuda_runtime/lib/libcudart.so.12" "$work_program" launches=40
-taken runtime "$work/wheel/nvidia/cuda_runtime/lib/../../cuda_cupti/lib/libcupti.so.12" "next to the program's CUDA runtime"
+taken runtime "$work/wheel/nvidia/cuda_runtime/lib/../../cuda_cupti/lib/libcupti.so.12" "next to the program's runtime"
 empty "$work/toolkit/targets/x86_64-linux/lib/libcudart.so.13"
 works "$work/toolkit/extras/CUPTI/lib64/libcupti.so.13"
 look toolkit 13000 "$work/a" env LD_PRELOAD="$work/toolkit/targets/x86_64-linux/lib/libcudart.so.13" "$work_program" launches=40
-taken toolkit "$work/toolkit/targets/x86_64-linux/lib/../../../extras/CUPTI/lib64/libcupti.so.13" "next to the program's CUDA runtime"
+taken toolkit "$work/toolkit/targets/x86_64-linux/lib/../../../extras/CUPTI/lib64/libcupti.so.13" "next to the program's runtime"
 # In CUDA_HOME, where the runtime is linked statically.
 look home 13000 "$plain" env CUDA_HOME="$work/toolkit" "$work_program" launches=40
 taken home "$work/toolkit/extras/CUPTI/lib64/libcupti.so.13" "in a toolkit" ".*" # the linker may know one of this machine

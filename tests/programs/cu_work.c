@@ -2,6 +2,8 @@
 // A CUDA program of the driver API that knows nothing of us: it opens libcuda itself, so it needs no CUDA to be built,
 // and counts what it does. Its own counts go to standard output, as one line of words and numbers.
 //
+// Drivers of other vendors have the same functions under another name: library=libmusa.so.1 prefix=mu.
+//
 //     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [endless] [range] [idle] [managed] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
@@ -59,13 +61,16 @@ enum { BYTES = 4096 };
 static struct {
     long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard, forks;
     int fork, close, rare, peers, pause, endless, range, idle, managed;
-    const char *end;
-} want = {.launches = 100, .threads = 1, .streams = 2, .end = "return"};
+    const char *end, *library, *prefix;
+} want = {
+    .launches = 100, .threads = 1, .streams = 2, .end = "return", .library = "libcuda.so.1", .prefix = "cu"};
 
 static void *find(void *library, const char *name) {
-    void *at = dlsym(library, name);
+    char text[64];
+    snprintf(text, sizeof text, "%s%s", want.prefix, name + strlen("cu"));
+    void *at = dlsym(library, text);
     if (!at)
-        fprintf(stderr, "cu_work: no %s\n", name);
+        fprintf(stderr, "cu_work: no %s\n", text);
     return at;
 }
 
@@ -77,9 +82,9 @@ static void need(int result, const char *what) {
 }
 
 static handle open_driver(void) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+    void *library = dlopen(want.library, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
-        fprintf(stderr, "cu_work: no libcuda.so.1\n");
+        fprintf(stderr, "cu_work: no %s\n", want.library);
         exit(4);
     }
 #define FIND(name, symbol) *(void **)&name = find(library, symbol);
@@ -216,6 +221,8 @@ static void read_words(int count, char **words) {
         WORD("idle", want.idle = 1)
         WORD("managed", want.managed = 1)
         WORD("peers", want.peers = 1)
+        WORD("library", want.library = equals ? equals + 1 : want.library)
+        WORD("prefix", want.prefix = equals ? equals + 1 : want.prefix)
         WORD("end", want.end = equals ? equals + 1 : "return")
     }
 }

@@ -205,7 +205,7 @@ int cuInit(unsigned flags) {
         return fails;
     if (atomic_exchange(&initialized, 1))
         return OK;
-    const char *path = getenv("CUDA_INJECTION64_PATH");
+    const char *path = getenv(MOCK_INJECTION);
     void *library = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     int (*initialize)(void) = NULL;
     if (library)

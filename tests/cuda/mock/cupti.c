@@ -92,7 +92,7 @@ static struct {
 } how;
 
 __attribute__((constructor)) static void read_how(void) {
-    how.version = mock_value("version", 130001);
+    how.version = mock_value("version", MOCK_VERSION);
     how.drop = mock_value("drop", 0);
     how.zero = mock_value("zero", 0);
     how.wrong = mock_value("wrong", 0);
@@ -612,7 +612,7 @@ API(EnableCallback, uint32_t enable, void *handle, int domain, uint32_t id) {
 API(GetCallbackName, int domain, uint32_t id, const char **name) {
 #define CALL_NAME(d, number, text)                                                                           \
     if (domain == d && id == number) {                                                                       \
-        *name = #text;                                                                                       \
+        *name = mock_own_name(d, number, #text);                                                             \
         return CUPTI_OK;                                                                                     \
     }
     MOCK_CALLS(CALL_NAME)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program that profiles itself calls of libcupti, beyond what the agent does: whole domains of callbacks, external
 // correlation ids, calls that are left out, a clock of its own.
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cupti_mock.h"
 
@@ -173,4 +175,23 @@ API(ActivityEnableRuntimeApi_v2, void *handle, uint32_t id, uint8_t enable) {
 API(ActivityEnableDriverApi_v2, void *handle, uint32_t id, uint8_t enable) {
     left_out[0][id % CALLS] = !enable;
     return handle ? CUPTI_OK : CUPTI_NOT_COMPATIBLE;
+}
+
+// A call's name as the vendor has it: that of CUDA's with other words before it.
+const char *mock_own_name(int domain, uint32_t id, const char *name) {
+    static const char *known[2][CALLS];
+    static pthread_mutex_t knowing = PTHREAD_MUTEX_INITIALIZER;
+    const char *const usual = domain == CUPTI_DOMAIN_RUNTIME ? "cuda" : "cu";
+    const char *const theirs = domain == CUPTI_DOMAIN_RUNTIME ? MOCK_RUNTIME_CALLS : MOCK_DRIVER_CALLS;
+    if (strcmp(usual, theirs) == 0 || strncmp(name, usual, strlen(usual)) != 0)
+        return name;
+    pthread_mutex_lock(&knowing);
+    if (!known[domain - 1][id]) {
+        char *text = malloc(strlen(name) + strlen(theirs) + 1);
+        strcpy(stpcpy(text, theirs), name + strlen(usual)); // NOLINT: fits
+        known[domain - 1][id] = text;
+    }
+    const char *const text = known[domain - 1][id];
+    pthread_mutex_unlock(&knowing);
+    return text;
 }

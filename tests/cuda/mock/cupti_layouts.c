@@ -77,7 +77,7 @@ size_t mock_bytes_of(uint32_t kind) {
     static _Atomic size_t known[KIND_LIMIT];
     size_t bytes = kind < KIND_LIMIT ? known[kind] : 16;
     for (size_t i = 0; !bytes && i < sizeof layouts / sizeof *layouts; i++)
-        if (layouts[i].kind == kind && layouts[i].since <= mock_value("version", 130001))
+        if (layouts[i].kind == kind && layouts[i].since <= mock_value("version", MOCK_VERSION))
             known[kind] = layouts[i].bytes + (mock_has("larger") ? LARGER : 0);
     return bytes ? bytes : known[kind];
 }

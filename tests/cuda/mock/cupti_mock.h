@@ -43,6 +43,7 @@ uint32_t mock_value(const char *word, uint32_t otherwise);
 void mock_check_zeroed(const struct buffer *buffer);
 void mock_late_call(const char *name);
 bool mock_left_out(int domain, uint32_t id);
+const char *mock_own_name(int domain, uint32_t id, const char *name);
 void mock_whole(uint32_t kind);
 void mock_write_external(uint32_t correlation);
 // Writes down what a client asks for, where MOCK_ASKED names a file.

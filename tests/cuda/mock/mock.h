@@ -84,6 +84,14 @@ uint32_t mock_stream_id(void *context, void *stream);
 uint32_t mock_context_parent(void *context);
 uint32_t mock_context_processors(void *context);
 
+// Mocks of other vendors' libraries are made of the same sources, with names from the vendor's table (names.sh).
+#ifndef MOCK_DRIVER_CALLS
+#define MOCK_DRIVER_CALLS "cu"
+#define MOCK_RUNTIME_CALLS "cuda"
+#define MOCK_INJECTION "CUDA_INJECTION64_PATH"
+#define MOCK_VERSION 130001
+#endif
+
 // Functions of the API by number, for both mocks. X(domain, number, name)
 #define MOCK_CALLS(X)                                                                                        \
     X(1, 1, cuInit)                                                                                          \
