@@ -136,6 +136,12 @@
     X(CmdResetQueryPool) X(CmdCopyQueryPoolResults) X(GetBufferMemoryRequirements) X(CmdWriteTimestamp) \
     X(GetCalibratedTimestampsEXT)
 
+// Not wrapped, but called by the agent, of instances.
+#define VULKAN_INSTANCE_USED(X) \
+    X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceProperties) \
+    X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceMemoryProperties) \
+    X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceCalibrateableTimeDomainsEXT)
+
 // Functions of extensions that became part of Vulkan itself: the same function under its older name.
 #define VULKAN_ALIASES(X) \
     X(QueueSubmit2, "KHR") X(WaitSemaphores, "KHR") X(SignalSemaphore, "KHR") \
@@ -161,6 +167,14 @@ struct next {
 #define CALL_POINTER(name, ...) PFN_vk##name name;
     VULKAN_CALLS(CALL_POINTER)
     VULKAN_USED(CALL_POINTER)
+#undef CALL_POINTER
+};
+
+// The next layer's functions of one instance, asked for while it is created: from then on the loader answers with those of the
+// layers above us, which may give the program other handles (RenderDoc).
+struct instance_next {
+#define CALL_POINTER(name) PFN_vk##name name;
+    VULKAN_INSTANCE_USED(CALL_POINTER)
 #undef CALL_POINTER
 };
 

@@ -20,7 +20,7 @@ enum { MAP_LOG2 = 8, EXTENSIONS_MAX = 512 };
 
 struct instance {
     PFN_vkGetInstanceProcAddr get;
-    PFN_vkDestroyInstance destroy; // layers cannot be asked for it any more when it is called
+    struct instance_next next;
     VkInstance handle;
     uint32_t version; // that the program asked for
 };
@@ -126,7 +126,9 @@ static VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
     if (instance && map_put(&instances, key_of(*out), (uintptr_t)instance)) {
         const VkApplicationInfo *application = info->pApplicationInfo;
         instance->get = get;
-        instance->destroy = (PFN_vkDestroyInstance)get(*out, "vkDestroyInstance");
+#define FILL(name) instance->next.name = (PFN_vk##name)get(*out, "vk" #name);
+        VULKAN_INSTANCE_USED(FILL)
+#undef FILL
         instance->handle = *out;
         instance->version =
             application && application->apiVersion ? application->apiVersion : VK_API_VERSION_1_0;
@@ -141,16 +143,14 @@ static void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocationCal
     if (!instance)
         return;
     map_remove(&instances, key_of(handle));
-    instance->destroy(handle, allocator);
+    instance->next.DestroyInstance(handle, allocator);
     munmap(instance, sizeof *instance);
 }
 
 // ---- devices
 
 static bool has_extension(const struct instance *instance, VkPhysicalDevice physical, const char *name) {
-    PFN_vkEnumerateDeviceExtensionProperties enumerate =
-        (PFN_vkEnumerateDeviceExtensionProperties)instance->get(instance->handle,
-                                                                "vkEnumerateDeviceExtensionProperties");
+    PFN_vkEnumerateDeviceExtensionProperties enumerate = instance->next.EnumerateDeviceExtensionProperties;
     uint32_t count = EXTENSIONS_MAX;
     VkExtensionProperties *all = memory_take(sizeof *all * EXTENSIONS_MAX);
     bool found = false;
@@ -225,7 +225,7 @@ static bool adopt(const struct instance *instance, VkPhysicalDevice physical, co
             if (info->pQueueCreateInfos[i].queueFamilyIndex < FAMILIES_MAX)
                 device->family_queues[info->pQueueCreateInfos[i].queueFamilyIndex] +=
                     info->pQueueCreateInfos[i].queueCount;
-        times_device(device, instance->get, instance->handle, physical, instance->version, has_clock);
+        times_device(device, &instance->next, physical, instance->version, has_clock);
     }
     if (map_put(&devices, key_of(handle), (uintptr_t)device))
         return true;

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 
 enum { VENDOR_MESA = 0x10005 };
-#define ASK(name) PFN_vk##name ask = (PFN_vk##name)get(instance, "vk" #name)
 static const int64_t REFRESH = 250000000; // ns
 static const int64_t TOLERANCE = 1000000; // ns
 static const int64_t TIGHT = 20000;       // ns
@@ -92,11 +91,11 @@ bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_
     return true;
 }
 
-static void find_clock(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
-                       VkPhysicalDevice physical) {
+static void find_clock(struct device *device, const struct instance_next *next, VkPhysicalDevice physical) {
     VkTimeDomainEXT domains[16];
     uint32_t count = 16;
-    ASK(GetPhysicalDeviceCalibrateableTimeDomainsEXT);
+    PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT ask =
+        next->GetPhysicalDeviceCalibrateableTimeDomainsEXT;
     if (!ask || !device->next.GetCalibratedTimestampsEXT || ask(physical, &count, domains) < VK_SUCCESS)
         return;
     bool is_readable = false;
@@ -118,11 +117,10 @@ static void find_clock(struct device *device, PFN_vkGetInstanceProcAddr get, VkI
 // ---- the device
 
 // As NVML, CUPTI and the OpenCL agent write it. Software drivers give all their devices one UUID.
-static bool put_uuid(PFN_vkGetInstanceProcAddr get, VkInstance instance, VkPhysicalDevice physical, char *out,
-                     size_t size) {
+bool times_uuid(const struct instance_next *next, VkPhysicalDevice physical, char *out, size_t size) {
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
-    ASK(GetPhysicalDeviceProperties2);
+    PFN_vkGetPhysicalDeviceProperties2 ask = next->GetPhysicalDeviceProperties2;
     size_t length = (size_t)snprintf(out, size, "GPU-");
     if (!ask)
         return false;
@@ -133,7 +131,7 @@ static bool put_uuid(PFN_vkGetInstanceProcAddr get, VkInstance instance, VkPhysi
     return true;
 }
 
-static const char *type_name(VkPhysicalDeviceType type) {
+const char *times_type(VkPhysicalDeviceType type) {
     switch (type) {
     case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
@@ -146,14 +144,24 @@ static const char *type_name(VkPhysicalDeviceType type) {
     }
 }
 
-static uint64_t describe_memory(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
+uint64_t times_memory(const VkPhysicalDeviceMemoryProperties *memory) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < memory->memoryHeapCount && i < VK_MAX_MEMORY_HEAPS; i++)
+        if (memory->memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
+            bytes += memory->memoryHeaps[i].size;
+    return bytes;
+}
+
+void times_driver(const VkPhysicalDeviceProperties *properties, char *out, size_t size) {
+    snprintf(out, size, "%u.%u.%u", VK_API_VERSION_MAJOR(properties->driverVersion),
+             VK_API_VERSION_MINOR(properties->driverVersion),
+             VK_API_VERSION_PATCH(properties->driverVersion));
+}
+
+static uint64_t describe_memory(struct device *device, const struct instance_next *next,
                                 VkPhysicalDevice physical) {
     VkPhysicalDeviceMemoryProperties memory;
-    uint64_t bytes = 0;
-    ASK(GetPhysicalDeviceMemoryProperties);
-    memset(&memory, 0, sizeof memory);
-    if (ask)
-        ask(physical, &memory);
+    next->GetPhysicalDeviceMemoryProperties(physical, &memory);
     for (uint32_t i = 0; i < memory.memoryTypeCount && i < VK_MAX_MEMORY_TYPES; i++)
         device->heap_of_type[i] = memory.memoryTypes[i].heapIndex;
     const VkMemoryPropertyFlags host =
@@ -161,20 +169,14 @@ static uint64_t describe_memory(struct device *device, PFN_vkGetInstanceProcAddr
     while (device->host_type + 1 < memory.memoryTypeCount &&
            (memory.memoryTypes[device->host_type].propertyFlags & host) != host)
         device->host_type++;
-    for (uint32_t i = 0; i < memory.memoryHeapCount && i < VK_MAX_MEMORY_HEAPS; i++)
-        if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
-            bytes += memory.memoryHeaps[i].size;
-    return bytes;
+    return times_memory(&memory);
 }
 
-static void describe_families(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
+static void describe_families(struct device *device, const struct instance_next *next,
                               VkPhysicalDevice physical) {
     VkQueueFamilyProperties families[FAMILIES_MAX];
     uint32_t count = FAMILIES_MAX;
-    ASK(GetPhysicalDeviceQueueFamilyProperties);
-    if (!ask)
-        return;
-    ask(physical, &count, families);
+    next->GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
     device->family_count = count;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t bits = families[i].timestampValidBits;
@@ -183,41 +185,34 @@ static void describe_families(struct device *device, PFN_vkGetInstanceProcAddr g
     }
 }
 
-void times_device(struct device *device, PFN_vkGetInstanceProcAddr get, VkInstance instance,
-                  VkPhysicalDevice physical, uint32_t version, bool has_clock) {
+void times_device(struct device *device, const struct instance_next *next, VkPhysicalDevice physical,
+                  uint32_t version, bool has_clock) {
     static _Atomic uint32_t number;
     VkPhysicalDeviceProperties properties;
     char identity[sizeof properties.deviceName + 16], driver[32];
     struct channel *channel = agent.channel;
-    ASK(GetPhysicalDeviceProperties);
     device->domain = VK_TIME_DOMAIN_DEVICE_EXT;
-    if (!ask) {
-        device->timed = false;
-        return;
-    }
-    ask(physical, &properties);
+    next->GetPhysicalDeviceProperties(physical, &properties);
     properties.deviceName[sizeof properties.deviceName - 1] = '\0';
-    const char *type = type_name(properties.deviceType);
+    const char *type = times_type(properties.deviceType);
     if (strcmp(type, "gpu") != 0 || version < VK_API_VERSION_1_1 ||
-        properties.apiVersion < VK_API_VERSION_1_1 ||
-        !put_uuid(get, instance, physical, identity, sizeof identity))
+        properties.apiVersion < VK_API_VERSION_1_1 || !times_uuid(next, physical, identity, sizeof identity))
         snprintf(identity, sizeof identity, "vulkan:%s", properties.deviceName);
-    snprintf(driver, sizeof driver, "%u.%u.%u", VK_API_VERSION_MAJOR(properties.driverVersion),
-             VK_API_VERSION_MINOR(properties.driverVersion), VK_API_VERSION_PATCH(properties.driverVersion));
+    times_driver(&properties, driver, sizeof driver);
     const tsmith_device found = {
         .name = channel_string_cstr(channel, properties.deviceName),
         .driver = channel_string_cstr(channel, driver),
         .api = channel_string_cstr(channel, "vulkan"),
         .type = channel_string_cstr(channel, type),
-        .memory_bytes = describe_memory(device, get, instance, physical),
+        .memory_bytes = describe_memory(device, next, physical),
     };
     device->id = channel_device_identified(channel, &found, identity);
     device->number = atomic_fetch_add(&number, 1) + 1;
     device->period = (double)properties.limits.timestampPeriod;
     device->reading_waits =
         properties.vendorID == VENDOR_MESA && strncmp(properties.deviceName, "llvmpipe", 8) == 0;
-    describe_families(device, get, instance, physical);
+    describe_families(device, next, physical);
     device->timed = device->timed && device->period > 0;
     if (has_clock && device->timed)
-        find_clock(device, get, instance, physical);
+        find_clock(device, next, physical);
 }

@@ -19,7 +19,7 @@
 #include "tracesmith/capture.h"
 #include "wire/agent.h"
 
-static const char *const apis[] = {"opencl", "nvml", "rocm", "level-zero"};
+static const char *const apis[] = {"opencl", "nvml", "rocm", "level-zero", "vulkan"};
 static const int64_t PATIENCE = 60000000000; // ns: a driver may compile its own kernels first
 enum {
     TEXTS = 6,

@@ -91,7 +91,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-rocm.so) entry='rocprofiler_configure|tracesmith_agent_(devices|switched)' ;;
     libtracesmith-openmp.so) entry='ompt_start_tool' ;;
     libtracesmith-level-zero.so) entry='zeInit(Drivers)?|tracesmith_agent_devices' ;;
-    libtracesmith-vulkan.so) entry='vkNegotiateLoaderLayerInterfaceVersion' ;;
+    libtracesmith-vulkan.so) entry='vkNegotiateLoaderLayerInterfaceVersion|tracesmith_agent_devices' ;;
     libtracesmith-cuda.so | libtracesmith-musa.so) entry='InitializeInjection|tracesmith_agent_switched' ;;
     libtracesmith-maca.so) entry='InitializeInjection|tracesmith_agent_switched|dlopen|__libc_start_main' ;;
     libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;

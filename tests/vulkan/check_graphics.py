@@ -89,5 +89,15 @@ gone = Run("destroyed")
 commands = gone.of("kernel") + gone.of("memcpy")
 told = sum(event.get("certainty") != "untimed" for event in commands) + sum(gone.lost.values())
 assert told == gone.executed["pass"] + gone.executed["copy"], (len(commands), gone.lost)
+for name in ("VkLayer_gfxreconstruct", "renderdoc_capture"):
+    if os.path.exists(f"{work}/{name}.log"):
+        chained = Run(name).of("kernel")
+        assert len(chained) == 3 and all(event.get("certainty") is None for event in chained), (name, chained)
+if os.path.exists(f"{work}/devices"):
+    with open(f"{work}/devices", encoding="utf-8") as file:
+        listed = file.read().splitlines()
+    with open(f"{work}/devices.json", encoding="utf-8") as file:
+        devices = [device for device in json.load(file)["devices"] if device["api"] == "vulkan"]
+    assert listed and [device["name"] for device in devices] == listed, (listed, devices)
 assert not os.path.exists(f"{work}/absent.log") or not Run("absent").of("kernel")
 print("ok")

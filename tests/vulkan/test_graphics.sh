@@ -40,6 +40,23 @@ if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; th
     unset VK_INSTANCE_LAYERS
 fi
 
+# Other layers in the same chain, above ours. RenderDoc gives the program handles of its own. It writes to the home directory.
+for layer in explicit_layer.d/VkLayer_gfxreconstruct implicit_layer.d/renderdoc_capture; do
+    [ -f "/usr/share/vulkan/$layer.json" ] || continue
+    case $layer in
+    explicit*) export VK_INSTANCE_LAYERS=VK_LAYER_LUNARG_gfxreconstruct GFXRECON_CAPTURE_FILE="$work/capture.gfxr" GFXRECON_LOG_LEVEL=fatal ;;
+    *) export ENABLE_VULKAN_RENDERDOC_CAPTURE=1 HOME="$work" ;;
+    esac
+    record "${layer##*/}" render 3
+    unset VK_INSTANCE_LAYERS ENABLE_VULKAN_RENDERDOC_CAPTURE
+done
+
+# The devices that the loader lists.
+"$TRACESMITH" devices --json >"$work/devices.json" || fail "devices"
+if command -v vulkaninfo >/dev/null; then
+    vulkaninfo --summary 2>/dev/null | sed -n 's/^[[:space:]]*deviceName[[:space:]]*= //p' >"$work/devices"
+fi
+
 # Without a driver the program fails as it does alone, and the summary says that nothing was recorded.
 VK_ICD_FILENAMES=$work/absent.json
 record absent render 1
