@@ -141,7 +141,7 @@ static void merge_runs(struct order *order) {
     }
 }
 
-static void empty(struct order *order) {
+static void clear_records(struct order *order) {
     order->count = 0;
     order->run_count = 0;
     text_clear(&order->records);
@@ -155,7 +155,7 @@ static void emit_collected(struct order *order) {
         order->enough = !order->visitor->emit(order->visitor->context, record, entry->length);
     }
     order->emitted = order->count;
-    empty(order);
+    clear_records(order);
 }
 
 // ---- one window
@@ -270,7 +270,7 @@ static int visit_windows(struct order *order, struct progress *progress) {
         if (outcome == WINDOW_TOO_WIDE) {
             width = (order->is_last ? left : width) / 8;
             width = width ? width : 1;
-            empty(order);
+            clear_records(order);
             continue;
         }
         if (order->is_last)

@@ -26,7 +26,7 @@ bool page_may_replace(const struct invocation *invocation, const char *input) {
     return true;
 }
 
-static tsmith_status put(void *context, const void *bytes, size_t size) {
+static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
     return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
 }
 
@@ -50,7 +50,7 @@ int page_open(const struct invocation *invocation, struct page_files *out) {
 static int put_one(FILE *file, const char *path, const tsmith_report *report,
                    const tsmith_trace_report_options *options) {
     tsmith_error error = {.message = ""};
-    const tsmith_output output = {put, file};
+    const tsmith_output output = {write_bytes, file};
     const tsmith_status status = tsmith_reports_write(&report, 1, options, &output, &error);
     if (fclose(file) == 0 && status == TSMITH_OK)
         return EXIT_DONE;

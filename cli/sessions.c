@@ -72,7 +72,7 @@ struct search {
     uint32_t found;
 };
 
-static void consider(void *context, const char *directory, const tsmith_capture_left *left) {
+static void add_if_matching(void *context, const char *directory, const tsmith_capture_left *left) {
     struct search *search = context;
     if (!left->collected)
         return;
@@ -92,7 +92,7 @@ static int find_by_process(const char *word, struct text *directory) {
         complain("'%s' is neither the directory of a recording nor a process id", word);
         return EXIT_USAGE;
     }
-    sessions_each(consider, &search);
+    sessions_each(add_if_matching, &search);
     if (search.found)
         return EXIT_DONE;
     complain("process %s belongs to no running recording", word);
@@ -112,7 +112,7 @@ int sessions_find(const char *word, struct text *directory) {
     }
     if (word)
         return find_by_process(word, directory);
-    sessions_each(consider, &search);
+    sessions_each(add_if_matching, &search);
     if (search.found == 1)
         return EXIT_DONE;
     if (search.found)

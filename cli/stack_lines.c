@@ -151,7 +151,7 @@ void stacks_close(struct stacks *stacks) {
 }
 
 // The lines of a stack, in memory of ours; how many.
-static size_t take(struct stacks *stacks, uint32_t stack) {
+static size_t read_lines(struct stacks *stacks, uint32_t stack) {
     size_t count = tsmith_stack_lines(stacks->names, stack, stacks->lines, stacks->capacity);
     if (count <= stacks->capacity)
         return count;
@@ -187,7 +187,7 @@ static void add_place(struct text *text, const struct stacks *stacks, const tsmi
 
 void stacks_add_text(struct stacks *stacks, struct text *text, uint32_t stack, size_t columns) {
     char name[TEXT_SIZE];
-    size_t count = take(stacks, stack);
+    size_t count = read_lines(stacks, stack);
     bool color = terminal_color();
     for (size_t i = 0; i < count; i++) {
         const tsmith_stack_line *line = &stacks->lines[i];
@@ -248,7 +248,7 @@ static void add_json_frame(const struct stacks *stacks, struct text *text, const
 }
 
 void stacks_add_json(struct stacks *stacks, struct text *text, uint32_t stack) {
-    size_t count = take(stacks, stack);
+    size_t count = read_lines(stacks, stack);
     text_add_char(text, '[');
     for (size_t i = 0; i < count; i++) {
         text_add_cstr(text, i ? "," : "");

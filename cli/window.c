@@ -42,14 +42,14 @@ bool window_read(const struct invocation *invocation, struct window *out) {
     return !types || option_each_word(type, types, add_kind, &out->kinds);
 }
 
-static int64_t after(int64_t first_start, int64_t offset) {
+static int64_t add_offset(int64_t first_start, int64_t offset) {
     int64_t time;
     return __builtin_add_overflow(first_start, offset, &time) ? INT64_MAX : time;
 }
 
 void window_place(const struct window *window, int64_t first_start, int64_t *from, int64_t *to) {
-    *from = window->has_from ? after(first_start, window->from) : INT64_MIN;
-    *to = window->has_to ? after(first_start, window->to) : INT64_MAX;
+    *from = window->has_from ? add_offset(first_start, window->from) : INT64_MIN;
+    *to = window->has_to ? add_offset(first_start, window->to) : INT64_MAX;
 }
 
 // ---- a source of what is in it
@@ -85,7 +85,7 @@ static tsmith_status copy_row(tsmith_batch *to, const tsmith_batch *from, uint32
 }
 
 // *kept is NULL when nothing of the batch is wanted, the batch itself when all of it is.
-static tsmith_status keep(struct filter *filter, const tsmith_batch *batch, const tsmith_batch **kept) {
+static tsmith_status keep_rows(struct filter *filter, const tsmith_batch *batch, const tsmith_batch **kept) {
     tsmith_spans spans;
     uint32_t count = tsmith_batch_count(batch), wanted = 0;
     const bool has_spans = tsmith_view_spans(batch, &spans);
@@ -112,7 +112,7 @@ static tsmith_status filter_next(void *self, const tsmith_batch **out, tsmith_er
         tsmith_status status = tsmith_source_next(filter->inner, &batch, error);
         if (status != TSMITH_OK)
             return status;
-        status = keep(filter, batch, out);
+        status = keep_rows(filter, batch, out);
         if (status != TSMITH_OK) {
             if (error)
                 *error = (tsmith_error){.status = status, .message = "out of memory"};

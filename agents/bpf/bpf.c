@@ -39,9 +39,9 @@ struct agent_bpf {
     void *context;
 };
 
-static int say(char *message, unsigned long size, const char *format, ...)
+static int write_message(char *message, unsigned long size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static int say(char *message, unsigned long size, const char *format, ...) {
+static int write_message(char *message, unsigned long size, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, size, format, arguments);
@@ -88,14 +88,14 @@ static bool choose_group(const struct btf *kernel, bool wanted, struct bpf_progr
 #define CHOOSE_GROUP(kernel, wanted, programs, tracepoints)                                                  \
     choose_group(kernel, wanted, programs, tracepoints, sizeof(programs) / sizeof(programs)[0])
 
-static void lack(struct agent_bpf *agent, const char *what) {
+static void note_lacking(struct agent_bpf *agent, const char *what) {
     const size_t length = strlen(agent->lacks);
     if (agent->driver)
         snprintf(agent->lacks + length, sizeof agent->lacks - length, "%s%s", length ? ", " : "", what);
 }
 
 // Attaches to the first available target, also in a module. libbpf reports an error if there is none.
-static bool aim(struct bpf_program *program, bool wanted, const char *const *names) {
+static bool choose_target(struct bpf_program *program, bool wanted, const char *const *names) {
     for (; wanted && *names; names++)
         if (bpf_program__set_attach_target(program, 0, *names) == 0)
             return true;
@@ -109,13 +109,13 @@ static void choose_jobs(struct agent_bpf *agent) {
                              *const run[] = {"drm_sched_job_run", "drm_run_job", NULL},
                              *const done[] = {"drm_sched_job_done", "drm_sched_process_job", NULL};
     const struct trace_bpf *skeleton = agent->skeleton;
-    bool all = aim(skeleton->progs.on_job_queued, agent->driver, queued);
-    all = aim(skeleton->progs.on_job_run, all, run) && all;
-    all = aim(skeleton->progs.on_job_done, all, done) && all;
+    bool all = choose_target(skeleton->progs.on_job_queued, agent->driver, queued);
+    all = choose_target(skeleton->progs.on_job_run, all, run) && all;
+    all = choose_target(skeleton->progs.on_job_done, all, done) && all;
     bpf_program__set_autoload(skeleton->progs.on_job_queued, all);
     bpf_program__set_autoload(skeleton->progs.on_job_run, all);
     if (!all)
-        lack(agent, "jobs (gpu_scheduler)");
+        note_lacking(agent, "jobs (gpu_scheduler)");
 }
 
 static void choose_calls(struct agent_bpf *agent, const struct btf *kernel) {
@@ -124,11 +124,11 @@ static void choose_calls(struct agent_bpf *agent, const struct btf *kernel) {
     struct bpf_program *const faults[] = {agent->skeleton->progs.on_fault};
     static const char *const fault_points[] = {"page_fault_user"};
     if (!CHOOSE_GROUP(kernel, agent->driver, calls, call_points))
-        lack(agent, "calls (raw_syscalls)");
+        note_lacking(agent, "calls (raw_syscalls)");
     // Whose memory it was is found by what Linux 5.17 brought.
     const bool finds = kernel && btf__find_by_name_kind(kernel, "bpf_find_vma", BTF_KIND_FUNC) > 0;
     if (!CHOOSE_GROUP(kernel, agent->driver && finds, faults, fault_points))
-        lack(agent, "faults (page_fault_user)");
+        note_lacking(agent, "faults (page_fault_user)");
 }
 
 static void choose_programs(struct agent_bpf *agent) {
@@ -154,7 +154,7 @@ static void choose_programs(struct agent_bpf *agent) {
     CHOOSE_GROUP(kernel, agent->sched, softirqs, softirq_points);
     CHOOSE_GROUP(kernel, agent->sched, timers, timer_points);
     if (!CHOOSE_GROUP(kernel, agent->driver, fences, fence_points))
-        lack(agent, "fences (dma_fence)");
+        note_lacking(agent, "fences (dma_fence)");
     choose_jobs(agent);
     choose_calls(agent, kernel);
     btf__free(kernel);
@@ -170,10 +170,11 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     struct stat namespace;
     agent->skeleton = trace_bpf__open();
     if (!agent->skeleton)
-        return say(message, size, "the programs for the kernel cannot be opened: %s", strerror(errno));
+        return write_message(message, size, "the programs for the kernel cannot be opened: %s",
+                             strerror(errno));
     agent->skeleton->rodata->launcher = (unsigned)getpid();
     if (stat("/proc/self/ns/pid", &namespace))
-        return say(message, size, "/proc/self/ns/pid: %s", strerror(errno));
+        return write_message(message, size, "/proc/self/ns/pid: %s", strerror(errno));
     agent->skeleton->rodata->launcher_namespace = (unsigned)namespace.st_ino;
     agent->skeleton->rodata->with_stacks = options->stacks != 0;
     choose_programs(agent);
@@ -185,7 +186,7 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     *why = failed == -EPERM ? AGENT_BPF_NO_RIGHT
                             : AGENT_BPF_REFUSED; // EACCES is the verifier's answer for a program
     if (failed)
-        return say(message, size, "the kernel rejects the programs: %s", strerror(-failed));
+        return write_message(message, size, "the kernel rejects the programs: %s", strerror(-failed));
     for (unsigned i = 0; i < options->node_count; i++) {
         const unsigned node = options->nodes[i].major << 20 | options->nodes[i].minor, one = 1;
         bpf_map_update_elem(bpf_map__fd(agent->skeleton->maps.nodes), &node, &one, BPF_ANY);
@@ -193,7 +194,7 @@ static int load(struct agent_bpf *agent, const struct agent_bpf_options *options
     for (unsigned i = 0; i < bpf_map__max_entries(agent->skeleton->maps.copies); i++)
         bpf_map_update_elem(bpf_map__fd(agent->skeleton->maps.free_copies), NULL, &i, BPF_ANY);
     agent->ring = ring_buffer__new(bpf_map__fd(agent->skeleton->maps.ring), take_event, agent, NULL);
-    return agent->ring ? 0 : say(message, size, "no ring buffer: %s", strerror(errno));
+    return agent->ring ? 0 : write_message(message, size, "no ring buffer: %s", strerror(errno));
 }
 
 static bool is_of_kernel(const struct agent_bpf *agent, unsigned probe) {
@@ -240,10 +241,10 @@ static struct agent_bpf *open_agent(const struct agent_bpf_options *options, enu
     struct agent_bpf *agent = calloc(1, sizeof *agent);
     *why = AGENT_BPF_REFUSED;
     libbpf_set_print(be_quiet);
-    int status = agent ? 0 : say(message, size, "no memory");
+    int status = agent ? 0 : write_message(message, size, "no memory");
     if (!status &&
         (options->interface != AGENT_BPF_INTERFACE || options->probe_count > AGENT_BPF_PROBES_MOST))
-        status = say(message, size, "the programs for the kernel are of another version");
+        status = write_message(message, size, "the programs for the kernel are of another version");
     for (unsigned i = 0; !status && i < options->probe_count; i++) {
         status = find_probe(agent, i, options, message, size);
         *why = status ? AGENT_BPF_NOT_THERE : AGENT_BPF_REFUSED;
@@ -350,13 +351,15 @@ static int start(struct agent_bpf *agent, char *message, unsigned long size) {
             const uint64_t offset = site->offsets[site->is_static ? j : 0];
             struct bpf_link *link = attach(agent, site->path, offset, i, !site->is_static && j == 1, -1);
             if (!link)
-                return say(message, size, "%s at 0x%llx cannot be probed: %s", site->path,
-                           (unsigned long long)offset, strerror(errno));
+                return write_message(message, size, "%s at 0x%llx cannot be probed: %s", site->path,
+                                     (unsigned long long)offset, strerror(errno));
             agent->links[agent->link_count++] = link;
         }
     }
     const int failed = trace_bpf__attach(agent->skeleton);
-    return failed ? say(message, size, "the kernel's tracepoints cannot be used: %s", strerror(-failed)) : 0;
+    return failed ? write_message(message, size, "the kernel's tracepoints cannot be used: %s",
+                                  strerror(-failed))
+                  : 0;
 }
 
 // ---- records
@@ -394,22 +397,22 @@ static unsigned stack(struct agent_bpf *agent, int id, unsigned long long addres
     return depth;
 }
 
-static unsigned long long missed(const struct agent_bpf *agent) {
+static unsigned long long count_missed(const struct agent_bpf *agent) {
     unsigned long long count = kernel_probe_missed_of(agent->skeleton->obj);
     for (unsigned i = 0; i < agent->probe_count; i++)
         count += kernel_probe_missed(&agent->kernel[i]);
     return count;
 }
 
-static unsigned long long lost(struct agent_bpf *agent, enum agent_bpf_lost what) {
+static unsigned long long count_lost(struct agent_bpf *agent, enum agent_bpf_lost what) {
     if (what == AGENT_BPF_LOST_MISSED)
-        return missed(agent);
+        return count_missed(agent);
     const unsigned which = what;
     unsigned long long count = 0;
     return bpf_map_lookup_elem(bpf_map__fd(agent->skeleton->maps.lost), &which, &count) == 0 ? count : 0;
 }
 
-static const char *lacks(const struct agent_bpf *agent) {
+static const char *list_lacking(const struct agent_bpf *agent) {
     return agent->lacks;
 }
 
@@ -423,9 +426,9 @@ const struct agent_bpf_table *tracesmith_bpf_calls(void) {
                                                  .wait = wait_for_records,
                                                  .read = read_records,
                                                  .stop = stop,
-                                                 .lost = lost,
+                                                 .lost = count_lost,
                                                  .stack = stack,
-                                                 .lacks = lacks,
+                                                 .lacks = list_lacking,
                                                  .close = close_agent};
     return &table;
 }

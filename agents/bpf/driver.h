@@ -51,19 +51,19 @@ ON_FENCE("dma_fence_wait_end", on_fence_wait_end, AGENT_BPF_FENCE_WAIT_END)
 
 // ---- jobs of the kernel's GPU scheduler, which several drivers share
 
-static int job(unsigned what, const struct drm_sched_job *of) {
+static int submit_job_fence(unsigned what, const struct drm_sched_job *of) {
     const struct drm_sched_fence *sched = BPF_CORE_READ(of, s_fence);
     return sched ? fence(what, &sched->finished) : 0;
 }
 
 SEC("tp_btf/drm_sched_job_queue")
 int BPF_PROG(on_job_queued, struct drm_sched_job *of) {
-    return job(AGENT_BPF_JOB_QUEUED, of);
+    return submit_job_fence(AGENT_BPF_JOB_QUEUED, of);
 }
 
 SEC("tp_btf/drm_sched_job_run")
 int BPF_PROG(on_job_run, struct drm_sched_job *of) {
-    return job(AGENT_BPF_JOB_RUN, of);
+    return submit_job_fence(AGENT_BPF_JOB_RUN, of);
 }
 
 SEC("tp_btf/drm_sched_job_done")

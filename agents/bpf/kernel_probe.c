@@ -125,7 +125,7 @@ int kernel_probe_find(struct kernel_probe *probe, const char *function, char *me
 
 // ---- the programs
 
-static int refuse(const struct kernel_probe *probe, int error, char *message, unsigned long size) {
+static int write_refusal(const struct kernel_probe *probe, int error, char *message, unsigned long size) {
     snprintf(message, size, "the kernel does not let its function '%s' be probed: %s", probe->function,
              error == NOT_SUPPORTED || error == EOPNOTSUPP
                  ? "it was built without CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
@@ -140,7 +140,7 @@ int kernel_probe_load(struct kernel_probe *probe, unsigned number, const struct 
                       char *message, unsigned long size) {
     struct kernel_call_bpf *skeleton = kernel_call_bpf__open();
     if (!skeleton)
-        return refuse(probe, errno, message, size);
+        return write_refusal(probe, errno, message, size);
     probe->skeleton = skeleton;
     skeleton->rodata->probe = number;
     skeleton->rodata->argument_count = probe->signature.count;
@@ -156,12 +156,12 @@ int kernel_probe_load(struct kernel_probe *probe, unsigned number, const struct 
         failed = bpf_map__reuse_fd(skeleton->maps.lost, maps->lost);
     if (!failed)
         failed = kernel_call_bpf__load(skeleton);
-    return failed ? refuse(probe, -failed, message, size) : 0;
+    return failed ? write_refusal(probe, -failed, message, size) : 0;
 }
 
 int kernel_probe_attach(struct kernel_probe *probe, char *message, unsigned long size) {
     const int failed = kernel_call_bpf__attach(probe->skeleton);
-    return failed ? refuse(probe, -failed, message, size) : 0;
+    return failed ? write_refusal(probe, -failed, message, size) : 0;
 }
 
 void kernel_probe_detach(struct kernel_probe *probe) {

@@ -53,7 +53,7 @@ static struct agent_spec spec = {.begin = begin, .in_flight = launches_open, .no
 // ---- CUDA's own injection
 
 // Who was to be injected before us comes first, as the user wanted.
-static void chain(void) {
+static void start_next_tool(void) {
     void *library = vendor.next ? injection_open_next(vendor.next, &agent) : NULL;
     int (*initialize)(void) = NULL;
     if (library)
@@ -91,7 +91,7 @@ static void inject(void) {
     char why[1400];
     int taken;
     spec.api = vendor.api;
-    chain();
+    start_next_tool();
     if (!agent_attach(&spec))
         return;
     if (!library_load(subscribe_take, &taken, why, sizeof why)) {

@@ -63,7 +63,7 @@ static void look_for_other_buffers(void) {
     channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
 
-static bool look(void) {
+static bool periodic_pass(void) {
     static int64_t next;
     if (!channel_live(agent.channel)) {
         atomic_store(&agent.over, true);
@@ -121,7 +121,7 @@ static void last_pass(void) {
 
 void control_start(void) {
     static struct agent_control_work work = {
-        .look = look, .last_pass = last_pass, .period_ms = FLUSH_MS, .last_pass_ms = LAST_PASS_MS};
+        .look = periodic_pass, .last_pass = last_pass, .period_ms = FLUSH_MS, .last_pass_ms = LAST_PASS_MS};
     work.period_ms = stacks_on ? STACKS_MS : agent_overhead.on ? MEASURE_MS : FLUSH_MS;
     if (agent_control_start(&work, agent.channel))
         buffers_may_wait();

@@ -92,7 +92,7 @@ bool interpose_needs_cupti(const struct dl_phdr_info *info) {
     return read_module(info, &module);
 }
 
-static bool within(const struct module *module, const void *address) {
+static bool module_has_address(const struct module *module, const void *address) {
     for (size_t i = 0; i < module->info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &module->info->dlpi_phdr[i];
         const ElfW(Addr) from = module->base + header->p_vaddr;
@@ -147,7 +147,8 @@ static void replace_entries(struct walk *walk, const struct module *module) {
                 continue;
             const struct interpose_function *function = find_function(walk, module->names + symbol->st_name);
             void **slot = (void **)(module->base + entries[i].r_offset); // NOLINT
-            if (!function || *slot == function->ours || (*slot != function->real && !within(module, *slot)))
+            if (!function || *slot == function->ours ||
+                (*slot != function->real && !module_has_address(module, *slot)))
                 continue;
             walk->replaced += function->ours ? replace(module, slot, function->ours) : true;
         }

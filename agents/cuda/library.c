@@ -108,8 +108,8 @@ static bool tried_before(const void *handle) {
 enum outcome { ABSENT, REFUSED, TAKEN };
 
 // Opens a candidate and fills in `cupti`. `why` gets what is wrong with one that is there.
-static enum outcome try(const struct candidate *candidate, int (*take)(void), int *result, char *why,
-                        size_t size) {
+static enum outcome try_candidate(const struct candidate *candidate, int (*take)(void), int *result,
+                                  char *why, size_t size) {
     struct link_map *map = NULL;
     void *library = dlopen(candidate->path, RTLD_NOW | RTLD_LOCAL | (candidate->mapped ? RTLD_NOLOAD : 0));
     *result = CUPTI_OK;
@@ -185,7 +185,7 @@ bool library_load(int (*take)(void), int *result, char *why, size_t size) {
     asked = asked && *asked ? asked : NULL;
     candidates_find(&candidates, asked);
     for (uint32_t i = 0; i < candidates.count; i++) {
-        const enum outcome outcome = try(&candidates.all[i], take, result, what, sizeof what);
+        const enum outcome outcome = try_candidate(&candidates.all[i], take, result, what, sizeof what);
         if (outcome == TAKEN)
             return true;
         if (outcome == REFUSED) {

@@ -110,26 +110,26 @@ void pc_sampling_init(void) {
 
 // ---- a context
 
-static size_t stride(void) {
+static size_t pc_record_bytes(void) {
     return cupti_has(CUPTI_12_4) ? sizeof(struct cupti_pc) : CUPTI_PC_BYTES_OLD;
 }
 
 static struct cupti_pc *pc_at(const struct cupti_pc_data *data, size_t index) {
-    return (struct cupti_pc *)(void *)((uint8_t *)data->pcs + index * stride());
+    return (struct cupti_pc *)(void *)((uint8_t *)data->pcs + index * pc_record_bytes());
 }
 
 static struct cupti_pc_data *data_create(size_t reasons) {
     const size_t stalls = reasons * sizeof(struct cupti_pc_stall);
-    const size_t bytes = sizeof(struct cupti_pc_data) + PCS * (stride() + stalls);
+    const size_t bytes = sizeof(struct cupti_pc_data) + PCS * (pc_record_bytes() + stalls);
     uint8_t *at = memory_take(bytes);
     if (!at)
         return NULL;
     struct cupti_pc_data *data = (void *)at;
     *data = (struct cupti_pc_data){.size = sizeof *data, .room = PCS, .pcs = (void *)(at + sizeof *data)};
-    at += sizeof *data + PCS * stride();
+    at += sizeof *data + PCS * pc_record_bytes();
     for (size_t i = 0; i < PCS; i++, at += stalls) {
         struct cupti_pc *pc = pc_at(data, i);
-        pc->size = stride();
+        pc->size = pc_record_bytes();
         pc->stalls = (void *)at;
     }
     return data;
@@ -137,7 +137,7 @@ static struct cupti_pc_data *data_create(size_t reasons) {
 
 static void data_destroy(struct cupti_pc_data *data, size_t reasons) {
     if (data)
-        munmap(data, sizeof *data + PCS * (stride() + reasons * sizeof(struct cupti_pc_stall)));
+        munmap(data, sizeof *data + PCS * (pc_record_bytes() + reasons * sizeof(struct cupti_pc_stall)));
 }
 
 // The same for every context of a machine in practice; those of the first are the ones asked for of all.

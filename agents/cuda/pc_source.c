@@ -76,7 +76,7 @@ void pc_source_keep(const void *cubin, size_t bytes) {
     atomic_store(&cubins[number].bytes, bytes);
 }
 
-static struct pc_source ask(const struct cubin *cubin, const struct cupti_pc *pc) {
+static struct pc_source ask_for_source(const struct cubin *cubin, const struct cupti_pc *pc) {
     struct pc_source source = {0, 0};
     struct cupti_source params = {.size = sizeof params,
                                   .cubin = cubin->at,
@@ -126,7 +126,7 @@ struct pc_source pc_source_find(const struct cupti_pc *pc) {
         return source;
     const struct cubin *cubin = find_cubin(pc->cubin_crc);
     if (cubin)
-        source = ask(cubin, pc);
+        source = ask_for_source(cubin, pc);
     pthread_mutex_lock(&lock);
     if (!find_place(pc) && reserve_place(pc)) {
         places[used++] = (struct place){pc->cubin_crc, pc->offset, pc->function_index, source};

@@ -8,16 +8,16 @@
 
 // A record whose times cannot be: CUPTI gives 0 when it could not collect them, and there are versions that give the
 // times of something else, before the call that launched it.
-static bool plausible(struct reader *reader, const struct launch *launch, uint64_t start, uint64_t end,
-                      struct span *span) {
+static bool take_plausible_times(struct reader *reader, const struct launch *launch, uint64_t start,
+                                 uint64_t end, struct span *span) {
     enum { TOLERANCE = 1000000 }; // ns: the clocks of host and device are not compared often by CUPTI
     return reader_span(reader, start, end, span) &&
            (!launch->time || span->start + TOLERANCE >= launch->time);
 }
 
 // It ran at an unknown time: an event at its launch, as far as that is known.
-static void untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
-                    const struct launch *launch) {
+static void write_untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
+                          const struct launch *launch) {
     reader->untimed++;
     SHAPES_WRITE(reader->ring, untimed, queue,
                  .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()),
@@ -136,10 +136,10 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
         reader->unlaunched++;
     graph_nodes_look_up(graph.node, &launch);
     // A node of a graph may be launched long after the call, but not before it either.
-    if (plausible(reader, &launch, record->start, record->end, &span))
+    if (take_plausible_times(reader, &launch, record->start, record->end, &span))
         write_kernel(reader, record, queue, &launch, name, &graph, &span);
     else
-        untimed(reader, queue, record->correlation, name, &launch);
+        write_untimed(reader, queue, record->correlation, name, &launch);
 }
 
 void record_graph(struct reader *reader, const struct cupti_graph_trace *record) {
@@ -150,8 +150,8 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) &&
         !throttling_hid_launches())
         reader->unlaunched++;
-    if (!plausible(reader, &launch, record->start, record->end, &span)) {
-        untimed(reader, queue, record->correlation, name, &launch);
+    if (!take_plausible_times(reader, &launch, record->start, record->end, &span)) {
+        write_untimed(reader, queue, record->correlation, name, &launch);
         return;
     }
     SHAPES_WRITE(reader->ring, graph, queue, READER_SPAN(&span),
@@ -199,7 +199,7 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
     launches_find(transfer->correlation, transfer->graph.graph ? LAUNCH_RECORD : LAUNCH_LOOK, &launch,
                   &reader->ended);
     graph_nodes_look_up(transfer->graph.node, &launch);
-    if (!plausible(reader, &launch, transfer->start, transfer->end, &span)) {
+    if (!take_plausible_times(reader, &launch, transfer->start, transfer->end, &span)) {
         reader->untimed++;
         return;
     }
@@ -278,7 +278,7 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
     const uint32_t graph = cupti_has(CUPTI_11_1) ? record->graph : 0;
     launches_find(record->correlation, graph ? LAUNCH_RECORD : LAUNCH_LOOK, &launch, &reader->ended);
     graph_nodes_look_up(record->graph_node, &launch);
-    if (!plausible(reader, &launch, record->start, record->end, &span)) {
+    if (!take_plausible_times(reader, &launch, record->start, record->end, &span)) {
         reader->untimed++;
         return;
     }

@@ -93,18 +93,18 @@ static int on_GetTimestamp(uint64_t *time) {
     return time && sharing_records_now(time) ? CUPTI_OK : real_GetTimestamp(time);
 }
 
-static int flushed(int result) {
+static int deliver_flushed(int result) {
     buffers_flushed();
     sharing_records_flush();
     return result;
 }
 
 static int on_ActivityFlushAll(uint32_t flags) {
-    return flushed(real_ActivityFlushAll(flags));
+    return deliver_flushed(real_ActivityFlushAll(flags));
 }
 
 static int on_ActivityFlush(void *context, uint32_t stream, uint32_t flags) {
-    return flushed(real_ActivityFlush(context, stream, flags));
+    return deliver_flushed(real_ActivityFlush(context, stream, flags));
 }
 
 static int on_ActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count) {

@@ -391,7 +391,7 @@ static int enable_all(void) {
 
 // ---- what is in the way
 
-static const char *advice(int result) {
+static const char *advice_for_result(int result) {
     if (vendor.partial && result != CUPTI_MULTIPLE_SUBSCRIBERS)
         return "see that the driver works, and that the library is of its version";
     switch (result) {
@@ -473,7 +473,7 @@ bool subscribe(int taken, char *why, size_t size) {
     const char *by = holder[0] ? holder : who;
     snprintf(why, size, "%s work is not recorded: %s (%s) says %s (%d) at %s%s%s%s: %s", vendor.platform,
              vendor.interface, cupti.path, library_error(result), result, step, by[0] ? ", held by \"" : "",
-             by, by[0] ? "\"" : "", advice(result));
+             by, by[0] ? "\"" : "", advice_for_result(result));
     return false;
 }
 

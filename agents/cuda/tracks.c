@@ -37,7 +37,7 @@ static struct {
 static uint32_t context_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool same(const struct key *a, const struct key *b) {
+static bool is_same_key(const struct key *a, const struct key *b) {
     return a->device == b->device && a->context == b->context && a->stream == b->stream && a->what == b->what;
 }
 
@@ -51,7 +51,7 @@ static const void *hash_of(const struct key *key) {
 // Without the lock. 0: not there yet.
 static uint32_t find_track(const struct key *key) {
     const uint64_t number = map_get(&by_key, hash_of(key));
-    return number && same(&places[number - 1].key, key) ? places[number - 1].track : 0;
+    return number && is_same_key(&places[number - 1].key, key) ? places[number - 1].track : 0;
 }
 
 bool tracks_init(void) {

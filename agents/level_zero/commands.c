@@ -28,7 +28,7 @@ static bool own_events; // the user did not switch them off
 
 // ---- what the kit asks for
 
-static enum pending_answer ask(struct entry *entry, struct pending_times *times) {
+static enum pending_answer ask_for_times(struct entry *entry, struct pending_times *times) {
     struct zero_timestamps stamps;
     const struct object *device = entry->list->list.device;
     const int result = zero.zeEventQueryKernelTimestamp(entry->command.handle, &stamps);
@@ -48,7 +48,7 @@ static enum pending_answer poll(struct pending_entry *head, struct pending_times
     if (!object_ask(entry->list, entry->list_generation))
         return PENDING_UNTIMED;
     if (!event || object_ask(event, entry->command.generation)) {
-        answer = ask(entry, times);
+        answer = ask_for_times(entry, times);
         if (event)
             object_asked(event);
     }
@@ -79,7 +79,7 @@ static void release(struct pending_entry *head) {
 
 PENDING_FINISH(finish, poll, record, release)
 
-static bool look(void) {
+static bool periodic_pass(void) {
     times_refresh();
     pending_reap_neglected();
     stacks_refresh();
@@ -92,7 +92,7 @@ static void last_pass(void) {
 
 static void control_begin(void) {
     static const struct agent_control_work work = {
-        .look = look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 1000};
+        .look = periodic_pass, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 1000};
     agent_control_start(&work, agent.channel);
 }
 
@@ -104,8 +104,8 @@ void commands_begin(void) {
 
 // ---- launching
 
-static bool follow(const struct command *command, const struct launch *launch, struct object *list,
-                   struct pending_queue *queue) {
+static bool add_pending(const struct command *command, const struct launch *launch, struct object *list,
+                        struct pending_queue *queue) {
     struct entry *entry = (struct entry *)pending_reserve(ENTRY_WORDS);
     if (!entry)
         return false;
@@ -197,7 +197,7 @@ void command_appended(struct frame *frame, struct command *command, bool done) {
         return;
     }
     const struct launch launch = launch_of(frame, list->list.track, frame->stack);
-    if (!command->handle || !follow(command, &launch, list, &list->list.pending))
+    if (!command->handle || !add_pending(command, &launch, list, &list->list.pending))
         record_command(command, &launch, 0, 0);
 }
 
@@ -256,7 +256,7 @@ void list_executed(struct object *object, struct object *queue, const struct fra
         const bool timed = list->timed && command->handle && (!command->event || command->is_claimed);
         if (timed) {
             atomic_fetch_add(&list->in_flight, 1);
-            if (follow(command, &launch, object, &queue->queue.pending))
+            if (add_pending(command, &launch, object, &queue->queue.pending))
                 continue;
             atomic_fetch_sub(&list->in_flight, 1);
         }

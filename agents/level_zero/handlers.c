@@ -14,7 +14,7 @@ static bool is_recorded(const struct frame *frame) {
 }
 
 // The handle of an object that the call has made, if it has: where it is written is the last argument but `after`.
-static void *made(void **arguments, uint32_t index, int result) {
+static void *created_handle(void **arguments, uint32_t index, int result) {
     void **out = ARGUMENT(arguments, void **, index);
     return result == ZERO_SUCCESS && out ? *out : NULL;
 }
@@ -43,7 +43,7 @@ static void append_enter(struct frame *frame, void **arguments) {
         command_prepare(frame, arguments[call_rows[frame->function].signal]);
 }
 
-static void appended(struct frame *frame, struct command *command, int result) {
+static void command_ended(struct frame *frame, struct command *command, int result) {
     if (!is_recorded(frame) && (!frame->list || frame->list->list.immediate))
         return;
     if (result == ZERO_SUCCESS && (!frame->list || frame->list->list.immediate))
@@ -61,7 +61,7 @@ static void kernel_append(struct frame *frame, void **arguments, int result,
     }
     for (int i = 0; groups && i < 3; i++)
         command.global[i] = (uint64_t)groups->count[i] * command.local[i];
-    appended(frame, &command, result);
+    command_ended(frame, &command, result);
 }
 
 static void launch_leave(struct frame *frame, void **arguments, int result) {
@@ -103,7 +103,7 @@ static void copy_append(struct frame *frame, const void *to, const void *from, u
         to_device     ? from_device ? TSMITH_DIRECTION_DEVICE_TO_DEVICE : TSMITH_DIRECTION_HOST_TO_DEVICE
         : from_device ? TSMITH_DIRECTION_DEVICE_TO_HOST
                       : TSMITH_DIRECTION_HOST_TO_HOST;
-    appended(frame, &command, result);
+    command_ended(frame, &command, result);
 }
 
 static void copy_leave(struct frame *frame, void **arguments, int result) {
@@ -129,7 +129,7 @@ static void fill_leave(struct frame *frame, void **arguments, int result) {
                               .operation = TSMITH_OPERATION_FILL,
                               .has_bytes = true,
                               .bytes = ARGUMENT(arguments, size_t, 4)};
-    appended(frame, &command, result);
+    command_ended(frame, &command, result);
 }
 
 // The size of an image's element is not known: no bytes.
@@ -137,7 +137,7 @@ static void image_append(struct frame *frame, tsmith_operation operation, tsmith
                          int result) {
     struct command command = {
         .class = CLASS_COPY, .operation = (uint8_t)operation, .direction = (uint8_t)direction};
-    appended(frame, &command, result);
+    command_ended(frame, &command, result);
 }
 
 static void image_leave(struct frame *frame, void **arguments, int result) {
@@ -158,7 +158,7 @@ static void image_write_leave(struct frame *frame, void **arguments, int result)
 // ---- lists and queues
 
 static struct object *list_create(void **arguments, int result) {
-    void *handle = made(arguments, 3, result);
+    void *handle = created_handle(arguments, 3, result);
     struct object *list = handle ? object_add(OBJECT_LIST, handle) : NULL;
     if (!list)
         return NULL;
@@ -198,7 +198,7 @@ static void list_destroy_enter(struct frame *frame, void **arguments) {
 }
 
 static void queue_create_leave(struct frame *frame, void **arguments, int result) {
-    void *handle = made(arguments, 3, result);
+    void *handle = created_handle(arguments, 3, result);
     struct object *queue = handle ? object_add(OBJECT_QUEUE, handle) : NULL;
     if (!queue)
         return;
@@ -253,13 +253,13 @@ static void execute_leave(struct frame *frame, void **arguments, int result) {
 // ---- waiting
 
 // A wait of 0 ns only asks.
-static void waited(const struct frame *frame, tsmith_operation operation, uint64_t timeout) {
+static void wait_ended(const struct frame *frame, tsmith_operation operation, uint64_t timeout) {
     if (is_recorded(frame) && timeout)
         record_wait(frame, operation);
     pending_reap_own();
 }
 
-static void completed(struct object *queue, uint64_t submission) {
+static void queue_completed(struct object *queue, uint64_t submission) {
     uint64_t known = atomic_load(&queue->queue.completed);
     while (known < submission && !atomic_compare_exchange_weak(&queue->queue.completed, &known, submission))
         ;
@@ -273,17 +273,17 @@ static void queue_wait_enter(struct frame *frame, void **arguments) {
 static void queue_wait_leave(struct frame *frame, void **arguments, int result) {
     struct object *queue = queue_find(frame, arguments);
     if (queue && result == ZERO_SUCCESS)
-        completed(queue, frame->submission);
-    waited(frame, TSMITH_OPERATION_FINISH, ARGUMENT(arguments, uint64_t, 1));
+        queue_completed(queue, frame->submission);
+    wait_ended(frame, TSMITH_OPERATION_FINISH, ARGUMENT(arguments, uint64_t, 1));
 }
 
 static void list_wait_leave(struct frame *frame, void **arguments, int result) {
     (void)result;
-    waited(frame, TSMITH_OPERATION_FINISH, ARGUMENT(arguments, uint64_t, 1));
+    wait_ended(frame, TSMITH_OPERATION_FINISH, ARGUMENT(arguments, uint64_t, 1));
 }
 
 static void fence_create_leave(struct frame *frame, void **arguments, int result) {
-    void *handle = made(arguments, 2, result);
+    void *handle = created_handle(arguments, 2, result);
     struct object *fence = handle ? object_add(OBJECT_FENCE, handle) : NULL;
     if (fence)
         fence->fence.queue = queue_find(frame, arguments);
@@ -294,14 +294,14 @@ static void fence_wait_leave(struct frame *frame, void **arguments, int result) 
     if (fence && fence->fence.queue && fence->fence.queue->kind == OBJECT_QUEUE) {
         frame->track = fence->fence.queue->queue.track;
         if (result == ZERO_SUCCESS)
-            completed(fence->fence.queue, atomic_load(&fence->fence.submission));
+            queue_completed(fence->fence.queue, atomic_load(&fence->fence.submission));
     }
-    waited(frame, TSMITH_OPERATION_WAIT, ARGUMENT(arguments, uint64_t, 1));
+    wait_ended(frame, TSMITH_OPERATION_WAIT, ARGUMENT(arguments, uint64_t, 1));
 }
 
 static void event_wait_leave(struct frame *frame, void **arguments, int result) {
     (void)result;
-    waited(frame, TSMITH_OPERATION_WAIT, ARGUMENT(arguments, uint64_t, 1));
+    wait_ended(frame, TSMITH_OPERATION_WAIT, ARGUMENT(arguments, uint64_t, 1));
 }
 
 // ---- events of the program
@@ -320,7 +320,7 @@ static void pool_create_enter(struct frame *frame, void **arguments) {
 
 static void pool_create_leave(struct frame *frame, void **arguments, int result) {
     const struct zero_event_pool_desc *desc = ARGUMENT(arguments, const struct zero_event_pool_desc *, 1);
-    void *handle = made(arguments, 4, result);
+    void *handle = created_handle(arguments, 4, result);
     struct object *pool = handle ? object_add(OBJECT_POOL, handle) : NULL;
     (void)frame;
     if (pool)
@@ -329,7 +329,7 @@ static void pool_create_leave(struct frame *frame, void **arguments, int result)
 
 static void event_create_leave(struct frame *frame, void **arguments, int result) {
     const struct object *pool = object_find(OBJECT_POOL, ARGUMENT(arguments, void *, 0));
-    void *handle = made(arguments, 2, result);
+    void *handle = created_handle(arguments, 2, result);
     (void)frame;
     if (pool && pool->pool.has_times && handle)
         (void)object_add(OBJECT_EVENT, handle);
@@ -388,7 +388,7 @@ static void module_create_leave(struct frame *frame, void **arguments, int resul
 
 static void kernel_create_leave(struct frame *frame, void **arguments, int result) {
     const struct zero_kernel_desc *desc = ARGUMENT(arguments, const struct zero_kernel_desc *, 1);
-    void *handle = made(arguments, 2, result);
+    void *handle = created_handle(arguments, 2, result);
     struct object *kernel = handle ? object_add(OBJECT_KERNEL, handle) : NULL;
     (void)frame;
     if (kernel && desc && desc->name)
@@ -406,7 +406,7 @@ static void group_size_leave(struct frame *frame, void **arguments, int result) 
 
 static _Atomic uint64_t live_bytes; // counted while recording is off as well
 
-static void allocated(struct frame *frame, void *at, uint64_t bytes, tsmith_operation operation) {
+static void memory_allocated(struct frame *frame, void *at, uint64_t bytes, tsmith_operation operation) {
     struct object *memory = at ? object_add(OBJECT_MEMORY, at) : NULL;
     if (!memory)
         return;
@@ -418,15 +418,18 @@ static void allocated(struct frame *frame, void *at, uint64_t bytes, tsmith_oper
 }
 
 static void alloc_device_leave(struct frame *frame, void **arguments, int result) {
-    allocated(frame, made(arguments, 5, result), ARGUMENT(arguments, size_t, 2), TSMITH_OPERATION_BUFFER);
+    memory_allocated(frame, created_handle(arguments, 5, result), ARGUMENT(arguments, size_t, 2),
+                     TSMITH_OPERATION_BUFFER);
 }
 
 static void alloc_host_leave(struct frame *frame, void **arguments, int result) {
-    allocated(frame, made(arguments, 4, result), ARGUMENT(arguments, size_t, 2), TSMITH_OPERATION_SVM);
+    memory_allocated(frame, created_handle(arguments, 4, result), ARGUMENT(arguments, size_t, 2),
+                     TSMITH_OPERATION_SVM);
 }
 
 static void alloc_shared_leave(struct frame *frame, void **arguments, int result) {
-    allocated(frame, made(arguments, 6, result), ARGUMENT(arguments, size_t, 3), TSMITH_OPERATION_SVM);
+    memory_allocated(frame, created_handle(arguments, 6, result), ARGUMENT(arguments, size_t, 3),
+                     TSMITH_OPERATION_SVM);
 }
 
 // Taken out before the driver can give the address to another object.

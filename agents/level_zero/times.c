@@ -54,7 +54,7 @@ static void anchor_store(struct anchor *anchor, int64_t trace, uint64_t ticks, d
 }
 
 // Only the control thread, after the first.
-static void refresh(struct device *device) {
+static void refresh_anchor(struct device *device) {
     struct anchor *anchor = &device->anchor;
     int64_t trace;
     uint64_t counter;
@@ -71,7 +71,7 @@ static void refresh(struct device *device) {
 
 void times_refresh(void) {
     for (struct object *device = atomic_load(&devices); device; device = device->device.next)
-        refresh(&device->device);
+        refresh_anchor(&device->device);
 }
 
 // The unit changed in version 1.2: cycles per second, before ns per cycle. A driver that does not know the newer structure

@@ -213,7 +213,7 @@ void *operation_after(void *handle) {
 }
 
 // One thread of NCCL's has an event in its hands.
-static void pass(struct operation *operation, int state) {
+static void note_passage(struct operation *operation, int state) {
     const uint32_t count = atomic_load_explicit(&operation->passage_count, memory_order_relaxed);
     for (uint32_t i = 0; i < count; i++)
         if (operation->passages[i].state == state)
@@ -232,7 +232,7 @@ void operation_state(struct operation *operation, int state, const union nccl_st
             operation->timer_stop = arguments->timer;
         return;
     }
-    pass(operation, state);
+    note_passage(operation, state);
     if (arguments && type == (old ? NCCL_PROXY_OP : NCCL_PROXY_STEP))
         at_least_last(&operation->moved, arguments->proxy.bytes);
 }
@@ -252,7 +252,7 @@ void operation_end(struct operation *operation) {
     release(operation);
 }
 
-static void settle(struct operation *operation) {
+static void drop_expected(struct operation *operation) {
     uint32_t expected = atomic_exchange(&operation->expected, 0);
     while (expected-- > 0)
         release(operation);
@@ -265,7 +265,7 @@ void operations_settle(const struct communicator *communicator) {
         if (!(uint32_t)life || !atomic_load(&operation->stopped) ||
             (communicator && operation->communicator != communicator) || !retain(handle_of(operation)))
             continue;
-        settle(operation);
+        drop_expected(operation);
         release(operation);
     }
 }

@@ -272,7 +272,7 @@ static int stop_with(void *handle, int (*after)(void *)) {
     return NCCL_SUCCESS;
 }
 
-static void warn(nccl_log *log, int version) {
+static void log_warning(nccl_log *log, int version) {
     if (log)
         log(NCCL_LOG_WARN, (unsigned long)NCCL_LOG_ALL, __FILE__, __LINE__,
             "TraceSmith: the profiler plugin in NCCL_PROFILER_PLUGIN has no ncclProfiler_v%d and gets no "
@@ -341,7 +341,7 @@ static struct communicator *communicator_begin(int version, const void **next, v
     nccl_attach();
     *next = nccl_next(version, &lacks);
     if (lacks)
-        warn(log, version);
+        log_warning(log, version);
     struct communicator *communicator = communicator_new(comm, name, nodes, ranks, rank);
     *context = communicator;
     *mask = 0;

@@ -66,8 +66,8 @@ struct sampler {
 RECORD_PART(counter_words, COUNTER_WORDS)
 RECORD_PART_SHAPE(counter_words, COUNTER_WORDS)
 
-static void put(struct sampler *sampler, struct sampled *device, enum counter counter, uint64_t tick,
-                double value) {
+static void write_counter(struct sampler *sampler, struct sampled *device, enum counter counter,
+                          uint64_t tick, double value) {
     enum { WORDS = 1 + RECORD_PART_WORDS(counter_words) };
     struct ring *ring = channel_armed(sampler->channel) ? channel_ring(sampler->channel) : NULL;
     uint64_t *at = record_begin(ring, sampler->shape, WORDS, device->tracks[counter]);
@@ -84,7 +84,7 @@ static void sample(struct sampler *sampler, struct sampled *device, enum counter
     if (result != NVML_SUCCESS)
         device->cannot[counter] = true;
     else
-        put(sampler, device, counter, clock_tick(sampler->tsc), value);
+        write_counter(sampler, device, counter, clock_tick(sampler->tsc), value);
 }
 
 #define ASKED(device, counter, function) (!(device)->cannot[counter] && sampler->nvml.function)
@@ -104,8 +104,8 @@ static void sample_links(struct sampler *sampler, struct sampled *device) {
         }
         const uint64_t bytes = field.value.u64 * 1024;
         if (device->link_at[i] && now > device->link_at[i] && bytes >= device->link_bytes[i])
-            put(sampler, device, counter, clock_tick(sampler->tsc),
-                (double)(bytes - device->link_bytes[i]) * 1e9 / (double)(now - device->link_at[i]));
+            write_counter(sampler, device, counter, clock_tick(sampler->tsc),
+                          (double)(bytes - device->link_bytes[i]) * 1e9 / (double)(now - device->link_at[i]));
         device->link_bytes[i] = bytes;
         device->link_at[i] = now;
     }

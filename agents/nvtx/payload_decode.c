@@ -36,7 +36,7 @@ struct reading {
 
 // ---- text
 
-static void put(struct text *text, const char *bytes, size_t length) {
+static void append_text(struct text *text, const char *bytes, size_t length) {
     if (text->cut || length > TEXT_BYTES - RESERVED - text->length) {
         text->cut = true;
         return;
@@ -46,28 +46,28 @@ static void put(struct text *text, const char *bytes, size_t length) {
 }
 
 static void put_cstr(struct text *text, const char *cstr) {
-    put(text, cstr, strlen(cstr));
+    append_text(text, cstr, strlen(cstr));
 }
 
 static void put_string(struct text *text, const char *bytes, size_t length) {
     char escape[8];
-    put(text, "\"", 1);
+    append_text(text, "\"", 1);
     for (size_t i = 0; i < length; i++) {
         const unsigned char c = (unsigned char)bytes[i];
         if (c == '"' || c == '\\')
-            put(text, (char[]){'\\', (char)c}, 2);
+            append_text(text, (char[]){'\\', (char)c}, 2);
         else if (c < 0x20)
-            put(text, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", c));
+            append_text(text, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", c));
         else
-            put(text, (const char *)&bytes[i], 1);
+            append_text(text, (const char *)&bytes[i], 1);
     }
-    put(text, "\"", 1);
+    append_text(text, "\"", 1);
 }
 
 static void put_double(struct text *text, double value, const char *format) {
     char number[48];
     if (isfinite(value))
-        put(text, number, (size_t)snprintf(number, sizeof number, format, value));
+        append_text(text, number, (size_t)snprintf(number, sizeof number, format, value));
     else
         put_cstr(text, isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"");
 }
@@ -146,22 +146,22 @@ static void put_choice(struct text *text, const struct payload_schema *schema, u
         any |= schema->choices[i].is_flag && schema->choices[i].value &&
                (value & schema->choices[i].value) == schema->choices[i].value;
     if (!any) {
-        put(text, number, (size_t)snprintf(number, sizeof number, "%" PRIu64, value));
+        append_text(text, number, (size_t)snprintf(number, sizeof number, "%" PRIu64, value));
         return;
     }
-    put(text, "\"", 1);
+    append_text(text, "\"", 1);
     for (size_t i = 0, said = 0; i < schema->count; i++) {
         const struct payload_choice *choice = &schema->choices[i];
         if (!choice->is_flag || !choice->name || !choice->value || (value & choice->value) != choice->value)
             continue;
         if (said++)
-            put(text, "|", 1);
+            append_text(text, "|", 1);
         put_cstr(text, choice->name);
         rest &= ~choice->value;
     }
     if (rest)
-        put(text, number, (size_t)snprintf(number, sizeof number, "|0x%" PRIx64, rest));
-    put(text, "\"", 1);
+        append_text(text, number, (size_t)snprintf(number, sizeof number, "|0x%" PRIx64, rest));
+    append_text(text, "\"", 1);
 }
 
 static bool put_schema(struct reading *reading, const struct payload_schema *schema, size_t from,
@@ -184,16 +184,17 @@ static void put_value(struct reading *reading, uint64_t type, size_t at, size_t 
         const char *text = registered && registered->copy ? registered->copy : "";
         put_string(reading->text, text, strlen(text));
     } else if (type == NVTX_TYPE_ADDRESS) {
-        put(reading->text, number,
-            (size_t)snprintf(number, sizeof number, "\"0x%" PRIx64 "\"", integer(data, 8, false)));
+        append_text(reading->text, number,
+                    (size_t)snprintf(number, sizeof number, "\"0x%" PRIx64 "\"", integer(data, 8, false)));
     } else if (bytes > 8 && type != 21) { // 16 bytes, unchanged
-        put(reading->text, number,
-            (size_t)snprintf(number, sizeof number, "\"0x%" PRIx64 "", integer(data + 8, 8, false)));
-        put(reading->text, number,
-            (size_t)snprintf(number, sizeof number, "%016" PRIx64 "\"", integer(data, 8, false)));
+        append_text(reading->text, number,
+                    (size_t)snprintf(number, sizeof number, "\"0x%" PRIx64 "", integer(data + 8, 8, false)));
+        append_text(reading->text, number,
+                    (size_t)snprintf(number, sizeof number, "%016" PRIx64 "\"", integer(data, 8, false)));
     } else if (!put_real(reading->text, type, data)) {
         const uint64_t value = integer(data, bytes, is_signed(type));
-        put(reading->text, number,
+        append_text(
+            reading->text, number,
             (size_t)snprintf(number, sizeof number, is_signed(type) ? "%" PRId64 : "%" PRIu64, value));
     }
 }
@@ -225,15 +226,16 @@ static void put_bytes_as_text(struct reading *reading, const struct payload_entr
 static void put_array(struct reading *reading, uint64_t type, size_t at, size_t count, size_t bytes,
                       int depth) {
     char more[48];
-    put(reading->text, "[", 1);
+    append_text(reading->text, "[", 1);
     for (size_t i = 0; i < count && i < ELEMENTS_MAX; i++) {
         if (i)
-            put(reading->text, ",", 1);
+            append_text(reading->text, ",", 1);
         put_value(reading, type, at + i * bytes, bytes, depth);
     }
     if (count > ELEMENTS_MAX)
-        put(reading->text, more, (size_t)snprintf(more, sizeof more, ",\"%zu more\"", count - ELEMENTS_MAX));
-    put(reading->text, "]", 1);
+        append_text(reading->text, more,
+                    (size_t)snprintf(more, sizeof more, ",\"%zu more\"", count - ELEMENTS_MAX));
+    append_text(reading->text, "]", 1);
 }
 
 // The layout of an entry: its offset, the number and size of its elements, and the offset of the next one.
@@ -315,7 +317,7 @@ static bool put_schema(struct reading *reading, const struct payload_schema *sch
     uint64_t values[PAYLOAD_ENTRIES_MAX];
     size_t running = from;
     bool any = false;
-    put(reading->text, "{", 1);
+    append_text(reading->text, "{", 1);
     for (size_t i = 0; i < schema->count; i++) {
         const struct payload_entry *entry = &schema->entries[i];
         struct place place;
@@ -327,15 +329,15 @@ static bool put_schema(struct reading *reading, const struct payload_schema *sch
         values[i] = place.is_array ? 0 : integer(reading->base + place.at, place.bytes, false);
         running = place.end;
         if (any)
-            put(reading->text, ",", 1);
+            append_text(reading->text, ",", 1);
         any = true;
         snprintf(number, sizeof number, "%zu", i);
         put_string(reading->text, entry->name ? entry->name : number,
                    strlen(entry->name ? entry->name : number));
-        put(reading->text, ":", 1);
+        append_text(reading->text, ":", 1);
         put_entry(reading, entry, &place, depth);
     }
-    put(reading->text, "}", 1);
+    append_text(reading->text, "}", 1);
     return true;
 }
 
@@ -349,9 +351,9 @@ static void put_payload(struct reading *reading, const struct nvtx_data *data,
     else if (schema && reading->base && reading->bytes >= schema->bytes)
         put_choice(reading->text, schema, integer(reading->base, schema->bytes, false));
     else
-        put(reading->text, said,
-            (size_t)snprintf(said, sizeof said, "{\"schema\":%" PRIu64 ",\"bytes\":%zu}", data->schema,
-                             data->size == SIZE_MAX ? 0 : data->size));
+        append_text(reading->text, said,
+                    (size_t)snprintf(said, sizeof said, "{\"schema\":%" PRIu64 ",\"bytes\":%zu}",
+                                     data->schema, data->size == SIZE_MAX ? 0 : data->size));
 }
 
 uint32_t payload_text(struct thread *thread, const struct domain *domain, const struct nvtx_data *data,
@@ -362,17 +364,17 @@ uint32_t payload_text(struct thread *thread, const struct domain *domain, const 
     if (!data || !count)
         return 0;
     if (count > 1)
-        put(&text, "[", 1);
+        append_text(&text, "[", 1);
     for (size_t i = 0; i < count && i < PAYLOADS_MAX; i++) {
         const struct payload_schema *schema = payload_schema_find(reading.domain, data[i].schema);
         if (i)
-            put(&text, ",", 1);
+            append_text(&text, ",", 1);
         put_payload(&reading, &data[i], schema);
         if (!name && schema && schema->name)
             name = text_ascii(thread, schema->name);
     }
     if (count > 1)
-        put(&text, "]", 1);
+        append_text(&text, "]", 1);
     if (text.cut) { // no whole JSON: as a text of it
         static const char more[] = " ... (cut)";
         memcpy(text.bytes + text.length, more, sizeof more - 1);

@@ -9,7 +9,7 @@
 #include "agentkit/stacks.h"
 #include "pending.h"
 
-static bool look(void) {
+static bool periodic_pass(void) {
     pending_reap_neglected();
     stacks_refresh();
     agent_overhead_look(false);
@@ -23,6 +23,6 @@ static void last_pass(void) {
 
 void control_start(void) {
     static const struct agent_control_work work = {
-        .look = look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 1000};
+        .look = periodic_pass, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 1000};
     agent_control_start(&work, agent.channel);
 }

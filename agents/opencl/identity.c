@@ -28,12 +28,12 @@ struct topology {
 };
 _Static_assert(sizeof(struct topology) == 24, "the driver's size of it");
 
-static bool ask(cl_device_id device, cl_device_info what, void *out, size_t size) {
+static bool get_device_info(cl_device_id device, cl_device_info what, void *out, size_t size) {
     size_t got = 0;
     return opencl_next.clGetDeviceInfo(device, what, size, out, &got) == CL_SUCCESS && got == size;
 }
 
-static bool extends(const char *extensions, const char *name) {
+static bool has_extension(const char *extensions, const char *name) {
     const size_t length = strlen(name);
     for (const char *at = extensions; (at = strstr(at, name)); at += length)
         if ((at == extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
@@ -43,7 +43,7 @@ static bool extends(const char *extensions, const char *name) {
 
 static bool uuid_of(cl_device_id device, uint8_t uuid[UUID_BYTES]) {
     static const uint8_t nothing[UUID_BYTES];
-    return ask(device, INFO_UUID, uuid, UUID_BYTES) && memcmp(uuid, nothing, UUID_BYTES) != 0;
+    return get_device_info(device, INFO_UUID, uuid, UUID_BYTES) && memcmp(uuid, nothing, UUID_BYTES) != 0;
 }
 
 // As NVML and CUPTI write it.
@@ -57,15 +57,16 @@ static void put_uuid(const uint8_t *uuid, char *out, size_t size) {
 static void find_pci(cl_device_id device, const char *extensions, char out[PCI_IDENTITY_SIZE]) {
     cl_uint address[4], bus, slot, domain = 0;
     struct topology topology;
-    if (extends(extensions, "cl_khr_pci_bus_info") && ask(device, INFO_PCI, address, sizeof address)) {
+    if (has_extension(extensions, "cl_khr_pci_bus_info") &&
+        get_device_info(device, INFO_PCI, address, sizeof address)) {
         pci_identity(address[0], address[1], address[2], address[3], out);
-    } else if (extends(extensions, "cl_nv_device_attribute_query") &&
-               ask(device, INFO_PCI_BUS_NV, &bus, sizeof bus) &&
-               ask(device, INFO_PCI_SLOT_NV, &slot, sizeof slot)) {
-        (void)ask(device, INFO_PCI_DOMAIN_NV, &domain, sizeof domain);
+    } else if (has_extension(extensions, "cl_nv_device_attribute_query") &&
+               get_device_info(device, INFO_PCI_BUS_NV, &bus, sizeof bus) &&
+               get_device_info(device, INFO_PCI_SLOT_NV, &slot, sizeof slot)) {
+        (void)get_device_info(device, INFO_PCI_DOMAIN_NV, &domain, sizeof domain);
         pci_identity(domain, bus, slot >> 3, slot & 7, out);
-    } else if (extends(extensions, "cl_amd_device_attribute_query") &&
-               ask(device, INFO_TOPOLOGY_AMD, &topology, sizeof topology) && topology.type == 1) {
+    } else if (has_extension(extensions, "cl_amd_device_attribute_query") &&
+               get_device_info(device, INFO_TOPOLOGY_AMD, &topology, sizeof topology) && topology.type == 1) {
         pci_identity(0, topology.bus, topology.device, topology.function, out);
     }
 }
@@ -78,16 +79,16 @@ void identity_find(cl_device_id device, cl_platform_id platform, const char *pla
     char extensions[8192] = "", name[256] = "", pci[PCI_IDENTITY_SIZE] = "";
     uint8_t uuid[UUID_BYTES], other[UUID_BYTES];
     *out = (struct identity){.number = 0};
-    if (!platform || (ask(device, INFO_PARENT, &parent, sizeof parent) && parent) ||
+    if (!platform || (get_device_info(device, INFO_PARENT, &parent, sizeof parent) && parent) ||
         opencl_next.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, PLATFORM_DEVICES, devices, &count) !=
             CL_SUCCESS)
         return;
     count = count < PLATFORM_DEVICES ? count : PLATFORM_DEVICES;
-    (void)ask(device, CL_DEVICE_TYPE, &type, sizeof type);
+    (void)get_device_info(device, CL_DEVICE_TYPE, &type, sizeof type);
     opencl_next.clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
     opencl_next.clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, sizeof extensions - 1, extensions, NULL);
-    bool has_uuid =
-        (type & CL_DEVICE_TYPE_GPU) && extends(extensions, "cl_khr_device_uuid") && uuid_of(device, uuid);
+    bool has_uuid = (type & CL_DEVICE_TYPE_GPU) && has_extension(extensions, "cl_khr_device_uuid") &&
+                    uuid_of(device, uuid);
     for (cl_uint i = 0; i < count; i++) {
         if (devices[i] == device)
             out->number = i + 1;

@@ -36,7 +36,7 @@ static void slab_add(enum object_type type) {
     }
 }
 
-static void changed(enum object_type type) {
+static void note_change(enum object_type type) {
     if (type == OBJECT_QUEUE || type == OBJECT_KERNEL)
         atomic_fetch_add(&objects_generation, 1);
 }
@@ -87,7 +87,7 @@ struct object *object_add(enum object_type type, const void *key, const struct o
     atomic_store(&object->references, 1);
     pthread_mutex_lock(&mutex); // see object_linger
     const bool put = map_put(&objects_table, key, (uint64_t)(uintptr_t)object);
-    changed(type);
+    note_change(type);
     pthread_mutex_unlock(&mutex);
     if (!put) {
         object_recycle(object);
@@ -108,7 +108,7 @@ bool object_is_last(const struct object *object) {
 bool object_release(struct object *object) {
     if (atomic_fetch_sub(&object->references, 1) != 1)
         return false;
-    changed(object->type);
+    note_change(object->type);
     // Out of the table before the driver frees it: the next object may have the same address. A queue lingers: there
     // the next one of that address replaces it.
     if (object->type != OBJECT_QUEUE)

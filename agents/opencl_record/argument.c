@@ -11,7 +11,7 @@ static bool is_global(const struct argument *argument) {
            argument->space == CL_KERNEL_ARG_ADDRESS_CONSTANT;
 }
 
-static bool keep(struct argument *argument, size_t size, const void *value) {
+static bool copy_value(struct argument *argument, size_t size, const void *value) {
     if (value && size > argument->capacity) {
         uint8_t *room = realloc(argument->value, size);
         if (!room)
@@ -31,7 +31,7 @@ static bool keep(struct argument *argument, size_t size, const void *value) {
 }
 
 // With the lock held, as all that names an object.
-static void aim(struct argument *argument, struct object *target) {
+static void set_target(struct argument *argument, struct object *target) {
     object_name(target);
     object_drop(argument->target);
     argument->target = target;
@@ -64,11 +64,11 @@ cl_int record_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const
         const bool same = argument->is_set && !argument->shared && argument->target == target &&
                           argument->size == size && !argument->value == !value &&
                           (!value || memcmp(argument->value, value, size) == 0);
-        aim(argument, target);
+        set_target(argument, target);
         argument->shared = false;
         argument->is_set = true;
         argument->changed |= !same;
-        if (!same && !keep(argument, size, value))
+        if (!same && !copy_value(argument, size, value))
             atomic_store(&recorder.on, false);
     }
     pthread_mutex_unlock(&recorder.lock);
@@ -82,9 +82,9 @@ cl_int record_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const vo
     pthread_mutex_lock(&recorder.lock);
     struct argument *argument = find_argument(kernel, index);
     if (argument) {
-        aim(argument, object_find_shared(value));
+        set_target(argument, object_find_shared(value));
         argument->shared = argument->is_set = argument->changed = true;
-        if (!keep(argument, sizeof value, &value))
+        if (!copy_value(argument, sizeof value, &value))
             atomic_store(&recorder.on, false);
     }
     pthread_mutex_unlock(&recorder.lock);
@@ -142,7 +142,7 @@ void kernel_copy_arguments(struct kernel *to, const struct kernel *from) {
         argument->value = NULL;
         argument->capacity = 0;
         argument->changed = source->is_set;
-        if (source->value && !keep(argument, source->size, source->value))
+        if (source->value && !copy_value(argument, source->size, source->value))
             atomic_store(&recorder.on, false);
     }
 }
@@ -156,7 +156,7 @@ void kernel_settle(struct kernel *kernel) {
             continue;
         if (argument->value && argument->size == sizeof value)
             memcpy(&value, argument->value, sizeof value);
-        aim(argument, argument->shared ? object_find_shared(value) : object_find_memory(value));
+        set_target(argument, argument->shared ? object_find_shared(value) : object_find_memory(value));
         argument->changed = true;
     }
     for (size_t i = 0; i < kernel->use_count; i++)

@@ -62,12 +62,12 @@ static uint8_t *window;
 static uint64_t window_at, window_bytes;
 enum { REASON_BYTES = 256 };
 
-static bool fits(size_t length) {
+static bool has_room(size_t length) {
     return window && length <= window_at + window_bytes - recorder.written;
 }
 
 // Its first bytes, which are no zeros, come last: a process that is killed within leaves no part of a record that looks whole.
-static void put(const uint8_t *bytes, size_t length) {
+static void write_record(const uint8_t *bytes, size_t length) {
     enum { FIRST = 4 };
     uint8_t *at = window + (recorder.written - window_at);
     memcpy(at + FIRST, bytes + FIRST, length - FIRST);
@@ -114,8 +114,8 @@ static void write_reason(void) {
     recording_put_text(&last, RECORDING_KEY_NAME, RECORDING_STOPPED);
     recording_put_text(&last, RECORDING_KEY_TEXT,
                        "there was no room in the session directory to record any further");
-    if (recording_end(&last) && fits(last.length))
-        put(last.bytes, last.length);
+    if (recording_end(&last) && has_room(last.length))
+        write_record(last.bytes, last.length);
     free(last.bytes);
 }
 
@@ -131,8 +131,8 @@ static void close_window(void) {
 
 // With the lock held.
 static void write_out(const uint8_t *bytes, size_t length) {
-    if (fits(length + REASON_BYTES) || move_window(length + REASON_BYTES)) {
-        put(bytes, length);
+    if (has_room(length + REASON_BYTES) || move_window(length + REASON_BYTES)) {
+        write_record(bytes, length);
         return;
     }
     atomic_store(&recorder.on, false);

@@ -116,7 +116,7 @@ bool range_waits(const void *kernel) {
 }
 
 // From the first launch of one kernel to the next of the other, as often as that happens.
-static bool between(const struct object *kernel) {
+static bool is_between_kernels(const struct object *kernel) {
     const bool was = open;
     if (!was)
         open = has_name(kernel, range.from);
@@ -134,7 +134,7 @@ bool range_takes(const struct object *queue, const struct object *kernel) {
     case RECORDING_RANGE_KERNEL:
         return has_name(kernel, range.from) && counts(atomic_fetch_add(&launches, 1) + 1);
     case RECORDING_RANGE_BETWEEN:
-        return between(kernel);
+        return is_between_kernels(kernel);
     case RECORDING_RANGE_QUEUE:
         return queue && queue->number == range.first;
     case RECORDING_RANGE_THREAD:

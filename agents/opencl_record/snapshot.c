@@ -35,7 +35,7 @@ void snapshot_after_fork(void) {
     copy_queues_after_fork();
 }
 
-static void forget(struct snapshot *snapshot) {
+static void release_read(struct snapshot *snapshot) {
     if (snapshot->done)
         recorder.next.clReleaseEvent(snapshot->done);
     if (snapshot->staging)
@@ -53,7 +53,7 @@ static void write_missing(uint64_t verify, const char *why) {
 }
 
 // The result of the read: 1 while it is in progress.
-static int look(const struct snapshot *snapshot) {
+static int read_status(const struct snapshot *snapshot) {
     cl_int status = CL_COMPLETE;
     recorder.next.clGetEventInfo(snapshot->done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
                                  NULL);
@@ -76,7 +76,7 @@ static void write_down(struct snapshot *snapshot, int status) {
         payload_put(writer, &payload);
         record_close();
     }
-    forget(snapshot);
+    release_read(snapshot);
 }
 
 static uint64_t write_place(const struct object *memory, enum recording_type type, uint64_t flags) {
@@ -172,7 +172,7 @@ static struct snapshot *begin(const struct object *memory, enum recording_type t
     }
     write_missing(verify, why);
     if (snapshot)
-        forget(snapshot);
+        release_read(snapshot);
     return NULL;
 }
 
@@ -193,8 +193,8 @@ void snapshot_take(struct object *memory, enum recording_type type, uint64_t fla
         return;
     if (idle)
         recorder.next.clWaitForEvents(1, &snapshot->done);
-    if (look(snapshot) <= 0) {
-        write_down(snapshot, look(snapshot));
+    if (read_status(snapshot) <= 0) {
+        write_down(snapshot, read_status(snapshot));
         return;
     }
     recorder.next.clRetainEvent(snapshot->done);
@@ -227,7 +227,7 @@ void snapshot_reap(void) {
     pthread_mutex_unlock(&recorder.lock);
     for (; list; list = next) {
         next = list->next;
-        const int status = look(list);
+        const int status = read_status(list);
         if (status <= 0) {
             write_down(list, status);
             continue;
@@ -256,7 +256,7 @@ static atomic_bool concluded; // and nothing came since
 
 static bool wait_for(const struct snapshot *snapshot, int *status) {
     const struct timespec nap = {.tv_nsec = 200000};
-    while ((*status = look(snapshot)) > 0) {
+    while ((*status = read_status(snapshot)) > 0) {
         if (clock_trace_now() > exit_until)
             return false;
         nanosleep(&nap, NULL);

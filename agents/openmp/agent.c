@@ -80,9 +80,9 @@ static struct opened end(enum opened_kind kind, int *device) {
 
 // ---- callbacks, on the thread that executes the construct
 
-static void target(enum ompt_construct construct, enum ompt_endpoint endpoint, int device,
-                   union ompt_word *task, union ompt_word *target_task, union ompt_word *word,
-                   const void *code) {
+static void target_construct(enum ompt_construct construct, enum ompt_endpoint endpoint, int device,
+                             union ompt_word *task, union ompt_word *target_task, union ompt_word *word,
+                             const void *code) {
     (void)task, (void)target_task, (void)word;
     const uint64_t now = agent_tick();
     if (endpoint == OMPT_BEGIN) {
@@ -165,7 +165,7 @@ static int initialize(ompt_lookup lookup, int initial_device, union ompt_word *w
     set_callback = (ompt_set)(uintptr_t)lookup("ompt_set_callback");
     if (!set_callback || !set(OMPT_DEVICE_INITIALIZE, (ompt_function)(uintptr_t)device_initialized))
         return 0;
-    const bool target_set = set(OMPT_TARGET, (ompt_function)(uintptr_t)target);
+    const bool target_set = set(OMPT_TARGET, (ompt_function)(uintptr_t)target_construct);
     const bool data_op_set = set(OMPT_TARGET_DATA_OP, (ompt_function)(uintptr_t)data_op);
     is_complete = set(OMPT_TARGET_SUBMIT, (ompt_function)(uintptr_t)submit) && target_set && data_op_set;
     return 1;

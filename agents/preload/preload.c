@@ -37,7 +37,7 @@ static int is_runtime(struct dl_phdr_info *info, size_t size, void *unused) {
     return name && strncmp(name, waits_for, strlen(waits_for)) == 0;
 }
 
-static void look(void) {
+static void start_if_loaded(void) {
     if (waits_for && dl_iterate_phdr(is_runtime, NULL) && !atomic_flag_test_and_set(&started))
         starts();
 }
@@ -83,14 +83,14 @@ AGENT_EXPORT void *dlopen(const char *file, int flags) {
     }
     if (!library)
         library = next(file, flags);
-    look();
+    start_if_loaded();
     return library;
 }
 
 // ---- before main
 
 static int record_main(int argc, char **argv, char **environment) {
-    look();
+    start_if_loaded();
     return program_main(argc, argv, environment);
 }
 

@@ -100,7 +100,7 @@ static void note_refused(const char *kind) {
     snprintf(refused + length, sizeof refused - length, "%s%s", length ? ", " : "", kind);
 }
 
-static bool wanted(enum sdk_kind kind) {
+static bool is_kind_wanted(enum sdk_kind kind) {
     switch (kind) {
     case SDK_KIND_HSA_CORE:
     case SDK_KIND_HSA_AMD:
@@ -138,7 +138,7 @@ static void ask_for_buffers(void) {
         if (sdk.query_buffer_tracing_kind_name(number, &name, &length) != SDK_SUCCESS || !name)
             continue;
         const enum sdk_kind kind = kind_named(name, length ? (size_t)length : strlen(name));
-        if (kind == SDK_KIND_UNKNOWN || !wanted(kind))
+        if (kind == SDK_KIND_UNKNOWN || !is_kind_wanted(kind))
             continue;
         records_kind((uint32_t)number, kind);
         if (sdk.configure_buffer_tracing_service(context, number, NULL, 0, buffer) != SDK_SUCCESS)
@@ -173,7 +173,7 @@ static void ask_for_thread(void) {
         (void)sdk.assign_callback_thread(buffer, thread);
 }
 
-static bool ask(void) {
+static bool ask_for_services(void) {
     if (sdk.create_context(&names_context) != SDK_SUCCESS || sdk.create_context(&context) != SDK_SUCCESS ||
         sdk.create_buffer(context, BUFFER_BYTES, BUFFER_BYTES / 2, SDK_BUFFER_LOSSLESS, records_buffer, NULL,
                           &buffer) != SDK_SUCCESS)
@@ -216,7 +216,7 @@ static void flush(void) {
         (void)sdk.flush_buffer(buffer);
 }
 
-static bool look(void) {
+static bool periodic_pass(void) {
     static int64_t next;
     if (!channel_live(agent.channel)) {
         follow_channel();
@@ -246,7 +246,7 @@ static void last_pass(void) {
 
 static void control_start(void) {
     static struct agent_control_work work = {
-        .look = look, .last_pass = last_pass, .period_ms = STACKS_MS, .last_pass_ms = LAST_PASS_MS};
+        .look = periodic_pass, .last_pass = last_pass, .period_ms = STACKS_MS, .last_pass_ms = LAST_PASS_MS};
     (void)agent_control_start(&work, agent.channel);
 }
 
@@ -289,7 +289,7 @@ static int initialize(void (*finalize)(struct sdk_client), void *data) {
     markers_init();
     tracks_start();
     (void)foreign_clock_compare(&sdk_clock);
-    if (!ask()) {
+    if (!ask_for_services()) {
         give_up("rocprofiler-sdk refused a context or a buffer");
         return 0;
     }

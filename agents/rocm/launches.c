@@ -52,7 +52,7 @@ static bool close_place(struct place *place, uint64_t number) {
     return true;
 }
 
-static void look(const struct place *place, uint64_t number, struct launch *out) {
+static void read_note(const struct place *place, uint64_t number, struct launch *out) {
     *out = (struct launch){.time = 0};
     if (!number || (atomic_load_explicit(&place->number, memory_order_acquire) & ~OPEN) != number)
         return;
@@ -127,7 +127,7 @@ void launches_dispatch(const struct sdk_callback_record *record) {
         channel_ended(agent.channel, LAUNCHES_LIST, 1);
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
     }
-    look(&calls[correlation % PLACES], correlation, &call);
+    read_note(&calls[correlation % PLACES], correlation, &call);
     const uint32_t stream = stream_here();
     atomic_store_explicit(&place->stream, stream ? stream : call.stream, memory_order_relaxed);
     atomic_store_explicit(&place->stack, call.stack, memory_order_relaxed);
@@ -141,10 +141,10 @@ void launches_dispatch(const struct sdk_callback_record *record) {
 
 bool launches_end(uint64_t dispatch, struct launch *out) {
     struct place *place = &dispatches[dispatch % PLACES];
-    look(place, dispatch, out);
+    read_note(place, dispatch, out);
     return out->time && close_place(place, dispatch);
 }
 
 void launches_of_call(uint64_t correlation, struct launch *out) {
-    look(&calls[correlation % PLACES], correlation, out);
+    read_note(&calls[correlation % PLACES], correlation, out);
 }

@@ -25,7 +25,7 @@ bool names_init(void) {
     return kernels && texts;
 }
 
-static bool keep(uint64_t kernel, const char *name, size_t length) {
+static bool keep_name(uint64_t kernel, const char *name, size_t length) {
     pthread_mutex_lock(&lock);
     const bool room = kernel < KERNELS_MAX && length < TEXT_BYTES - used;
     if (room) {
@@ -47,7 +47,7 @@ void names_kernel(const struct sdk_callback_record *record) {
     size_t length = name ? strlen(name) : 0;
     if (length > 3 && strcmp(name + length - 3, ".kd") == 0)
         length -= 3; // the symbol is of the kernel's descriptor
-    if (length && !keep(sdk_kernel_symbol_kernel(symbol), name, length) && agent_recording())
+    if (length && !keep_name(sdk_kernel_symbol_kernel(symbol), name, length) && agent_recording())
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
 }
 

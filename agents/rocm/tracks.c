@@ -119,7 +119,7 @@ static void name_of(const struct key *key, char *out, size_t size) {
         snprintf(out, size, "queue %llu", (unsigned long long)key->queue);
 }
 
-static uint32_t make(const struct key *key) {
+static uint32_t make_track(const struct key *key) {
     char name[64];
     if (key->kind == OF_THREAD)
         return channel_thread(agent.channel, (uint32_t)key->queue);
@@ -146,7 +146,7 @@ static uint32_t find(const struct key *key) {
         if (place->track)
             continue;
         // A table that is nearly full would be slow to search.
-        if (used < PLACES / 4 * 3 && (place->track = make(key)) != 0) {
+        if (used < PLACES / 4 * 3 && (place->track = make_track(key)) != 0) {
             place->key = *key;
             used++;
             return place->track;

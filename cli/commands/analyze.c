@@ -284,14 +284,14 @@ static int list(bool json) {
 
 // ---- answering
 
-static bool put(const struct analyze *analyze, const char *bytes, size_t length) {
+static bool write_bytes(const struct analyze *analyze, const char *bytes, size_t length) {
     if (analyze->out)
         return fwrite(bytes, 1, length, analyze->out) == length;
     return output_write(bytes, length);
 }
 
 static bool put_text(const struct analyze *analyze, struct text *text) {
-    bool written = put(analyze, text_cstr(text), text->length);
+    bool written = write_bytes(analyze, text_cstr(text), text->length);
     text_clear(text);
     return written;
 }
@@ -316,12 +316,12 @@ static tsmith_status put_report(const struct analyze *analyze, const tsmith_repo
         status = TSMITH_ERROR_NO_MEMORY;
     } else {
         struct text guarded = {0};
-        put(analyze, before, strlen(before));
+        write_bytes(analyze, before, strlen(before));
         if (analyze->form == FORM_CSV) {
             text_add_guarded_csv(&guarded, bytes, length);
             put_text(analyze, &guarded);
         } else {
-            put(analyze, bytes, length);
+            write_bytes(analyze, bytes, length);
         }
         text_finish(&guarded);
     }
@@ -487,18 +487,18 @@ static int analyze_files(const struct analyze *analyze) {
     if (analyze->ranks)
         return analyze_ranks(analyze->files, analyze->file_count, put_ranks, analyze);
     if (json)
-        put(analyze, "{\"traces\":[", 11);
+        write_bytes(analyze, "{\"traces\":[", 11);
     for (size_t i = 0; i < analyze->file_count; i++) {
         if (any)
-            put(analyze, json ? ",\n" : "\n", json ? 2 : 1);
+            write_bytes(analyze, json ? ",\n" : "\n", json ? 2 : 1);
         int code = analyze_file(analyze, analyze->files[i]);
         any = true;
         worst = code > worst ? code : worst;
     }
     if (json)
-        put(analyze, "]}\n", 3);
+        write_bytes(analyze, "]}\n", 3);
     else if (analyze->form != FORM_CSV && analyze->file_count > 1)
-        put(analyze, RANKS_HINT, sizeof RANKS_HINT - 1);
+        write_bytes(analyze, RANKS_HINT, sizeof RANKS_HINT - 1);
     return worst;
 }
 

@@ -158,7 +158,7 @@ static void unmap_paths(const struct loop_paths *paths) {
         munmap((void *)(uintptr_t)paths->paths, paths->count * sizeof(uint64_t));
 }
 
-static uint64_t amount(const struct trace_report *report) {
+static uint64_t count_events(const struct trace_report *report) {
     return report->launches + report->completions + report->right;
 }
 
@@ -181,7 +181,7 @@ static int run_traced(struct benchmark *benchmark, char *const *argv, bool stack
     struct loop_paths paths = map_paths(benchmark);
     code = benchmark_read_trace(benchmark->path, &paths, &report);
     unmap_paths(&paths);
-    if (code == EXIT_DONE && amount(&report) < amount(worst))
+    if (code == EXIT_DONE && count_events(&report) < count_events(worst))
         *worst = report;
     return code;
 }
@@ -201,7 +201,7 @@ static double median(const struct benchmark *benchmark, const double *values) {
     return sorted[benchmark->runs / 2];
 }
 
-static double least(const struct benchmark *benchmark, const double *values) {
+static double least_of_runs(const struct benchmark *benchmark, const double *values) {
     double found = values[0];
     for (int run = 1; run < benchmark->runs; run++)
         found = values[run] < found ? values[run] : found;
@@ -209,11 +209,11 @@ static double least(const struct benchmark *benchmark, const double *values) {
 }
 
 // From the quickest run to the slowest: what the machine adds by itself.
-static double spread(const struct benchmark *benchmark, const double *values) {
+static double spread_of_runs(const struct benchmark *benchmark, const double *values) {
     double most = values[0];
     for (int run = 1; run < benchmark->runs; run++)
         most = values[run] > most ? values[run] : most;
-    return most - least(benchmark, values);
+    return most - least_of_runs(benchmark, values);
 }
 
 static int run_all(struct benchmark *benchmark) {
@@ -238,13 +238,13 @@ static bool all_recorded(const struct benchmark *benchmark, const struct trace_r
 }
 
 // The number of launches for which the loop reported the call path.
-static uint64_t told(const struct benchmark *benchmark) {
+static uint64_t reported_paths(const struct benchmark *benchmark) {
     return benchmark->launches < LOOP_REPORT_PATHS ? benchmark->launches : LOOP_REPORT_PATHS;
 }
 
 static bool is_whole(const struct benchmark *benchmark) {
     return all_recorded(benchmark, &benchmark->worst) && all_recorded(benchmark, &benchmark->worst_stacked) &&
-           benchmark->worst_stacked.right == told(benchmark);
+           benchmark->worst_stacked.right == reported_paths(benchmark);
 }
 
 static void add_json_runs(struct text *text, const struct benchmark *benchmark, const char *member,
@@ -262,7 +262,7 @@ static void add_json_stacks(struct text *text, const struct benchmark *benchmark
                     ",\"stacks\":%" PRIu64 ",\"different\":%" PRIu64 ",\"frames\":%" PRIu64
                     ",\"checked\":%" PRIu64 ",\"right\":%" PRIu64 ",\"added_ns_per_launch\":%.1f",
                     report->launches, report->completions, report->stacks, report->different, report->frames,
-                    told(benchmark), report->right,
+                    reported_paths(benchmark), report->right,
                     median(benchmark, benchmark->stacked.wall) - median(benchmark, benchmark->traced.wall));
     add_json_runs(text, benchmark, "runs", benchmark->stacked.wall);
     add_json_runs(text, benchmark, "cpu_runs", benchmark->stacked.cpu);
@@ -367,13 +367,15 @@ static void add_table(struct text *text, const struct benchmark *benchmark) {
                 median(benchmark, benchmark->traced.wall) * launches / 1e6,
                 median(benchmark, benchmark->stacked.wall) * launches / 1e6);
     add_times(text, benchmark, "a launch, ns", median, false);
-    add_figures(text, "  runs differ by", 0, spread(benchmark, benchmark->bare.wall),
-                spread(benchmark, benchmark->traced.wall), spread(benchmark, benchmark->stacked.wall));
-    add_times(text, benchmark, "  minimum", least, false);
-    add_times(text, benchmark, "  minimum, thread CPU", least, true);
+    add_figures(text, "  runs differ by", 0, spread_of_runs(benchmark, benchmark->bare.wall),
+                spread_of_runs(benchmark, benchmark->traced.wall),
+                spread_of_runs(benchmark, benchmark->stacked.wall));
+    add_times(text, benchmark, "  minimum", least_of_runs, false);
+    add_times(text, benchmark, "  minimum, thread CPU", least_of_runs, true);
     add_figures(text, "bytes per event", 2, NAN, bytes_per_event(plain), bytes_per_event(stacked));
     add_figures(text, "correct stacks, %", 2, NAN, NAN,
-                told(benchmark) ? 100.0 * (double)stacked->right / (double)told(benchmark) : 0);
+                reported_paths(benchmark) ? 100.0 * (double)stacked->right / (double)reported_paths(benchmark)
+                                          : 0);
 }
 
 static void write_text(const struct benchmark *benchmark) {

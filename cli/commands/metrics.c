@@ -39,7 +39,7 @@ struct metrics {
     tsmith_live_totals totals;
 };
 
-static int64_t now(void) {
+static int64_t monotonic_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
@@ -170,7 +170,7 @@ static bool has_token(const struct metrics *metrics, const char *request) {
     return !different && at[length] == '\r';
 }
 
-static void understand(struct metrics *metrics, tsmith_capture *capture, struct connection *connection) {
+static void answer_request(struct metrics *metrics, tsmith_capture *capture, struct connection *connection) {
     struct text body = {0};
     connection->request[connection->length] = '\0';
     if (!has_token(metrics, connection->request)) {
@@ -188,7 +188,7 @@ static void understand(struct metrics *metrics, tsmith_capture *capture, struct 
     text_finish(&body);
 }
 
-static void receive(struct metrics *metrics, tsmith_capture *capture, struct connection *connection) {
+static void receive_request(struct metrics *metrics, tsmith_capture *capture, struct connection *connection) {
     const size_t room = REQUEST_MOST - 1 - connection->length;
     const ssize_t got = recv(connection->fd, connection->request + connection->length, room, MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -197,12 +197,12 @@ static void receive(struct metrics *metrics, tsmith_capture *capture, struct con
     }
     connection->length += got > 0 ? (size_t)got : 0;
     if (memmem(connection->request, connection->length, "\r\n\r\n", 4))
-        understand(metrics, capture, connection);
+        answer_request(metrics, capture, connection);
     else if (connection->length == REQUEST_MOST - 1)
         end(connection);
 }
 
-static void give(struct connection *connection) {
+static void send_answer(struct connection *connection) {
     const ssize_t sent = send(connection->fd, connection->answer.bytes + connection->sent,
                               connection->answer.length - connection->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
@@ -214,7 +214,7 @@ static void give(struct connection *connection) {
         end(connection);
 }
 
-static void welcome(struct metrics *metrics) {
+static void accept_connection(struct metrics *metrics) {
     for (size_t i = 0; i < PLACES; i++) {
         struct connection *connection = &metrics->connections[i];
         if (connection->fd >= 0)
@@ -222,19 +222,19 @@ static void welcome(struct metrics *metrics) {
         const int fd = accept4(metrics->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)
             return;
-        *connection = (struct connection){.fd = fd, .begun = now()};
+        *connection = (struct connection){.fd = fd, .begun = monotonic_ns()};
     }
 }
 
 void metrics_look(struct metrics *metrics, tsmith_capture *capture) {
-    welcome(metrics);
+    accept_connection(metrics);
     for (size_t i = 0; i < PLACES; i++) {
         struct connection *connection = &metrics->connections[i];
         if (connection->fd >= 0 && !connection->answer.length)
-            receive(metrics, capture, connection);
+            receive_request(metrics, capture, connection);
         if (connection->fd >= 0 && connection->answer.length)
-            give(connection);
-        if (connection->fd >= 0 && now() - connection->begun > PATIENCE)
+            send_answer(connection);
+        if (connection->fd >= 0 && monotonic_ns() - connection->begun > PATIENCE)
             end(connection);
     }
 }

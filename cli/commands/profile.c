@@ -58,7 +58,7 @@ static bool read_rate(const struct invocation *invocation, uint32_t *out) {
 // ---- options of agents
 
 // A copy of a part of a word; NULL after a complaint.
-static const char *keep(struct apis *apis, const char *text, size_t length) {
+static const char *copy_part(struct apis *apis, const char *text, size_t length) {
     char *copy = apis->texts + apis->text_bytes;
     if (length >= sizeof apis->texts - apis->text_bytes) {
         complain("the options of agents are too long");
@@ -104,7 +104,7 @@ static bool read_metrics(const struct invocation *invocation, struct apis *apis)
     if (!text)
         return true;
     return add_agent_option(apis, "cuda", "metrics",
-                            names ? keep(apis, text, (size_t)(names - text)) : text) &&
+                            names ? copy_part(apis, text, (size_t)(names - text)) : text) &&
            (!names || add_agent_option(apis, "cuda", "metric-names", names + 1));
 }
 
@@ -114,8 +114,8 @@ static bool read_named(const struct invocation *invocation, struct apis *apis) {
     size_t cursor = 0;
     while ((text = invocation_next(invocation, "agent-option", &cursor)) != NULL) {
         const char *key = strchr(text, '.') + 1, *equals = strchr(text, '=');
-        if (!add_agent_option(apis, keep(apis, text, (size_t)(key - 1 - text)),
-                              keep(apis, key, strcspn(key, "=")), equals ? equals + 1 : ""))
+        if (!add_agent_option(apis, copy_part(apis, text, (size_t)(key - 1 - text)),
+                              copy_part(apis, key, strcspn(key, "=")), equals ? equals + 1 : ""))
             return false;
     }
     return true;

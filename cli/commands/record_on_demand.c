@@ -91,7 +91,7 @@ static bool read_options(const struct invocation *invocation, struct recording *
 
 // ---- programs
 
-static void consider(void *context, const char *directory, const tsmith_capture_left *left) {
+static void add_if_matching(void *context, const char *directory, const tsmith_capture_left *left) {
     struct recording *recording = context;
     if (!left->collected || left->user != (uint32_t)geteuid() || recording->count == PROGRAMS_MOST ||
         !tsmith_on_demand_is_armed(directory))
@@ -124,7 +124,7 @@ static bool name_output(const struct recording *recording, struct program *progr
     return trace_may_replace(text_cstr(&program->output));
 }
 
-static void ask(struct recording *recording, struct program *program) {
+static void request_recording(struct recording *recording, struct program *program) {
     tsmith_error error;
     recording->request.output = text_cstr(&program->output);
     if (stat(text_cstr(&program->output), &program->before))
@@ -171,7 +171,7 @@ static void conclude_gone(struct recording *recording, struct program *program) 
     finish(recording, program, made, made ? "" : "the program ended before it was recorded");
 }
 
-static void look(struct recording *recording, struct program *program) {
+static void check_program(struct recording *recording, struct program *program) {
     tsmith_on_demand_state state;
     tsmith_error error;
     char note[512] = "";
@@ -198,7 +198,7 @@ static void wait_for_all(struct recording *recording) {
         recording->ending = interrupted;
         for (size_t i = 0; i < recording->count; i++)
             if (!recording->programs[i].over) {
-                look(recording, &recording->programs[i]);
+                check_program(recording, &recording->programs[i]);
                 waiting |= !recording->programs[i].over;
             }
         if (waiting)
@@ -212,7 +212,7 @@ int command_record(const struct invocation *invocation) {
     const struct sigaction action = {.sa_handler = interrupt};
     if (!read_options(invocation, &recording))
         return EXIT_USAGE;
-    sessions_each(consider, &recording);
+    sessions_each(add_if_matching, &recording);
     if (!recording.count) {
         if (recording.pid)
             complain("process %" PRIu64 " belongs to no armed program", recording.pid);
@@ -226,7 +226,7 @@ int command_record(const struct invocation *invocation) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     for (size_t i = 0; i < recording.count; i++)
-        ask(&recording, &recording.programs[i]);
+        request_recording(&recording, &recording.programs[i]);
     wait_for_all(&recording);
     for (size_t i = 0; i < recording.count; i++) {
         text_finish(&recording.programs[i].directory);

@@ -29,7 +29,7 @@ struct contents {
     bool failed;
 };
 
-static void take(void *context, const tsmith_replay_memory *memory) {
+static void add_piece(void *context, const tsmith_replay_memory *memory) {
     struct contents *contents = context;
     struct memory *found = NULL;
     for (size_t i = 0; i < contents->count && !found; i++)
@@ -211,7 +211,7 @@ int replay_add_contents(struct text *text, const struct invocation *invocation, 
     int code = EXIT_DONE;
     (void)quantity_count(invocation_value(invocation, "contents"), &command);
     const tsmith_status status =
-        contents ? tsmith_replay_inspect(recording, 0, command, options, take, contents, &error)
+        contents ? tsmith_replay_inspect(recording, 0, command, options, add_piece, contents, &error)
                  : TSMITH_ERROR_NO_MEMORY;
     if (!contents || contents->failed) {
         complain("out of memory");

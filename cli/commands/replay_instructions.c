@@ -150,7 +150,7 @@ static void add_column(struct text *text, uint64_t value, size_t width) {
 }
 
 // Constant memory is global memory that is only read.
-static uint64_t moved(const uint64_t *bytes) {
+static uint64_t bytes_moved(const uint64_t *bytes) {
     return bytes[TSMITH_ADDRESS_SPACE_GLOBAL] + bytes[TSMITH_ADDRESS_SPACE_CONSTANT];
 }
 
@@ -164,8 +164,8 @@ static void add_row(struct text *text, const tsmith_instruction *instruction) {
         text_add_char(text, '-');
     text_pad_left(text, from, 6);
     add_column(text, instruction->executed, WIDTH);
-    add_column(text, moved(loads), WIDTH);
-    add_column(text, moved(stores), WIDTH);
+    add_column(text, bytes_moved(loads), WIDTH);
+    add_column(text, bytes_moved(stores), WIDTH);
     add_column(text, loads[TSMITH_ADDRESS_SPACE_LOCAL] + stores[TSMITH_ADDRESS_SPACE_LOCAL], WIDTH);
     add_column(text, loads[TSMITH_ADDRESS_SPACE_PRIVATE] + stores[TSMITH_ADDRESS_SPACE_PRIVATE], WIDTH);
     add_column(text, instruction->atomics, 10);

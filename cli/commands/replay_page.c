@@ -362,8 +362,8 @@ static void add_finding(struct text *text, const tsmith_replay *replay,
     }
 }
 
-static int put(struct page_files *files, const char *path, const struct made *made, const char *finding,
-               const tsmith_replay *replay) {
+static int write_page(struct page_files *files, const char *path, const struct made *made,
+                      const char *finding, const tsmith_replay *replay) {
     const char *notes[NOTES_MOST];
     tsmith_report_table tables[TABLES];
     const char *slash = strrchr(path, '/');
@@ -408,7 +408,7 @@ int replay_write_page(struct page_files *files, const char *path, tsmith_recordi
     } else if (made.failed || finding.failed) {
         complain("out of memory");
     } else {
-        code = put(files, path, &made, text_cstr(&finding), replay);
+        code = write_page(files, path, &made, text_cstr(&finding), replay);
     }
     text_finish(&finding);
     finish(&made);

@@ -243,7 +243,7 @@ static bool has_orders(const tsmith_permutation_summary *summary) {
     return summary->results && summary->others;
 }
 
-static const char *permuted(const tsmith_permutation_summary *summary) {
+static const char *permutation_summary(const tsmith_permutation_summary *summary) {
     return !summary->results  ? "nothing to check: the recording has no result that could be compared\n"
            : !summary->others ? "1 legal order; nothing else to try\n"
            : summary->counted && summary->orders == summary->others
@@ -304,7 +304,7 @@ int answer_permute(tsmith_recording *recording, const tsmith_permute_options *op
     text_add_cstr(text, json ? "]" : "");
     tsmith_permutation_summarize(permutation, &summary);
     if (!json && !count)
-        text_add_cstr(text, permuted(&summary));
+        text_add_cstr(text, permutation_summary(&summary));
     add_permutation(text, &summary, json);
     tsmith_permutation_destroy(permutation);
     tsmith_plan_destroy(plan);

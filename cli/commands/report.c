@@ -80,7 +80,7 @@ static bool place_window(struct reporting *reporting, const struct trace *trace)
     return false;
 }
 
-static tsmith_status put(void *context, const void *bytes, size_t size) {
+static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
     return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
 }
 
@@ -103,7 +103,7 @@ static int write_report(struct reporting *reporting, struct trace *trace) {
         return EXIT_LACKING;
     if (tsmith_dictionary_stack_count(trace->dictionary) > 1)
         (void)tsmith_trace_symbolize(trace->opened, NULL, NULL); // what has no name is module and offset
-    const tsmith_output output = {put, file};
+    const tsmith_output output = {write_bytes, file};
     const tsmith_status status =
         tsmith_trace_report_write(trace->opened, &reporting->options, &output, &error);
     const bool failed = ferror(file) != 0, closed = fclose(file) == 0;

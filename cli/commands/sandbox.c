@@ -178,7 +178,7 @@ static const char *family_name(uint64_t family) {
 }
 
 // Whether the call may go on. The kernel's own rules still hold for it: this is to know of it, and cannot be relied on.
-static bool judge(struct parent *parent, const struct seccomp_notif *call) {
+static bool judge_call(struct parent *parent, const struct seccomp_notif *call) {
     char path[2 * SANDBOX_PATH] = "a path that cannot be read", what[sizeof path + 32];
     if (call->data.nr == SYS_socket || call->data.nr == SYS_socketpair) {
         snprintf(what, sizeof what, "%s of %s",
@@ -206,7 +206,7 @@ static void answer(struct parent *parent) {
     memset(&out, 0, sizeof out);
     if (ioctl(parent->listener, SECCOMP_IOCTL_NOTIF_RECV, &in.call))
         return;
-    const bool may = judge(parent, &in.call);
+    const bool may = judge_call(parent, &in.call);
     out.answer.id = in.call.id;
     out.answer.error = may ? 0 : -EACCES;
     out.answer.flags = may ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
@@ -214,7 +214,7 @@ static void answer(struct parent *parent) {
 }
 
 // The child sends the list of restrictions, and requests the report when it writes its answer. False: it has closed the channel.
-static bool serve(struct parent *parent) {
+static bool serve_child(struct parent *parent) {
     char question;
     if (!parent->introduced) {
         parent->introduced = true;
@@ -234,7 +234,7 @@ static int wait_for_child(struct parent *parent, pid_t child) {
         (void)poll(both, 2, LOOK_EVERY);
         if (both[1].revents & POLLIN)
             answer(parent);
-        else if (both[0].revents && !serve(parent))
+        else if (both[0].revents && !serve_child(parent))
             open = false;
     }
     return status;

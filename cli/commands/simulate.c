@@ -281,7 +281,8 @@ static bool set_priorities(struct simulate *simulate) {
 
 // ---- changes
 
-static tsmith_status change(struct simulate *simulate, const tsmith_change *asked, tsmith_error *error) {
+static tsmith_status apply_change(struct simulate *simulate, const tsmith_change *asked,
+                                  tsmith_error *error) {
     uint64_t affected = 0;
     const tsmith_status status = tsmith_simulation_change(simulate->simulation, asked, &affected, error);
     simulate->affected += affected;
@@ -292,7 +293,7 @@ static tsmith_status change_scale(struct simulate *simulate, tsmith_change_kind 
                                   double factor, tsmith_error *error) {
     const tsmith_change asked = {
         .size = sizeof asked, .kind = kind, .names = &name, .name_count = name ? 1 : 0, .factor = factor};
-    return change(simulate, &asked, error);
+    return apply_change(simulate, &asked, error);
 }
 
 // NAME+NAME...
@@ -302,7 +303,7 @@ static tsmith_status change_fuse(struct simulate *simulate, const char *word, ts
         .size = sizeof asked, .kind = TSMITH_CHANGE_FUSE, .names = (const char *const *)names};
     while (rest && asked.name_count < NAMES_MOST)
         names[asked.name_count++] = strsep(&rest, "+");
-    const tsmith_status status = change(simulate, &asked, error);
+    const tsmith_status status = apply_change(simulate, &asked, error);
     free(copy);
     return status;
 }
@@ -330,11 +331,11 @@ static tsmith_status change_all(struct simulate *simulate, double part, double r
     if (status == TSMITH_OK && simulate->graph_time >= 0) {
         const tsmith_change asked = {
             .size = sizeof asked, .kind = TSMITH_CHANGE_GRAPH, .time = simulate->graph_time};
-        status = change(simulate, &asked, error);
+        status = apply_change(simulate, &asked, error);
     }
     if (status == TSMITH_OK && invocation_flag(invocation, "overlap-comm")) {
         const tsmith_change asked = {.size = sizeof asked, .kind = TSMITH_CHANGE_OVERLAP_COMMUNICATION};
-        status = change(simulate, &asked, error);
+        status = apply_change(simulate, &asked, error);
     }
     if (status == TSMITH_OK && simulate->streams) {
         const tsmith_change asked = {.size = sizeof asked,
@@ -343,7 +344,7 @@ static tsmith_status change_all(struct simulate *simulate, double part, double r
                                      .needs = simulate->needs.needs,
                                      .need_count = simulate->needs.count,
                                      .shares = simulate->needs.shares};
-        status = change(simulate, &asked, error);
+        status = apply_change(simulate, &asked, error);
     }
     return status;
 }
@@ -525,7 +526,7 @@ static void add_model_json(const struct simulate *simulate, struct text *text) {
     text_add_cstr(text, "]}");
 }
 
-static void widen(tsmith_interval *all, tsmith_interval by) {
+static void widen_interval(tsmith_interval *all, tsmith_interval by) {
     all->from = by.from < all->from ? by.from : all->from;
     all->to = by.to > all->to ? by.to : all->to;
 }
@@ -558,11 +559,11 @@ static tsmith_status find_answer(struct simulate *simulate, uint64_t step, struc
         const int64_t least = unsure ? simulated->least : simulated->makespan;
         if (unsure && simulated->unexplained > found->unexplained)
             found->unexplained = simulated->unexplained;
-        widen(&found->point, (tsmith_interval){least, simulated->makespan});
-        widen(&found->interval, (tsmith_interval){least, found->bounds.makespan.to});
-        widen(&found->interval, found->bounds.makespan);
-        widen(&found->open, (tsmith_interval){least, found->bounds.open.to});
-        widen(&found->open, found->bounds.open);
+        widen_interval(&found->point, (tsmith_interval){least, simulated->makespan});
+        widen_interval(&found->interval, (tsmith_interval){least, found->bounds.makespan.to});
+        widen_interval(&found->interval, found->bounds.makespan);
+        widen_interval(&found->open, (tsmith_interval){least, found->bounds.open.to});
+        widen_interval(&found->open, found->bounds.open);
     }
     return TSMITH_OK;
 }

@@ -25,7 +25,7 @@ static void interrupt(int signal_number) {
     interrupted = 1;
 }
 
-static void rest(int64_t ns) {
+static void sleep_ns(int64_t ns) {
     const struct timespec nap = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
     nanosleep(&nap, NULL); // a signal ends it
 }
@@ -51,7 +51,7 @@ static tsmith_status read_next(tsmith_live *live, uint64_t before, tsmith_live_t
             return status;
         if (waited >= FIRST_WITHIN)
             return TSMITH_AGAIN;
-        rest(POLL);
+        sleep_ns(POLL);
     }
     return TSMITH_AGAIN;
 }
@@ -80,7 +80,7 @@ static int complain_of(const char *directory, tsmith_status status, const tsmith
     return EXIT_LACKING;
 }
 
-static int show(const char *directory, tsmith_live *live, int64_t interval, bool once, bool json) {
+static int show_totals(const char *directory, tsmith_live *live, int64_t interval, bool once, bool json) {
     static tsmith_live_totals before, now;
     struct top_reading reading = {.directory = directory, .now = &now};
     tsmith_error error = {0};
@@ -97,7 +97,7 @@ static int show(const char *directory, tsmith_live *live, int64_t interval, bool
         if (status == TSMITH_END || (once && !first))
             return EXIT_DONE;
         before = now;
-        rest(interval);
+        sleep_ns(interval);
     }
     return EXIT_DONE;
 }
@@ -121,7 +121,7 @@ int command_top(const struct invocation *invocation) {
         sigaction(SIGTERM, &action, NULL);
         if (json)
             output_for_programs(true);
-        code = show(text_cstr(&directory), live, interval, invocation_flag(invocation, "once"), json);
+        code = show_totals(text_cstr(&directory), live, interval, invocation_flag(invocation, "once"), json);
     }
     tsmith_live_close(live);
     text_finish(&directory);

@@ -24,14 +24,14 @@ enum { EXIT_WRONG = 1, EXIT_BAD_USAGE = 2, EXIT_NO_DEVICE = 4, FINISH_EVERY = 64
 
 static const char *const source = "__kernel void tick(__global uint *count) { count[0] += 1; }";
 
-static void must(cl_int status, const char *what) {
+static void exit_unless_success(cl_int status, const char *what) {
     if (status == CL_SUCCESS)
         return;
     fprintf(stderr, "tracesmith-launch-loop: %s gave %d\n", what, (int)status);
     exit(EXIT_WRONG);
 }
 
-static long long now(clockid_t clock) {
+static long long clock_ns(clockid_t clock) {
     struct timespec time;
     clock_gettime(clock, &time);
     return (long long)time.tv_sec * 1000000000 + time.tv_nsec;
@@ -75,8 +75,8 @@ static int find_load_bias(struct dl_phdr_info *program, size_t size, void *unuse
 ON_PATH launch(struct path *path) {
     const size_t one = 1;
     CALLED(path);
-    must(clEnqueueNDRangeKernel(path->queue, path->kernel, 1, NULL, &one, &one, 0, NULL, NULL),
-         "clEnqueueNDRangeKernel");
+    exit_unless_success(clEnqueueNDRangeKernel(path->queue, path->kernel, 1, NULL, &one, &one, 0, NULL, NULL),
+                        "clEnqueueNDRangeKernel");
     path->result = LOOP_PATH_START;
     for (unsigned i = path->depth; i-- > 0;)
         path->result = loop_path_add(path->result, (uint64_t)(uintptr_t)path->returns[i] - 1 - load_bias);
@@ -132,7 +132,7 @@ __attribute__((noinline)) static struct times loop(cl_command_queue queue, cl_ke
     const unsigned long launches = report->launches;
     struct path path = {.queue = queue, .kernel = kernel};
     CALLED(&path);
-    const struct times start = {now(CLOCK_MONOTONIC), now(CLOCK_THREAD_CPUTIME_ID)};
+    const struct times start = {clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_THREAD_CPUTIME_ID)};
     for (unsigned long i = 1; i <= launches; i++) {
         path.digits = i * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PATH_DIGIT * PATH_DIGITS);
         path.step = 0;
@@ -140,9 +140,10 @@ __attribute__((noinline)) static struct times loop(cl_command_queue queue, cl_ke
         if (report->paths && i <= LOOP_REPORT_PATHS)
             report->paths[i - 1] = path.result;
         if (i % FINISH_EVERY == 0 || i == launches)
-            must(clFinish(queue), "clFinish");
+            exit_unless_success(clFinish(queue), "clFinish");
     }
-    return (struct times){now(CLOCK_MONOTONIC) - start.wall, now(CLOCK_THREAD_CPUTIME_ID) - start.processor};
+    return (struct times){clock_ns(CLOCK_MONOTONIC) - start.wall,
+                          clock_ns(CLOCK_THREAD_CPUTIME_ID) - start.processor};
 }
 
 static struct report make_report(unsigned long launches, bool wanted) {
@@ -190,27 +191,27 @@ int main(int argc, char **argv) {
     cl_int status;
     cl_device_id device = first_device();
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    must(status, "clCreateContext");
+    exit_unless_success(status, "clCreateContext");
     cl_command_queue queue = clCreateCommandQueueWithProperties(context, device, NULL, &status);
-    must(status, "clCreateCommandQueueWithProperties");
+    exit_unless_success(status, "clCreateCommandQueueWithProperties");
     const char *text = source;
     cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
-    must(status, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
+    exit_unless_success(status, "clCreateProgramWithSource");
+    exit_unless_success(clBuildProgram(program, 1, &device, "", NULL, NULL), "clBuildProgram");
     cl_kernel kernel = clCreateKernel(program, "tick", &status);
-    must(status, "clCreateKernel");
+    exit_unless_success(status, "clCreateKernel");
     cl_uint count = 0;
     cl_mem buffer =
         clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof count, &count, &status);
-    must(status, "clCreateBuffer");
-    must(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), "clSetKernelArg");
+    exit_unless_success(status, "clCreateBuffer");
+    exit_unless_success(clSetKernelArg(kernel, 0, sizeof buffer, &buffer), "clSetKernelArg");
     launch(&(struct path){.queue = queue, .kernel = kernel}); // compiles: kept out of the figures
-    must(clFinish(queue), "clFinish");
+    exit_unless_success(clFinish(queue), "clFinish");
     // Behind the JSON, where there is such a place.
     struct report paths = make_report(launches, argc > 2 && lseek((int)report_fd, 0, SEEK_CUR) == 0);
     const struct times times = loop(queue, kernel, &paths);
-    must(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof count, &count, 0, NULL, NULL),
-         "clEnqueueReadBuffer");
+    exit_unless_success(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof count, &count, 0, NULL, NULL),
+                        "clEnqueueReadBuffer");
     char name[NAME_SIZE] = "";
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
     fprintf(report, "{\"launches\":%lu,\"ran\":%lu,\"wall_ns\":%lld,\"cpu_ns\":%lld,\"device\":\"",

@@ -13,7 +13,7 @@ static bool is_digit(char c) {
 }
 
 // Digits at *at, at least one; moves *at past them.
-static bool whole(const char **at, uint64_t *out) {
+static bool parse_digits(const char **at, uint64_t *out) {
     uint64_t value = 0;
     if (!is_digit(**at))
         return false;
@@ -28,13 +28,13 @@ static bool whole(const char **at, uint64_t *out) {
 }
 
 bool quantity_count(const char *word, uint64_t *out) {
-    return whole(&word, out) && !*word;
+    return parse_digits(&word, out) && !*word;
 }
 
 bool quantity_size(const char *word, uint64_t *out) {
     static const char letters[] = "KMGT";
     uint64_t value;
-    if (!whole(&word, &value))
+    if (!parse_digits(&word, &value))
         return false;
     if (*word && strcasecmp(word, "b") != 0) {
         char upper = (char)(*word >= 'a' && *word <= 'z' ? *word - 'a' + 'A' : *word);
@@ -71,7 +71,7 @@ bool quantity_time(const char *word, int64_t *out) {
     uint64_t fraction = 0;
     uint64_t scale = 1;
     uint64_t unit;
-    if (!whole(&word, &integer))
+    if (!parse_digits(&word, &integer))
         return false;
     if (*word == '.') {
         word++;

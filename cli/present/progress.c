@@ -11,7 +11,7 @@ enum { BAR_CELLS = 30 };
 static const int64_t FIRST_AFTER = 300000000; // ns: quicker work draws nothing
 static const int64_t EVERY = 100000000;
 
-static int64_t now(void) {
+static int64_t monotonic_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
@@ -20,7 +20,7 @@ static int64_t now(void) {
 void progress_show(struct progress *progress, double share) {
     if (progress->disabled)
         return;
-    int64_t time = now();
+    int64_t time = monotonic_ns();
     if (!progress->started) {
         progress->started = time;
         progress->disabled = !isatty(STDERR_FILENO);

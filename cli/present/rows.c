@@ -131,7 +131,7 @@ static bool write_heading(struct rows *rows) {
 }
 
 // The widths are known: writes the heading and what was held.
-static bool settle(struct rows *rows) {
+static bool write_held(struct rows *rows) {
     struct text *line = &rows->record;
     size_t from = 0;
     rows->settled = true;
@@ -152,7 +152,7 @@ static bool settle(struct rows *rows) {
     return true;
 }
 
-static bool hold(struct rows *rows, const tsmith_sql_value *values) {
+static bool hold_row(struct rows *rows, const tsmith_sql_value *values) {
     if (rows->cell_count + rows->column_count > rows->cell_capacity) {
         size_t capacity = 2 * rows->cell_capacity + rows->column_count + 64;
         size_t *ends = realloc(rows->ends, capacity * sizeof *ends);
@@ -169,13 +169,14 @@ static bool hold(struct rows *rows, const tsmith_sql_value *values) {
         rows->is_number[i] &= values[i].type != TSMITH_SQL_TEXT && values[i].type != TSMITH_SQL_BLOB;
         rows->ends[rows->cell_count++] = rows->held.length;
     }
-    return rows->cell_count + rows->column_count > HELD_CELLS || rows->held.length > HELD_BYTES ? settle(rows)
-                                                                                                : true;
+    return rows->cell_count + rows->column_count > HELD_CELLS || rows->held.length > HELD_BYTES
+               ? write_held(rows)
+               : true;
 }
 
 static bool add_row(struct rows *rows, const tsmith_sql_value *values) {
     if (!rows->settled)
-        return hold(rows, values);
+        return hold_row(rows, values);
     struct text cell = {0};
     text_clear(&rows->record);
     for (size_t i = 0; i < rows->column_count; i++) {
@@ -292,5 +293,5 @@ bool rows_add(struct rows *rows, const tsmith_sql_value *values) {
 bool rows_end(struct rows *rows) {
     if (rows->format == ROWS_JSON)
         return output_cstr("\n]}");
-    return rows->format == ROWS_TEXT && !rows->settled ? settle(rows) : true;
+    return rows->format == ROWS_TEXT && !rows->settled ? write_held(rows) : true;
 }

@@ -81,13 +81,13 @@ static void stats_begin(void *context, const tsmith_batch *batch) {
     tsmith_view_batch(batch, fields, FIELD_COUNT, collector->columns);
 }
 
-static bool get(const struct collector *collector, int at, uint32_t row, uint64_t *out) {
+static bool get_bits(const struct collector *collector, int at, uint32_t row, uint64_t *out) {
     return tsmith_view_bits(&collector->columns[at], row, out);
 }
 
 static uint64_t get_or_zero(const struct collector *collector, int at, uint32_t row) {
     uint64_t bits;
-    return get(collector, at, row, &bits) ? bits : 0;
+    return get_bits(collector, at, row, &bits) ? bits : 0;
 }
 
 static void stats_collect(void *context, uint32_t at, struct text *record) {
@@ -95,7 +95,7 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
     struct row row = {.track = collector->track};
     uint64_t duration = 0;
     row.start = (int64_t)get_or_zero(collector, AT_START, at);
-    row.has_duration = get(collector, AT_DURATION, at, &duration);
+    row.has_duration = get_bits(collector, AT_DURATION, at, &duration);
     row.end = order_end(row.start, row.has_duration, (int64_t)duration);
     row.kind = (uint8_t)get_or_zero(collector, AT_KIND, at);
     row.name = (uint32_t)get_or_zero(collector, AT_NAME, at);
@@ -107,8 +107,8 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
                   tsmith_reason_is_of_events((tsmith_reason)get_or_zero(collector, AT_REASON, at));
     row.is_partial =
         row.is_hole && tsmith_reason_is_partial((tsmith_reason)get_or_zero(collector, AT_REASON, at));
-    row.has_bytes = get(collector, AT_BYTES, at, &row.bytes);
-    row.has_live = get(collector, AT_LIVE_BYTES, at, &row.live);
+    row.has_bytes = get_bits(collector, AT_BYTES, at, &row.bytes);
+    row.has_live = get_bits(collector, AT_LIVE_BYTES, at, &row.live);
     text_add(record, (const char *)&row, sizeof row);
 }
 
@@ -256,7 +256,7 @@ static void explain(struct stats *stats, struct running *wait, const struct runn
 }
 
 // Adds to the list, without what has ended by then.
-static struct running *remember(struct running_list *list, const struct row *row, uint32_t process) {
+static struct running *add_running(struct running_list *list, const struct row *row, uint32_t process) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++)
         if (list->items[i].row.end > row->start)
@@ -287,14 +287,14 @@ static void join_waits(struct collector *collector, const struct row *row) {
     uint32_t process = entry ? entry->process : 0;
     // A driver may compile a kernel when it is first launched: then nothing can run, and that is why.
     if (stats_is_device_work(row->kind) || row->kind == TSMITH_KIND_COMPILE) {
-        struct running *work = remember(&collector->work, row, process);
+        struct running *work = add_running(&collector->work, row, process);
         for (size_t i = 0; i < collector->waits.count; i++)
             explain(stats, &collector->waits.items[i], work);
     } else if (row->kind == TSMITH_KIND_SYNC && entry && entry->kind == TSMITH_TRACK_THREAD) {
         uint32_t number = wait_number(stats, row);
         if (number == UINT32_MAX)
             return;
-        struct running *wait = remember(&collector->waits, row, process);
+        struct running *wait = add_running(&collector->waits, row, process);
         wait->wait = number;
         stats->waits[number].count++;
         add_time(&stats->waits[number].sum, row->end - row->start);

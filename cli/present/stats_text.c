@@ -23,7 +23,7 @@ enum {
 #define DIM "\x1b[2m"
 #define PLAIN "\x1b[0m"
 
-static void heading(const char *title, const char *columns) {
+static void print_heading(const char *title, const char *columns) {
     bool color = terminal_color();
     output_printf("\n%s%s%s%s\n", color ? BOLD : "", title, columns, color ? PLAIN : "");
 }
@@ -121,7 +121,7 @@ static void write_named_table(struct stats *stats, uint8_t kind, const char *tit
         goto done;
     int64_t sum = sum_of(stats, indices, count);
     text_add_format(&line, "%-*s", (int)name_width, title);
-    heading(text_cstr(&line), "     COUNT     TOTAL   AVERAGE       MIN       MAX  SHARE");
+    print_heading(text_cstr(&line), "     COUNT     TOTAL   AVERAGE       MIN       MAX  SHARE");
     text_clear(&line);
     struct total shown[ROWS_MOST];
     for (size_t i = 0; i < count && i < ROWS_MOST; i++)
@@ -162,7 +162,7 @@ static void write_transfers(struct stats *stats) {
     uint32_t *indices = stats_sorted(stats, is_transfer, 0, &count);
     if (!indices || !count)
         goto done;
-    heading("TRANSFERS             ", "     COUNT      BYTES      TOTAL    AVERAGE     BANDWIDTH");
+    print_heading("TRANSFERS             ", "     COUNT      BYTES      TOTAL    AVERAGE     BANDWIDTH");
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
         const struct total *total = &stats->totals[indices[i]];
         text_pad_right(&line, add_total_name(&line, stats, total, TRANSFER), TRANSFER);
@@ -271,7 +271,7 @@ static void write_devices(struct stats *stats) {
         const bool worked = stats->devices[id].work.started && entry;
         const uint32_t from = queues.first[id], to = queues.first[id + 1];
         if ((worked || from < to) && devices + rows == 0)
-            heading("DEVICES AND QUEUES          ", "       BUSY   SHARE");
+            print_heading("DEVICES AND QUEUES          ", "       BUSY   SHARE");
         if (worked && devices++ < ROWS_MOST)
             write_device(stats, id);
         for (uint32_t i = from; i < to; i++)
@@ -295,7 +295,7 @@ static void write_hosts(struct stats *stats) {
         if (!track->calls.started && !track->waiting.started)
             continue;
         if (rows++ == 0)
-            heading("HOST THREADS                ", "   IN CALLS   SHARE     WAITING   SHARE");
+            print_heading("HOST THREADS                ", "   IN CALLS   SHARE     WAITING   SHARE");
         if (rows > ROWS_MOST)
             continue;
         text_pad_right(&line, trace_add_track_label(&line, dictionary, id, 0, LABEL - 1), LABEL);
@@ -369,7 +369,7 @@ static void write_waits(struct stats *stats) {
     uint32_t *waits = stats_sorted_waits(stats, &count);
     if (!waits || !count)
         goto done;
-    heading("WHAT THE HOST WAITED FOR    ", "     COUNT      TOTAL");
+    print_heading("WHAT THE HOST WAITED FOR    ", "     COUNT      TOTAL");
     for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
         const struct wait *wait = &stats->waits[waits[i]];
         const char *operation = tsmith_value_name(TSMITH_TYPE_OPERATION, wait->operation);
@@ -401,7 +401,7 @@ static void write_memory(struct stats *stats) {
         if (!memory->allocations && !memory->frees)
             continue;
         if (first)
-            heading("DEVICE MEMORY               ", "     ALLOCS      FREES       PEAK  AT THE END");
+            print_heading("DEVICE MEMORY               ", "     ALLOCS      FREES       PEAK  AT THE END");
         first = false;
         size_t width =
             process
@@ -450,7 +450,7 @@ static void write_timed(const struct stats *stats) {
     struct text line = {0};
     if (stats->timed_work == stats->work)
         return;
-    heading("TIMED", "");
+    print_heading("TIMED", "");
     text_add_count(&line, stats->timed_work);
     text_add_cstr(&line, " of ");
     text_add_count(&line, stats->work);
@@ -465,7 +465,7 @@ static void write_holes(struct stats *stats) {
     struct text words = {0}, lines = {0};
     if (!stats->lost && !stats->holes.started)
         return;
-    heading(stats->partial ? "MISSING OR INCOMPLETE" : "NOT RECORDED", "");
+    print_heading(stats->partial ? "MISSING OR INCOMPLETE" : "NOT RECORDED", "");
     text_add_counted(&words, stats->lost, "event", "events");
     if (stats->holes.busy) {
         text_add_cstr(&words, ", in intervals that cover ");

@@ -36,7 +36,7 @@ static void do_nothing(int signal_number) {
     (void)signal_number;
 }
 
-static void survive(int signal_number) {
+static void ignore_signal(int signal_number) {
     const struct sigaction action = {.sa_handler = do_nothing};
     struct sigaction before;
     if (sigaction(signal_number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
@@ -54,8 +54,8 @@ void terminal_init(void) {
     terminal.is_output = isatty(STDOUT_FILENO);
     terminal.color = wanted && terminal.is_output;
     terminal.error_color = wanted && isatty(STDERR_FILENO);
-    survive(SIGPIPE);
-    survive(SIGXFSZ);
+    ignore_signal(SIGPIPE);
+    ignore_signal(SIGXFSZ);
 }
 
 void terminal_no_color(void) {

@@ -187,7 +187,7 @@ static size_t slot_at(const struct timeline *timeline, size_t column) {
     return column * timeline->slots / timeline->columns;
 }
 
-static void spread(const struct timeline *timeline, int64_t *busy, int64_t start, int64_t end) {
+static void add_to_slots(const struct timeline *timeline, int64_t *busy, int64_t start, int64_t end) {
     for (size_t slot = slot_of(timeline, start); slot < timeline->slots && start < end; slot++) {
         int64_t border = slot + 1 < timeline->slots ? slot_start(timeline, slot + 1) : timeline->to;
         int64_t until = end < border ? end : border;
@@ -234,14 +234,14 @@ static bool timeline_emit(void *context, const char *record, size_t length) {
         return true;
     timeline->seen[activity] = true;
     if (covered_add(&row->by_class[activity], start, end, &fresh))
-        spread(timeline, row->busy + (size_t)activity * timeline->slots, fresh, end);
+        add_to_slots(timeline, row->busy + (size_t)activity * timeline->slots, fresh, end);
     if (covered_add(&row->all, start, end, &fresh))
-        spread(timeline, row->busy + SUM_ALL * timeline->slots, fresh, end);
+        add_to_slots(timeline, row->busy + SUM_ALL * timeline->slots, fresh, end);
     const tsmith_track *track = tsmith_dictionary_track(timeline->dictionary, row->track);
     if (!stats_is_device_work(event.kind))
         return true;
     if (covered_add(&row->work, start, end, &fresh))
-        spread(timeline, row->busy + SUM_WORK * timeline->slots, fresh, end);
+        add_to_slots(timeline, row->busy + SUM_WORK * timeline->slots, fresh, end);
     if (track && track->device < tsmith_dictionary_device_count(timeline->dictionary))
         add_device_work(&timeline->devices[track->device], start, end);
     return !timeline->out_of_memory;
@@ -366,7 +366,7 @@ static void add_cell(struct text *line, const struct timeline *timeline, const s
 }
 
 // The heading's text about a row.
-static unsigned under(const struct timeline *timeline, uint32_t track) {
+static unsigned device_of_track(const struct timeline *timeline, uint32_t track) {
     const tsmith_track *entry = tsmith_dictionary_track(timeline->dictionary, track);
     return entry && entry->device ? TSMITH_LABEL_DEVICE : TSMITH_LABEL_PROCESS;
 }
@@ -379,7 +379,7 @@ static bool is_shared(const struct timeline *timeline, const struct row *row, co
     for (size_t i = 0; i < timeline->row_count && !shared; i++) {
         text_clear(&other);
         trace_add_track_label(&other, timeline->dictionary, timeline->rows[i].track,
-                              under(timeline, timeline->rows[i].track), room);
+                              device_of_track(timeline, timeline->rows[i].track), room);
         shared = &timeline->rows[i] != row && other.length == label->length &&
                  memcmp(other.bytes, label->bytes, label->length) == 0;
     }
@@ -392,15 +392,15 @@ static size_t add_label(struct text *line, const struct timeline *timeline, cons
     enum { TAIL = 8 };
     size_t room = timeline->label_columns - 3;
     struct text cut = {0}, whole = {0};
-    size_t width =
-        trace_add_track_label(&cut, timeline->dictionary, row->track, under(timeline, row->track), room);
-    size_t all =
-        trace_add_track_label(&whole, timeline->dictionary, row->track, under(timeline, row->track), 0);
+    size_t width = trace_add_track_label(&cut, timeline->dictionary, row->track,
+                                         device_of_track(timeline, row->track), room);
+    size_t all = trace_add_track_label(&whole, timeline->dictionary, row->track,
+                                       device_of_track(timeline, row->track), 0);
     bool is_plain = all == whole.length; // of one byte each
     if (all > room && is_plain && is_shared(timeline, row, &cut, room)) {
         text_clear(&cut);
-        width = trace_add_track_label(&cut, timeline->dictionary, row->track, under(timeline, row->track),
-                                      room - TAIL) +
+        width = trace_add_track_label(&cut, timeline->dictionary, row->track,
+                                      device_of_track(timeline, row->track), room - TAIL) +
                 TAIL;
         text_add(&cut, whole.bytes + whole.length - TAIL, TAIL);
     }

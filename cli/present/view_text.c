@@ -85,7 +85,7 @@ static const char *color_of(uint64_t kind) {
     }
 }
 
-static bool get(const struct lines *lines, int at, uint32_t row, uint64_t *out) {
+static bool get_bits(const struct lines *lines, int at, uint32_t row, uint64_t *out) {
     return tsmith_view_bits(&lines->columns[at], row, out);
 }
 
@@ -102,25 +102,25 @@ static void lines_begin(void *context, const tsmith_batch *batch) {
 static bool add_size(struct text *record, const struct lines *lines, int first, uint32_t row,
                      const char *before) {
     uint64_t size;
-    for (int i = 0; i < 3 && get(lines, first + i, row, &size); i++) {
+    for (int i = 0; i < 3 && get_bits(lines, first + i, row, &size); i++) {
         text_add_cstr(record, i ? "x" : before);
         text_add_u64(record, size);
     }
-    return get(lines, first, row, &size);
+    return get_bits(lines, first, row, &size);
 }
 
 static void add_transfer(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     uint64_t bits, duration;
-    if (get(lines, AT_DIRECTION, row, &bits) && tsmith_value_name(TSMITH_TYPE_DIRECTION, bits)) {
+    if (get_bits(lines, AT_DIRECTION, row, &bits) && tsmith_value_name(TSMITH_TYPE_DIRECTION, bits)) {
         text_add_cstr(record, "  ");
         text_add_cstr(record, tsmith_value_name(TSMITH_TYPE_DIRECTION, bits));
     }
-    if (!get(lines, AT_BYTES, row, &bits))
+    if (!get_bits(lines, AT_BYTES, row, &bits))
         return;
     text_add_cstr(record, "  ");
     text_add_bytes(record, (double)bits);
     bool moves = kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
-    if (moves && get(lines, AT_DURATION, row, &duration) && (int64_t)duration > 0) {
+    if (moves && get_bits(lines, AT_DURATION, row, &duration) && (int64_t)duration > 0) {
         text_add_cstr(record, " at ");
         text_add_bytes(record, (double)bits * 1e9 / (double)duration);
         text_add_cstr(record, "/s");
@@ -132,16 +132,17 @@ static void add_loss(struct text *record, const struct lines *lines, uint32_t ro
     if (kind != TSMITH_KIND_LOSS)
         return;
     // Calls without their stacks are there, with all else that is known of them.
-    const char *what = get(lines, AT_REASON, row, &bits) && !tsmith_reason_is_of_events((tsmith_reason)bits)
-                           ? "recorded in part"
-                           : "not recorded";
-    if (get(lines, AT_LOST, row, &bits)) {
+    const char *what =
+        get_bits(lines, AT_REASON, row, &bits) && !tsmith_reason_is_of_events((tsmith_reason)bits)
+            ? "recorded in part"
+            : "not recorded";
+    if (get_bits(lines, AT_LOST, row, &bits)) {
         text_add_counted(record, bits, "event ", "events ");
     } else {
         text_add_cstr(record, "an unknown number of events ");
     }
     text_add_cstr(record, what);
-    if (get(lines, AT_REASON, row, &bits) && tsmith_value_name(TSMITH_TYPE_REASON, bits)) {
+    if (get_bits(lines, AT_REASON, row, &bits) && tsmith_value_name(TSMITH_TYPE_REASON, bits)) {
         text_add_cstr(record, ": ");
         text_add_cstr(record, trace_reason_doc((int)bits));
     }
@@ -155,11 +156,11 @@ static bool is_same(tsmith_string name, const char *word) {
 static void add_name(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     uint64_t bits;
     tsmith_string name = {"", 0};
-    if (get(lines, AT_NAME, row, &bits))
+    if (get_bits(lines, AT_NAME, row, &bits))
         name = tsmith_dictionary_string(lines->dictionary, (uint32_t)bits);
     text_add_safe(record, name, NAME_COLUMNS);
     const char *operation =
-        get(lines, AT_OPERATION, row, &bits) ? tsmith_value_name(TSMITH_TYPE_OPERATION, bits) : NULL;
+        get_bits(lines, AT_OPERATION, row, &bits) ? tsmith_value_name(TSMITH_TYPE_OPERATION, bits) : NULL;
     // That a kernel is an NDRange is no news.
     if (!operation || (name.length && (kind == TSMITH_KIND_KERNEL || is_same(name, operation))))
         return;
@@ -170,32 +171,32 @@ static void add_name(struct text *record, const struct lines *lines, uint32_t ro
 static void add_rest(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     uint64_t bits;
     double real;
-    if (get(lines, AT_QUEUE_TRACK, row, &bits) && bits) {
+    if (get_bits(lines, AT_QUEUE_TRACK, row, &bits) && bits) {
         text_add_cstr(record, "  ");
         trace_add_track_label(record, lines->dictionary, (uint32_t)bits, 0, LABEL_COLUMNS);
     }
-    if (get(lines, AT_VALUE, row, &bits)) {
+    if (get_bits(lines, AT_VALUE, row, &bits)) {
         memcpy(&real, &bits, sizeof real);
         text_add_format(record, " = %.6g", real);
     }
-    if (get(lines, AT_LIVE_BYTES, row, &bits)) {
+    if (get_bits(lines, AT_LIVE_BYTES, row, &bits)) {
         text_add_cstr(record, "  (");
         text_add_bytes(record, (double)bits);
         text_add_cstr(record, " alive)");
     }
-    if (get(lines, AT_RESULT, row, &bits) && (bits || kind == TSMITH_KIND_PROCESS)) {
+    if (get_bits(lines, AT_RESULT, row, &bits) && (bits || kind == TSMITH_KIND_PROCESS)) {
         text_add_cstr(record, "  gave ");
         text_add_i64(record, (int64_t)bits);
     }
-    if (get(lines, AT_TEXT, row, &bits) && bits) {
+    if (get_bits(lines, AT_TEXT, row, &bits) && bits) {
         text_add_cstr(record, "  ");
         text_add_safe(record, tsmith_dictionary_string(lines->dictionary, (uint32_t)bits), NAME_COLUMNS);
     }
-    if (get(lines, AT_CERTAINTY, row, &bits) && bits != TSMITH_CERTAINTY_MEASURED) {
+    if (get_bits(lines, AT_CERTAINTY, row, &bits) && bits != TSMITH_CERTAINTY_MEASURED) {
         const char *certainty = tsmith_value_name(TSMITH_TYPE_CERTAINTY, bits);
         text_add_format(record, "  (%s)", certainty ? certainty : "certainty unknown");
     }
-    if (get(lines, AT_CORRELATION, row, &bits)) {
+    if (get_bits(lines, AT_CORRELATION, row, &bits)) {
         text_add_cstr(record, terminal_color() ? "  " DIM "#" : "  #");
         text_add_u64(record, bits);
         text_add_cstr(record, terminal_color() ? PLAIN : "");
@@ -206,10 +207,10 @@ static void add_rest(struct text *record, const struct lines *lines, uint32_t ro
 static void add_counts_and_waker(struct text *record, const struct lines *lines, uint32_t row,
                                  uint64_t kind) {
     uint64_t bits, taken = 0;
-    if (get(lines, AT_LINE, row, &bits))
+    if (get_bits(lines, AT_LINE, row, &bits))
         text_add_format(record, "  line %" PRIu64, bits);
-    const bool branched = get(lines, AT_TAKEN, row, &taken);
-    if (get(lines, AT_COUNT, row, &bits)) {
+    const bool branched = get_bits(lines, AT_TAKEN, row, &taken);
+    if (get_bits(lines, AT_COUNT, row, &bits)) {
         text_add_cstr(record, "  ");
         text_add_counted(record, bits, "time", "times");
         if (branched)
@@ -217,7 +218,7 @@ static void add_counts_and_waker(struct text *record, const struct lines *lines,
     } else if (branched && kind == TSMITH_KIND_INSTRUCTION) {
         text_add_cstr(record, taken ? "  true" : "  false");
     }
-    if (get(lines, AT_WAKER, row, &bits)) {
+    if (get_bits(lines, AT_WAKER, row, &bits)) {
         text_add_cstr(record, "  woken by ");
         text_add_safe(record, tsmith_dictionary_string(lines->dictionary, (uint32_t)bits), NAME_COLUMNS);
     }
@@ -238,15 +239,15 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
     uint64_t start = 0;
     uint64_t duration;
     uint64_t kind = 0;
-    get(lines, AT_START, row, &start);
-    get(lines, AT_KIND, row, &kind);
+    get_bits(lines, AT_START, row, &start);
+    get_bits(lines, AT_KIND, row, &kind);
     size_t from = record->length;
     size_t line = record->length;
     text_add_milliseconds(record, (int64_t)(start - (uint64_t)lines->view->trace.summary.first_start));
     text_pad_left(record, from, lines->time_columns);
     text_add_cstr(record, "  ");
     from = record->length;
-    if (get(lines, AT_DURATION, row, &duration))
+    if (get_bits(lines, AT_DURATION, row, &duration))
         text_add_duration(record, (int64_t)duration);
     text_pad_left(record, from, DURATION_COLUMNS);
     text_add_cstr(record, "  ");
@@ -267,12 +268,12 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
         text_cut(record, line, lines->line_columns);
     text_add_char(record, '\n');
     uint64_t stack = 0, correlation;
-    if (lines->view->with_stacks && !get(lines, AT_STACK, row, &stack) &&
-        stacks_are_of_call((tsmith_kind)kind) && get(lines, AT_CORRELATION, row, &correlation))
+    if (lines->view->with_stacks && !get_bits(lines, AT_STACK, row, &stack) &&
+        stacks_are_of_call((tsmith_kind)kind) && get_bits(lines, AT_CORRELATION, row, &correlation))
         stack = stacks_of_call(&lines->view->stacks, correlation);
     if (stack)
         stacks_add_text(&lines->view->stacks, record, (uint32_t)stack, lines->line_columns);
-    if (lines->view->with_stacks && get(lines, AT_WAKER_STACK, row, &stack) && stack) {
+    if (lines->view->with_stacks && get_bits(lines, AT_WAKER_STACK, row, &stack) && stack) {
         text_add_repeat(record, ' ', WAKER_INDENT);
         text_add_cstr(record, "woken from\n");
         stacks_add_text(&lines->view->stacks, record, (uint32_t)stack, lines->line_columns);

@@ -124,7 +124,7 @@ static void analyze(struct server *server, const struct file *file, const char *
 }
 
 // Call paths with what they launched, one per line: the page makes the tree of it.
-static void fold(const struct server *server, const struct file *file, struct answer *out) {
+static void answer_folded(const struct server *server, const struct file *file, struct answer *out) {
     const char *const words[] = {"export", file->path, "--format", "folded", "--output", "-", NULL};
     if (answer_by_command(server, words, out))
         out->type = "text/plain; charset=utf-8";
@@ -245,7 +245,7 @@ static void about_file(struct server *server, struct file *file, const char *wha
     else if (strcmp(what, "sql") == 0)
         answer_sql(server, file, request, out);
     else if (strcmp(what, "folded") == 0)
-        fold(server, file, out);
+        answer_folded(server, file, out);
     else if (strcmp(what, "recording") == 0)
         list_recorded(server, file, out);
     else if (strcmp(what, "replay") == 0)

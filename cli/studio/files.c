@@ -145,7 +145,7 @@ static bool follow_one(struct server *server, struct file *file) {
     return state == LIVE_RECORDING;
 }
 
-static void rest(const struct server *server) {
+static void sleep_step(const struct server *server) {
     for (long slept = 0; slept < STEP && !atomic_load(&server->is_ending); slept += NAP)
         (void)nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
 }
@@ -160,7 +160,7 @@ static void follow_all(struct server *server) {
                 is_any |= follow_one(server, file);
         }
         if (is_any)
-            rest(server);
+            sleep_step(server);
     }
 }
 

@@ -79,7 +79,7 @@ static struct MHD_Response *constant_response(const char *bytes, size_t length) 
     return MHD_create_response_from_buffer(length, (void *)(uintptr_t)bytes, MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why) {
+static enum MHD_Result send_refusal(struct MHD_Connection *connection, unsigned status, const char *why) {
     return send_response(connection, status, "text/plain; charset=utf-8",
                          constant_response(why, strlen(why)));
 }
@@ -99,7 +99,7 @@ static bool is_token(const struct http *http, const char *text, size_t length) {
 }
 
 // A page of another site, or a name that is not this server's.
-static const char *stranger(const struct http *http, struct MHD_Connection *connection) {
+static const char *why_foreign(const struct http *http, struct MHD_Connection *connection) {
     const char *host = header(connection, MHD_HTTP_HEADER_HOST);
     const char *origin = header(connection, MHD_HTTP_HEADER_ORIGIN);
     const char *site = header(connection, "Sec-Fetch-Site");
@@ -179,7 +179,8 @@ static enum MHD_Result enter(struct http *http, struct MHD_Connection *connectio
     char cookie[160];
     struct answer answer = {.status = MHD_HTTP_NO_CONTENT};
     if (!is_token(http, incoming->body ? incoming->body : "", incoming->length))
-        return refuse(connection, MHD_HTTP_FORBIDDEN, "The token is not the one that the command printed.\n");
+        return send_refusal(connection, MHD_HTTP_FORBIDDEN,
+                            "The token is not the one that the command printed.\n");
     snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", http->cookie, http->token);
     const bool is_asked = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "overview") != NULL;
     struct MHD_Response *response =
@@ -193,7 +194,7 @@ static enum MHD_Result enter(struct http *http, struct MHD_Connection *connectio
 static enum MHD_Result answer_page(struct MHD_Connection *connection, const char *path) {
     struct page_part part;
     if (!page_find(path, &part))
-        return refuse(connection, MHD_HTTP_NOT_FOUND, "This page does not exist.\n");
+        return send_refusal(connection, MHD_HTTP_NOT_FOUND, "This page does not exist.\n");
     struct MHD_Response *response = constant_response(part.bytes, part.length);
     // Browsers ask for the icon again whenever the address changes.
     if (response && strncmp(part.type, "image/", 6) == 0)
@@ -204,21 +205,21 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection, const char
 static enum MHD_Result answer_whole(struct http *http, struct MHD_Connection *connection, const char *path,
                                     const char *method, const struct incoming *incoming) {
     const bool is_get = strcmp(method, MHD_HTTP_METHOD_GET) == 0;
-    const char *why = stranger(http, connection);
+    const char *why = why_foreign(http, connection);
     if (why)
-        return refuse(connection, MHD_HTTP_FORBIDDEN, why);
+        return send_refusal(connection, MHD_HTTP_FORBIDDEN, why);
     if (!is_get && strcmp(method, MHD_HTTP_METHOD_POST) != 0)
-        return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and POST are supported.\n");
+        return send_refusal(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and POST are supported.\n");
     if (incoming->is_too_long)
-        return refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE, "The request is too long.\n");
+        return send_refusal(connection, MHD_HTTP_CONTENT_TOO_LARGE, "The request is too long.\n");
     if (strcmp(path, "/api/enter") == 0 && !is_get)
         return enter(http, connection, incoming);
     if (strncmp(path, "/api/", 5) != 0)
         return is_get ? answer_page(connection, path)
-                      : refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Pages support only GET.\n");
+                      : send_refusal(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Pages support only GET.\n");
     if (!has_cookie(http, connection))
-        return refuse(connection, MHD_HTTP_FORBIDDEN,
-                      "Open the address that the command printed: it has the token.\n");
+        return send_refusal(connection, MHD_HTTP_FORBIDDEN,
+                            "Open the address that the command printed: it has the token.\n");
     return answer_api(http, connection, method, path, incoming);
 }
 
@@ -234,9 +235,9 @@ static void take_body(struct incoming *incoming, const char *bytes, size_t lengt
     incoming->length += length;
 }
 
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
-                              const char *method, const char *version, const char *bytes, size_t *length,
-                              void **kept) {
+static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *path,
+                                      const char *method, const char *version, const char *bytes,
+                                      size_t *length, void **kept) {
     (void)version;
     if (!*kept) { // the headers are there
         *kept = calloc(1, sizeof(struct incoming));
@@ -250,8 +251,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return answer_whole(context, connection, path, method, *kept);
 }
 
-static void forget(void *context, struct MHD_Connection *connection, void **kept,
-                   enum MHD_RequestTerminationCode code) {
+static void free_request(void *context, struct MHD_Connection *connection, void **kept,
+                         enum MHD_RequestTerminationCode code) {
     struct incoming *incoming = *kept;
     (void)context;
     (void)connection;
@@ -280,11 +281,12 @@ static bool listen_at(struct http *http, const struct http_options *options) {
         return false;
     }
     http->daemon = MHD_start_daemon(
-        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, options->port, NULL, NULL, handle,
-        http, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE, (size_t)THREAD_STACK,
-        MHD_OPTION_NOTIFY_COMPLETED, forget, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, options->port, NULL, NULL,
+        handle_request, http, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_THREAD_STACK_SIZE,
+        (size_t)THREAD_STACK, MHD_OPTION_NOTIFY_COMPLETED, free_request, NULL, MHD_OPTION_STRICT_FOR_CLIENT,
+        1, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         http->daemon ? MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
     if (!info) {

@@ -25,7 +25,7 @@ static int64_t trace_now(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void consider(void *context, const char *directory, const tsmith_capture_left *left) {
+static void note_session(void *context, const char *directory, const tsmith_capture_left *left) {
     struct live *live = context;
     if (!left->collected || left->collector_pid != live->writer)
         return;
@@ -39,7 +39,7 @@ static void find_writer(struct live *live, const tsmith_sbt *sbt) {
         return;
     live->writer = writer;
     live->is_session = false;
-    sessions_each(consider, live);
+    sessions_each(note_session, live);
 }
 
 bool live_begin(struct file *file) {
@@ -114,7 +114,7 @@ static void say_stopped(struct file *file) {
     text_finish(&text);
 }
 
-static void say(struct live *live, enum live_state state, const char *message) {
+static void stop_with_message(struct live *live, enum live_state state, const char *message) {
     struct text text = {0};
     text_add_cstr(&text, message);
     stop(live, state, &text);
@@ -172,7 +172,7 @@ static void add_events(struct file *file, tsmith_error *error) {
     live->is_behind = status == TSMITH_OK;
     live->totals.size = sizeof live->totals;
     if (status < 0)
-        say(live, LIVE_FAILED, error->message);
+        stop_with_message(live, LIVE_FAILED, error->message);
     tsmith_live_sums_give(live->sums, file->dictionary, trace_now(), &live->totals);
 }
 
@@ -199,9 +199,9 @@ void live_step(struct file *file, bool *more) {
     find_writer(live, file->sbt);
     const tsmith_status status = tsmith_sbt_refresh(file->sbt, &error);
     if (status == TSMITH_ERROR_CORRUPT)
-        say(live, LIVE_TRUNCATED, error.message);
+        stop_with_message(live, LIVE_TRUNCATED, error.message);
     else if (status < 0 || !grow(file, known, &error))
-        say(live, LIVE_FAILED, error.message);
+        stop_with_message(live, LIVE_FAILED, error.message);
     add_events(file, &error);
     *more = live->is_behind;
     if (live->is_behind || live->state != LIVE_RECORDING)
@@ -209,7 +209,8 @@ void live_step(struct file *file, bool *more) {
     if (status == TSMITH_END)
         live->state = LIVE_ENDED;
     else if (is_replaced(file))
-        say(live, LIVE_REPLACED,
+        stop_with_message(
+            live, LIVE_REPLACED,
             "The file was removed or replaced by another while it was shown. Start studio again to see what "
             "is there now.");
     else if (!is_written)

@@ -35,8 +35,8 @@ static void say_where(const struct http *http, const struct http_options *option
     (void)fprintf(stderr, "Ctrl-C ends the server.\n");
 }
 
-static int serve(struct server *server, const struct http_options *options, bool with_browser,
-                 const sigset_t *signals) {
+static int run_server(struct server *server, const struct http_options *options, bool with_browser,
+                      const sigset_t *signals) {
     struct http *http = http_begin(server, options);
     if (!http)
         return EXIT_LACKING;
@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < server.file_count; i++)
         server.files[i].path = argv[FIXED + i];
     const int code =
-        *argv[6] ? export(&server, argv[6]) : serve(&server, &options, *argv[5] == '1', &signals);
+        *argv[6] ? export(&server, argv[6]) : run_server(&server, &options, *argv[5] == '1', &signals);
     free(server.files);
     return code;
 }

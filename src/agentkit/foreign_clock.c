@@ -136,7 +136,7 @@ struct sides {
     bool newest; // nothing was compared after `below`
 };
 
-static bool near(const struct point *point, uint64_t time, uint64_t most) {
+static bool is_near(const struct point *point, uint64_t time, uint64_t most) {
     return point->known && distance(point->time, time) <= most;
 }
 
@@ -153,7 +153,7 @@ static void search(const struct foreign_clock *clock, const struct foreign_clock
         *side = point;
         if (side == &sides->below)
             sides->newest = all == &clock->recent && i == count;
-        if (near(&sides->below, time, NEAR) && (sides->newest || near(&sides->above, time, NEAR)))
+        if (is_near(&sides->below, time, NEAR) && (sides->newest || is_near(&sides->above, time, NEAR)))
             return;
     }
 }
@@ -212,7 +212,7 @@ bool foreign_clock_look_up(struct foreign_clock *clock, struct foreign_clock_pie
     if (!time)
         return false;
     search(clock, &clock->recent, time, &sides);
-    if (!near(&sides.below, time, NEAR) && !near(&sides.above, time, NEAR)) {
+    if (!is_near(&sides.below, time, NEAR) && !is_near(&sides.above, time, NEAR)) {
         int64_t width;
         struct point now;
         sides = (struct sides){.newest = false};

@@ -108,7 +108,7 @@ uint32_t agent_overhead_next_sample(void) {
 // ---- the control thread
 
 // Without printf's point, which is the program's locale's.
-static const char *percent(double share, char text[32]) {
+static const char *format_percent(double share, char text[32]) {
     const unsigned long long thousandths = share > 0 ? (unsigned long long)(share * 1e5 + 0.5) : 0;
     snprintf(text, 32, "%llu.%03llu %%", thousandths / 1000, thousandths % 1000);
     return text;
@@ -121,9 +121,10 @@ static void publish_cost(uint32_t level) {
     snprintf(key, sizeof key, "overhead.%d%s", (int)getpid(), rule->key);
     rule->describe(level, left_out, sizeof left_out);
     if (looked.worst > 0)
-        snprintf(worst, sizeof worst, ", at most %s in 50 ms", percent(looked.worst, most));
-    snprintf(text, sizeof text, "%s of a thread's time%s; allowed %s; %s, %llu thinned", percent(all, of_all),
-             worst, percent(allowed, may), left_out, (unsigned long long)looked.skipped);
+        snprintf(worst, sizeof worst, ", at most %s in 50 ms", format_percent(looked.worst, most));
+    snprintf(text, sizeof text, "%s of a thread's time%s; allowed %s; %s, %llu thinned",
+             format_percent(all, of_all), worst, format_percent(allowed, may), left_out,
+             (unsigned long long)looked.skipped);
     channel_attribute(channel, key, text);
 }
 

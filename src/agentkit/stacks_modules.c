@@ -111,7 +111,7 @@ static void note_ours(const struct unwind_object *object) {
 }
 
 // Under the linker's lock.
-static void see(void *unused, const struct unwind_object *object) {
+static void note_module(void *unused, const struct unwind_object *object) {
     (void)unused;
     struct known module = {.begin = object->begin,
                            .end = object->end,
@@ -199,7 +199,7 @@ void stacks_modules_end_turn(void) {
 }
 
 void stacks_modules_refresh(struct channel *channel) {
-    static const struct unwind_visitor visitor = {.object = see, .all_seen = write_modules};
+    static const struct unwind_visitor visitor = {.object = note_module, .all_seen = write_modules};
     if (!modules.known)
         modules.known = memory_take(MODULES_MAX * sizeof *modules.known);
     if (!modules.text)

@@ -34,7 +34,7 @@ static char *arena_take(size_t bytes) {
     return at + bytes <= ARENA_BYTES ? made + at : NULL;
 }
 
-static void remember(const char *bytes, size_t length, uint64_t hash, uint32_t id) {
+static void add_text(const char *bytes, size_t length, uint64_t hash, uint32_t id) {
     struct text *_Atomic *place = &places[hash % PLACES];
     struct text *none = NULL;
     if (!id || length > LENGTH_MAX || atomic_load_explicit(place, memory_order_relaxed) ||
@@ -58,6 +58,6 @@ uint32_t texts_id(const char *bytes) {
     if (text && text->hash == hash && text->length == length && memcmp(text->bytes, bytes, length) == 0)
         return text->id;
     const uint32_t id = channel_string(agent.channel, bytes, length);
-    remember(bytes, length, hash, id);
+    add_text(bytes, length, hash, id);
     return id;
 }

@@ -26,7 +26,8 @@ static const char *direction_name(size_t direction) {
                               : tsmith_direction_name((tsmith_direction)direction);
 }
 
-static void spread(double *buckets, tsmith_interval window, const tsmith_command *command, uint64_t bytes) {
+static void add_to_buckets(double *buckets, tsmith_interval window, const tsmith_command *command,
+                           uint64_t bytes) {
     double length = (double)(window.to - window.from) / BUCKETS,
            time = (double)(command->end - command->start);
     double from = (double)(command->start - window.from), to = (double)(command->end - window.from);
@@ -72,7 +73,7 @@ static void measure(const struct analysis_context *context, struct direction *di
         direction->bytes += (double)bytes;
         direction->time = sweep_add(direction->time, time);
         direction->fastest = rate > direction->fastest ? rate : direction->fastest;
-        spread(buckets, context->window, command, bytes);
+        add_to_buckets(buckets, context->window, command, bytes);
     }
 }
 

@@ -60,7 +60,7 @@ static bool read_condition(const char *gate, struct condition *condition) {
 }
 
 // Whether an entry is (a part of) the metric "name" or "prefix:name".
-static bool matches(const struct diff_entry *entry, const char *metric, size_t length) {
+static bool matches_metric(const struct diff_entry *entry, const char *metric, size_t length) {
     static const char *const PREFIXES[DIFF_GROUPS] = {
 #define PREFIX(NAME, table, prefix, first, second, doc) prefix,
         DIFF_GROUP_TABLE(PREFIX)
@@ -83,8 +83,8 @@ static void write_quantity(char out[REPORT_TEXT], double value, enum diff_group 
         report_duration(out, diff_integer(value));
 }
 
-static void judge(const struct condition *condition, struct diff_change sum, enum diff_group group,
-                  tsmith_gate *out) {
+static void judge_condition(const struct condition *condition, struct diff_change sum, enum diff_group group,
+                            tsmith_gate *out) {
     char base[REPORT_TEXT], new[REPORT_TEXT], share[REPORT_TEXT] = "from nothing";
     double measured = sum.new;
     if (condition->percent)
@@ -113,7 +113,7 @@ static tsmith_status judge_gate(const tsmith_diff *diff, const char *gate, tsmit
                           "\"%.80s\" is not a gate; write METRIC<LIMIT, for example kernel_time<+3%%.", gate);
     for (size_t i = 0; i < diff->count; i++) { // an operator's name may have several categories
         const struct diff_entry *entry = &diff->entries[i];
-        if (!matches(entry, gate, condition.metric_length))
+        if (!matches_metric(entry, gate, condition.metric_length))
             continue;
         struct diff_change change = diff_measure(diff, entry);
         sum.base += change.base;
@@ -129,7 +129,7 @@ static tsmith_status judge_gate(const tsmith_diff *diff, const char *gate, tsmit
     if (!found || (group == DIFF_MEMORY && sum.base == 0 && sum.new == 0))
         return status_set(error, TSMITH_ERROR_NOT_FOUND, "None of the traces has \"%.*s\".",
                           (int)(condition.metric_length < 80 ? condition.metric_length : 80), gate);
-    judge(&condition, sum, group, out);
+    judge_condition(&condition, sum, group, out);
     // What is known only as a lower bound cannot be below a limit.
     if (group == DIFF_MEMORY &&
         (diff->memory_open[TSMITH_DIFF_NEW] || (condition.relative && diff->memory_open[TSMITH_DIFF_BASE]))) {

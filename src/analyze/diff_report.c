@@ -22,7 +22,7 @@ static int by_change(const void *left, const void *right) {
     return order ? order : text_compare(a->entry->second, b->entry->second);
 }
 
-static const char *verdict(const struct diff_change *change) {
+static const char *verdict_of(const struct diff_change *change) {
     double difference = change->new - change->base;
     if (difference == 0)
         return "same";
@@ -64,7 +64,7 @@ static void write_row(struct report *report, struct report_table *table, const s
         report_unknown(report, table);
     write_value(report, table, whole, change->interval, change->low);
     write_value(report, table, whole, change->interval, change->high);
-    report_text(report, table, (tsmith_string){verdict(change), strlen(verdict(change))});
+    report_text(report, table, (tsmith_string){verdict_of(change), strlen(verdict_of(change))});
 }
 
 // The columns of a group are those of the widest, less what it does not have.
@@ -113,7 +113,7 @@ static struct report_table *begin_table(struct report *report, enum diff_group g
 }
 
 // Operators that launch nothing, ranges without commands, and unknown memory are not a change.
-static bool belongs(const struct ranked *one, enum diff_group group) {
+static bool is_in_group(const struct ranked *one, enum diff_group group) {
     static const bool MAY_BE_NOTHING[DIFF_GROUPS] = {
         [DIFF_OPERATORS] = true, [DIFF_RANGES] = true, [DIFF_MEMORY] = true};
     return one->entry->group == group && !one->entry->unknown &&
@@ -127,7 +127,7 @@ static void write_group(tsmith_diff *diff, enum diff_group group, const struct r
         [DIFF_KERNELS] = true, [DIFF_SHAPES] = true, [DIFF_OPERATORS] = true, [DIFF_RANGES] = true};
     struct report_table *table = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (!belongs(&ranked[i], group))
+        if (!is_in_group(&ranked[i], group))
             continue;
         if (!table)
             table = begin_table(&diff->report, group);
@@ -152,7 +152,7 @@ static void write_change(char *out, size_t size, const struct diff_change *chang
     if (change->base != 0)
         (void)snprintf(out, size, "%s instead of %s (%+.1f%%%s)", new, base,
                        100 * (change->new - change->base) / change->base,
-                       strcmp(verdict(change), "unsure") == 0 ? ", within the noise" : "");
+                       strcmp(verdict_of(change), "unsure") == 0 ? ", within the noise" : "");
     else if (change->new != 0)
         (void)snprintf(out, size, "%s instead of nothing", new);
     else

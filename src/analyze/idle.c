@@ -151,7 +151,7 @@ static bool find_activities(struct idle *idle) {
 }
 
 // ns of [from, to) that an activity covers.
-static int64_t covered(const struct activity *activity, int64_t from, int64_t to) {
+static int64_t covered_ns(const struct activity *activity, int64_t from, int64_t to) {
     size_t low = 0, high = activity->count;
     while (low < high) { // the first that ends after `from`
         size_t middle = low + (high - low) / 2;
@@ -234,10 +234,10 @@ static void add_empty(struct idle *idle, const tsmith_row *device, int64_t from,
         const tsmith_graph *graph = idle->context->graph;
         const int64_t begin = graph_placed(graph, device->device, from),
                       end = begin + (to - from); // on the host's clock
-        compile = covered(&idle->compiles[thread], begin, end);
-        sync = covered(&idle->waits[thread], begin, end);
+        compile = covered_ns(&idle->compiles[thread], begin, end);
+        sync = covered_ns(&idle->waits[thread], begin, end);
         sync = sync > to - from - compile ? to - from - compile : sync;
-        capture = covered(&idle->captures[thread], begin, end);
+        capture = covered_ns(&idle->captures[thread], begin, end);
         capture = capture > to - from - compile - sync ? to - from - compile - sync : capture;
         idle->failed |=
             !host_calls_add(&idle->calls, idle->context->timeline, ELSE_ROLES, thread, begin, end);
@@ -634,8 +634,8 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
     return TSMITH_OK;
 }
 
-static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
-                          const tsmith_interval *window) {
+static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                const tsmith_interval *window) {
     struct idle *idle = state;
     (void)dictionary, (void)window; // what began before it may last into it
     return off_cpu_take(&idle->off, batch) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
@@ -686,7 +686,7 @@ const struct analysis_kind analysis_idle = {
     .needs = NEEDS_STATES,
     .ranges = true,
     .state_size = sizeof(struct idle),
-    .write = take,
+    .write = take_batch,
     .finish = finish,
     .release = release,
     .advises = true,

@@ -144,8 +144,8 @@ static void add_occupancy(const struct details *details, uint32_t row, struct en
     }
 }
 
-static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
-                          const tsmith_interval *window) {
+static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                const tsmith_interval *window) {
     struct kernels *kernels = state;
     static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_START, TSMITH_FIELD_DURATION,
                                       TSMITH_FIELD_NAME};
@@ -343,7 +343,7 @@ const struct analysis_kind analysis_kernels = {
     .question = "Which kernels take the time?",
     .needs = NEEDS_NOTHING,
     .state_size = sizeof(struct kernels),
-    .write = take,
+    .write = take_batch,
     .finish = finish,
     .release = release,
     .add_total = add_total,

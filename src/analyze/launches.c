@@ -61,7 +61,7 @@ static bool measure_steps(struct launches *launches, const tsmith_timeline *time
 }
 
 // ns that a launching call spent waiting for a device to finish.
-static int64_t waited(const struct analysis_context *context, uint32_t index) {
+static int64_t waited_ns(const struct analysis_context *context, uint32_t index) {
     const tsmith_call *call = &context->timeline->calls[index];
     if (!call->blocking && !context->graph->counts[TSMITH_EDGE_SYNC_INFERRED])
         return 0;
@@ -80,7 +80,7 @@ static bool measure(struct launches *launches, const struct analysis_context *co
             continue;
         struct name_entry *entry =
             &launches->names[tally_number(&launches->numbers, call->name)]; // it is there
-        const int64_t waiting = waited(context, (uint32_t)i);
+        const int64_t waiting = waited_ns(context, (uint32_t)i);
         entry->waiting = sweep_add(entry->waiting, waiting);
         entry->inferred = sweep_add(entry->inferred, call->blocking ? 0 : waiting);
         if (!samples_add(&entry->calls, call->end - call->start - waiting))
@@ -196,8 +196,9 @@ static void write_finding(const struct launches *launches, const struct analysis
             continue;
         const tsmith_call *call = &timeline->calls[command->call];
         paired++;
-        shorter += command->kind == TSMITH_KIND_KERNEL &&
-                   command->end - command->start < call->end - call->start - waited(context, command->call);
+        shorter +=
+            command->kind == TSMITH_KIND_KERNEL &&
+            command->end - command->start < call->end - call->start - waited_ns(context, command->call);
     }
     for (size_t i = 0; i < launches->count; i++) {
         total = sweep_add(total, launches->names[i].calls.total);

@@ -207,8 +207,8 @@ static bool read_instant(struct memory *memory, const struct views *views, uint3
     return true;
 }
 
-static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
-                          const tsmith_interval *window) {
+static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                const tsmith_interval *window) {
     struct memory *memory = state;
     struct views views;
     const tsmith_track *track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch));
@@ -359,7 +359,7 @@ static struct block block_of(const struct change *change) {
 }
 
 // Sorted and joined where they touch: how many are left.
-static size_t unite(struct block *blocks, size_t count) {
+static size_t unite_blocks(struct block *blocks, size_t count) {
     size_t kept = 0;
     if (count)
         qsort(blocks, count, sizeof *blocks, by_address);
@@ -416,8 +416,8 @@ static bool measure_space(const struct memory *memory, size_t from, size_t last,
             space->alive[space->alive_count++] = block_of(&memory->changes[slot->change]);
     }
     if (done) {
-        space->arena_count = unite(space->arena, space->arena_count);
-        space->alive_count = unite(space->alive, space->alive_count);
+        space->arena_count = unite_blocks(space->arena, space->arena_count);
+        space->alive_count = unite_blocks(space->alive, space->alive_count);
         measure_free(space);
     }
     free(slots.items);
@@ -690,7 +690,7 @@ const struct analysis_kind analysis_memory = {
     .question = "How much device memory is used, and what leaks?",
     .needs = NEEDS_NOTHING,
     .state_size = sizeof(struct memory),
-    .write = take,
+    .write = take_batch,
     .finish = finish,
     .release = release,
 };

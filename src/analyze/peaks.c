@@ -11,7 +11,7 @@
 
 enum { KEY = 64 };
 
-static bool begins(tsmith_string text, tsmith_string with) {
+static bool begins_with(tsmith_string text, tsmith_string with) {
     return with.length && text.length >= with.length && memcmp(text.bytes, with.bytes, with.length) == 0;
 }
 
@@ -34,7 +34,8 @@ static double of_cupti(const tsmith_dictionary *dictionary, const tsmith_device 
     (void)snprintf(key, sizeof key, "cuda.device.%" PRIu32, device->number - 1);
     (void)snprintf(units, sizeof units, ", %" PRIu32 " SMs, ", device->compute_units);
     const tsmith_string text = tsmith_dictionary_find_attribute(dictionary, key);
-    if (!text.bytes || !device->number || !begins(text, tsmith_dictionary_string(dictionary, device->name)))
+    if (!text.bytes || !device->number ||
+        !begins_with(text, tsmith_dictionary_string(dictionary, device->name)))
         return NAN;
     const char *at = strstr(text.bytes, units);
     if (!at)
@@ -57,7 +58,7 @@ static double of_import(const tsmith_dictionary *dictionary, uint32_t id, const 
     if (!at || !take_number(&at, " B/s, ", &rate))
         return NAN;
     const tsmith_string of = {at, text.length - (size_t)(at - text.bytes)};
-    return rate && of.length == name.length && begins(of, name) ? (double)rate : NAN;
+    return rate && of.length == name.length && begins_with(of, name) ? (double)rate : NAN;
 }
 
 struct peaks peaks_of(const tsmith_dictionary *dictionary, uint32_t device, double flops, double bytes) {

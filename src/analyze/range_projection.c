@@ -148,8 +148,8 @@ static int by_span(const void *left, const void *right) {
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
-                          const tsmith_interval *window) {
+static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                const tsmith_interval *window) {
     struct projection *projection = state;
     (void)window; // the forward pass may be before it
     return autograd_add(&projection->autograd, dictionary, batch) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
@@ -253,7 +253,7 @@ const struct analysis_kind analysis_ranges = {
     .needs = NEEDS_TIMELINE,
     .ranges = true,
     .state_size = sizeof(struct projection),
-    .write = take,
+    .write = take_batch,
     .finish = finish,
     .release = release,
 };

@@ -40,7 +40,7 @@ static struct range_track *find_track(struct ranges *ranges, uint32_t track) {
 }
 
 // Times beyond +-73 years are cut, as in the timeline.
-static int64_t cut(int64_t time) {
+static int64_t clamp_time(int64_t time) {
     const int64_t limit = (int64_t)1 << 61;
     return time < -limit ? -limit : time > limit ? limit : time;
 }
@@ -52,7 +52,8 @@ static bool add_range(struct ranges *ranges, struct range_track *track, int64_t 
         return false;
     if (__builtin_add_overflow(start, duration, &end))
         end = INT64_MAX;
-    struct range range = {cut(start), cut(end), tally_number(&ranges->keys, key), TSMITH_INDEX_NONE};
+    struct range range = {clamp_time(start), clamp_time(end), tally_number(&ranges->keys, key),
+                          TSMITH_INDEX_NONE};
     if (track->count) {
         const struct range *last = &track->items[track->count - 1];
         track->unsorted |= range.start < last->start || (range.start == last->start && range.end > last->end);

@@ -147,7 +147,7 @@ struct occurrence {
 };
 
 // Keeps the list sorted, the most skew first.
-static void keep(struct occurrence *list, size_t *count, struct occurrence one) {
+static void keep_most_skewed(struct occurrence *list, size_t *count, struct occurrence one) {
     size_t at = *count;
     while (at && list[at - 1].skew < one.skew)
         at--;
@@ -214,7 +214,7 @@ static void write_worst(const struct rank_matching *matching, tsmith_ranks *rank
         to = occurrence_end(members, count, from);
         extent(&members[from], to - from, &shortest, &longest);
         if (to - from > 1 && longest > shortest)
-            keep(list, &kept, (struct occurrence){from, to - from, longest - shortest});
+            keep_most_skewed(list, &kept, (struct occurrence){from, to - from, longest - shortest});
     }
     struct report_table *table = REPORT_TABLE(
         report, "occurrences",

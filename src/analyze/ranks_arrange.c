@@ -81,7 +81,7 @@ static void remove_repeated(tsmith_ranks *ranks) {
 }
 
 // The trace is not compared: it says the number of the one before it.
-static bool reject(struct rank *rank, const struct rank *first) {
+static bool reject_rank(struct rank *rank, const struct rank *first) {
     static const char FORMAT[] = "states rank %lld, as %s does";
     const int length = snprintf(NULL, 0, FORMAT, (long long)rank->number, first->label);
     rank->reason = length < 0 ? NULL : malloc((size_t)length + 1);
@@ -105,7 +105,7 @@ static bool number(tsmith_ranks *ranks, size_t read) {
     for (size_t i = 1; i < read; i++) {
         if (ranks->items[i].number != ranks->items[first].number)
             first = i;
-        else if (!reject(&ranks->items[i], &ranks->items[first]))
+        else if (!reject_rank(&ranks->items[i], &ranks->items[first]))
             return false;
     }
     return true;

@@ -29,7 +29,7 @@ struct groups {
     int64_t *scratch;
 };
 
-static int64_t transfer(const struct rank_member *members, size_t count) {
+static int64_t transfer_ns(const struct rank_member *members, size_t count) {
     int64_t shortest = INT64_MAX;
     for (size_t i = 0; i < count; i++)
         shortest =
@@ -45,7 +45,7 @@ static size_t list_transfers(const struct groups *groups, const struct group *gr
     for (size_t from = group->from, to; from < group->to; from = to) {
         to = ranks_collective_end(matching, from);
         if (to - from == group->ranks)
-            groups->scratch[count++] = transfer(&matching->members[from], to - from);
+            groups->scratch[count++] = transfer_ns(&matching->members[from], to - from);
     }
     return count;
 }

@@ -8,8 +8,8 @@
 #include "state/sweep.h"
 
 // One collective of several ranks.
-static void judge(struct rank_matching *matching, const struct rank_member *members, size_t count,
-                  struct rank_sums *of_key) {
+static void judge_collective(struct rank_matching *matching, const struct rank_member *members, size_t count,
+                             struct rank_sums *of_key) {
     int64_t shortest = INT64_MAX, second = INT64_MAX, longest = 0;
     uint32_t last = 0;
     for (size_t i = 0; i < count; i++) {
@@ -56,7 +56,7 @@ static struct of_key judge_key(struct rank_matching *matching, size_t from, size
     for (size_t i = from, end; i < to; i = end) {
         end = ranks_collective_end(matching, i);
         if (end - i > 1)
-            judge(matching, &matching->members[i], end - i, &sums);
+            judge_collective(matching, &matching->members[i], end - i, &sums);
         else
             matching->unmatched++;
     }

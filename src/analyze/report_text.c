@@ -148,8 +148,8 @@ static int decimals_of(const tsmith_report_table *table, size_t rows, size_t col
 }
 
 // Text columns share `left` characters: those that need less leave it to the others.
-static void share(const tsmith_report_table *table, const bool *hidden, size_t apart, size_t left,
-                  size_t texts, size_t *widths) {
+static void share_width(const tsmith_report_table *table, const bool *hidden, size_t apart, size_t left,
+                        size_t texts, size_t *widths) {
     size_t each = 0, before;
     do {
         size_t wide = 0, taken = 0;
@@ -227,21 +227,21 @@ static size_t room_for_texts(const tsmith_report_table *table, const struct layo
 }
 
 // A text that would lose too much on a line with the others gets one of its own.
-static bool fit(const tsmith_report_table *table, size_t line, struct layout *layout) {
+static bool fit_line(const tsmith_report_table *table, size_t line, struct layout *layout) {
     size_t texts, longest, left = room_for_texts(table, layout, line, &texts, &longest);
     size_t *wanted = malloc(table->column_count * sizeof *wanted);
     if (!wanted)
         return false;
     memcpy(wanted, layout->widths, table->column_count * sizeof *wanted);
     if (texts)
-        share(table, layout->hidden, layout->apart, left, texts, layout->widths);
+        share_width(table, layout->hidden, layout->apart, left, texts, layout->widths);
     if (texts && layout->widths[longest] < wanted[longest] * 9 / 10 && table->column_count > 1) {
         memcpy(layout->widths, wanted, table->column_count * sizeof *wanted);
         layout->apart = longest;
         layout->widths[longest] = line - APART;
         left = room_for_texts(table, layout, line, &texts, &longest);
         if (texts)
-            share(table, layout->hidden, layout->apart, left, texts, layout->widths);
+            share_width(table, layout->hidden, layout->apart, left, texts, layout->widths);
     }
     free(wanted);
     return true;
@@ -352,7 +352,7 @@ static void write_table(const tsmith_report_table *table, size_t max_rows, size_
     if (layout_make(&layout, table->column_count)) {
         for (size_t i = 0; i < table->column_count; i++)
             measure(table, rows, i, &layout);
-        if (fit(table, line, &layout)) {
+        if (fit_line(table, line, &layout)) {
             write_title(table, &layout, line, out);
             write_lines(table, &layout, SIZE_MAX, out);
             for (size_t row = 0; row < rows; row++)

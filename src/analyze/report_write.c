@@ -8,7 +8,7 @@
 #include "analyze/report.h"
 #include "base/json.h"
 
-static const char *suffix(tsmith_cell_type type) {
+static const char *suffix_of_type(tsmith_cell_type type) {
     static const char *const SUFFIXES[] = {
 #define CELL_SUFFIX(NAME, number, text, doc) [number] = text,
         TSMITH_CELL_TABLE(CELL_SUFFIX)
@@ -62,7 +62,7 @@ static void write_json_row(const tsmith_report_table *table, size_t row, FILE *o
     for (size_t i = 0; i < table->column_count; i++) {
         const tsmith_report_column *column = &table->columns[i];
         const tsmith_cell *cell = &table->cells[row * table->column_count + i];
-        fprintf(out, "%s\"%s%s\": ", i ? ", " : "", column->name, suffix(column->type));
+        fprintf(out, "%s\"%s%s\": ", i ? ", " : "", column->name, suffix_of_type(column->type));
         if (!cell->known)
             fputs("null", out);
         else if (column->type == TSMITH_CELL_TEXT)
@@ -124,7 +124,7 @@ tsmith_status tsmith_report_write_csv(const tsmith_report *report, FILE *out, ts
         const tsmith_report_table *table = &report->tables[t];
         fputs("report,table", out);
         for (size_t i = 0; i < table->column_count; i++)
-            fprintf(out, ",%s%s", table->columns[i].name, suffix(table->columns[i].type));
+            fprintf(out, ",%s%s", table->columns[i].name, suffix_of_type(table->columns[i].type));
         fputs("\r\n", out);
         for (size_t i = 0; i < table->row_count * table->column_count; i++) {
             const tsmith_cell *cell = &table->cells[i];

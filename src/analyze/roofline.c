@@ -50,8 +50,8 @@ struct roofline {
     bool compared;                   // a rate of operations, with a peak
 };
 
-static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
-                          const tsmith_interval *window) {
+static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                const tsmith_interval *window) {
     struct roofline *roofline = state;
     return stated_works_add(&roofline->works, dictionary, batch, window) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
@@ -464,7 +464,7 @@ const struct analysis_kind analysis_roofline = {
     .needs = NEEDS_TIMELINE,
     .ranges = true,
     .state_size = sizeof(struct roofline),
-    .write = take,
+    .write = take_batch,
     .finish = finish,
     .release = release,
 };

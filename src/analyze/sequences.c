@@ -36,7 +36,7 @@ struct sequences {
     size_t capacity;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
+static uint64_t mix_hash(uint64_t hash, uint64_t value) {
     return hash_bytes((const uint64_t[]){hash, value}, 2 * sizeof hash);
 }
 
@@ -59,7 +59,7 @@ static bool add_command(struct sequences *sequences, const struct analysis_conte
         sequences->stamps[at->at->key] = index + 1;
         struct launched *launched =
             &sequences->launched[at->track->first + (size_t)(at->at - at->track->items)];
-        launched->hash = mix(launched->hash, command->name);
+        launched->hash = mix_hash(launched->hash, command->name);
         launched->time = sweep_add(launched->time, command->end - command->start);
         launched->count++;
     }
@@ -73,7 +73,7 @@ static bool add_range(struct sequences *sequences, const struct ranges *ranges, 
     if (launched->count < SHORTEST)
         return true;
     uint32_t number =
-        tally_number(&sequences->numbers, mix(mix(launched->hash, launched->count), range->key));
+        tally_number(&sequences->numbers, mix_hash(mix_hash(launched->hash, launched->count), range->key));
     if (number == UINT32_MAX ||
         !ARRAY_RESERVE(sequences->items, sequences->capacity, sequences->numbers.count))
         return false;

@@ -64,8 +64,8 @@ static bool add(struct stalls *stalls, uint32_t instruction, uint32_t reason, ui
     return true;
 }
 
-static tsmith_status take(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
-                          const tsmith_interval *window) {
+static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                const tsmith_interval *window) {
     enum { KIND, START, COUNT, NAME, OBJECT, ADDRESS, CATEGORY, LINE, FILE_NAME, FIELDS };
     static const uint32_t fields[FIELDS] = {
         [KIND] = TSMITH_FIELD_KIND,         [START] = TSMITH_FIELD_START,   [COUNT] = TSMITH_FIELD_COUNT,
@@ -144,7 +144,7 @@ static void group_of(const struct stalls *stalls, const struct sum *sum, enum le
     out->address = instruction->line ? 0 : instruction->address;
 }
 
-static bool same(const struct group *a, const struct group *b, bool reasons) {
+static bool is_same_group(const struct group *a, const struct group *b, bool reasons) {
     return a->function == b->function && a->file == b->file && a->line == b->line &&
            a->address == b->address && (!reasons || a->reason == b->reason);
 }
@@ -154,7 +154,7 @@ static size_t merge(struct group *groups, size_t count, bool reasons) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         struct group *last = kept ? &groups[kept - 1] : NULL;
-        if (!last || !same(last, &groups[i], reasons)) {
+        if (!last || !is_same_group(last, &groups[i], reasons)) {
             groups[kept++] = groups[i];
             continue;
         }
@@ -304,7 +304,7 @@ const struct analysis_kind analysis_stalls = {
     .question = "Which instructions were the devices at, and why did they wait?",
     .needs = NEEDS_NOTHING,
     .state_size = sizeof(struct stalls),
-    .write = take,
+    .write = take_batch,
     .finish = finish,
     .release = release,
 };

@@ -6,7 +6,7 @@
 #include "tracesmith/analyze.h"
 #include "tracesmith/sbt.h"
 
-static int64_t cut(uint64_t time) {
+static int64_t clamp_time(uint64_t time) {
     return time > INT64_MAX ? INT64_MAX : (int64_t)time;
 }
 
@@ -22,8 +22,8 @@ static tsmith_status add_totals(tsmith_analysis *analysis, const tsmith_aggregat
         if (one->kind != TSMITH_KIND_KERNEL)
             continue;
         covered += one->count;
-        totals[kept++] =
-            (tsmith_kernel_total){one->name, one->count, cut(one->total), cut(one->min), cut(one->max)};
+        totals[kept++] = (tsmith_kernel_total){one->name, one->count, clamp_time(one->total),
+                                               clamp_time(one->min), clamp_time(one->max)};
     }
     tsmith_status status =
         covered == summary->kinds[TSMITH_KIND_KERNEL]

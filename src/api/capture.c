@@ -75,7 +75,7 @@ struct tsmith_capture {
 
 // ---- the source
 
-static void reap(struct tsmith_capture *capture) {
+static void reap_program(struct tsmith_capture *capture) {
     pid_t pid = atomic_load(&capture->program);
     int status;
     if (!capture->started || capture->ended || pid <= 0)
@@ -155,7 +155,7 @@ static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_bat
             return end_with_others(capture, out, error);
         if (status != TSMITH_AGAIN)
             return status;
-        reap(capture);
+        reap_program(capture);
         gone_look(&capture->gone, &capture->directory, false);
         if (time_to_close(capture)) {
             // Nothing new is recorded from here on, so that the drain comes to an end.

@@ -69,7 +69,7 @@ struct tsmith_flight {
 
 // ---- triggers
 
-static void fire(void *context, int64_t at, const char *why) {
+static void write_flight(void *context, int64_t at, const char *why) {
     struct tsmith_flight *flight = context;
     const tsmith_flight_options *options = &flight->options;
     const bool cooling = flight->has_trigger &&
@@ -97,10 +97,10 @@ static void take_requests(struct tsmith_flight *flight, const char *directory, i
     char path[4096 + 32];
     const unsigned by_hand = atomic_exchange(&flight->by_hand, 0);
     for (unsigned i = 0; i < by_hand; i++)
-        fire(flight, now, "signal");
+        write_flight(flight, now, "signal");
     if (directory && snprintf(path, sizeof path, "%s/" REQUEST_NAME, directory) < (int)sizeof path &&
         unlink(path) == 0)
-        fire(flight, now, "tracesmith trigger");
+        write_flight(flight, now, "tracesmith trigger");
 }
 
 // ---- the window
@@ -160,7 +160,7 @@ static bool grow(struct tsmith_flight *flight) {
     return true;
 }
 
-static bool keep(struct tsmith_flight *flight, const tsmith_batch *batch) {
+static bool keep_batch(struct tsmith_flight *flight, const tsmith_batch *batch) {
     const tsmith_batch *retained;
     if (flight->count == flight->capacity && !grow(flight))
         return false;
@@ -303,7 +303,7 @@ void tsmith_flight_look(tsmith_flight *flight, const tsmith_dictionary *dictiona
         return;
     flight->looked = now;
     take_requests(flight, session_directory, now);
-    flight_triggers_look(&flight->triggers, now, now - DELIVERED_AFTER, fire, flight);
+    flight_triggers_look(&flight->triggers, now, now - DELIVERED_AFTER, write_flight, flight);
     write_due(flight, dictionary, now - DELIVERED_AFTER);
     drop_old(flight, now);
 }
@@ -314,8 +314,8 @@ static tsmith_status sink_write(void *self, const tsmith_dictionary *dictionary,
                                 tsmith_error *error) {
     struct tsmith_flight *flight = self;
     flight->summary.events += tsmith_batch_count(batch);
-    flight_triggers_batch(&flight->triggers, dictionary, batch, fire, flight);
-    if (!keep(flight, batch))
+    flight_triggers_batch(&flight->triggers, dictionary, batch, write_flight, flight);
+    if (!keep_batch(flight, batch))
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while keeping a batch");
     drop_old(flight, clock_trace_now());
     return TSMITH_OK;
@@ -330,8 +330,8 @@ static tsmith_status sink_finish(void *self, const tsmith_dictionary *dictionary
 void tsmith_flight_ended(tsmith_flight *flight, int wait_status) {
     const int64_t now = clock_trace_now();
     take_requests(flight, NULL, now);
-    flight_triggers_look(&flight->triggers, now, INT64_MAX, fire, flight);
-    flight_triggers_ended(&flight->triggers, now, wait_status, fire, flight);
+    flight_triggers_look(&flight->triggers, now, INT64_MAX, write_flight, flight);
+    flight_triggers_ended(&flight->triggers, now, wait_status, write_flight, flight);
 }
 
 tsmith_sink *tsmith_flight_sink(tsmith_flight *flight) {
@@ -340,8 +340,8 @@ tsmith_sink *tsmith_flight_sink(tsmith_flight *flight) {
 
 // ---- life
 
-static tsmith_status take(const tsmith_flight_options *given, tsmith_flight_options *out,
-                          tsmith_error *error) {
+static tsmith_status take_options(const tsmith_flight_options *given, tsmith_flight_options *out,
+                                  tsmith_error *error) {
     const tsmith_status status = sized_take(tsmith_flight_options, given, out, error);
     if (status)
         return status;
@@ -367,7 +367,7 @@ tsmith_status tsmith_flight_create(const tsmith_flight_options *options, tsmith_
     static const tsmith_sink_ops ops = {.write = sink_write, .finish = sink_finish};
     tsmith_flight_options chosen;
     *out = NULL;
-    tsmith_status status = take(options, &chosen, error);
+    tsmith_status status = take_options(options, &chosen, error);
     if (status)
         return status;
     tsmith_flight *flight = calloc(1, sizeof *flight);

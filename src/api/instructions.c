@@ -32,7 +32,7 @@ NAMES_DEFINE(tsmith_finding_name, tsmith_finding_kind, TSMITH_FINDING_TABLE, NAM
         there;                                                                                               \
     })
 
-static const char *keep(tsmith_instructions *instructions, const char *text) {
+static const char *copy_text(tsmith_instructions *instructions, const char *text) {
     const char *copy = *text ? arena_copy(&instructions->arena, text, strlen(text)) : "";
     instructions->failed |= !copy;
     return copy ? copy : "";
@@ -58,11 +58,11 @@ static void take_instruction(void *context, uint32_t index, const struct oclgrin
     }
     const size_t indent = strspn(from->text, " \t"), blank = strspn(from->source, " \t");
     instructions->items[instructions->count++] =
-        (tsmith_instruction){.function = keep(instructions, from->function),
-                             .opcode = keep(instructions, from->opcode),
-                             .text = keep(instructions, from->text + indent),
-                             .file = keep(instructions, from->file),
-                             .source = keep(instructions, from->source + blank),
+        (tsmith_instruction){.function = copy_text(instructions, from->function),
+                             .opcode = copy_text(instructions, from->opcode),
+                             .text = copy_text(instructions, from->text + indent),
+                             .file = copy_text(instructions, from->file),
+                             .source = copy_text(instructions, from->source + blank),
                              .line = from->line,
                              .column = from->column};
 }
@@ -330,7 +330,7 @@ static tsmith_status run_attached(tsmith_instructions *instructions, tsmith_reco
     status = tsmith_replay_run(recording, &replay, &instructions->replay, error);
     leave(settings, SETTINGS);
     instructions->device =
-        keep(instructions, instructions->replay ? tsmith_replay_device(instructions->replay) : "");
+        copy_text(instructions, instructions->replay ? tsmith_replay_device(instructions->replay) : "");
     return status;
 }
 

@@ -27,7 +27,7 @@ struct tsmith_live {
     struct live_file_place place;
 };
 
-static int ask(const tsmith_live *live) {
+static int request_totals(const tsmith_live *live) {
     const int fd =
         openat(live->directory, LIVE_REQUEST_NAME, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
@@ -51,7 +51,7 @@ tsmith_status tsmith_live_open(const char *directory, tsmith_live **out, tsmith_
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while opening a recording");
     live->fd = -1;
     memcpy(live->path, directory, strnlen(directory, sizeof live->path - 1));
-    errno = live->directory < 0 ? errno : ask(live);
+    errno = live->directory < 0 ? errno : request_totals(live);
     if (errno) {
         status_set_errno(error, "cannot ask the recording in %s for its totals", directory);
         const tsmith_status failed = error ? error->status : TSMITH_ERROR_IO;
@@ -134,7 +134,7 @@ tsmith_status tsmith_live_read(tsmith_live *live, tsmith_live_totals *out, tsmit
     static const tsmith_live_totals none;
     const int over = is_over(live); // before what was published last is read
     if (!over)
-        (void)ask(live);
+        (void)request_totals(live);
     if (live->fd < 0)
         open_file(live);
     tsmith_status status = TSMITH_AGAIN;

@@ -219,8 +219,8 @@ static tsmith_status write_batch(struct merging *merging, const tsmith_batch *ba
                                      : TSMITH_OK;
 }
 
-static tsmith_status carry(struct merging *merging, tsmith_source *source, bool is_other,
-                           tsmith_error *error) {
+static tsmith_status copy_batches(struct merging *merging, tsmith_source *source, bool is_other,
+                                  tsmith_error *error) {
     const tsmith_batch *batch;
     tsmith_status status = TSMITH_OK;
     while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, error)) == TSMITH_OK)
@@ -242,7 +242,7 @@ static tsmith_status carry_trace(struct merging *merging, tsmith_trace *trace, b
     if (!merging->merge || merge_take(merging->merge, dictionary) != TSMITH_OK)
         status = no_memory(error);
     if (status == TSMITH_OK)
-        status = carry(merging, source, is_other, error);
+        status = copy_batches(merging, source, is_other, error);
     tsmith_source_destroy(source);
     return status;
 }

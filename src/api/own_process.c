@@ -139,12 +139,12 @@ const char *own_process_recorded(void) {
     return live ? path : NULL;
 }
 
-static bool differs(const char *old, const char *value) {
+static bool is_different(const char *old, const char *value) {
     return !old || strcmp(old, value) != 0;
 }
 
 // Remembers what a variable was, so that it can be put back.
-static bool remember(struct own_environment *environment, char *entry, const char *old) {
+static bool remember_variable(struct own_environment *environment, char *entry, const char *old) {
     struct own_variable *more =
         realloc(environment->changed, (environment->count + 1) * sizeof *environment->changed);
     if (!more)
@@ -162,14 +162,14 @@ static tsmith_status set_variable(struct own_environment *environment, char *ent
     tsmith_status status = TSMITH_OK;
     *equals = '\0';
     const char *old = getenv(entry);
-    if (differs(old, equals + 1)) {
+    if (is_different(old, equals + 1)) {
         // A library that is to be loaded before all others comes too late in a running process.
         if (strcmp(entry, "LD_PRELOAD") == 0 && !preload)
             status = status_set(
                 error, TSMITH_ERROR_UNSUPPORTED,
                 "the OpenCL loader of this machine does not support layers: only a program started by "
                 "`tracesmith profile` can be profiled");
-        else if (!remember(environment, entry, old))
+        else if (!remember_variable(environment, entry, old))
             status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing agents");
         else if (setenv(entry, equals + 1, 1))
             status = status_set_errno(error, "cannot set %s", entry);

@@ -48,7 +48,7 @@ static bool attribute_is(const tsmith_dictionary *dictionary, const char *key, i
 }
 
 // Whether it is the file of this recording. One without an event has no attributes yet.
-static bool belongs(const struct completion *completion, const struct sbt_tail *tail) {
+static bool is_file_of_recording(const struct completion *completion, const struct sbt_tail *tail) {
     const struct layout_control *control = recovery_control(completion->recovery);
     const tsmith_dictionary *dictionary = sbt_continue_dictionary(completion->file);
     return tail->events == 0 || (attribute_is(dictionary, "trace_clock_start_ns", control->started) &&
@@ -62,7 +62,7 @@ static void leave_file(struct completion *completion, const char *why) {
     snprintf(completion->out->note, sizeof completion->out->note, "%s", why);
 }
 
-static void match(struct completion *completion, const struct sbt_tail *tail) {
+static void match_file(struct completion *completion, const struct sbt_tail *tail) {
     const struct recovery_file file = {
         .events = tail->events,
         .uncertain = tail->uncertain,
@@ -117,7 +117,7 @@ static void open_file(struct completion *completion) {
         leave_file(completion, why);
         return;
     }
-    if (!belongs(completion, &tail)) {
+    if (!is_file_of_recording(completion, &tail)) {
         snprintf(why, sizeof why, "%.400s now holds another recording and is left out", path);
         leave_file(completion, why);
         return;
@@ -129,7 +129,7 @@ static void open_file(struct completion *completion) {
     if (out->file_whole)
         snprintf(out->note, sizeof out->note, "%.400s had everything already", path);
     else
-        match(completion, &tail);
+        match_file(completion, &tail);
 }
 
 // ---- the new file

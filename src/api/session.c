@@ -574,7 +574,7 @@ static tsmith_session_statistics final_statistics(const struct collecting *colle
     return statistics;
 }
 
-static void retire(tsmith_session *session) {
+static void retire_session(tsmith_session *session) {
     pthread_mutex_lock(&retired_lock);
     session->next = retired;
     retired = session;
@@ -597,7 +597,7 @@ static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_stati
 static tsmith_status stop_attached(tsmith_session *session, tsmith_session_statistics *statistics) {
     channel_close(session->channel);
     sized_give(tsmith_session_statistics, &no_statistics, statistics);
-    retire(session);
+    retire_session(session);
     return TSMITH_OK;
 }
 
@@ -627,7 +627,7 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
     const tsmith_session_statistics figures = final_statistics(collecting);
     sized_give(tsmith_session_statistics, &figures, statistics);
     finish_collecting(session);
-    retire(session);
+    retire_session(session);
     return status;
 }
 

@@ -211,7 +211,7 @@ static void name_module(struct symbolizing *work, const struct wanted *first, si
 // ---- all of them
 
 // The trace itself records which frames have no name.
-static void note(struct symbolizing *work) {
+static void note_unnamed(struct symbolizing *work) {
     const struct {
         const char *key;
         uint64_t count;
@@ -247,7 +247,7 @@ tsmith_status tsmith_dictionary_symbolize(tsmith_dictionary *dictionary,
             next++;
         name_module(work, &work->wanted[i], next - i);
     }
-    note(work);
+    note_unnamed(work);
     sized_give(tsmith_symbolize_counts, &work->counts, counts);
     bool failed = work->failed || tsmith_dictionary_failed(dictionary);
     free(work->wanted);

@@ -20,7 +20,7 @@ static float float_of(uint64_t bits) {
     return value;
 }
 
-static bool take(void *context, const struct sbt_detail *detail) {
+static bool take_detail(void *context, const struct sbt_detail *detail) {
     struct loading *loading = context;
     const uint64_t *const *columns = detail->columns;
     for (uint32_t i = 0; i < detail->count; i++) {
@@ -47,7 +47,7 @@ bool trace_tiles_read(tsmith_sbt *kept, tsmith_tiles *tiles) {
     struct loading loading = {tiles, malloc(DETAIL_MOST * sizeof(union tile_bucket))};
     bool good = loading.buckets && tiles_kept_begin(tiles);
     if (good)
-        good = tiles_kept_end(tiles, sbt_detail_read(kept, take, &loading, NULL) == TSMITH_OK);
+        good = tiles_kept_end(tiles, sbt_detail_read(kept, take_detail, &loading, NULL) == TSMITH_OK);
     free(loading.buckets);
     return good;
 }

@@ -60,13 +60,13 @@ static void place_close(struct place *place) {
 }
 
 // A named pipe may have no writer; an unnamed one has a writer, or is at its end.
-static int patience(int fd) {
+static int first_byte_timeout(int fd) {
     struct statfs system;
     return fstatfs(fd, &system) == 0 && system.f_type == PIPEFS_MAGIC ? -1 : FIRST_BYTES_MS;
 }
 
 static tsmith_status read_first(struct place *place, tsmith_error *error) {
-    int patience_ms = patience(place->fd);
+    int patience_ms = first_byte_timeout(place->fd);
     bool over = false;
     while (place->first_size < sizeof place->first && !over) {
         struct pollfd waiting = {.fd = place->fd, .events = POLLIN};

@@ -52,7 +52,7 @@ tsmith_status arrow_column_null(struct arrow_column *column) {
 }
 
 // The column becomes one of `kind`, with something stored for the rows that it has.
-static tsmith_status decide(struct arrow_column *column, enum arrow_kind kind) {
+static tsmith_status decide_kind(struct arrow_column *column, enum arrow_kind kind) {
     const size_t count = column->count;
     bool good = true;
     column->kind = kind;
@@ -67,7 +67,7 @@ static bool is_exact(int64_t value) {
 }
 
 // Integers become reals, all of them or none.
-static tsmith_status widen(struct arrow_column *column) {
+static tsmith_status widen_to_reals(struct arrow_column *column) {
     for (size_t row = 0; row < column->count; row++)
         if (!is_exact(column->integers[row]))
             return TSMITH_ERROR_UNSUPPORTED;
@@ -88,8 +88,8 @@ static tsmith_status admit(struct arrow_column *column, enum arrow_kind kind) {
     if (column->kind == kind)
         return TSMITH_OK;
     if (column->kind == ARROW_UNDECIDED)
-        return decide(column, kind);
-    return column->kind == ARROW_INTEGER && kind == ARROW_REAL && !column->settled ? widen(column)
+        return decide_kind(column, kind);
+    return column->kind == ARROW_INTEGER && kind == ARROW_REAL && !column->settled ? widen_to_reals(column)
                                                                                    : TSMITH_ERROR_UNSUPPORTED;
 }
 
@@ -124,7 +124,7 @@ tsmith_status arrow_column_bytes(struct arrow_column *column, const char *bytes,
 }
 
 void arrow_column_settle(struct arrow_column *column, enum arrow_kind otherwise) {
-    if (column->kind == ARROW_UNDECIDED && decide(column, otherwise) != TSMITH_OK)
+    if (column->kind == ARROW_UNDECIDED && decide_kind(column, otherwise) != TSMITH_OK)
         column->kind = ARROW_UNDECIDED; // arrow_column_take checks this
     column->settled = true;
 }

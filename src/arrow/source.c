@@ -110,7 +110,7 @@ static tsmith_status add_column(struct source_stream *stream, const tsmith_dicti
     return TSMITH_OK;
 }
 
-static tsmith_status settle(struct source_stream *stream, tsmith_error *error) {
+static tsmith_status settle_columns(struct source_stream *stream, tsmith_error *error) {
     if (stream->settled)
         return TSMITH_OK;
     const tsmith_dictionary *dictionary = tsmith_source_dictionary(stream->source);
@@ -146,7 +146,7 @@ static size_t first_column(const struct source_stream *stream) {
 
 static tsmith_status source_schema(void *self, struct ArrowSchema *out, tsmith_error *error) {
     struct source_stream *stream = self;
-    const tsmith_status status = settle(stream, error);
+    const tsmith_status status = settle_columns(stream, error);
     if (status != TSMITH_OK)
         return status;
     const size_t first = first_column(stream);
@@ -177,7 +177,7 @@ static int64_t count_nulls(const tsmith_column *column) {
 }
 
 // Parts that share the batch's buffers. A column that the batch does not have is all null.
-static struct arrow_parts share(const tsmith_batch *batch, const tsmith_column *column) {
+static struct arrow_parts share_column(const tsmith_batch *batch, const tsmith_column *column) {
     struct arrow_parts parts = {
         .length = column->count, .null_count = count_nulls(column), .buffer_count = 2};
     parts.buffers[0] = column->valid;
@@ -188,7 +188,7 @@ static struct arrow_parts share(const tsmith_batch *batch, const tsmith_column *
 }
 
 static bool make_bits(struct ArrowArray *out, const tsmith_batch *batch, const tsmith_column *column) {
-    struct arrow_parts parts = share(batch, column);
+    struct arrow_parts parts = share_column(batch, column);
     uint64_t *bits = calloc(batch_bitmap_words(column->count) + 1u, sizeof *bits);
     parts.buffers[1] = parts.owned[0] = bits;
     for (uint32_t row = 0; bits && row < column->count; row++)
@@ -199,9 +199,9 @@ static bool make_bits(struct ArrowArray *out, const tsmith_batch *batch, const t
 }
 
 static bool make_list(struct ArrowArray *out, const tsmith_batch *batch, const tsmith_column *column) {
-    struct arrow_parts parts = share(batch, column);
+    struct arrow_parts parts = share_column(batch, column);
     tsmith_column items = {.count = column->offsets[column->count], .values = column->values};
-    struct arrow_parts item_parts = share(batch, &items);
+    struct arrow_parts item_parts = share_column(batch, &items);
     parts.child_count = 1;
     if (!arrow_array_make(out, &parts)) {
         tsmith_batch_release(item_parts.batch);
@@ -215,7 +215,7 @@ static bool make_words(struct source_stream *stream, struct ArrowArray *out, con
     struct arrow_text **words = &stream->words[type];
     if (!*words && !(*words = arrow_text_of_words(type)))
         return false;
-    struct arrow_parts parts = share(batch, column);
+    struct arrow_parts parts = share_column(batch, column);
     parts.dictionary = true;
     return arrow_array_make(out, &parts) && arrow_array_of_text(out->dictionary, *words);
 }
@@ -257,7 +257,7 @@ static bool make_strings(struct source_stream *stream, struct ArrowArray *out, c
         arrow_text_release(stream->strings);
         stream->strings = strings;
     }
-    struct arrow_parts parts = share(batch, column);
+    struct arrow_parts parts = share_column(batch, column);
     parts.dictionary = true;
     const size_t known = stream->strings->strings.count;
     const bool good = most < known || repair_ids(column, known, &parts);
@@ -274,7 +274,7 @@ static bool make_column(struct source_stream *stream, const struct source_column
         return make_bits(out, batch, column);
     if (wanted->type == TSMITH_TYPE_LIST)
         return make_list(out, batch, column);
-    const struct arrow_parts parts = share(batch, column);
+    const struct arrow_parts parts = share_column(batch, column);
     return arrow_array_make(out, &parts);
 }
 
@@ -368,7 +368,7 @@ static tsmith_status choose(struct source_stream *stream, const tsmith_batch **b
 static tsmith_status source_next(void *self, struct ArrowArray *out, tsmith_error *error) {
     struct source_stream *stream = self;
     const tsmith_batch *batch, *kept;
-    tsmith_status status = settle(stream, error);
+    tsmith_status status = settle_columns(stream, error);
     while (status == TSMITH_OK) {
         status = tsmith_source_next(stream->source, &batch, error);
         if (status == TSMITH_OK)

@@ -30,7 +30,7 @@ static int code_of(tsmith_status status) {
 }
 
 // Keeps the error only of a failure: a source may have written into the error although its status is success.
-static int settle(struct stream *stream, tsmith_status status) {
+static int set_status(struct stream *stream, tsmith_status status) {
     if (status == TSMITH_OK || status == TSMITH_END)
         stream->error.status = status = TSMITH_OK;
     else if (stream->error.status != status)
@@ -43,7 +43,7 @@ static int get_schema(struct ArrowArrayStream *out, struct ArrowSchema *schema) 
     schema->release = NULL;
     if (stream->error.status != TSMITH_OK)
         return code_of(stream->error.status);
-    return settle(stream, stream->ops->schema(stream->self, schema, &stream->error));
+    return set_status(stream, stream->ops->schema(stream->self, schema, &stream->error));
 }
 
 static int get_next(struct ArrowArrayStream *out, struct ArrowArray *array) {
@@ -55,7 +55,7 @@ static int get_next(struct ArrowArrayStream *out, struct ArrowArray *array) {
         return 0;
     const tsmith_status status = stream->ops->next(stream->self, array, &stream->error);
     stream->ended = status == TSMITH_END;
-    return settle(stream, status);
+    return set_status(stream, status);
 }
 
 static const char *get_last_error(struct ArrowArrayStream *out) {

@@ -22,7 +22,7 @@ bool arrow_bytes_begin(struct arrow_bytes *bytes) {
     return true;
 }
 
-static bool put(struct arrow_bytes *bytes, const char *text, size_t length) {
+static bool append_bytes(struct arrow_bytes *bytes, const char *text, size_t length) {
     if (!ARRAY_RESERVE(bytes->bytes, bytes->capacity, bytes->length + length))
         return false;
     if (length)
@@ -39,13 +39,14 @@ bool arrow_bytes_add(struct arrow_bytes *bytes, const char *text, size_t length,
         const unsigned char c = (unsigned char)text[at];
         const unsigned character = c < 0x80 ? 1 : json_utf8_length(text + at, length - at);
         if (!character) {
-            if (!put(bytes, text + good, at - good) || !put(bytes, REPLACEMENT, sizeof REPLACEMENT - 1))
+            if (!append_bytes(bytes, text + good, at - good) ||
+                !append_bytes(bytes, REPLACEMENT, sizeof REPLACEMENT - 1))
                 return false;
             good = at + 1;
         }
         at += character ? character : 1;
     }
-    if (!put(bytes, text + good, length - good))
+    if (!append_bytes(bytes, text + good, length - good))
         return false;
     bytes->offsets[++bytes->count] = (int64_t)bytes->length;
     return true;

@@ -38,7 +38,7 @@ struct cookie {
     tsmith_status status;
 };
 
-static ssize_t take(void *context, const char *bytes, size_t size) {
+static ssize_t take_bytes(void *context, const char *bytes, size_t size) {
     struct cookie *cookie = context;
     if (cookie->status == TSMITH_OK)
         cookie->status = call(cookie->output, bytes, size);
@@ -55,7 +55,7 @@ tsmith_status destination_print(const tsmith_output *output,
     tsmith_status status = destination_check(output, error);
     if (status != TSMITH_OK)
         return status;
-    FILE *out = fopencookie(&cookie, "w", (cookie_io_functions_t){.write = take});
+    FILE *out = fopencookie(&cookie, "w", (cookie_io_functions_t){.write = take_bytes});
     if (!out)
         return status_set_errno(error, "The output could not be opened");
     status = print(what, out, error);

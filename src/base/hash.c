@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 #endif
 
-static uint64_t mix(uint64_t value) {
+static uint64_t mix_bits(uint64_t value) {
     value ^= value >> 32;
     value *= 0x9e3779b97f4a7c15u;
     value ^= value >> 29;
@@ -22,13 +22,13 @@ static uint64_t mix(uint64_t value) {
 
 uint64_t hash_bytes(const void *bytes, size_t length) {
     const unsigned char *at = bytes;
-    uint64_t hash = mix(length + 0x2545f4914f6cdd1du);
+    uint64_t hash = mix_bits(length + 0x2545f4914f6cdd1du);
     for (; length >= 8; at += 8, length -= 8)
-        hash = mix(hash ^ bytes_get_u64(at)) + 0x9e3779b97f4a7c15u;
+        hash = mix_bits(hash ^ bytes_get_u64(at)) + 0x9e3779b97f4a7c15u;
     uint64_t tail = 0;
     if (length)
         memcpy(&tail, at, length);
-    return mix(hash ^ tail);
+    return mix_bits(hash ^ tail);
 }
 
 // Table-driven CRC32C, eight bytes a step: what runs where the processor has no instruction for it.

@@ -191,7 +191,7 @@ static void settle_column(struct builder *builder, const struct builder_move *mo
 }
 
 // Which values there are in the rows that layouts made.
-static void settle(struct builder *builder) {
+static void settle_rows(struct builder *builder) {
     const uint32_t from = builder->settled, to = builder->rows;
     builder->settled = to;
     if (from >= to)
@@ -221,7 +221,7 @@ struct builder_layout *builder_layout(struct builder *builder, uint32_t number) 
     if (!*place)
         *place = calloc(1, sizeof **place);
     if (*place && (*place)->made != number) {
-        settle(builder);
+        settle_rows(builder);
         **place = (struct builder_layout){.made = number, .slot = (uint8_t)(at + 1)};
     }
     return *place;
@@ -438,8 +438,8 @@ static bool copy_list(tsmith_batch *batch, const struct builder *builder, const 
 }
 
 // 0: no row of the batch has a value, 1: some, 2: all.
-static int presence(const struct builder *builder, const struct builder_column *column,
-                    const struct rows *rows) {
+static int column_presence(const struct builder *builder, const struct builder_column *column,
+                           const struct rows *rows) {
     uint64_t any = 0, missing = 0;
     const bool all = rows->count == builder->rows;
     const uint32_t words = all ? rows->count / 64 : 0, rest = all ? rows->count % 64 : 0;
@@ -499,7 +499,7 @@ static void carry_over(struct builder *builder) {
 static bool fill_batch(struct builder *builder, const struct rows *rows, tsmith_batch *batch) {
     for (uint32_t i = 0; i < builder->column_count; i++) {
         struct builder_column *column = &builder->columns[i];
-        int present = presence(builder, column, rows);
+        int present = column_presence(builder, column, rows);
         if (present == 0)
             continue;
         if (column->type == TSMITH_TYPE_LIST ? !copy_list(batch, builder, column, rows)
@@ -510,7 +510,7 @@ static bool fill_batch(struct builder *builder, const struct rows *rows, tsmith_
 }
 
 tsmith_status builder_flush(struct builder *builder, int64_t device_offset, tsmith_batch *batch) {
-    settle(builder);
+    settle_rows(builder);
     if (builder->rows == builder->open_count)
         return TSMITH_END;
     move_device_times(builder, device_offset);

@@ -132,7 +132,7 @@ static void lose_stack(struct collector *collector, uint64_t tick) {
                  work->channel->ring_states[work->slot].thread);
 }
 
-static uint64_t between(uint64_t begun, uint64_t end) {
+static uint64_t duration_between(uint64_t begun, uint64_t end) {
     return (int64_t)end > (int64_t)begun ? end - begun : 0;
 }
 
@@ -144,8 +144,8 @@ static uint64_t value_of(struct collector *collector, const struct builder_move 
     case RECORD_TICK:
         return (uint64_t)session_clock_convert(&collector->clock, word);
     case RECORD_TICK_END:
-        return between((uint64_t)session_clock_convert(&collector->clock, record->words[0]),
-                       (uint64_t)session_clock_convert(&collector->clock, word));
+        return duration_between((uint64_t)session_clock_convert(&collector->clock, record->words[0]),
+                                (uint64_t)session_clock_convert(&collector->clock, word));
     case RECORD_DEVICE_END:
         return word > record->words[0] ? word - record->words[0] : 0;
     case MOVE_NAME:
@@ -224,8 +224,8 @@ static void move_waiting(struct collector *collector, struct collect_target *tar
     MOVE(MOVE_TRACK, uint32_t, collect_id(&tracks, word))
     MOVE(MOVE_TICK, uint64_t, session_clock_convert(clock, word))
     MOVE(MOVE_TICK_END, uint64_t,
-         between((uint64_t)session_clock_convert(clock, target->words[i][0]),
-                 (uint64_t)session_clock_convert(clock, word)))
+         duration_between((uint64_t)session_clock_convert(clock, target->words[i][0]),
+                          (uint64_t)session_clock_convert(clock, word)))
     MOVE(MOVE_DEVICE_END, uint64_t, word > target->words[i][0] ? word - target->words[i][0] : 0)
     const uint32_t name = target->name;
     for (end = layout->moves + layout->ends[MOVE_HEAD]; move < end; move++)

@@ -129,7 +129,7 @@ static const uint64_t *borrow_words(struct collector *collector, struct collect_
     return collector->copy;
 }
 
-static void hold(struct collector *collector, const struct collect_work *work) {
+static void hold_work(struct collector *collector, const struct collect_work *work) {
     if (collector->held_first > 0 && collector->held_first == collector->held_count)
         collector->held_first = collector->held_count = 0;
     bool room = ARRAY_RESERVE(collector->held, collector->held_capacity, collector->held_count + 1u);
@@ -147,7 +147,8 @@ static void hold(struct collector *collector, const struct collect_work *work) {
 }
 
 // READING, or WRITING|PEEK, in found->full. False when it is neither any more (drop-oldest has taken it back).
-static bool take(struct collector *collector, struct collect_channel *channel, struct collect_found *found) {
+static bool take_sub(struct collector *collector, struct collect_channel *channel,
+                     struct collect_found *found) {
     if (collector->recover)
         return true; // a private copy of a dead process's head
     if (!collect_set_peek(channel, found->sub) || !collect_look_at_sub(channel, found->sub))
@@ -288,7 +289,7 @@ static void set_up_work(struct collector *collector, const struct collect_found 
         work->at = work->end = 0;
     collector->serial++;
     if (found->full)
-        hold(collector, work);
+        hold_work(collector, work);
     // The table has every id these records use: they were registered before.
     collect_channel_read_table(collector, channel);
     uint64_t place = collect_at(found->sequence, 0);
@@ -319,7 +320,7 @@ static bool begin(struct collector *collector, struct collect_found *found) {
     if (!ring)
         return false;
     bool scanned_full = found->full;
-    if (!take(collector, channel, found))
+    if (!take_sub(collector, channel, found))
         return false;
     if (!is_next(collector, ring, sub, found, scanned_full)) {
         give_back(collector, ring, channel, found);

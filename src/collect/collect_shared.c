@@ -33,7 +33,7 @@ static bool read_shared(int fd, void *to, size_t offset, size_t bytes) {
     return true;
 }
 
-static bool verdict(struct collect_channel *channel, bool sound) {
+static bool set_soundness(struct collect_channel *channel, bool sound) {
     channel->files_damaged |= !sound;
     return !channel->files_damaged;
 }
@@ -48,7 +48,7 @@ bool collect_look_at_head(struct collect_channel *channel) {
     for (uint32_t i = 1; sound && i < collect_ledger_count(channel); i++)
         sound = read_shared(channel->table_fd, channel->head, (size_t)i * LAYOUT_PAGE,
                             sizeof(struct layout_ledger));
-    return verdict(channel, sound);
+    return set_soundness(channel, sound);
 }
 
 // The counts; they never shrink.
@@ -58,7 +58,7 @@ static bool look_at_counts(struct collect_channel *channel) {
                  now.sub_count >= channel->rings->sub_count && now.slot_count >= channel->rings->slot_count;
     if (sound)
         memcpy(channel->rings, &now, sizeof now);
-    return verdict(channel, sound);
+    return set_soundness(channel, sound);
 }
 
 bool collect_look_at_subs(struct collect_channel *channel) {
@@ -68,8 +68,8 @@ bool collect_look_at_subs(struct collect_channel *channel) {
         return false;
     uint32_t count = channel->rings->sub_count;
     count = count < LAYOUT_SUBS ? count : LAYOUT_SUBS;
-    return verdict(channel, read_shared(channel->rings_fd, channel->rings, LAYOUT_SUBS_AT,
-                                        count * sizeof(struct layout_sub)));
+    return set_soundness(channel, read_shared(channel->rings_fd, channel->rings, LAYOUT_SUBS_AT,
+                                              count * sizeof(struct layout_sub)));
 }
 
 bool collect_look_at_slots(struct collect_channel *channel) {
@@ -79,16 +79,16 @@ bool collect_look_at_slots(struct collect_channel *channel) {
         return false;
     uint32_t count = channel->rings->slot_count;
     count = count < LAYOUT_SLOTS ? count : LAYOUT_SLOTS;
-    return verdict(channel, read_shared(channel->rings_fd, channel->rings, LAYOUT_SLOTS_AT,
-                                        count * sizeof(struct layout_slot)));
+    return set_soundness(channel, read_shared(channel->rings_fd, channel->rings, LAYOUT_SLOTS_AT,
+                                              count * sizeof(struct layout_slot)));
 }
 
 bool collect_look_at_sub(struct collect_channel *channel, uint32_t sub) {
     if (!channel->shared || channel->files_damaged)
         return !channel->files_damaged;
-    return verdict(channel,
-                   read_shared(channel->rings_fd, channel->rings,
-                               LAYOUT_SUBS_AT + sub * sizeof(struct layout_sub), sizeof(struct layout_sub)));
+    return set_soundness(channel, read_shared(channel->rings_fd, channel->rings,
+                                              LAYOUT_SUBS_AT + sub * sizeof(struct layout_sub),
+                                              sizeof(struct layout_sub)));
 }
 
 // ---- changing
@@ -99,33 +99,33 @@ static _Atomic uint32_t *local_state(const struct collect_channel *channel, uint
 
 // One atomic operation on the state of a sub-buffer in the file, by the kernel: ordered like a sequentially consistent
 // one. No thread waits on either word, so none is woken.
-static bool change(struct collect_channel *channel, uint32_t sub, int operation, uint32_t operand) {
+static bool change_state(struct collect_channel *channel, uint32_t sub, int operation, uint32_t operand) {
     static uint32_t unused_word;
     const size_t at = LAYOUT_SUBS_AT + sub * sizeof(struct layout_sub) + offsetof(struct layout_sub, state);
     if (channel->files_damaged || !channel->shared)
         return false;
     const long done = syscall(SYS_futex, &unused_word, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL,
                               (char *)channel->shared + at, FUTEX_OP(operation, operand, FUTEX_OP_CMP_EQ, 0));
-    return verdict(channel, done >= 0);
+    return set_soundness(channel, done >= 0);
 }
 
 bool collect_set_peek(struct collect_channel *channel, uint32_t sub) {
     if (!channel->local)
-        return change(channel, sub, FUTEX_OP_OR, LAYOUT_SUB_PEEK);
+        return change_state(channel, sub, FUTEX_OP_OR, LAYOUT_SUB_PEEK);
     atomic_fetch_or_explicit(local_state(channel, sub), LAYOUT_SUB_PEEK, memory_order_acq_rel);
     return true;
 }
 
 bool collect_clear_peek(struct collect_channel *channel, uint32_t sub) {
     if (!channel->local)
-        return change(channel, sub, FUTEX_OP_ANDN, LAYOUT_SUB_PEEK);
+        return change_state(channel, sub, FUTEX_OP_ANDN, LAYOUT_SUB_PEEK);
     atomic_fetch_and_explicit(local_state(channel, sub), ~(uint32_t)LAYOUT_SUB_PEEK, memory_order_release);
     return true;
 }
 
 bool collect_set_state(struct collect_channel *channel, uint32_t sub, uint32_t state) {
     if (!channel->local)
-        return change(channel, sub, FUTEX_OP_SET, state);
+        return change_state(channel, sub, FUTEX_OP_SET, state);
     atomic_store_explicit(local_state(channel, sub), state, memory_order_release);
     return true;
 }
@@ -140,5 +140,5 @@ void collect_write_before(struct collect_channel *channel, uint32_t sub) {
     // A file that is shorter by now must not grow again: what is in it would look whole.
     if (pwrite(channel->rings_fd, &now->expected, sizeof now->expected, (off_t)(at + expected)) < 0 ||
         pwrite(channel->rings_fd, &now->thread_before, sizeof now->thread_before, (off_t)(at + thread)) < 0)
-        (void)verdict(channel, false);
+        (void)set_soundness(channel, false);
 }

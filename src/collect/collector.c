@@ -335,7 +335,7 @@ static bool advance(struct collector *collector) {
     }
 }
 
-static void beat(struct collector *collector, int64_t now) {
+static void update_heartbeat(struct collector *collector, int64_t now) {
     atomic_store_explicit(&collector->control->heartbeat, now, memory_order_relaxed);
     CONTROL_FILE_WRITE(collector->file, heartbeat);
 }
@@ -362,7 +362,7 @@ static void begin_round(struct collector *collector) {
         control_file_repair(collector->file);
         session_clock_advance(&collector->clock, collector->dictionary);
         write_segments(collector);
-        beat(collector, collector->now);
+        update_heartbeat(collector, collector->now);
     }
     look_for_channels(collector);
     collector->peek = collector->settling || collector->now - collector->peeked > PEEK_INTERVAL;
@@ -419,7 +419,7 @@ static uint64_t oldest_serial(const struct collector *collector) {
 }
 
 // What is read, freed and handed out needs neither files nor descriptors any more.
-static void tidy(struct collector *collector) {
+static void free_delivered(struct collector *collector) {
     uint64_t oldest = oldest_serial(collector);
     for (uint32_t i = 0; i < collector->channel_count; i++) {
         struct collect_channel *channel = collector->channels[i];
@@ -441,7 +441,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
     collector->totals.delivered += collector->handed_out;
     collector->handed_out = 0;
     if (!collector->recover)
-        beat(collector, clock_trace_now());
+        update_heartbeat(collector, clock_trace_now());
     if (!collector->begun)
         begin_round(collector);
     free_held(collector);
@@ -477,7 +477,7 @@ tsmith_status collector_next(struct collector *collector, const tsmith_batch **o
             bool idle = !collector->progress && !collector->closing;
             bool settled = idle && collector->settling && collector->settled_round;
             free_held(collector);
-            tidy(collector);
+            free_delivered(collector);
             if (final) {
                 collector->delivered = true;
                 return end_of_stream(collector, error);

@@ -77,18 +77,19 @@ void control_file_wake(const struct control_file *file) {
                 NULL, NULL, 0);
 }
 
-static int make(int directory, const char *name) {
+static int create_file(int directory, const char *name) {
     return openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 bool control_file_create(struct control_file *file, int directory, struct layout_control *now) {
     *file = (struct control_file){.now = now, .fd = -1, .kept = -1};
-    file->fd = make(directory, LAYOUT_CONTROL_NAME);
+    file->fd = create_file(directory, LAYOUT_CONTROL_NAME);
     if (file->fd < 0 || !file_reserve(file->fd, 0, BYTES))
         return false;
     void *page = mmap(NULL, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
     file->page = page == MAP_FAILED ? NULL : page;
-    file->kept = make(directory, LAYOUT_CONTROL_KEPT_NAME); // without space for it, there is only the other
+    file->kept =
+        create_file(directory, LAYOUT_CONTROL_KEPT_NAME); // without space for it, there is only the other
     // The magic makes it valid, so it comes last.
     const uint64_t magic = now->magic;
     now->magic = 0;

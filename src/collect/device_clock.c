@@ -36,7 +36,7 @@ static int64_t host_offset(const struct device_clock *clock, int host) {
     return hosts[host].id == CLOCK_MONOTONIC_RAW ? 0 : session_clock_offset_of(hosts[host].id, &error);
 }
 
-static bool within(int64_t offset, int64_t low, int64_t high, int64_t tolerance) {
+static bool is_within(int64_t offset, int64_t low, int64_t high, int64_t tolerance) {
     return offset >= low - tolerance && offset <= high + tolerance;
 }
 
@@ -54,7 +54,7 @@ static void choose_model(struct device_clock *clock) {
     clock->offset = likely_offset(clock);
     for (int host = 0; host < HOSTS; host++) {
         const int64_t offset = host_offset(clock, host);
-        if (!within(offset, clock->low, clock->high, TOLERANCE) ||
+        if (!is_within(offset, clock->low, clock->high, TOLERANCE) ||
             (clock->model == DEVICE_CLOCK_HOST && offset >= clock->offset - TOLERANCE))
             continue;
         clock->model = DEVICE_CLOCK_HOST;
@@ -99,7 +99,7 @@ void device_clock_observe(struct device_clock *clock, int64_t time, int64_t not_
     }
     intersect(clock, low, high, not_after);
     if (clock->model == DEVICE_CLOCK_HOST) {
-        if (within(clock->offset, low, high, clock->host == 0 ? TOLERANCE : 10 * TOLERANCE))
+        if (is_within(clock->offset, low, high, clock->host == 0 ? TOLERANCE : 10 * TOLERANCE))
             return;
         // Not that clock after all, or it was stepped. What it is compared with from now on has a name of its own.
         choose_model(clock);
@@ -107,7 +107,7 @@ void device_clock_observe(struct device_clock *clock, int64_t time, int64_t not_
         return;
     }
     // The offset is kept as long as nothing contradicts it: intervals on the device keep their length.
-    if (!within(clock->offset, clock->low, clock->high, 0))
+    if (!is_within(clock->offset, clock->low, clock->high, 0))
         clock->offset = likely_offset(clock);
 }
 

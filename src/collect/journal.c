@@ -211,8 +211,8 @@ static bool put_in_place(int directory, const char *name) {
 }
 
 // Writes an entry at `at`, or only returns its length when `at` is NULL.
-static uint64_t put(char *at, const struct layout_journal_entry *entry, const void *first, size_t first_bytes,
-                    const void *second, size_t second_bytes) {
+static uint64_t write_entry(char *at, const struct layout_journal_entry *entry, const void *first,
+                            size_t first_bytes, const void *second, size_t second_bytes) {
     uint64_t bytes = (sizeof *entry + first_bytes + second_bytes + 7) & ~(uint64_t)7;
     if (at) {
         struct layout_journal_entry written = *entry;
@@ -243,8 +243,9 @@ static void drop_finished(struct journal_state *state) {
 static uint64_t put_state(const struct journal_state *state, char *half) {
     uint64_t at = 0;
 #define AT (half ? half + at : NULL)
-    at += put(AT, &(struct layout_journal_entry){.type = LAYOUT_JOURNAL_BASE, .events = state->all_events},
-              NULL, 0, NULL, 0);
+    at += write_entry(
+        AT, &(struct layout_journal_entry){.type = LAYOUT_JOURNAL_BASE, .events = state->all_events}, NULL, 0,
+        NULL, 0);
     for (size_t i = 0; i < state->channel_count; i++) {
         const struct journal_channel *channel = &state->channels[i];
         size_t length = strlen(channel->name);
@@ -252,18 +253,18 @@ static uint64_t put_state(const struct journal_state *state, char *half) {
                                              .words = (uint32_t)length,
                                              .flags = channel->shares ? LAYOUT_JOURNAL_SHARES : 0,
                                              .process_start = channel->process_start};
-        at += put(AT, &entry, channel->name, length, NULL, 0);
+        at += write_entry(AT, &entry, channel->name, length, NULL, 0);
         entry = (struct layout_journal_entry){.type = LAYOUT_JOURNAL_FINISHED, .channel = (uint32_t)i};
         if (channel->finished)
-            at += put(AT, &entry, NULL, 0, NULL, 0);
+            at += write_entry(AT, &entry, NULL, 0, NULL, 0);
     }
     for (size_t i = 0; i < state->track_count; i++) {
         const struct journal_track *track = &state->tracks[i];
         struct layout_journal_entry entry = track->entry;
         entry.marks = (uint32_t)track->mark_count;
         if (track->mark_count > 0)
-            at += put(AT, &entry, track->marks, track->mark_count * sizeof *track->marks, track->words,
-                      entry.words * sizeof *track->words);
+            at += write_entry(AT, &entry, track->marks, track->mark_count * sizeof *track->marks,
+                              track->words, entry.words * sizeof *track->words);
     }
 #undef AT
     return at;
@@ -352,14 +353,14 @@ void journal_give_up(struct journal *journal) {
 static bool add(struct journal *journal, const struct layout_journal_entry *entry, const void *first,
                 size_t first_bytes, const void *second, size_t second_bytes) {
     struct journal_state *state = &journal->state;
-    uint64_t bytes = put(NULL, entry, NULL, first_bytes, NULL, second_bytes);
+    uint64_t bytes = write_entry(NULL, entry, NULL, first_bytes, NULL, second_bytes);
     void *scratch = journal->scratch;
     bool room = array_reserve(&scratch, &journal->scratch_capacity, bytes, 1);
     journal->scratch = scratch;
     if (!room || state->failed || !make_room(journal, bytes))
         goto fail;
     memset(journal->scratch, 0, bytes);
-    put(journal->scratch, entry, first, first_bytes, second, second_bytes);
+    write_entry(journal->scratch, entry, first, first_bytes, second, second_bytes);
     if (!write_at(journal->fd, journal->scratch, bytes,
                   half_offset(journal->half_bytes, journal->active) + journal->committed) ||
         !write_committed(journal->fd, journal->active, journal->committed + bytes))

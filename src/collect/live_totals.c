@@ -293,7 +293,7 @@ struct best {
     size_t count, most;
 };
 
-static void show(struct best *best, size_t item, double weight) {
+static void add_best(struct best *best, size_t item, double weight) {
     if (best->count == best->most && weight <= best->weights[best->count - 1])
         return;
     size_t at = best->count < best->most ? best->count++ : best->count - 1;
@@ -334,8 +334,8 @@ static void give_kernels(struct live_totals *totals, const tsmith_dictionary *di
         struct kernel *kernel = &totals->kernels[i];
         kernel->lately = kernel->lately * 0.75 + (double)(kernel->amount.sum - kernel->before);
         kernel->before = kernel->amount.sum;
-        show(&all, i, (double)kernel->amount.sum);
-        show(&lately, i, kernel->lately);
+        add_best(&all, i, (double)kernel->amount.sum);
+        add_best(&lately, i, kernel->lately);
     }
     for (size_t i = 0; i < all.count; i++)
         give_kernel(dictionary, &totals->kernels[all.items[i]], out);

@@ -15,7 +15,7 @@ struct losses {
     tsmith_batch *batch;
 };
 
-static bool put(struct losses *losses, const struct loss *loss) {
+static bool add_loss(struct losses *losses, const struct loss *loss) {
     tsmith_dictionary *dictionary = losses->dictionary;
     const tsmith_process process = {.pid = loss->pid};
     tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
@@ -38,7 +38,7 @@ static tsmith_status next(void *self, const tsmith_batch **out, tsmith_error *er
     (void)error;
     if (!losses->finder->find(losses->self, &loss))
         return TSMITH_END;
-    if (!put(losses, &loss))
+    if (!add_loss(losses, &loss))
         return TSMITH_ERROR_NO_MEMORY;
     tsmith_batch_finish(losses->batch);
     *out = losses->batch;

@@ -31,8 +31,8 @@ tsmith_status other_sources_add(struct other_sources *others, tsmith_source *tak
     return TSMITH_OK;
 }
 
-static tsmith_status take(struct other_source *source, tsmith_dictionary *into, const tsmith_batch *batch,
-                          const tsmith_batch **out, tsmith_error *error) {
+static tsmith_status take_batch(struct other_source *source, tsmith_dictionary *into,
+                                const tsmith_batch *batch, const tsmith_batch **out, tsmith_error *error) {
     if (!source->merge)
         source->merge = merge_create(into, MERGE_SAME_PROCESSES);
     tsmith_status status = source->merge ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
@@ -52,7 +52,7 @@ tsmith_status other_sources_next(struct other_sources *others, tsmith_dictionary
         const tsmith_batch *batch;
         const tsmith_status status = tsmith_source_next(source->source, &batch, error);
         if (status == TSMITH_OK)
-            return take(source, into, batch, out, error);
+            return take_batch(source, into, batch, out, error);
         if (status < 0)
             return status;
         // The end, or the readable part of an input that stops early: its own ledger has the loss.

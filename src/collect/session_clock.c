@@ -37,7 +37,7 @@ static uint64_t slope(uint64_t from_tick, int64_t from_trace, uint64_t to_tick, 
     return scale < (unsigned __int128)UNIT * 1000 ? (uint64_t)scale : 0;
 }
 
-static void use(struct session_clock *clock, uint32_t index) {
+static void use_segment(struct session_clock *clock, uint32_t index) {
     const struct layout_segment *segments = clock->control->segments;
     clock->current = segments[index];
     clock->current_end = index + 1 < clock->count ? segments[index + 1].tick : UINT64_MAX;
@@ -54,7 +54,7 @@ void session_clock_seek(struct session_clock *clock, uint64_t tick) {
         else
             high = middle;
     }
-    use(clock, low);
+    use_segment(clock, low);
     if (low == 0)
         clock->current.tick = clock->control->segments[0].tick; // earlier ticks: the first slope, backwards
 }
@@ -63,7 +63,7 @@ static void append(struct session_clock *clock, const struct layout_segment *seg
     clock->control->segments[clock->count] = *segment;
     clock->count++;
     atomic_store_explicit(&clock->control->segment_count, clock->count, memory_order_release);
-    use(clock, clock->count - 1);
+    use_segment(clock, clock->count - 1);
 }
 
 void session_clock_start(struct session_clock *clock, struct layout_control *control) {
@@ -182,5 +182,5 @@ void session_clock_load(struct session_clock *clock, struct layout_control *cont
             last->scale = scale;
     }
     if (clock->count > 0)
-        use(clock, clock->count - 1);
+        use_segment(clock, clock->count - 1);
 }

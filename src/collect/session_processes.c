@@ -43,7 +43,7 @@ static bool file_has_string(int fd, const char *wanted, size_t length) {
     }
 }
 
-static bool belongs(const char *pid, const char *wanted, size_t length, uint32_t *unclear) {
+static bool is_of_session(const char *pid, const char *wanted, size_t length, uint32_t *unclear) {
     char path[64], first;
     (void)snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -72,7 +72,7 @@ uint32_t session_processes_alive(const char *session_directory, uint32_t *unclea
     for (struct dirent *entry; (entry = readdir(proc));) {
         bool process = entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
         if (process && strtol(entry->d_name, NULL, 10) != getpid())
-            alive += belongs(entry->d_name, wanted, (size_t)length + 1, unclear);
+            alive += is_of_session(entry->d_name, wanted, (size_t)length + 1, unclear);
     }
     closedir(proc);
     return alive;

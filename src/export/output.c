@@ -38,7 +38,7 @@ static void write_gzip(struct output *output, const char *bytes, size_t length, 
     } while (target->gzip.avail_out == 0 && output->status == TSMITH_OK);
 }
 
-static void put(struct output *output, const char *bytes, size_t length) {
+static void write_bytes(struct output *output, const char *bytes, size_t length) {
     if (output->status != TSMITH_OK || length == 0)
         return;
     if (output->target->gzip_open)
@@ -48,7 +48,7 @@ static void put(struct output *output, const char *bytes, size_t length) {
 }
 
 void output_flush(struct output *output) {
-    put(output, output->buffer, output->used);
+    write_bytes(output, output->buffer, output->used);
     output->used = 0;
 }
 

@@ -314,7 +314,7 @@ static uint32_t folded_child(struct paths *paths, uint32_t node, uint64_t name) 
 }
 
 // One frame further down: its functions, outermost first. `hide`: without the interpreter's.
-static uint32_t step(struct paths *paths, uint32_t node, uint32_t frame, bool hide) {
+static uint32_t step_into_frame(struct paths *paths, uint32_t node, uint32_t frame, bool hide) {
     tsmith_stack_line lines[INLINED_MAX];
     size_t count = stacks_frame_lines(paths->names, frame, hide, lines, INLINED_MAX);
     const uint32_t flags = count ? lines[0].flags : 0;
@@ -350,7 +350,7 @@ static uint32_t descend(struct paths *paths, struct paths_end *ends, uint32_t pr
         node = ends[at].node;
     while (depth-- > 0 && node) {
         at = paths->way[depth];
-        node = step(paths, node, tsmith_dictionary_stack(paths->dictionary, at)->frame, hide);
+        node = step_into_frame(paths, node, tsmith_dictionary_stack(paths->dictionary, at)->frame, hide);
         ends[at] = (struct paths_end){process, node};
     }
     return node;

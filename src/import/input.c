@@ -76,7 +76,7 @@ static tsmith_status read_packed(struct input_decoder *decoder, tsmith_error *er
     return status;
 }
 
-static void cut(struct input *input, const char *problem) {
+static void cut_input(struct input *input, const char *problem) {
     input->cut = true;
     input->problem = problem;
     input->ended = true;
@@ -103,7 +103,7 @@ static size_t decode_gzip(struct input *input, char *into, size_t size) {
         return 0;
     }
     if (decoder->between && (decoder->padding || *gzip->next_in != 0x1f)) {
-        cut(input, "the data after a gzip member is not a gzip member");
+        cut_input(input, "the data after a gzip member is not a gzip member");
         return 0;
     }
     int result = inflate(gzip, Z_NO_FLUSH);
@@ -112,7 +112,7 @@ static size_t decode_gzip(struct input *input, char *into, size_t size) {
     if (result == Z_STREAM_END)
         (void)inflateReset(gzip); // a file may have several members, one after the other
     else if (result != Z_OK && result != Z_BUF_ERROR)
-        cut(input, gzip->msg ? gzip->msg : "damaged gzip data");
+        cut_input(input, gzip->msg ? gzip->msg : "damaged gzip data");
     return room - gzip->avail_out;
 }
 
@@ -135,9 +135,10 @@ static size_t decode_zstd(struct input *input, char *into, size_t size) {
     decoder->between = result == 0;
     decoder->frame_bytes = result == 0 ? 0 : decoder->frame_bytes + in_header;
     if (ZSTD_getErrorCode(result) == ZSTD_error_frameParameter_windowTooLarge)
-        cut(input, "its zstd window is larger than 512 MiB: decompress it first, with zstd -d --long=31");
+        cut_input(input,
+                  "its zstd window is larger than 512 MiB: decompress it first, with zstd -d --long=31");
     else if (ZSTD_isError(result))
-        cut(input, ZSTD_getErrorName(result));
+        cut_input(input, ZSTD_getErrorName(result));
     return out.pos;
 }
 
@@ -152,7 +153,7 @@ static tsmith_status read_decoded(struct input *input, char *into, size_t size, 
         bool nothing_left = decoder->packed_begin == decoder->packed_end;
         *got = decoder->packing == GZIP ? decode_gzip(input, into, size) : decode_zstd(input, into, size);
         if (*got == 0 && nothing_left && decoder->file_ended && !input->ended)
-            cut(input, "the compressed data stops early");
+            cut_input(input, "the compressed data stops early");
     }
     return TSMITH_OK;
 }

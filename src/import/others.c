@@ -13,11 +13,11 @@ struct view {
     size_t length;
 };
 
-static bool begins(struct view view, const char *bytes, size_t length) {
+static bool begins_with(struct view view, const char *bytes, size_t length) {
     return view.length >= length && memcmp(view.bytes, bytes, length) == 0;
 }
 
-static bool has(struct view view, size_t within, const char *text) {
+static bool contains_text(struct view view, size_t within, const char *text) {
     return memmem(view.bytes, view.length < within ? view.length : within, text, strlen(text)) != NULL;
 }
 
@@ -33,7 +33,7 @@ static const char *find_container(struct view view) {
                       {"\x04\x22\x4d\x18", 4, "an lz4 file: decompress it first, with lz4 -d"},
                       {"PK\x03\x04", 4, "a zip archive: unpack it, and import the traces in it"}};
     for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
-        if (begins(view, containers[i].bytes, containers[i].length))
+        if (begins_with(view, containers[i].bytes, containers[i].length))
             return containers[i].text;
     return NULL;
 }
@@ -43,7 +43,7 @@ static const char *find_pickle(struct view view) {
     if (view.length < 3 || view.bytes[0] != '\x80' || view.bytes[1] < 2 || view.bytes[1] > 5 ||
         !strchr("\x95}](c", view.bytes[2]))
         return NULL;
-    if (has(view, LOOK, "segments") || has(view, LOOK, "device_traces"))
+    if (contains_text(view, LOOK, "segments") || contains_text(view, LOOK, "device_traces"))
         return "a memory snapshot of PyTorch (a pickle), which TraceSmith does not read: look at it on "
                "pytorch.org/memory_viz, or record with torch.profiler(profile_memory=True) and import that "
                "trace";
@@ -53,17 +53,17 @@ static const char *find_pickle(struct view view) {
 }
 
 static const char *find_text(struct view view) {
-    bool traces = has(view, LOOK, "\"traceEvents\"");
-    if (view.length && *view.bytes == '{' && !traces && has(view, HEAD, "\"schema\"") &&
-        has(view, HEAD, "\"nodes\""))
+    bool traces = contains_text(view, LOOK, "\"traceEvents\"");
+    if (view.length && *view.bytes == '{' && !traces && contains_text(view, HEAD, "\"schema\"") &&
+        contains_text(view, HEAD, "\"nodes\""))
         return "an execution trace of PyTorch (operators and their order, without times on a device), which "
                "TraceSmith "
                "does not read: import the trace that torch.profiler wrote in the same run";
-    if (has(view, LOOK, "\"ID\",\"Process ID\",\"Process Name\""))
+    if (contains_text(view, LOOK, "\"ID\",\"Process ID\",\"Process Name\""))
         return "CSV of Nsight Compute (ncu --csv), which TraceSmith does not read: it has counters of "
                "kernels and no times; "
                "import a trace of nsys or tracesmith profile for those";
-    if (has(view, HEAD, "NVPROF is profiling process"))
+    if (contains_text(view, HEAD, "NVPROF is profiling process"))
         return "text of nvprof, which TraceSmith does not read: profile again with tracesmith profile or "
                "with nsys";
     return NULL;

@@ -118,7 +118,7 @@ const char *sqlite_in_why(const struct sqlite_in *in) {
     }
 }
 
-static tsmith_status cannot(const struct sqlite_in *in, const char *name, tsmith_error *error) {
+static tsmith_status explain_open(const struct sqlite_in *in, const char *name, tsmith_error *error) {
     if ((!in->db || sqlite3_errcode(in->db) == SQLITE_NOMEM) && is_exhausted())
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", name);
     return status_set(
@@ -147,7 +147,7 @@ static tsmith_status list_tables(struct sqlite_in *in, const char *name, tsmith_
     }
     tsmith_status status = TSMITH_OK;
     if (!added || (result != SQLITE_DONE && result != SQLITE_ROW))
-        status = cannot(in, name, error);
+        status = explain_open(in, name, error);
     sqlite3_finalize(select);
     return status;
 }
@@ -184,11 +184,11 @@ tsmith_status sqlite_in_open(struct sqlite_in *in, struct seekable *file, const 
     *in = (struct sqlite_in){.file = *file};
     tsmith_status status = TSMITH_OK;
     if (sqlite_file_open(file->fd, &in->db) != SQLITE_OK)
-        status = cannot(in, name, error);
+        status = explain_open(in, name, error);
     if (status == TSMITH_OK)
         status = list_tables(in, name, error);
     if (status == TSMITH_OK && !configure(in))
-        status = cannot(in, name, error);
+        status = explain_open(in, name, error);
     if (status != TSMITH_OK)
         sqlite_in_close(in);
     return status;

@@ -42,7 +42,7 @@ struct message {
 
 // ---- the child
 
-static void put(int fd, const void *bytes, size_t length) {
+static void write_all(int fd, const void *bytes, size_t length) {
     const char *at = bytes;
     while (length > 0) {
         ssize_t written = write(fd, at, length);
@@ -58,9 +58,9 @@ static void put(int fd, const void *bytes, size_t length) {
 static void put_pair(int fd, uint32_t type, const char *first, const char *second) {
     struct message message = {
         .type = type, .lengths = {(uint32_t)strnlen(first, TEXT_MAX), (uint32_t)strnlen(second, TEXT_MAX)}};
-    put(fd, &message, sizeof message);
-    put(fd, first, message.lengths[0]);
-    put(fd, second, message.lengths[1]);
+    write_all(fd, &message, sizeof message);
+    write_all(fd, first, message.lengths[0]);
+    write_all(fd, second, message.lengths[1]);
 }
 
 static void put_device(void *context, const struct agent_device *device) {
@@ -77,9 +77,9 @@ static void put_device(void *context, const struct agent_device *device) {
                               .clock_mhz = device->clock_mhz};
     for (int i = 0; i < TEXTS; i++)
         message.lengths[i] = (uint32_t)strnlen(texts[i] ? texts[i] : "", TEXT_MAX);
-    put(fd, &message, sizeof message);
+    write_all(fd, &message, sizeof message);
     for (int i = 0; i < TEXTS; i++)
-        put(fd, texts[i] ? texts[i] : "", message.lengths[i]);
+        write_all(fd, texts[i] ? texts[i] : "", message.lengths[i]);
     for (const struct agent_fact *fact = device->facts; fact && fact->key; fact++)
         put_pair(fd, MESSAGE_FACT, fact->key, fact->text);
 }
@@ -92,14 +92,14 @@ static void ask_agent(const char *path, int fd) {
         *(void **)&devices = dlsym(library, AGENT_DEVICES_SYMBOL);
     if (devices)
         message.type = devices(put_device, &fd) == AGENT_DEVICES_NO_LOADER ? MESSAGE_NO_LOADER : MESSAGE_DONE;
-    put(fd, &message, sizeof message);
+    write_all(fd, &message, sizeof message);
     _exit(0); // no destructor of a driver runs
 }
 
 // ---- the parent
 
 // Exactly `length` bytes before the deadline.
-static bool get(int fd, void *bytes, size_t length, int64_t deadline) {
+static bool read_exactly(int fd, void *bytes, size_t length, int64_t deadline) {
     char *at = bytes;
     while (length > 0) {
         int64_t left = deadline - clock_trace_now();
@@ -124,7 +124,7 @@ static bool get_device(int fd, const struct message *message, tsmith_dictionary 
     char driver[2 * TEXT_MAX + 16];
     char platform[TEXT_MAX + 1] = "";
     for (int i = 0; i < TEXTS; i++) {
-        if (message->lengths[i] > TEXT_MAX || !get(fd, text, message->lengths[i], deadline))
+        if (message->lengths[i] > TEXT_MAX || !read_exactly(fd, text, message->lengths[i], deadline))
             return false;
         text[message->lengths[i]] = '\0';
         ids[i] = tsmith_dictionary_intern_cstr(into, text);
@@ -150,7 +150,7 @@ static bool get_device(int fd, const struct message *message, tsmith_dictionary 
 static bool get_pair(int fd, const struct message *message, tsmith_dictionary *into, int64_t deadline) {
     char texts[2][TEXT_MAX + 1], key[TEXT_MAX + 32];
     for (int i = 0; i < 2; i++) {
-        if (message->lengths[i] > TEXT_MAX || !get(fd, texts[i], message->lengths[i], deadline))
+        if (message->lengths[i] > TEXT_MAX || !read_exactly(fd, texts[i], message->lengths[i], deadline))
             return false;
         texts[i][message->lengths[i]] = '\0';
     }
@@ -166,7 +166,7 @@ static bool get_pair(int fd, const struct message *message, tsmith_dictionary *i
 static uint32_t listen(int fd, tsmith_dictionary *into) {
     int64_t deadline = clock_trace_now() + PATIENCE;
     struct message message;
-    while (get(fd, &message, sizeof message, deadline)) {
+    while (read_exactly(fd, &message, sizeof message, deadline)) {
         if (message.type == MESSAGE_FACT || message.type == MESSAGE_PROBLEM) {
             if (!get_pair(fd, &message, into, deadline))
                 return 0;

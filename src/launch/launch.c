@@ -91,7 +91,7 @@ static bool set(struct list *list, const char *name, const char *value, char sep
 }
 
 // Keeps the value of `name`, if it has one that is not ours already, as the value of `next`.
-static bool keep(struct list *list, const char *name, const char *next, const char *ours) {
+static bool keep_previous(struct list *list, const char *name, const char *next, const char *ours) {
     size_t at = find(list, name);
     const char *old = at < list->count ? list->items[at] + strlen(name) + 1 : "";
     if (!old[0] || strcmp(old, ours) == 0)
@@ -103,7 +103,7 @@ static bool keep(struct list *list, const char *name, const char *next, const ch
 }
 
 // "NAME=VALUE"; what is none is left out.
-static bool put(struct list *list, const char *entry) {
+static bool put_variable(struct list *list, const char *entry) {
     const char *equals = strchr(entry, '=');
     if (!equals || equals == entry)
         return true;
@@ -297,7 +297,7 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         snprintf(name, sizeof name, "%s-preload", agent->api);
         bool layer = loader_reads(agent->loader, agent->variable) ||
                      !launch_agent_path(directory, name, preload, sizeof preload);
-        if (agent->next && !keep(list, agent->variable, agent->next, path))
+        if (agent->next && !keep_previous(list, agent->variable, agent->next, path))
             return false;
         // Loaders put each layer before the one named before it.
         if (options->recording && !inject_recorder(list, agent, directory))
@@ -333,7 +333,7 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
     for (char **entry = environ; room && *entry; entry++)
         room = add(&list, strdup(*entry));
     for (const char *const *entry = options->environment; room && entry && *entry; entry++)
-        room = put(&list, *entry);
+        room = put_variable(&list, *entry);
     room = room && set(&list, CHANNEL_ENVIRONMENT, session_directory, '\0') &&
            (!options->recording || set_recording(&list, options)) &&
            (!(options->max_overhead > 0) || set_max_overhead(&list, options->max_overhead)) &&
@@ -371,7 +371,8 @@ void launch_save_signals(struct launch_signals *signals) {
 }
 
 // In the child: only async-signal-safe calls.
-static void become(char *const *argv, char **environment, const struct launch_signals *signals, int report) {
+static void run_program(char *const *argv, char **environment, const struct launch_signals *signals,
+                        int report) {
     for (int number = 1; number < NSIG; number++) {
         struct sigaction action;
         if (sigaction(number, NULL, &action))
@@ -399,7 +400,7 @@ tsmith_status launch_start(char *const *argv, char **environment, const struct l
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     if (pid == 0)
-        become(argv, environment, signals, report[1]);
+        run_program(argv, environment, signals, report[1]);
     int fork_errno = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(report[1]);

@@ -54,7 +54,7 @@ static void run(const char *agent, const char *session_directory, uint32_t rate,
 
 // ---- the collector
 
-static bool hear(int fd, char *why, size_t size) {
+static bool read_start(int fd, char *why, size_t size) {
     char text[WHY_MAX];
     size_t have = 0;
     const int64_t deadline = clock_trace_now() + START_PATIENCE;
@@ -103,7 +103,7 @@ bool sampler_start(struct sampler *sampler, const char *agent_directory, const c
     report[1] = -1;
     if (pid < 0)
         snprintf(why, size, "%s", strerror(errno));
-    begun = pid > 0 && hear(report[0], why, size);
+    begun = pid > 0 && read_start(report[0], why, size);
     if (pid > 0) {
         *sampler = (struct sampler){.pid = pid, .stop = stop[1]};
         stop[1] = -1;

@@ -22,7 +22,7 @@ static bool is_text(const struct event_column *column) {
            (column->type == TSMITH_TYPE_STRING && column->aspect == ASPECT_VALUE);
 }
 
-static bool takes(const struct event_column *column, uint8_t op) {
+static bool takes_constraint(const struct event_column *column, uint8_t op) {
     bool is_time = column->aspect == ASPECT_END || column->slot == TSMITH_FIELD_START;
     if (column->other)
         return false;
@@ -48,7 +48,8 @@ static bool takes(const struct event_column *column, uint8_t op) {
 static void take_constraints(const struct event_table *table, struct plan *plan, sqlite3_index_info *info) {
     for (int i = 0; i < info->nConstraint && plan->constraint_count < CONSTRAINTS_MAX; i++) {
         int at = info->aConstraint[i].iColumn;
-        if (!info->aConstraint[i].usable || at < 0 || !takes(&table->columns[at], info->aConstraint[i].op))
+        if (!info->aConstraint[i].usable || at < 0 ||
+            !takes_constraint(&table->columns[at], info->aConstraint[i].op))
             continue;
         if (is_text(&table->columns[at]) && strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
             continue;
@@ -147,7 +148,7 @@ static bool is_same(const struct plan *a, const struct plan *b) {
     return true;
 }
 
-static int keep(struct event_table *table, const struct plan *plan) {
+static int keep_plan(struct event_table *table, const struct plan *plan) {
     for (size_t i = 0; i < table->plan_count; i++)
         if (is_same(table->plans[i], plan))
             return (int)i;
@@ -190,7 +191,7 @@ int plan_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info) {
     take_constraints(table, &plan, info);
     take_order(table, &plan, info);
     estimate(table, &plan, info);
-    info->idxNum = keep(table, &plan);
+    info->idxNum = keep_plan(table, &plan);
     if (info->idxNum < 0)
         return SQLITE_NOMEM;
     info->idxStr = describe(table, &plan);
@@ -212,7 +213,7 @@ void plans_clear(struct event_table *table) {
 
 // ---- settled
 
-static void want(struct plan *plan, uint32_t slot) {
+static void add_slot(struct plan *plan, uint32_t slot) {
     for (uint32_t i = 0; i < plan->slot_count; i++)
         if (plan->slots[i] == slot)
             return;
@@ -221,13 +222,13 @@ static void want(struct plan *plan, uint32_t slot) {
 
 static void want_column(const struct event_table *table, struct plan *plan, size_t index) {
     const struct event_column *column = &table->columns[index];
-    want(plan, column->slot);
+    add_slot(plan, column->slot);
     plan->has_lists |= column->type == TSMITH_TYPE_LIST;
     if (column->aspect == ASPECT_END)
-        want(plan, TSMITH_FIELD_START);
+        add_slot(plan, TSMITH_FIELD_START);
     while (column->other) {
         column = &table->columns[column->other];
-        want(plan, column->slot);
+        add_slot(plan, column->slot);
         plan->has_lists |= column->type == TSMITH_TYPE_LIST;
     }
 }
@@ -273,6 +274,6 @@ bool plan_settle(const struct event_table *table, struct plan *plan) {
             plan->fields[plan->field_count++] = slot_field(plan->slots[i]);
     plan->key = choose_key(table, plan);
     if (plan->key == KEY_START)
-        want(plan, TSMITH_FIELD_START);
+        add_slot(plan, TSMITH_FIELD_START);
     return true;
 }

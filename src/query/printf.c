@@ -26,7 +26,7 @@ static sqlite3_int64 take_number(struct format *format) {
 }
 
 // How many characters widths and precisions ask for, at most; SQLite takes them as an int.
-static sqlite3_int64 asked(const char *text, sqlite3_value **values, int count) {
+static sqlite3_int64 longest_width(const char *text, sqlite3_value **values, int count) {
     struct format format = {.at = text, .values = values, .count = count};
     sqlite3_int64 total = 0;
     while ((format.at = strchr(format.at, '%')) != NULL) {
@@ -68,7 +68,7 @@ static void call(sqlite3_context *context, int count, sqlite3_value **values) {
     int most = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
     if (!format)
         return; // NULL
-    if (asked(format, values + 1, count - 1) > most) {
+    if (longest_width(format, values + 1, count - 1) > most) {
         sqlite3_result_error_toobig(context);
         return;
     }

@@ -20,7 +20,7 @@ static bool is_one_of(const char *word, const char *const *words) {
     return false;
 }
 
-static int refuse(tsmith_query *query, const char *what) {
+static int refuse_action(tsmith_query *query, const char *what) {
     sqlite3_snprintf(sizeof query->refused, query->refused, "%s", what);
     return SQLITE_DENY;
 }
@@ -65,16 +65,16 @@ static int authorize(void *context, int action, const char *first, const char *s
     case SQLITE_DROP_TEMP_VIEW:
         return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return is_one_of(second, functions) ? refuse(query, "this function") : SQLITE_OK;
+        return is_one_of(second, functions) ? refuse_action(query, "this function") : SQLITE_OK;
     case SQLITE_PRAGMA:
-        return is_one_of(first, pragmas) ? SQLITE_OK : refuse(query, "this PRAGMA");
+        return is_one_of(first, pragmas) ? SQLITE_OK : refuse_action(query, "this PRAGMA");
     case SQLITE_UPDATE:
     case SQLITE_INSERT:
     case SQLITE_DELETE:
     case SQLITE_REINDEX: // what CREATE TEMP INDEX does
-        return may_change(action, first, database) ? SQLITE_OK : refuse(query, "to change the trace");
+        return may_change(action, first, database) ? SQLITE_OK : refuse_action(query, "to change the trace");
     default:
-        return refuse(query, "this statement");
+        return refuse_action(query, "this statement");
     }
 }
 

@@ -48,7 +48,7 @@ struct store {
     size_t bytes; // accounted for in the query
 };
 
-static bool account(struct store *store, size_t bytes) {
+static bool account_bytes(struct store *store, size_t bytes) {
     if (store->query->store_bytes + bytes > STORE_BYTES_MAX)
         return false;
     store->query->store_bytes += bytes;
@@ -140,7 +140,7 @@ static tsmith_status reserve(struct store *store, uint64_t needed) {
     size_t width = store->keeps_places ? sizeof *store->places : 0;
     for (size_t i = 0; i < store->column_count; i++)
         width += store->columns[i].size;
-    if (!account(store, (size_t)(capacity - store->capacity) * width))
+    if (!account_bytes(store, (size_t)(capacity - store->capacity) * width))
         return TSMITH_ERROR_LIMIT;
     for (size_t i = 0; i < store->column_count; i++)
         if (!grow(&store->columns[i].values, (size_t)capacity * store->columns[i].size) ||
@@ -188,7 +188,7 @@ static tsmith_status copy_lists(struct store *store, struct store_column *column
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t *elements = NULL;
         const size_t length = tsmith_view_list(from, rows ? rows[i] : i, &elements);
-        if (!account(store, (length + 1) * sizeof *store->pool))
+        if (!account_bytes(store, (length + 1) * sizeof *store->pool))
             return TSMITH_ERROR_LIMIT;
         if (!array_reserve((void **)&store->pool, &store->pool_capacity, store->pool_count + length + 1,
                            sizeof *store->pool))
@@ -461,7 +461,8 @@ static tsmith_status index_by_key(struct store *store) {
     while (store->mask < store->count && store->mask < UINT32_MAX / 4)
         store->mask = store->mask * 2 + 1;
     size_t heads = (size_t)store->mask + 1, count = (size_t)store->count + 1;
-    if (!account(store, heads * sizeof *store->heads + count * (sizeof *store->next + sizeof *store->keys)))
+    if (!account_bytes(store,
+                       heads * sizeof *store->heads + count * (sizeof *store->next + sizeof *store->keys)))
         return TSMITH_ERROR_LIMIT;
     store->heads = malloc(heads * sizeof *store->heads);
     store->next = malloc(count * sizeof *store->next);
@@ -524,7 +525,7 @@ static int by_start(const void *a, const void *b) {
 static tsmith_status index_by_start(struct store *store) {
     const tsmith_view view = store_view(store, TSMITH_FIELD_START);
     size_t count = (size_t)store->count;
-    if (!account(store, count * sizeof *store->order))
+    if (!account_bytes(store, count * sizeof *store->order))
         return TSMITH_ERROR_LIMIT;
     struct started *started = malloc(count * sizeof *started + 1);
     store->order = malloc(count * sizeof *store->order + 1);

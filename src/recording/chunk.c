@@ -17,7 +17,7 @@ static inline uint64_t rotate(uint64_t value, unsigned by) {
     return value << by | value >> (64 - by);
 }
 
-static inline uint64_t take(uint64_t lane, uint64_t word) {
+static inline uint64_t mix_word(uint64_t lane, uint64_t word) {
     return rotate(lane ^ word * ODD_1, 29) * ODD_2;
 }
 
@@ -40,10 +40,10 @@ struct chunk_hash chunk_hash_of(const void *bytes, size_t length) {
     size_t left = length;
     for (; left >= STEP; at += STEP, left -= STEP)
         for (unsigned i = 0; i < LANES; i++)
-            lanes[i] = take(lanes[i], bytes_get_u64(at + 8 * i));
+            lanes[i] = mix_word(lanes[i], bytes_get_u64(at + 8 * i));
     memcpy(rest, at, left);
     for (unsigned i = 0; left && i < LANES; i++)
-        lanes[i] = take(lanes[i], bytes_get_u64(rest + 8 * i));
+        lanes[i] = mix_word(lanes[i], bytes_get_u64(rest + 8 * i));
     struct chunk_hash hash = {length, rotate(length, 32) ^ ODD_3};
     for (unsigned i = 0; i < LANES; i++) {
         hash.low = avalanche(hash.low + lanes[i]);

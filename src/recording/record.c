@@ -10,7 +10,7 @@
 
 enum { ENTRY_HEAD = 1 + 10 };
 
-static uint8_t *room(struct recording_writer *writer, size_t size) {
+static uint8_t *reserve_bytes(struct recording_writer *writer, size_t size) {
     if (writer->failed || size > RECORDING_BODY_MOST ||
         !ARRAY_RESERVE(writer->bytes, writer->capacity, writer->length + size)) {
         writer->failed = true;
@@ -22,7 +22,7 @@ static uint8_t *room(struct recording_writer *writer, size_t size) {
 void recording_begin(struct recording_writer *writer, enum recording_type type) {
     writer->length = 0;
     writer->failed = false;
-    uint8_t *at = room(writer, RECORDING_HEADER);
+    uint8_t *at = reserve_bytes(writer, RECORDING_HEADER);
     if (!at)
         return;
     memset(at, 0, RECORDING_HEADER);
@@ -33,7 +33,7 @@ void recording_begin(struct recording_writer *writer, enum recording_type type) 
 
 void recording_put_bytes(struct recording_writer *writer, enum recording_key key, const void *bytes,
                          size_t length) {
-    uint8_t *at = room(writer, length + ENTRY_HEAD);
+    uint8_t *at = reserve_bytes(writer, length + ENTRY_HEAD);
     if (!at)
         return;
     size_t used = 0, rest = length;

@@ -92,8 +92,8 @@ static uint64_t load(const uint8_t *at, size_t bytes) {
     return bits;
 }
 
-static bool tolerated(tsmith_element element, uint64_t recorded, uint64_t replayed,
-                      const struct compare_tolerance *tolerance, uint64_t *ulps) {
+static bool is_tolerated(tsmith_element element, uint64_t recorded, uint64_t replayed,
+                         const struct compare_tolerance *tolerance, uint64_t *ulps) {
     *ulps = is_float(element) ? element_ulps(element, recorded, replayed) : UINT64_MAX;
     if (is_float(element) && tolerance->ulps && *ulps <= tolerance->ulps)
         return true;
@@ -104,7 +104,7 @@ static bool tolerated(tsmith_element element, uint64_t recorded, uint64_t replay
 static void note_difference(struct comparison *out, tsmith_element element, uint64_t offset,
                             uint64_t recorded, uint64_t replayed, const struct compare_tolerance *tolerance) {
     uint64_t ulps;
-    const bool fine = tolerated(element, recorded, replayed, tolerance, &ulps);
+    const bool fine = is_tolerated(element, recorded, replayed, tolerance, &ulps);
     if (is_float(element) && ulps > out->most_ulps)
         out->most_ulps = ulps;
     const double apart = ulps ? fabs(value_of(element, recorded) - value_of(element, replayed)) : 0;

@@ -94,7 +94,7 @@ static tsmith_status run_again(struct permuter *permuter) {
 
 // ---- which two
 
-static bool keep(struct permuter *permuter, const uint32_t pair[2], size_t record) {
+static bool keep_found(struct permuter *permuter, const uint32_t pair[2], size_t record) {
     tsmith_permutation *out = permuter->out;
     if (!ARRAY_RESERVE(out->found, out->capacity, out->count + 1))
         return false;
@@ -131,7 +131,7 @@ static tsmith_status find_pair(struct permuter *permuter) {
         return status;
     if (!plan_between(permuter->recorded, permuter->other, permuter->count, nodes, different,
                       permuter->between, pair) ||
-        !keep(permuter, pair, record))
+        !keep_found(permuter, pair, record))
         return TSMITH_ERROR_NO_MEMORY;
     return TSMITH_OK;
 }

@@ -153,7 +153,7 @@ static bool can_extend(const struct check *check, uint32_t from, bool host) {
            check->tail[chain].host == host;
 }
 
-static struct past *share(struct past *past) {
+static struct past *share_past(struct past *past) {
     if (past)
         past->users++;
     return past;
@@ -163,7 +163,7 @@ static struct past *share(struct past *past) {
 static struct past *join(struct check *check, const struct plan_node *at) {
     const uint32_t first = predecessor(check->plan, at, 0);
     const struct past *seen = check->pasts[first]; // only for comparing who shares it: it may be freed
-    struct past *past = share(past_whole(check, first));
+    struct past *past = share_past(past_whole(check, first));
     for (uint32_t i = 1; i < predecessor_count(at) && !check->failed; i++) {
         const uint32_t from = predecessor(check->plan, at, i);
         const struct past *other = check->pasts[from];
@@ -185,9 +185,9 @@ static void make_past(struct check *check, uint32_t node) {
     if (predecessor_count(at) > 1)
         check->pasts[node] = join(check, at);
     else if (can_extend(check, first, at->kind == PLAN_HOST)) // its place is behind ours in the same chain
-        check->pasts[node] = share(check->pasts[first]);
+        check->pasts[node] = share_past(check->pasts[first]);
     else
-        check->pasts[node] = share(past_whole(check, first));
+        check->pasts[node] = share_past(past_whole(check, first));
 }
 
 // One that ends before the node, or a new one. The host's moments keep to chains of their own: they come after nearly
@@ -386,8 +386,8 @@ static void add_need(struct check *check, uint32_t node, bool content) {
     plan->needs[plan->need_count++] = (struct plan_need){node, content};
 }
 
-static void meet(struct check *check, uint32_t other, const struct plan_access *access,
-                 const struct stretch *stretch, tsmith_hazard_kind kind, bool content) {
+static void note_conflict(struct check *check, uint32_t other, const struct plan_access *access,
+                          const struct stretch *stretch, tsmith_hazard_kind kind, bool content) {
     const bool host =
         check->plan->nodes[other].kind == PLAN_HOST && check->plan->nodes[check->node].kind == PLAN_HOST;
     add_need(check, other, content);
@@ -471,8 +471,8 @@ static bool split(struct check *check, struct history *history, size_t index, ui
 }
 
 // Makes stretches that are exactly the bytes of the access: [*first, *end).
-static bool cover(struct check *check, struct history *history, uint64_t from, uint64_t to, size_t *first,
-                  size_t *end) {
+static bool cover_bytes(struct check *check, struct history *history, uint64_t from, uint64_t to,
+                        size_t *first, size_t *end) {
     size_t at = find_stretch(history, from);
     if (at < history->count && history->stretches[at].from < from && !split(check, history, at++, from))
         return false;
@@ -494,12 +494,12 @@ static bool cover(struct check *check, struct history *history, uint64_t from, u
 
 static void take_read(struct check *check, const struct plan_access *access, struct stretch *stretch) {
     if (stretch->writer)
-        meet(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_READ_AFTER_WRITE,
-             check->plan->memories[access->memory].kind != PLAN_HOST_MEMORY);
+        note_conflict(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_READ_AFTER_WRITE,
+                      check->plan->memories[access->memory].kind != PLAN_HOST_MEMORY);
     for (uint32_t i = stretch->writers; i; i = check->readers[i - 1].next) {
         check->work++;
-        meet(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_READ_AFTER_WRITE,
-             check->plan->memories[access->memory].kind != PLAN_HOST_MEMORY);
+        note_conflict(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_READ_AFTER_WRITE,
+                      check->plan->memories[access->memory].kind != PLAN_HOST_MEMORY);
     }
     if (!(access->flags & PLAN_WRITES) &&
         (!stretch->readers || check->readers[stretch->readers - 1].node != check->node))
@@ -509,14 +509,16 @@ static void take_read(struct check *check, const struct plan_access *access, str
 static void take_write(struct check *check, const struct plan_access *access, struct stretch *stretch) {
     const bool partly = access->flags & (PLAN_ASSUMED | PLAN_PARTLY);
     if (stretch->writer && !(access->flags & PLAN_READS))
-        meet(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_WRITE_AFTER_WRITE, partly);
+        note_conflict(check, stretch->writer - 1, access, stretch, TSMITH_HAZARD_WRITE_AFTER_WRITE, partly);
     for (uint32_t i = access->flags & PLAN_READS ? 0 : stretch->writers; i; i = check->readers[i - 1].next) {
         check->work++;
-        meet(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_WRITE_AFTER_WRITE, partly);
+        note_conflict(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_WRITE_AFTER_WRITE,
+                      partly);
     }
     for (uint32_t i = stretch->readers; i; i = check->readers[i - 1].next) {
         check->work++;
-        meet(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_WRITE_AFTER_READ, false);
+        note_conflict(check, check->readers[i - 1].node, access, stretch, TSMITH_HAZARD_WRITE_AFTER_READ,
+                      false);
     }
     drop_readers(check, stretch);
 }
@@ -572,7 +574,7 @@ static void take_access(struct check *check, const struct plan_access *access) {
         history->count = 0;
         check->plan->unchecked++;
     }
-    if (!cover(check, history, access->from, access->to, &first, &end))
+    if (!cover_bytes(check, history, access->from, access->to, &first, &end))
         return;
     check->work += end - first;
     for (size_t i = first; i < end; i++) {

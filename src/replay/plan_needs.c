@@ -67,7 +67,7 @@ static double share_of(const struct finder *finder, const struct recording_recor
     return share < 1 && groups >= 1 ? share : 1;
 }
 
-static void match(struct finder *finder, const struct plan *plan) {
+static void match_records(struct finder *finder, const struct plan *plan) {
     for (uint32_t node = 0; node < plan->node_count; node++) {
         const struct recording_record *record = plan_record(plan, node);
         const uint64_t correlation =
@@ -122,7 +122,7 @@ tsmith_status tsmith_plan_needs(const tsmith_plan *plan, const tsmith_timeline *
         finder.command_of = calloc(process->node_count + 1, sizeof *finder.command_of);
         done = finder.command_of != NULL;
         if (done) {
-            match(&finder, process);
+            match_records(&finder, process);
             done = add_needs(&finder, process);
         }
         free(finder.command_of);

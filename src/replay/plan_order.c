@@ -18,7 +18,7 @@ struct sorter {
     bool recorded; // as near to the recorded order as can be
 };
 
-static uint64_t mix(uint64_t x) {
+static uint64_t mix_bits(uint64_t x) {
     x ^= x >> 30;
     x *= 0xbf58476d1ce4e5b9u;
     x ^= x >> 27;
@@ -48,9 +48,9 @@ static void each_edge(struct sorter *sorter, bool fill) {
     }
 }
 
-static bool offer(struct sorter *sorter, uint32_t node) {
+static bool offer_node(struct sorter *sorter, uint32_t node) {
     const int64_t key = sorter->recorded ? node
-                        : sorter->seed   ? (int64_t)(mix(sorter->seed * 0x9e3779b97f4a7c15u + node) >> 1)
+                        : sorter->seed   ? (int64_t)(mix_bits(sorter->seed * 0x9e3779b97f4a7c15u + node) >> 1)
                                          : -(int64_t)node;
     return sorter->plan->nodes[node].never || heap_push(&sorter->ready, key, node);
 }
@@ -61,18 +61,18 @@ static bool sort(struct sorter *sorter, uint32_t *out, size_t *count) {
     *count = 0;
     for (uint32_t node = 0; node < nodes && good; node++)
         if (!sorter->waits[node])
-            good = offer(sorter, node);
+            good = offer_node(sorter, node);
     while (good && sorter->ready.count) {
         const uint32_t node = (uint32_t)heap_pop(&sorter->ready).tie;
         out[(*count)++] = node;
         for (uint32_t i = sorter->first[node]; i < sorter->first[node + 1] && good; i++)
             if (--sorter->waits[sorter->next[i]] == 0)
-                good = offer(sorter, sorter->next[i]);
+                good = offer_node(sorter, sorter->next[i]);
     }
     return good;
 }
 
-static bool make(struct sorter *sorter, uint32_t *out, size_t *count) {
+static bool make_lists(struct sorter *sorter, uint32_t *out, size_t *count) {
     const size_t nodes = sorter->plan->node_count;
     const size_t edges =
         sorter->plan->edge_count + nodes + (sorter->kept ? sorter->kept->count : 0); // and late ones
@@ -111,7 +111,7 @@ tsmith_status plan_order(struct plan *plan, tsmith_error *error) {
             plan->order[i] = i;
         plan->order_count = plan->node_count;
     } else if (good) {
-        good = make(&sorter, plan->order, &plan->order_count);
+        good = make_lists(&sorter, plan->order, &plan->order_count);
         for (size_t i = 0; i < plan->node_count; i++)
             plan->nodes[i].never = true;
         for (size_t i = 0; i < plan->order_count; i++)
@@ -125,7 +125,7 @@ tsmith_status plan_shuffle(const struct plan *plan, const struct plan_pairs *kep
                            uint32_t *out) {
     struct sorter sorter = {.plan = plan, .kept = kept, .seed = seed};
     size_t count;
-    return make(&sorter, out, &count) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+    return make_lists(&sorter, out, &count) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
 // ---- from one order to another

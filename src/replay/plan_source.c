@@ -48,7 +48,7 @@ static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is(const struct token *token, const char *word) {
+static bool is_word(const struct token *token, const char *word) {
     return token->length == strlen(word) && memcmp(token->at, word, token->length) == 0;
 }
 
@@ -72,7 +72,7 @@ static void add_macro(struct source *source, const char *at, const char *end) {
     source->macros[source->macro_count++] = (struct macro){name, at, (size_t)(at - name), (size_t)(end - at)};
 }
 
-static bool begins(const char *at, const char *end, const char *word) {
+static bool begins_with(const char *at, const char *end, const char *word) {
     const size_t length = strlen(word);
     return (size_t)(end - at) >= length && memcmp(at, word, length) == 0;
 }
@@ -84,11 +84,11 @@ static const char *take_directive(struct source *source, const char *at, const c
         stop++;
     for (at++; at < stop && is_space(*at); at++) {
     }
-    if (begins(at, stop, "define")) {
+    if (begins_with(at, stop, "define")) {
         for (at += strlen("define"); at < stop && is_space(*at); at++) {
         }
         add_macro(source, at, stop);
-    } else if (begins(at, stop, "include")) {
+    } else if (begins_with(at, stop, "include")) {
         source->unclear = true;
     }
     return stop;
@@ -117,7 +117,7 @@ static size_t sign_length(const char *at, const char *end) {
         "<<=", ">>=", "...", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||",
         "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "##", "::", "<:", "%:", "??"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (begins(at, end, signs[i]))
+        if (begins_with(at, end, signs[i]))
             return strlen(signs[i]);
     return 1;
 }
@@ -182,7 +182,7 @@ static bool is_macro(const struct source *source, const struct token *token) {
     return false;
 }
 
-static bool mentions(const char *at, size_t length, const struct token *word) {
+static bool mentions_word(const char *at, size_t length, const struct token *word) {
     for (size_t i = 0; i + word->length <= length; i++) {
         const size_t after = i + word->length;
         if (memcmp(at + i, word->at, word->length) == 0 &&
@@ -209,10 +209,11 @@ static size_t closing(const struct source *source, size_t at, size_t end) {
 static void hide_arguments(struct source *source) {
     for (size_t i = 0; i + 1 < source->count; i++) {
         const struct token *token = &source->tokens[i];
-        source->unclear |= is(token, "##") || is(token, "\\") || is(token, "<:") || is(token, "%:") ||
-                           is(token, "??") || is(token, "::") || is(token, "asm") || is(token, "__asm") ||
-                           is(token, "__asm__") || is(token, "template");
-        if (!is_macro(source, token) || !is(token + 1, "("))
+        source->unclear |= is_word(token, "##") || is_word(token, "\\") || is_word(token, "<:") ||
+                           is_word(token, "%:") || is_word(token, "??") || is_word(token, "::") ||
+                           is_word(token, "asm") || is_word(token, "__asm") || is_word(token, "__asm__") ||
+                           is_word(token, "template");
+        if (!is_macro(source, token) || !is_word(token + 1, "("))
             continue;
         const size_t end = closing(source, i + 1, source->count);
         for (size_t j = i + 1; j < end; j++)
@@ -224,8 +225,9 @@ static void hide_arguments(struct source *source) {
 // ---- one pointer
 
 static bool ends_value(const struct token *token) {
-    return token->kind == TOKEN_NUMBER || is(token, ")") || is(token, "]") ||
-           (token->kind == TOKEN_WORD && !is(token, "return") && !is(token, "case") && !is(token, "else"));
+    return token->kind == TOKEN_NUMBER || is_word(token, ")") || is_word(token, "]") ||
+           (token->kind == TOKEN_WORD && !is_word(token, "return") && !is_word(token, "case") &&
+            !is_word(token, "else"));
 }
 
 static bool is_unary(const struct source *source, size_t at) {
@@ -237,23 +239,23 @@ static uint8_t use_by(const struct token *next) {
     static const char *const changes[] = {
         "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        if (is(next, changes[i]))
+        if (is_word(next, changes[i]))
             return BOTH;
-    if (is(next, "="))
+    if (is_word(next, "="))
         return PLAN_WRITES;
-    return next->kind == TOKEN_WORD || is(next, "->") || is(next, "(") ? BOTH : PLAN_READS;
+    return next->kind == TOKEN_WORD || is_word(next, "->") || is_word(next, "(") ? BOTH : PLAN_READS;
 }
 
 // An image is used by functions whose names tell reading from writing.
 static uint8_t image_use(const struct source *source, size_t at, size_t begin) {
     const struct token *tokens = source->tokens;
-    if (at < begin + 3 || !is(&tokens[at - 1], "(") || is_macro(source, &tokens[at - 2]))
+    if (at < begin + 3 || !is_word(&tokens[at - 1], "(") || is_macro(source, &tokens[at - 2]))
         return BOTH;
     const char *name = tokens[at - 2].at, *end = name + tokens[at - 2].length;
-    return begins(name, end, "read_image")    ? PLAN_READS
-           : begins(name, end, "write_image") ? PLAN_WRITES
-           : begins(name, end, "get_image_")  ? 0
-                                              : BOTH;
+    return begins_with(name, end, "read_image")    ? PLAN_READS
+           : begins_with(name, end, "write_image") ? PLAN_WRITES
+           : begins_with(name, end, "get_image_")  ? 0
+                                                   : BOTH;
 }
 
 // The use of a pointer at `at`, in a body that ends at `end`.
@@ -262,42 +264,44 @@ static uint8_t use_at(const struct source *source, size_t at, size_t begin, size
     size_t first = at, next = at + 1;
     if (tokens[at].hidden)
         return BOTH;
-    if (is(&tokens[next], "[")) {
-        while (next < end && (is(&tokens[next], "[") || is(&tokens[next], ".")))
-            next = is(&tokens[next], "[") ? closing(source, next, end) + 1 : next + 2;
-    } else if (is(&tokens[at - 1], "*") && is_unary(source, at - 1)) {
+    if (is_word(&tokens[next], "[")) {
+        while (next < end && (is_word(&tokens[next], "[") || is_word(&tokens[next], ".")))
+            next = is_word(&tokens[next], "[") ? closing(source, next, end) + 1 : next + 2;
+    } else if (is_word(&tokens[at - 1], "*") && is_unary(source, at - 1)) {
         first = at - 1;
     } else {
         return image_use(source, at, begin);
     }
-    for (; next < end && first > begin + 1 && is(&tokens[first - 1], "(") && is(&tokens[next], ")"); next++)
+    for (; next < end && first > begin + 1 && is_word(&tokens[first - 1], "(") && is_word(&tokens[next], ")");
+         next++)
         first--;
     if (next >= end || first <= begin)
         return BOTH;
     const struct token *before = &tokens[first - 1];
-    if (is(before, "++") || is(before, "--") || is_macro(source, before) ||
-        ((is(before, "&") || is(before, "*")) && is_unary(source, first - 1)))
+    if (is_word(before, "++") || is_word(before, "--") || is_macro(source, before) ||
+        ((is_word(before, "&") || is_word(before, "*")) && is_unary(source, first - 1)))
         return BOTH;
-    if (is(&tokens[next], "[") || is(&tokens[next], ".")) // of what stands in parentheses
+    if (is_word(&tokens[next], "[") || is_word(&tokens[next], ".")) // of what stands in parentheses
         return BOTH;
     return use_by(&tokens[next]);
 }
 
 // ---- which elements
 
-static bool same(const struct token *a, const struct token *b) {
+static bool is_same_token(const struct token *a, const struct token *b) {
     return a->length == b->length && memcmp(a->at, b->at, a->length) == 0;
 }
 
 // get_global_id(0)
 static bool is_item(const struct source *source, size_t at, size_t end) {
     const struct token *tokens = &source->tokens[at];
-    return at + 4 <= end && is(tokens, "get_global_id") && is(tokens + 1, "(") && is(tokens + 2, "0") &&
-           is(tokens + 3, ")");
+    return at + 4 <= end && is_word(tokens, "get_global_id") && is_word(tokens + 1, "(") &&
+           is_word(tokens + 2, "0") && is_word(tokens + 3, ")");
 }
 
 static bool is_type(const struct token *token) {
-    return token->kind == TOKEN_WORD && !is(token, "return") && !is(token, "else") && !is(token, "case");
+    return token->kind == TOKEN_WORD && !is_word(token, "return") && !is_word(token, "else") &&
+           !is_word(token, "case");
 }
 
 // The body of the kernel, and what is added to the number of the work-item: the parameter + 1, 0 where nothing is.
@@ -308,7 +312,7 @@ struct body {
 
 static bool is_in_macro(const struct source *source, const struct token *name) {
     for (size_t i = 0; i < source->macro_count; i++)
-        if (mentions(source->macros[i].body, source->macros[i].body_length, name))
+        if (mentions_word(source->macros[i].body, source->macros[i].body_length, name))
             return true;
     return false;
 }
@@ -316,21 +320,23 @@ static bool is_in_macro(const struct source *source, const struct token *name) {
 // Whether the word at this place is one that is only read there.
 static bool is_read(const struct source *source, size_t at) {
     const struct token *token = &source->tokens[at], *next = token + 1, *before = token - 1;
-    return !is_type(before) && !token->hidden && use_by(next) == PLAN_READS && !is(before, "++") &&
-           !is(before, "--") && !(is_unary(source, at - 1) && (is(before, "*") || is(before, "&")));
+    return !is_type(before) && !token->hidden && use_by(next) == PLAN_READS && !is_word(before, "++") &&
+           !is_word(before, "--") &&
+           !(is_unary(source, at - 1) && (is_word(before, "*") || is_word(before, "&")));
 }
 
 // The parameter + 1 that this word is, where the kernel never changes it; 0: it is none.
 static uint8_t parameter_of(const struct source *source, const struct token *name, const struct body *body) {
     uint8_t found = 0;
     for (size_t i = 0; i < source->parameter_count; i++)
-        if (source->parameters[i] && same(&source->tokens[source->parameters[i]], name) &&
-            !is(&source->tokens[source->parameters[i]] - 1, "*"))
+        if (source->parameters[i] && is_same_token(&source->tokens[source->parameters[i]], name) &&
+            !is_word(&source->tokens[source->parameters[i]] - 1, "*"))
             found = (uint8_t)(i + 1);
     if (!found || is_macro(source, name) || is_in_macro(source, name))
         return 0;
     for (size_t i = body->begin + 1; i + 1 < body->end; i++)
-        if (source->tokens[i].kind == TOKEN_WORD && same(&source->tokens[i], name) && !is_read(source, i))
+        if (source->tokens[i].kind == TOKEN_WORD && is_same_token(&source->tokens[i], name) &&
+            !is_read(source, i))
             return 0;
     return found;
 }
@@ -356,9 +362,9 @@ static bool is_item_sum(const struct source *source, size_t from, size_t to, boo
     inner.plus = 0;
     size_t length = item_length(source, from, to, variables, &inner);
     uint8_t plus = 0;
-    if (length && from + length + 2 == to && is(&tokens[from + length], "+"))
+    if (length && from + length + 2 == to && is_word(&tokens[from + length], "+"))
         plus = parameter_of(source, &tokens[to - 1], body);
-    else if (!length && from + 2 < to && is(&tokens[from + 1], "+")) {
+    else if (!length && from + 2 < to && is_word(&tokens[from + 1], "+")) {
         plus = parameter_of(source, &tokens[from], body);
         length = item_length(source, from + 2, to, variables, &inner);
         if (!length || from + 2 + length != to)
@@ -380,12 +386,13 @@ static bool is_item_variable(const struct source *source, const struct token *na
         return false;
     for (size_t i = body->begin + 1; i + 1 < body->end; i++) {
         const struct token *token = &source->tokens[i], *next = token + 1, *before = token - 1;
-        if (token->kind != TOKEN_WORD || !same(token, name) || is(before, ".") || is(before, "->"))
+        if (token->kind != TOKEN_WORD || !is_same_token(token, name) || is_word(before, ".") ||
+            is_word(before, "->"))
             continue;
         size_t stop = i;
-        while (stop < body->end && !is(&source->tokens[stop], ";"))
+        while (stop < body->end && !is_word(&source->tokens[stop], ";"))
             stop++;
-        if (is_type(before) && is(next, "=") && is_item_sum(source, i + 2, stop, false, body))
+        if (is_type(before) && is_word(next, "=") && is_item_sum(source, i + 2, stop, false, body))
             declared++;
         else if (!is_read(source, i))
             return false;
@@ -410,10 +417,10 @@ static bool add_element(const struct source *source, size_t at, size_t begin, si
                         struct plan_use *use) {
     struct body body = {begin, end, 0};
     uint64_t number = 0;
-    if (is(&source->tokens[at + 1], "[")) {
+    if (is_word(&source->tokens[at + 1], "[")) {
         const size_t from = at + 2, to = closing(source, at + 1, end);
         const struct token *index = &source->tokens[from];
-        if (to >= end || is(&source->tokens[to + 1], "["))
+        if (to >= end || is_word(&source->tokens[to + 1], "["))
             return false;
         if (is_item_sum(source, from, to, true, &body)) {
             const bool fits = !use->of_item || use->plus == body.plus;
@@ -457,9 +464,9 @@ static uint8_t element_bytes_of(const struct source *source, size_t from, size_t
     for (size_t i = from; i < name; i++) {
         const struct token *token = &source->tokens[i];
         const uint8_t found = type_bytes(token);
-        if (is_macro(source, token) || is(token, "struct") || is(token, "[") || is(token, "("))
+        if (is_macro(source, token) || is_word(token, "struct") || is_word(token, "[") || is_word(token, "("))
             return 0;
-        pointers += is(token, "*");
+        pointers += is_word(token, "*");
         types += found != 0;
         bytes = found ? found : bytes;
     }
@@ -472,15 +479,16 @@ static void find_elements(const struct source *source, size_t from, size_t name,
     struct plan_use found = *use;
     found.element = element_bytes_of(source, from, name);
     for (size_t i = 0; i < source->macro_count && found.element; i++)
-        if (mentions(source->macros[i].body, source->macros[i].body_length, pointer))
+        if (mentions_word(source->macros[i].body, source->macros[i].body_length, pointer))
             found.element = 0;
     for (size_t i = begin + 1; i < end && found.element; i++) {
         const struct token *token = &source->tokens[i];
-        if (token->kind != TOKEN_WORD || !same(token, pointer) || is(token - 1, ".") || is(token - 1, "->"))
+        if (token->kind != TOKEN_WORD || !is_same_token(token, pointer) || is_word(token - 1, ".") ||
+            is_word(token - 1, "->"))
             continue;
-        const bool starred = is(token - 1, "*") && is_unary(source, i - 1);
-        const bool addressed = is(token - 1, "&") && is_unary(source, i - 1);
-        if (token->hidden || addressed || (!is(token + 1, "[") && !starred) ||
+        const bool starred = is_word(token - 1, "*") && is_unary(source, i - 1);
+        const bool addressed = is_word(token - 1, "&") && is_unary(source, i - 1);
+        if (token->hidden || addressed || (!is_word(token + 1, "[") && !starred) ||
             !add_element(source, i, begin, end, &found))
             found.element = 0;
     }
@@ -493,12 +501,12 @@ static void find_elements(const struct source *source, size_t from, size_t name,
 // The first argument of an atomic function: p, p + ..., &p[...].
 static bool is_atomic_at(const struct source *source, size_t at) {
     const struct token *tokens = source->tokens;
-    const size_t open = is(&tokens[at - 1], "&") ? at - 2 : at - 1;
-    if (tokens[at].hidden || open < 1 || !is(&tokens[open], "(") || is_macro(source, &tokens[open - 1]))
+    const size_t open = is_word(&tokens[at - 1], "&") ? at - 2 : at - 1;
+    if (tokens[at].hidden || open < 1 || !is_word(&tokens[open], "(") || is_macro(source, &tokens[open - 1]))
         return false;
     const char *name = tokens[open - 1].at, *end = name + tokens[open - 1].length;
-    return (begins(name, end, "atomic_") || begins(name, end, "atom_")) &&
-           !is(&tokens[open - 1], "atomic_init");
+    return (begins_with(name, end, "atomic_") || begins_with(name, end, "atom_")) &&
+           !is_word(&tokens[open - 1], "atomic_init");
 }
 
 // Whether a pointer is used, and every time by an atomic function.
@@ -508,7 +516,8 @@ static bool is_atomic(const struct source *source, const struct token *name, siz
         return false;
     for (size_t i = begin + 1; i < end; i++) {
         const struct token *token = &source->tokens[i];
-        if (token->kind != TOKEN_WORD || !same(token, name) || is(token - 1, ".") || is(token - 1, "->"))
+        if (token->kind != TOKEN_WORD || !is_same_token(token, name) || is_word(token - 1, ".") ||
+            is_word(token - 1, "->"))
             continue;
         if (!is_atomic_at(source, i))
             return false;
@@ -520,12 +529,13 @@ static bool is_atomic(const struct source *source, const struct token *name, siz
 static uint8_t uses_of(const struct source *source, const struct token *name, size_t begin, size_t end) {
     uint8_t uses = 0;
     for (size_t i = 0; i < source->macro_count; i++)
-        if (mentions(source->macros[i].body, source->macros[i].body_length, name))
+        if (mentions_word(source->macros[i].body, source->macros[i].body_length, name))
             return BOTH;
     for (size_t i = begin + 1; i < end && uses != BOTH; i++) {
         const struct token *token = &source->tokens[i];
         if (token->kind == TOKEN_WORD && token->length == name->length &&
-            memcmp(token->at, name->at, name->length) == 0 && !is(token - 1, ".") && !is(token - 1, "->"))
+            memcmp(token->at, name->at, name->length) == 0 && !is_word(token - 1, ".") &&
+            !is_word(token - 1, "->"))
             uses |= use_at(source, i, begin, end);
     }
     return uses;
@@ -539,10 +549,10 @@ static size_t find_kernel(const struct source *source, const char *kernel) {
     bool is_kernel = false;
     for (size_t i = 0; i + 1 < source->count; i++) {
         const struct token *token = &source->tokens[i];
-        if (is(token, ";") || is(token, "}") || is(token, "{"))
+        if (is_word(token, ";") || is_word(token, "}") || is_word(token, "{"))
             is_kernel = false;
-        is_kernel |= is(token, "kernel") || is(token, "__kernel");
-        if (!is_kernel || !is(token, kernel) || !is(token + 1, "("))
+        is_kernel |= is_word(token, "kernel") || is_word(token, "__kernel");
+        if (!is_kernel || !is_word(token, kernel) || !is_word(token + 1, "("))
             continue;
         if (found)
             return 0;
@@ -556,8 +566,9 @@ static bool is_constant(const struct source *source, size_t from, size_t name) {
     bool constant = false, pointer = false;
     for (size_t i = name; i-- > from;) {
         const struct token *token = &source->tokens[i];
-        pointer |= is(token, "*");
-        constant |= is(token, "constant") || is(token, "__constant") || (pointer && is(token, "const"));
+        pointer |= is_word(token, "*");
+        constant |= is_word(token, "constant") || is_word(token, "__constant") ||
+                    (pointer && is_word(token, "const"));
     }
     return constant;
 }
@@ -568,30 +579,30 @@ static void find_parameters(struct source *source, size_t open, size_t close) {
     source->parameter_count = 0;
     for (size_t i = open + 1, depth = 0; i <= close && source->parameter_count < PARAMETERS_MOST; i++) {
         const struct token *token = &source->tokens[i];
-        depth += is(token, "(") || is(token, "[");
+        depth += is_word(token, "(") || is_word(token, "[");
         if (depth == 0 && token->kind == TOKEN_WORD)
             name = i;
-        if (depth == 0 && (is(token, ",") || i == close)) {
+        if (depth == 0 && (is_word(token, ",") || i == close)) {
             source->parameters[source->parameter_count++] = name;
             name = 0;
         }
-        depth -= depth && (is(token, ")") || is(token, "]"));
+        depth -= depth && (is_word(token, ")") || is_word(token, "]"));
     }
 }
 
 static void find_uses(struct source *source, const char *kernel, struct plan_use *uses, size_t count) {
     const size_t open = find_kernel(source, kernel), close = closing(source, open, source->count);
     size_t body = close + 1, index = 0, name = 0, from = open + 1;
-    if (!open || body >= source->count || !is(&source->tokens[body], "{"))
+    if (!open || body >= source->count || !is_word(&source->tokens[body], "{"))
         return;
     const size_t end = closing(source, body, source->count);
     find_parameters(source, open, close);
     for (size_t i = open + 1, depth = 0; i <= close && index < count && end < source->count; i++) {
         const struct token *token = &source->tokens[i];
-        depth += is(token, "(") || is(token, "[");
+        depth += is_word(token, "(") || is_word(token, "[");
         if (depth == 0 && token->kind == TOKEN_WORD)
             name = i;
-        if (depth == 0 && (is(token, ",") || i == close)) {
+        if (depth == 0 && (is_word(token, ",") || i == close)) {
             if (name)
                 uses[index].how = uses_of(source, &source->tokens[name], body, end);
             if (name && is_constant(source, from, name))
@@ -604,7 +615,7 @@ static void find_uses(struct source *source, const char *kernel, struct plan_use
             name = 0;
             from = i + 1;
         }
-        depth -= depth && (is(token, ")") || is(token, "]"));
+        depth -= depth && (is_word(token, ")") || is_word(token, "]"));
     }
 }
 

@@ -21,7 +21,7 @@ static tsmith_status no_memory(tsmith_error *error) {
 }
 
 // Takes memory over; false when it could not be noted (and is freed).
-static bool own(struct tsmith_recording *recording, uint8_t *bytes) {
+static bool own_buffer(struct tsmith_recording *recording, uint8_t *bytes) {
     if (!bytes ||
         !ARRAY_RESERVE(recording->buffers, recording->buffer_capacity, recording->buffer_count + 1)) {
         free(bytes);
@@ -150,7 +150,7 @@ static tsmith_status take_frame(void *context, uint32_t number, const uint8_t *r
             "it on a larger one",
             (unsigned long long)recording->limit);
     uint8_t *copy = malloc(size ? size : 1);
-    if (!copy || !own(recording, copy))
+    if (!copy || !own_buffer(recording, copy))
         return no_memory(error);
     memcpy(copy, records, size);
     recording->bytes += size;
@@ -306,5 +306,5 @@ const char *recording_text(struct tsmith_recording *recording, const struct reco
         return NULL;
     memcpy(copy, bytes, length);
     copy[length] = '\0';
-    return own(recording, (uint8_t *)copy) ? copy : NULL;
+    return own_buffer(recording, (uint8_t *)copy) ? copy : NULL;
 }

@@ -59,8 +59,8 @@ static void list_kernels(struct tsmith_recording *recording, char *text, size_t 
         }
 }
 
-static tsmith_status take(struct tsmith_recording *recording, const struct recording_record *record,
-                          const char *kernel, tsmith_recorded_source *out, tsmith_error *error) {
+static tsmith_status take_source(struct tsmith_recording *recording, const struct recording_record *record,
+                                 const char *kernel, tsmith_recorded_source *out, tsmith_error *error) {
     size_t size;
     const uint64_t form = recording_value(record, RECORDING_KEY_FORM);
     if (form != RECORDING_PROGRAM_SOURCE)
@@ -123,7 +123,7 @@ tsmith_status tsmith_recording_source(tsmith_recording *recording, const char *k
     }
     if (!found)
         return say_missing(TSMITH_ERROR_NOT_FOUND, recording, kernel, error);
-    const tsmith_status status = take(recording, found, kernel, out, error);
+    const tsmith_status status = take_source(recording, found, kernel, out, error);
     sized_give(tsmith_recorded_source, out, filled);
     return status;
 }

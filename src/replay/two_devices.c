@@ -106,7 +106,7 @@ static void drop_done(struct side *side) {
 }
 
 // Compares what both have. Few wait at any time: those of transfers that are on their way.
-static void match(struct pair *pair) {
+static void match_kept(struct pair *pair) {
     struct side *first = &pair->sides[0], *second = &pair->sides[1];
     if (!first->kept_count || !second->kept_count)
         return;
@@ -127,7 +127,7 @@ static tsmith_status each_side(struct pair *pair, tsmith_status (*step)(struct e
     tsmith_status status = step(pair->sides[0].order, node);
     if (status == TSMITH_OK)
         status = step(pair->sides[1].order, node);
-    match(pair);
+    match_kept(pair);
     return status;
 }
 

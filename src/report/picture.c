@@ -39,7 +39,7 @@ static double x_of_time(const struct page *page, int64_t time) {
 }
 
 // Adds the share of each bucket that the stretches, which are disjoint, cover.
-static void spread(const struct page *page, const struct stretches *stretches, double *shares) {
+static void add_shares(const struct page *page, const struct stretches *stretches, double *shares) {
     for (size_t i = 0; i < stretches->count; i++) {
         const double from = x_of_time(page, stretches->items[i].from) * BUCKETS / WIDE,
                      to = x_of_time(page, stretches->items[i].to) * BUCKETS / WIDE;
@@ -64,9 +64,9 @@ static void put_buckets(const struct page *page, const struct stretches works[WO
     if (!shares)
         return;
     for (size_t work = 0; work < WORKS; work++)
-        spread(page, &works[work], shares + work * BUCKETS);
+        add_shares(page, &works[work], shares + work * BUCKETS);
     const double *all = shares + WORKS * BUCKETS;
-    spread(page, any, shares + WORKS * BUCKETS);
+    add_shares(page, any, shares + WORKS * BUCKETS);
     for (size_t work = 0; work < WORKS; work++) {
         (void)fprintf(page->out, "<path class=%s d=\"", WORK_CLASSES[work]);
         for (size_t bucket = 0; bucket < BUCKETS; bucket++) {
@@ -172,7 +172,7 @@ static void put_thread_picture(const struct page *page, const tsmith_thread *thr
         if (calls.count <= STRETCHES_MOST) {
             put_stretches(page, &calls, class);
         } else {
-            spread(page, &calls, shares);
+            add_shares(page, &calls, shares);
             (void)fprintf(page->out, "<path class=%s d=\"", class);
             for (size_t bucket = 0; bucket < BUCKETS; bucket++)
                 if (shares[bucket] > 0)

@@ -64,7 +64,7 @@ static tsmith_status read_events(struct page *page, tsmith_error *error) {
     return status;
 }
 
-static tsmith_status make(struct page *page, tsmith_error *error) {
+static tsmith_status make_page(struct page *page, tsmith_error *error) {
     const tsmith_trace_report_options *options = page->options;
     const tsmith_analysis_options analysis = {
         .size = sizeof analysis, .has_window = options->has_window, .from = options->from, .to = options->to};
@@ -89,7 +89,7 @@ tsmith_status tsmith_trace_report_write(tsmith_trace *trace, const tsmith_trace_
                         .table_rows = options.table_rows ? options.table_rows : TABLE_ROWS,
                         .summary = {.version_major = 0}};
     page.truncated = tsmith_trace_ended(trace, NULL) != TSMITH_OK;
-    status = make(&page, error);
+    status = make_page(&page, error);
     if (status == TSMITH_OK)
         status = destination_print(
             output, options.format == TSMITH_REPORT_FORMAT_HTML ? page_write_html : page_write_markdown,

@@ -261,7 +261,7 @@ static void store_constant(const struct stored_column *column, uint64_t value) {
         }                                                                                                    \
     } while (0)
 
-static void spread(const struct stored_column *column, uint32_t rows) {
+static void spread_values(const struct stored_column *column, uint32_t rows) {
     switch (tsmith_type_size((tsmith_type)column->type)) {
     case 1:
         SPREAD(uint8_t);
@@ -662,7 +662,7 @@ static enum unpack_result decode_scalar(struct decoding *decoding, struct stored
     if (result != UNPACK_OK)
         return result;
     if (column->valid)
-        spread(column, decoding->rows);
+        spread_values(column, decoding->rows);
     if (reference)
         loops()->add(column->values, (const uint64_t *)reference, decoding->rows);
     if (head.other)

@@ -207,7 +207,7 @@ const int64_t *encoding_durations(struct encoding *encoding) {
     return encoding->duration = filled;
 }
 
-static const int64_t *ends(struct encoding *encoding) {
+static const int64_t *find_ends(struct encoding *encoding) {
     const int64_t *duration = encoding_durations(encoding);
     int64_t *end = encoding->end || !duration ? NULL : encoding_take(encoding, encoding->rows * sizeof *end);
     if (!end)
@@ -238,8 +238,8 @@ uint32_t encoding_time_candidates(struct encoding *encoding, const tsmith_column
             out[used++] = (struct candidate){TRANSFORM_GAP, 0, NULL};
         return used;
     }
-    if (ends(encoding))
-        out[used++] = (struct candidate){TRANSFORM_RELATIVE, 0, ends(encoding)};
+    if (find_ends(encoding))
+        out[used++] = (struct candidate){TRANSFORM_RELATIVE, 0, find_ends(encoding)};
     for (uint32_t i = 0; i < tsmith_batch_column_count(encoding->batch) && used < MAX_CANDIDATES; i++) {
         tsmith_column other = encoding_part(encoding, tsmith_batch_column_at(encoding->batch, i));
         if (other.field >= column->field || other.field >= TSMITH_FIELD_DYNAMIC)

@@ -492,7 +492,7 @@ static bool read_section(struct input *in, struct scratch *scratch, struct secti
            blob_read(in, SBT_MAX_PAYLOAD, scratch, &section->bytes);
 }
 
-static bool charge(uint64_t *left, uint64_t cost) {
+static bool charge_budget(uint64_t *left, uint64_t cost) {
     if (cost > *left)
         return false;
     *left -= cost;
@@ -557,7 +557,8 @@ static bool fill_gap(const struct section *section, tsmith_dictionary *dictionar
     return true;
 }
 
-static void change(const struct section *section, const uint64_t *values, tsmith_dictionary *dictionary) {
+static void change_dictionary(const struct section *section, const uint64_t *values,
+                              tsmith_dictionary *dictionary) {
     if (section->table == TABLE_TRACK_NAMES) {
         tsmith_dictionary_rename_track(dictionary, (uint32_t)values[0], (uint32_t)values[1]);
         return;
@@ -582,7 +583,7 @@ static bool add_rows(const struct section *section, tsmith_dictionary *dictionar
         } else {
             (void)read_row(&in, section, i, values);
             if (changes_others(section->table))
-                change(section, values, dictionary);
+                change_dictionary(section, values, dictionary);
             else
                 id = add_row(dictionary, section->table, values);
         }
@@ -602,8 +603,8 @@ static enum tables_result apply_section(const struct section *section, tsmith_di
         uint32_t count = table_count(dictionary, section->table);
         uint64_t cost = section->table == TABLE_STRINGS ? SBT_STRING_COST : forms[section->table].cost;
         if (section->first < count ||
-            !charge(left, ((uint64_t)section->first - count + section->rows) * cost +
-                              (section->table == TABLE_STRINGS ? input_left(&section->bytes) : 0)))
+            !charge_budget(left, ((uint64_t)section->first - count + section->rows) * cost +
+                                     (section->table == TABLE_STRINGS ? input_left(&section->bytes) : 0)))
             return TABLES_DAMAGED;
         if (!fill_gap(section, dictionary, count))
             return TABLES_NO_MEMORY;

@@ -199,7 +199,7 @@ static bool is_chain(struct change *change, const tsmith_row *row, uint32_t node
     return true;
 }
 
-static tsmith_status fuse(struct change *change) {
+static tsmith_status fuse_commands(struct change *change) {
     tsmith_simulation *simulation = change->simulation;
     struct chains chains = {.gap = 0};
     const bool done = chains_make(&chains, simulation);
@@ -340,7 +340,7 @@ static void find_neighbors(struct change *change, const struct neighbors *neighb
     }
 }
 
-static bool moves(const struct neighbors *neighbors, uint32_t node) {
+static bool is_communication(const struct neighbors *neighbors, uint32_t node) {
     return neighbors->communication[node] == node;
 }
 
@@ -364,8 +364,8 @@ static bool move_links(tsmith_simulation *simulation, const struct neighbors *ne
             too.from = 2 * communication + 1;
             if (communication != SIM_NONE && communication != from && !sim_add_link(simulation, too))
                 return false;
-        } else if (link->kind == TSMITH_EDGE_STREAM_ORDER && moves(neighbors, from) &&
-                   !moves(neighbors, to)) {
+        } else if (link->kind == TSMITH_EDGE_STREAM_ORDER && is_communication(neighbors, from) &&
+                   !is_communication(neighbors, to)) {
             // Behind what came before the communication, which is where the host put it.
             if (neighbors->other[from] == SIM_NONE)
                 link->dead = 1;
@@ -452,7 +452,7 @@ tsmith_status sim_change(tsmith_simulation *simulation, const tsmith_change *ask
         status = sim_regimes(simulation, change.strings) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
         break;
     case TSMITH_CHANGE_FUSE:
-        status = fuse(&change);
+        status = fuse_commands(&change);
         break;
     case TSMITH_CHANGE_GRAPH:
         status = make_graphs(&change);

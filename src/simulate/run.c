@@ -97,7 +97,7 @@ static void arrive(struct run *run, uint32_t point, int64_t time, uint32_t why) 
 }
 
 // The point has its time: notifies the points that wait for it.
-static void settle(struct run *run, uint32_t point) {
+static void settle_point(struct run *run, uint32_t point) {
     const tsmith_simulation *simulation = run->simulation;
     const int64_t time = simulation->time[point];
     for (uint32_t i = run->first[point]; i < run->first[point + 1]; i++) {
@@ -196,7 +196,7 @@ static void choose(struct run *run, struct resource_state *state) {
         simulation->freed_by[node] = state->last;
     }
     state->running = node;
-    settle(run, 2 * node);
+    settle_point(run, 2 * node);
     arrive(run, 2 * node + 1, sim_add(*start, simulation->own[node]), SIM_WHY_OWN);
 }
 
@@ -234,7 +234,7 @@ static void begin_shared(struct run *run, struct resource_state *state, double d
     memcpy(&key, &finish, sizeof key);
     run->failed |= !heap_push(&state->places, key, node);
     state->wanted += run->simulation->share ? run->simulation->share[node] : 0;
-    settle(run, 2 * node);
+    settle_point(run, 2 * node);
     clock_set(run, state, demand);
 }
 
@@ -250,13 +250,13 @@ static bool end_shared(struct run *run, struct resource_state *state, double dem
     run->pending[2 * (size_t)node + 1] = 0;
     run->simulation->time[2 * (size_t)node + 1] = run->now;
     run->simulation->why[2 * (size_t)node + 1] = SIM_WHY_OWN;
-    settle(run, 2 * node + 1);
+    settle_point(run, 2 * node + 1);
     return true;
 }
 
 // ---- the order of time
 
-static void handle(struct run *run, struct heap_item moment) {
+static void handle_moment(struct run *run, struct heap_item moment) {
     tsmith_simulation *simulation = run->simulation;
     if (moment.tie >= MOMENT_CHOICE) {
         run->now = moment.key;
@@ -267,14 +267,14 @@ static void handle(struct run *run, struct heap_item moment) {
     const uint32_t node = (uint32_t)(moment.tie >> 32) & 0x7fffffffu, turn = (uint32_t)moment.tie;
     run->now = moment.key > run->now ? moment.key : run->now;
     if (!needs_resource(run, node)) {
-        settle(run, 2 * node + end);
+        settle_point(run, 2 * node + end);
         return;
     }
     const uint32_t number = sim_resource_of(simulation, node);
     const struct sim_resource *resource = &simulation->model.resources[number];
     struct resource_state *state = &run->resources[number];
     if (resource->exclusive && end) {
-        settle(run, 2 * node + 1);
+        settle_point(run, 2 * node + 1);
         end_exclusive(run, state, number, node);
     } else if (resource->exclusive) {
         ask_exclusive(run, state, number, node);
@@ -287,9 +287,9 @@ static void handle(struct run *run, struct heap_item moment) {
 
 static void drain(struct run *run) {
     while (run->stack_count)
-        settle(run, run->stack[--run->stack_count]);
+        settle_point(run, run->stack[--run->stack_count]);
     while (run->moments.count && !run->failed)
-        handle(run, heap_pop(&run->moments));
+        handle_moment(run, heap_pop(&run->moments));
 }
 
 // Points that wait for each other: damaged or rounded times. The one recorded first goes, until all have gone.

@@ -16,7 +16,7 @@
 
 // ---- when it ends
 
-static bool decides(const tsmith_simulation *simulation, uint32_t node) {
+static bool is_decided(const tsmith_simulation *simulation, uint32_t node) {
     return sim_is_command(simulation, node) || simulation->model.decides[sim_call(simulation, node)->thread];
 }
 
@@ -27,7 +27,7 @@ static uint32_t last_node(const tsmith_simulation *simulation, bool recorded) {
     for (uint32_t node = 0; node < simulation->node_count; node++) {
         const uint32_t point = 2 * node + 1;
         const int64_t end = recorded ? sim_recorded(simulation, point) : simulation->time[point];
-        if (end > latest && decides(simulation, node)) {
+        if (end > latest && is_decided(simulation, node)) {
             latest = end;
             last = node;
         }

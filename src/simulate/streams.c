@@ -36,7 +36,7 @@ static int64_t launched_at(const tsmith_simulation *simulation, uint32_t node) {
                                               : simulation->timeline->calls[command->call].start;
 }
 
-static bool moves(const tsmith_simulation *simulation, uint32_t node) {
+static bool is_movable(const tsmith_simulation *simulation, uint32_t node) {
     return simulation->timeline->rows[sim_command(simulation, node)->row].in_order;
 }
 
@@ -50,7 +50,7 @@ static bool find_order(struct spread *spread) {
         by_start[simulation->model.order[i]] = i;
     for (uint32_t i = 0; i < simulation->command_count; i++) {
         const uint32_t node = by_start[i];
-        spread->place[node] = moves(simulation, node) ? (uint32_t)spread->count : SIM_NONE;
+        spread->place[node] = is_movable(simulation, node) ? (uint32_t)spread->count : SIM_NONE;
         if (spread->place[node] != SIM_NONE)
             spread->order[spread->count++] = node;
     }
@@ -101,7 +101,7 @@ static const tsmith_need *find_needs(const tsmith_change *asked, uint32_t node, 
     return &asked->needs[low];
 }
 
-static bool put(struct spread *spread, uint32_t node, uint32_t number, int64_t ready) {
+static bool add_command(struct spread *spread, uint32_t node, uint32_t number, int64_t ready) {
     struct stream *stream = &spread->streams[number];
     if (!ARRAY_RESERVE(stream->commands, stream->capacity, stream->count + 1))
         return false;
@@ -173,7 +173,7 @@ static bool spread_one(struct spread *spread, size_t index, uint32_t fence) {
             done = link_after(spread, needs[i].needs, node, TSMITH_EDGE_EVENT_WAIT);
     if (done && fence != SIM_NONE)
         done = link_after(spread, fence, node, TSMITH_EDGE_BARRIER);
-    return done && put(spread, node, best, ready);
+    return done && add_command(spread, node, best, ready);
 }
 
 // The last of a queue up to the place.

@@ -51,7 +51,7 @@ static void detrend(struct values *values, const struct clock_bound *lower, cons
 }
 
 // With bounds of one kind only, a few that are far beyond the next are outliers: a clock offset moves all of them.
-static size_t alone(const double *values, size_t count) {
+static size_t count_outliers(const double *values, size_t count) {
     for (size_t i = 0; i + 1 < count && i <= count / 50; i++)
         if (fabs(values[i]) <= 2 * fabs(values[i + 1]) && (values[i] > 0) == (values[i + 1] > 0))
             return i;
@@ -67,8 +67,8 @@ static bool leave_out(const struct values *values, size_t *lower_out, size_t *up
     size_t lower = values->lower_count;
     *lower_out = *upper_out = 0;
     if (!values->upper_count || !values->lower_count) {
-        *lower_out = alone(values->lower, values->lower_count);
-        *upper_out = alone(values->upper, values->upper_count);
+        *lower_out = count_outliers(values->lower, values->lower_count);
+        *upper_out = count_outliers(values->upper, values->upper_count);
         return true;
     }
     for (lower = 0; lower <= lower_most && values->lower[lower] > values->upper[0];)
@@ -146,7 +146,7 @@ static void fill_bins(struct bins *bins, int side, const struct clock_bound *bou
 }
 
 // By how much a bound is missed; negative when it is not.
-static double missed(const struct bins *bins, int side, size_t i, double offset, double drift) {
+static double miss_distance(const struct bins *bins, int side, size_t i, double offset, double drift) {
     const double line = offset + drift * bins->at[side][i];
     return side ? line - bins->bound[side][i] : bins->bound[side][i] - line;
 }
@@ -155,7 +155,7 @@ static double all_missed(const struct bins *bins, double offset, double drift) {
     double sum = 0;
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < bins->count[side]; i++) {
-            const double by = missed(bins, side, i, offset, drift);
+            const double by = miss_distance(bins, side, i, offset, drift);
             sum += by > 0 ? by : 0;
         }
     return sum;
@@ -182,7 +182,7 @@ static double least_missed(const struct bins *bins, double drift, double *offset
 }
 
 // How wide the corridor between the bounds is at a drift: concave in the drift.
-static double width(const struct bins *bins, double drift, double *middle) {
+static double corridor_width(const struct bins *bins, double drift, double *middle) {
     double low = -INFINITY, high = INFINITY;
     for (size_t i = 0; i < bins->count[0]; i++)
         low = fmax(low, bins->bound[0][i] - drift * bins->at[0][i]);
@@ -197,13 +197,13 @@ static double search(const struct bins *bins, bool widest, double *offset) {
     double low = -DRIFT_MAX, high = DRIFT_MAX, ignored;
     for (int step = 0; step < STEPS; step++) {
         const double a = low + (high - low) / 3, b = high - (high - low) / 3;
-        const bool left = widest ? width(bins, a, &ignored) >= width(bins, b, &ignored)
+        const bool left = widest ? corridor_width(bins, a, &ignored) >= corridor_width(bins, b, &ignored)
                                  : least_missed(bins, a, &ignored) <= least_missed(bins, b, &ignored);
         *(left ? &high : &low) = left ? b : a;
     }
     const double drift = (low + high) / 2;
     if (widest)
-        width(bins, drift, offset);
+        corridor_width(bins, drift, offset);
     else
         least_missed(bins, drift, offset);
     return drift;
@@ -213,7 +213,7 @@ static void drop_missed(struct bins *bins, double offset, double drift) {
     for (int side = 0; side < 2; side++) {
         size_t kept = 0;
         for (size_t i = 0; i < bins->count[side]; i++) {
-            if (missed(bins, side, i, offset, drift) > MARGIN / 10)
+            if (miss_distance(bins, side, i, offset, drift) > MARGIN / 10)
                 continue;
             bins->at[side][kept] = bins->at[side][i];
             bins->bound[side][kept++] = bins->bound[side][i];

@@ -128,7 +128,7 @@ static int by_device(const void *left, const void *right) {
 }
 
 // Moves the bounds of a device, which come next in the sorted side, to the front of `to`.
-static size_t take(const struct side *side, size_t *at, uint32_t device, struct clock_bound *to) {
+static size_t take_device(const struct side *side, size_t *at, uint32_t device, struct clock_bound *to) {
     size_t count = 0;
     for (; *at < side->count && side->items[*at].device <= device; ++*at)
         if (side->items[*at].device == device)
@@ -137,7 +137,7 @@ static size_t take(const struct side *side, size_t *at, uint32_t device, struct 
 }
 
 // Fits the clocks to which 0 is not admissible.
-static bool fit(struct bounds *bounds, bool *any) {
+static bool fit_clocks(struct bounds *bounds, bool *any) {
     bounds->keep = true;
     add_launches(bounds);
     add_waits(bounds);
@@ -153,8 +153,8 @@ static bool fit(struct bounds *bounds, bool *any) {
         tsmith_device_clock *clock = &bounds->clocks[device];
         if (is_admissible(clock))
             continue;
-        const size_t lowers = take(&bounds->lower, &at_lower, device, lower),
-                     uppers = take(&bounds->upper, &at_upper, device, upper);
+        const size_t lowers = take_device(&bounds->lower, &at_lower, device, lower),
+                     uppers = take_device(&bounds->upper, &at_upper, device, upper);
         done = clocks_fit(clock, lower, lowers, upper, uppers);
         *any |= clock->state == TSMITH_CLOCK_PLACED;
     }
@@ -178,7 +178,7 @@ tsmith_device_clock *clocks_make(const tsmith_timeline *timeline, const struct l
     for (size_t i = 0; i < timeline->device_count && done; i++)
         admissible &= is_admissible(&bounds.clocks[i]);
     if (!admissible)
-        done = fit(&bounds, any);
+        done = fit_clocks(&bounds, any);
     free(bounds.lower.items);
     free(bounds.upper.items);
     if (done)

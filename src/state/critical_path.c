@@ -191,7 +191,7 @@ static int64_t earliest(const tsmith_graph *graph, size_t point, int64_t *work) 
     return point & 1 && start + *work > last ? start + *work : last;
 }
 
-static void relax(struct backward *backward, size_t point, int64_t latest) {
+static void relax_point(struct backward *backward, size_t point, int64_t latest) {
     if (latest < backward->latest[point])
         backward->latest[point] = latest;
     if (--backward->waiting[point] == 0)
@@ -204,10 +204,10 @@ static void go_back(struct backward *backward, size_t point) {
     int64_t work, last = earliest(graph, point, &work);
     int64_t latest = backward->latest[point] - (last == INT64_MIN ? 0 : point_time(graph, point) - last);
     if (point & 1)
-        relax(backward, point - 1, latest - work);
+        relax_point(backward, point - 1, latest - work);
     for (uint32_t i = graph->first[node]; i < graph->first[node + 1]; i++)
         if (leads_to(&graph->edges[i], point & 1))
-            relax(backward, edge_point(&graph->edges[i]), latest);
+            relax_point(backward, edge_point(&graph->edges[i]), latest);
 }
 
 static tsmith_status find_slack(struct critical_path *path, const tsmith_graph *graph, size_t last) {

@@ -59,7 +59,7 @@ struct resource {
     bool shared; // ran two at once
 };
 
-static bool uses(const struct resource *resource, const tsmith_command *command) {
+static bool uses_resource(const struct resource *resource, const tsmith_command *command) {
     return !resource->direction ||
            (command->kind == TSMITH_KIND_MEMCPY && command->direction == resource->direction);
 }
@@ -71,7 +71,7 @@ static void walk_resource(struct graph_builder *builder, const struct by_start *
     for (uint32_t i = 0; i < list->count; i++) {
         uint32_t index = list->commands[i], last = resource->last;
         const tsmith_command *command = &timeline->commands[index];
-        if (!uses(resource, command))
+        if (!uses_resource(resource, command))
             continue;
         resource->last = index;
         if (last == TSMITH_INDEX_NONE)

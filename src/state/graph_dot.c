@@ -48,7 +48,7 @@ static void write_label(const struct drawing *drawing, uint32_t name, uint8_t ki
 }
 
 // Takes a node into the drawing if it touches the window and there is room.
-static bool show(struct drawing *drawing, uint32_t node) {
+static bool show_node(struct drawing *drawing, uint32_t node) {
     if (graph_time(drawing->graph, node, false) > drawing->window.to ||
         graph_time(drawing->graph, node, true) < drawing->window.from)
         return false;
@@ -74,7 +74,7 @@ static void write_rows(struct drawing *drawing) {
         open_cluster(drawing, "queue", r, row->track);
         for (uint32_t i = row->first_command; i < row->first_command + row->command_count; i++) {
             const tsmith_command *command = &timeline->commands[i];
-            if (!show(drawing, i))
+            if (!show_node(drawing, i))
                 continue;
             fprintf(drawing->out, "    n%" PRIu32 " [shape=box style=filled fillcolor=%s ", i,
                     command->work == TSMITH_WORK_COMPUTE         ? "lightblue"
@@ -98,7 +98,7 @@ static void write_threads(struct drawing *drawing) {
         open_cluster(drawing, "thread", t, thread->track);
         for (uint32_t i = thread->first_call; i < thread->first_call + thread->call_count; i++) {
             uint32_t node = graph_call_node(drawing->graph, i);
-            if (!show(drawing, node))
+            if (!show_node(drawing, node))
                 continue;
             fprintf(drawing->out, "    n%" PRIu32 " [shape=ellipse ", node);
             const tsmith_call *call = &timeline->calls[i];

@@ -37,7 +37,7 @@ bool graph_is_no_chance(double times, double expected) {
     return times - expected + times * log(expected / times) < log(1e-3); // Chernoff's bound for a Poisson sum
 }
 
-static int64_t soon(int64_t least, int64_t part) {
+static int64_t soon_limit(int64_t least, int64_t part) {
     return part > least ? part : least;
 }
 
@@ -195,7 +195,7 @@ static int64_t queue_ran(const struct inferring *inferring, uint32_t index, int6
     return sum;
 }
 
-static bool waited(const struct inferring *inferring, const struct candidate *candidate) {
+static bool has_waited(const struct inferring *inferring, const struct candidate *candidate) {
     const tsmith_graph *graph = inferring->builder->graph;
     const tsmith_command *command = &inferring->timeline->commands[candidate->command];
     const tsmith_call *call = &inferring->timeline->calls[candidate->call];
@@ -207,7 +207,7 @@ static bool waited(const struct inferring *inferring, const struct candidate *ca
     const struct like *like = find_like(inferring, like_key(inferring, candidate->command));
     if (like->of_length >= LONG_LEAST && like->ended >= like->of_length - like->of_length / 20)
         return true;
-    if (took < WAIT_LEAST || took / 4 < inferring->ordinary || call->end - end > soon(SOON, took / 4))
+    if (took < WAIT_LEAST || took / 4 < inferring->ordinary || call->end - end > soon_limit(SOON, took / 4))
         return false;
     const uint32_t device = inferring->timeline->rows[command->row].device;
     return queue_ran(inferring, candidate->command, graph_on_device(graph, device, call->start)) >=
@@ -224,7 +224,7 @@ static bool infer_launching(struct inferring *inferring) {
     if (!find_ordinary(inferring) || !count_likes(inferring))
         return false;
     for (size_t i = 0; i < inferring->count; i++)
-        if (waited(inferring, &inferring->candidates[i]))
+        if (has_waited(inferring, &inferring->candidates[i]))
             graph_add(builder, TSMITH_EDGE_SYNC_INFERRED, inferring->candidates[i].command,
                       graph_call_node(builder->graph, inferring->candidates[i].call));
     return true;
@@ -261,7 +261,7 @@ static struct other measure(const struct graph_builder *builder, uint32_t index)
             one.command = last;
         }
     }
-    const int64_t took = call->end - call->start, limit = soon(SOON, took / 10);
+    const int64_t took = call->end - call->start, limit = soon_limit(SOON, took / 10);
     one.soon = end <= call->end && call->end - end <= limit;
     one.chance = (double)limit < (double)took ? (double)limit / (double)took : 1;
     return one;

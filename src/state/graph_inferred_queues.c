@@ -135,7 +135,7 @@ static uint32_t ended_until(const struct ends *ends, int64_t time) {
 }
 
 // The command whose end explains the gap, or TSMITH_INDEX_NONE.
-static uint32_t explains(const struct ends *ends, const struct gap *gap) {
+static uint32_t command_before_gap(const struct ends *ends, const struct gap *gap) {
     const uint32_t until = ended_until(ends, gap->to);
     if (!until || end_at(ends, until - 1) < gap->to - SOON || end_at(ends, until - 1) <= gap->from)
         return TSMITH_INDEX_NONE;
@@ -163,7 +163,7 @@ static void infer(struct graph_builder *builder, const struct gaps *gaps, const 
     while (first < stop && first->command < row->first_command)
         first++;
     for (const struct gap *gap = first; gap < stop && gap->command < end; gap++)
-        times += explains(ends, gap) != TSMITH_INDEX_NONE;
+        times += command_before_gap(ends, gap) != TSMITH_INDEX_NONE;
     if (times < TIMES_LEAST)
         return;
     for (const struct gap *gap = first; gap < stop && gap->command < end; gap++)
@@ -171,7 +171,7 @@ static void infer(struct graph_builder *builder, const struct gaps *gaps, const 
     if (!graph_is_no_chance((double)times, expected))
         return;
     for (const struct gap *gap = first; gap < stop && gap->command < end; gap++) {
-        const uint32_t before = explains(ends, gap);
+        const uint32_t before = command_before_gap(ends, gap);
         if (before != TSMITH_INDEX_NONE)
             graph_add(builder, TSMITH_EDGE_QUEUE_INFERRED, before, gap->command);
     }

@@ -168,7 +168,7 @@ static int by_chance(const void *left, const void *right) {
 }
 
 // How many of them, the least probable first, are believed.
-static size_t believed(struct join *joins, size_t count) {
+static size_t count_believed(struct join *joins, size_t count) {
     qsort(joins, count, sizeof *joins, by_chance);
     size_t most = 0;
     for (size_t i = 0; i < count; i++)
@@ -188,7 +188,7 @@ static bool infer_joins(struct graph_builder *builder, const struct silences *si
         if (done)
             count += find_join(builder->timeline, silences, thread, one, &joins[count]);
     }
-    const size_t most = done && count ? believed(joins, count) : 0;
+    const size_t most = done && count ? count_believed(joins, count) : 0;
     for (size_t i = 0; i < most; i++)
         if (joins[i].soon)
             graph_add(builder, TSMITH_EDGE_THREAD_INFERRED, graph_call_node(builder->graph, joins[i].last),

@@ -105,7 +105,7 @@ struct coverage {
     int64_t *up_to, *alone;
 };
 
-static void lower(int64_t *time, int64_t to) {
+static void lower_time(int64_t *time, int64_t to) {
     if (to < *time)
         *time = to;
 }
@@ -118,7 +118,7 @@ static void cover_row(struct coverage *coverage, const tsmith_row *row, int64_t 
         return;
     uint32_t place = row->first_command + before - 1;
     if (graph_command_time(coverage->graph, coverage->order.latest[place], true) <= call->end)
-        lower(&coverage->up_to[place], call->end);
+        lower_time(&coverage->up_to[place], call->end);
 }
 
 static void cover_command(const tsmith_timeline *timeline, struct coverage *coverage, uint32_t command,
@@ -127,9 +127,9 @@ static void cover_command(const tsmith_timeline *timeline, struct coverage *cove
     bool in_order = timeline->rows[timeline->commands[command].row].in_order != 0;
     if (graph_command_time(coverage->graph, command, true) > call->end)
         return;
-    lower(&coverage->alone[place], call->end);
+    lower_time(&coverage->alone[place], call->end);
     if (in_order && graph_command_time(coverage->graph, coverage->order.latest[place], true) <= call->end)
-        lower(&coverage->up_to[place], call->end);
+        lower_time(&coverage->up_to[place], call->end);
 }
 
 static void cover_call(const tsmith_timeline *timeline, struct coverage *coverage, const tsmith_call *call) {
@@ -151,7 +151,7 @@ static void cover_call(const tsmith_timeline *timeline, struct coverage *coverag
 static void observe_row(tsmith_states *states, const struct coverage *coverage, const tsmith_row *row) {
     int64_t since = INT64_MAX;
     for (uint32_t place = row->first_command + row->command_count; place-- > row->first_command;) {
-        lower(&since, coverage->up_to[place]);
+        lower_time(&since, coverage->up_to[place]);
         int64_t observed = coverage->alone[place] < since ? coverage->alone[place] : since;
         if (observed == INT64_MAX)
             continue;
@@ -161,7 +161,7 @@ static void observe_row(tsmith_states *states, const struct coverage *coverage, 
     }
 }
 
-static tsmith_status observe(tsmith_states *states) {
+static tsmith_status observe_lives(tsmith_states *states) {
     const tsmith_timeline *timeline = states->timeline;
     size_t count = timeline->command_count + 1;
     struct coverage coverage = {.graph = states->graph,
@@ -210,5 +210,5 @@ tsmith_status states_make_lives(tsmith_states *states) {
         timeline_fetch_call(states->timeline, (uint32_t)i, (uint32_t)count);
         states->lives[i] = make_life(states, (uint32_t)i);
     }
-    return observe(states);
+    return observe_lives(states);
 }

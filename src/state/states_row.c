@@ -80,7 +80,7 @@ static int order_intervals(const void *left, const void *right) {
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-static bool doubt(struct doubts *doubts, int64_t from, int64_t to) {
+static bool add_doubt(struct doubts *doubts, int64_t from, int64_t to) {
     if (!ARRAY_RESERVE(doubts->items, doubts->capacity, doubts->count + 1))
         return false;
     doubts->items[doubts->count++] = (tsmith_interval){from, to};
@@ -94,7 +94,7 @@ static bool find_doubts(struct filling *filling, const tsmith_row *row) {
     for (size_t i = 0; i < timeline->hole_count; i++) {
         const tsmith_hole *hole = &timeline->holes[i];
         if ((!hole->process || !row->process || hole->process == row->process) &&
-            !doubt(doubts, hole->from, hole->to))
+            !add_doubt(doubts, hole->from, hole->to))
             return false;
     }
     int64_t next = INT64_MAX;
@@ -103,7 +103,7 @@ static bool find_doubts(struct filling *filling, const tsmith_row *row) {
         if (timeline_runs(command))
             next = command->start;
         else if ((command->untimed || (command->end_unknown && command->work != TSMITH_WORK_CONTROL)) &&
-                 !doubt(doubts, command->start, next))
+                 !add_doubt(doubts, command->start, next))
             return false;
     }
     if (doubts->count)

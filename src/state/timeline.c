@@ -70,21 +70,21 @@ static bool find_columns(const tsmith_timeline *timeline, const tsmith_batch *ba
 // Times beyond +-73 years are cut, so that the difference of any two of them is a number.
 #define TIME_LIMIT ((int64_t)1 << 61)
 
-static int64_t cut(int64_t time) {
+static int64_t clamp_time(int64_t time) {
     return time < -TIME_LIMIT ? -TIME_LIMIT : time > TIME_LIMIT ? TIME_LIMIT : time;
 }
 
 static int64_t get_time(const tsmith_view *view, uint32_t row) {
     int64_t time;
-    return tsmith_view_i64(view, row, &time) ? cut(time) : TSMITH_TIME_UNKNOWN;
+    return tsmith_view_i64(view, row, &time) ? clamp_time(time) : TSMITH_TIME_UNKNOWN;
 }
 
 // The end of an event, its start where it is unknown; a negative or overflowing duration counts as none.
 static int64_t get_end(const struct columns *columns, uint32_t row) {
-    int64_t start = cut(columns->start[row]), end, duration;
+    int64_t start = clamp_time(columns->start[row]), end, duration;
     return tsmith_view_i64(&columns->at[AT_DURATION], row, &duration) && duration > 0 &&
                    !__builtin_add_overflow(start, duration, &end)
-               ? cut(end)
+               ? clamp_time(end)
                : start;
 }
 
@@ -306,7 +306,7 @@ static bool add_command(tsmith_timeline *timeline, const tsmith_dictionary *dict
     if (!RESERVE(timeline, commands, command_count, command_capacity, 1) || !add_times(timeline, columns, at))
         return false;
     tsmith_command command = {
-        .start = cut(columns->start[at]),
+        .start = clamp_time(columns->start[at]),
         .correlation = tsmith_view_u64_or(&columns->at[AT_CORRELATION], at, 0),
         .end = get_end(columns, at),
         .row = row,
@@ -357,7 +357,7 @@ static bool add_call(tsmith_timeline *timeline, const tsmith_dictionary *diction
     if (!RESERVE(timeline, calls, call_count, call_capacity, 1))
         return false;
     tsmith_call call = {
-        .start = cut(columns->start[at]),
+        .start = clamp_time(columns->start[at]),
         .end = get_end(columns, at),
         .correlation = tsmith_view_u64_or(&columns->at[AT_CORRELATION], at, 0),
         .thread = thread,
@@ -401,7 +401,7 @@ static bool add_hole(tsmith_timeline *timeline, const struct columns *columns, u
     if (!RESERVE(timeline, holes, hole_count, hole_capacity, 1))
         return false;
     timeline->holes[timeline->hole_count++] =
-        (tsmith_hole){.from = cut(columns->start[at]),
+        (tsmith_hole){.from = clamp_time(columns->start[at]),
                       .to = get_end(columns, at),
                       .process = process,
                       .reason = tsmith_view_word(&columns->at[AT_REASON], at),
@@ -561,7 +561,7 @@ tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictio
                           "A timeline holds at most 4294967294 commands and calls.");
     if (track && track->kind == TSMITH_TRACK_LOSS)
         return TSMITH_OK; // what was lost is not what happened: the window ends where the events do
-    int64_t from = cut(tsmith_batch_first_start(batch)), to = cut(tsmith_batch_last_end(batch));
+    int64_t from = clamp_time(tsmith_batch_first_start(batch)), to = clamp_time(tsmith_batch_last_end(batch));
     timeline->window.from = !timeline->any || from < timeline->window.from ? from : timeline->window.from;
     timeline->window.to = !timeline->any || to > timeline->window.to ? to : timeline->window.to;
     timeline->any = true;

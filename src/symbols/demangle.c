@@ -18,7 +18,7 @@ struct output {
     jmp_buf *enough;
 };
 
-static void put(const char *bytes, size_t length, void *context) {
+static void append_bytes(const char *bytes, size_t length, void *context) {
     struct output *output = context;
     if (length >= output->size - output->length)
         longjmp(*output->enough, 1);
@@ -47,7 +47,7 @@ static const char *put_character(const char *at, const char *end, struct output 
             bytes[i] = (char)(0x80 | (code & 0x3f));
         bytes[0] = (char)((0xf00u >> length & 0xf0) | code);
     }
-    put(bytes, length, output);
+    append_bytes(bytes, length, output);
     return at + 1;
 }
 
@@ -64,10 +64,10 @@ static bool put_part(const char *at, const char *end, struct output *output) {
                                                     memcmp(at, WORDS[i].word, strlen(WORDS[i].word)) != 0))
             i++;
         if (i < sizeof WORDS / sizeof *WORDS) {
-            put(WORDS[i].text, strlen(WORDS[i].text), output);
+            append_bytes(WORDS[i].text, strlen(WORDS[i].text), output);
             at += strlen(WORDS[i].word);
         } else if (*at != '$') {
-            put(at++, 1, output);
+            append_bytes(at++, 1, output);
         } else if (end - at < 3 || at[1] != 'u' || !(at = put_character(at, end, output))) {
             return false;
         }
@@ -90,7 +90,7 @@ static bool take_rust_apart(const char *name, struct output *output) {
         if (at + length == end - 1)
             return length == HASH && *at == 'h' && !first;
         if (!first)
-            put("::", 2, output);
+            append_bytes("::", 2, output);
         if (!put_part(at, at + length, output))
             return false;
         at += length;
@@ -114,9 +114,9 @@ static bool take_fortran_apart(const char *name, struct output *output) {
     const char *procedure = middle ? middle + sizeof MIDDLE - 1 : NULL, *end = name + strlen(name);
     if (!middle || !is_fortran(name + 2, middle) || !is_fortran(procedure, end))
         return false;
-    put(name + 2, (size_t)(middle - name - 2), output);
-    put("::", 2, output);
-    put(procedure, (size_t)(end - procedure), output);
+    append_bytes(name + 2, (size_t)(middle - name - 2), output);
+    append_bytes("::", 2, output);
+    append_bytes(procedure, (size_t)(end - procedure), output);
     return true;
 }
 
@@ -131,7 +131,7 @@ static bool take_d_apart(const char *name, struct output *output) {
     const size_t length = text ? strlen(text) : 0;
     const bool fits = length > 0 && length < output->size - output->length;
     if (fits)
-        put(text, length, output);
+        append_bytes(text, length, output);
     free(text);
     return fits;
 }
@@ -149,8 +149,8 @@ static bool take_apart(const char *name, struct output *output) {
     if (take_fortran_apart(name, output) || take_d_apart(name, output))
         return true;
     // Rust's older mangling is also valid C++, with a hash for the last name: first what knows that.
-    return rust_demangle_callback(name, DMGL_PARAMS, put, output) ||
-           cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, put, output);
+    return rust_demangle_callback(name, DMGL_PARAMS, append_bytes, output) ||
+           cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, append_bytes, output);
 }
 
 size_t demangle(const char *name, char *into, size_t size) {

@@ -100,7 +100,7 @@ static bool attribute_value(Dwarf_Die *die, unsigned which, uint64_t *value) {
     return true;
 }
 
-static bool spend(struct dwarf_lines *lines) {
+static bool spend_budget(struct dwarf_lines *lines) {
     if (lines->budget == 0) {
         lines->damaged = true;
         return false;
@@ -116,7 +116,7 @@ static bool add_ranges(struct dwarf_lines *lines, Dwarf_Die *die, uint32_t value
                        struct symbols_ranges *ranges) {
     Dwarf_Addr base, start, end;
     ptrdiff_t at = 0;
-    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && spend(lines))
+    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && spend_budget(lines))
         if (start >= lines->code_start && end <= lines->code_end && start &&
             !symbols_ranges_add(ranges, (struct symbols_range){start, end, value, depth}))
             return false;
@@ -149,7 +149,7 @@ static bool find_units(struct dwarf_lines *lines) {
     bool ok = true;
     // Without the last argument libdw leaves files with split DWARF alone. A skeleton of GNU's that has entries (clang's
     // -fsplit-dwarf-inlining) is a split unit to it.
-    while (ok && spend(lines) &&
+    while (ok && spend_budget(lines) &&
            (got = dwarf_get_units(lines->own.dwarf, unit, &unit, &version, &type, &die, NULL)) == 0)
         if (type == DW_UT_compile || type == DW_UT_skeleton || type == DW_UT_split_compile)
             ok = add_unit(lines, dwarf_dieoffset(&die)) &&
@@ -175,7 +175,7 @@ static bool take_listed(void *context, uint64_t unit, uint64_t start, uint64_t e
     struct dwarf_lines *lines = listed->lines;
     Dwarf_Off next;
     size_t header;
-    if (!spend(lines))
+    if (!spend_budget(lines))
         return false;
     if (start < lines->code_start || end > lines->code_end || !start)
         return true;
@@ -322,7 +322,7 @@ static bool walk_entries(struct walk *walk, const Dwarf_Die *unit) {
     bool ok = levels != NULL;
     if (ok)
         levels[0] = (struct level){*unit, 0};
-    while (ok && spend(walk->lines)) {
+    while (ok && spend_budget(walk->lines)) {
         Dwarf_Die *die = &levels[depth].die;
         int tag = dwarf_tag(die);
         uint32_t node = depth ? levels[depth - 1].node : 0;
@@ -427,7 +427,8 @@ static void learn_bases(struct dwarf_lines *lines) {
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
     lines->bases_known = true;
-    while (spend(lines) && dwarf_get_units(lines->own.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+    while (spend_budget(lines) &&
+           dwarf_get_units(lines->own.dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
         add_base(lines, &lines->address_bases, &die, DW_AT_GNU_addr_base);
         add_base(lines, &lines->range_bases, &die, DW_AT_GNU_ranges_base);
     }

@@ -43,7 +43,7 @@ static const char NAMES[][NAME_SIZE] = {
 // ---- sections
 
 // Reads the header of what is packed. False when it is damaged, or packed in a way that is not known.
-static bool understand(struct piece *piece, bool old) {
+static bool read_header(struct piece *piece, bool old) {
     piece->from = piece->bytes;
     if (old) {
         if (piece->length < 12 || memcmp(piece->bytes, "ZLIB", 4) != 0)
@@ -75,7 +75,7 @@ static bool take_piece(const struct elf_file *file, const Elf64_Shdr *section, b
     if (!old && !(section->sh_flags & SHF_COMPRESSED))
         return true;
     piece->bytes = elf_file_read(file, section, &piece->length);
-    return piece->bytes && understand(piece, old);
+    return piece->bytes && read_header(piece, old);
 }
 
 // What there is of that name.
@@ -176,7 +176,7 @@ static void *fill(void *context) {
 }
 
 // The largest packed one is for another thread, if it is large; true: there is such.
-static bool divide(struct share *share) {
+static bool divide_work(struct share *share) {
     size_t largest = 0;
     for (size_t i = 0; i < SYMBOLS_SECTIONS; i++)
         if (share->pieces[i].packing != PLAIN && (share->pieces[largest].packing == PLAIN ||
@@ -190,7 +190,7 @@ static bool divide(struct share *share) {
 static bool fill_all(struct piece *pieces, char *image) {
     struct share first = {.pieces = pieces, .image = image, .ok = true}, second;
     pthread_t thread;
-    bool two = divide(&first);
+    bool two = divide_work(&first);
     second = first;
     second.mine = true;
     bool started = two && pthread_create(&thread, NULL, fill, &second) == 0;

@@ -68,7 +68,7 @@ static Dwarf_Die declaration_of(Dwarf_Die die) {
 }
 
 // Charges a step to the next entry: libdw walks through all children of an entry that does not store its end.
-static bool spend(struct symbols_scopes *scopes, Dwarf_Die *die, Dwarf_Off next) {
+static bool spend_budget(struct symbols_scopes *scopes, Dwarf_Die *die, Dwarf_Off next) {
     const bool is_one_step = dwarf_haschildren(die) <= 0 || dwarf_hasattr(die, DW_AT_sibling);
     const uint64_t cost = is_one_step ? 1 : 1 + (next - dwarf_dieoffset(die)) / 2;
     if (scopes->budget < cost)
@@ -92,7 +92,7 @@ static const struct symbols_scope_list *list_entries(struct symbols_scopes *scop
             break;
         list.offsets[list.count++] = dwarf_dieoffset(&first);
         Dwarf_Die next;
-        more = dwarf_siblingof(&first, &next) == 0 && spend(scopes, &first, dwarf_dieoffset(&next));
+        more = dwarf_siblingof(&first, &next) == 0 && spend_budget(scopes, &first, dwarf_dieoffset(&next));
         if (more)
             first = next;
     }
@@ -119,7 +119,7 @@ static bool step_to(struct symbols_scopes *scopes, const void *parent, Dwarf_Die
     for (int steps = 0; dwarf_siblingof(die, &next) == 0 && dwarf_dieoffset(&next) <= target; steps++) {
         if (steps == STEPS_MAX)
             return find_in_list(list_entries(scopes, parent, first), die, target);
-        if (!spend(scopes, die, dwarf_dieoffset(&next)))
+        if (!spend_budget(scopes, die, dwarf_dieoffset(&next)))
             return false;
         *die = next;
     }

@@ -37,7 +37,7 @@ static int compare(const void *left, const void *right) {
     return (a->value > b->value) - (a->value < b->value);
 }
 
-static bool emit(struct symbols_segments *segments, uint64_t start, uint32_t value) {
+static bool emit_segment(struct symbols_segments *segments, uint64_t start, uint32_t value) {
     struct symbols_segment *last = segments->count ? &segments->items[segments->count - 1] : NULL;
     if (last && last->start == start) {
         last->value = value;
@@ -58,7 +58,7 @@ static bool close_until(struct sweep *sweep, uint64_t at) {
         while (sweep->open_count && sweep->open[sweep->open_count - 1].end <= end)
             sweep->open_count--;
         uint32_t outer = sweep->open_count ? sweep->open[sweep->open_count - 1].value : 0;
-        if (!emit(sweep->segments, end, outer))
+        if (!emit_segment(sweep->segments, end, outer))
             return false;
     }
     return true;
@@ -71,7 +71,7 @@ bool symbols_segments_build(struct symbols_segments *segments, struct symbols_ra
         qsort(ranges->items, ranges->count, sizeof *ranges->items, compare);
     for (size_t i = 0; ok && i < ranges->count; i++) {
         const struct symbols_range *range = &ranges->items[i];
-        ok = close_until(&sweep, range->start) && emit(segments, range->start, range->value) &&
+        ok = close_until(&sweep, range->start) && emit_segment(segments, range->start, range->value) &&
              ARRAY_RESERVE(sweep.open, sweep.open_capacity, sweep.open_count + 1);
         if (ok)
             sweep.open[sweep.open_count++] = (struct open){range->end, range->value};

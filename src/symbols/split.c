@@ -186,9 +186,9 @@ static bool choose_unit(struct symbols_split_parts *parts, uint64_t id) {
     return false;
 }
 
-static struct symbols_image make(struct symbols_split *split, uint8_t *const bytes[CONTRIBUTIONS],
-                                 const size_t sizes[CONTRIBUTIONS], struct symbols_bytes str,
-                                 const struct symbols_skeleton *skeleton, uint16_t machine) {
+static struct symbols_image make_image(struct symbols_split *split, uint8_t *const bytes[CONTRIBUTIONS],
+                                       const size_t sizes[CONTRIBUTIONS], struct symbols_bytes str,
+                                       const struct symbols_skeleton *skeleton, uint16_t machine) {
     struct symbols_split_parts parts = {
         .info = bytes[PART_INFO],
         .info_size = sizes[PART_INFO],
@@ -219,8 +219,8 @@ static struct symbols_image read_packaged(struct symbols_split *split,
         return image;
     for (uint32_t part = 0; part < CONTRIBUTIONS; part++)
         bytes[part] = copy_part(split, (enum part)part, row, &sizes[part]);
-    image = make(split, bytes, sizes, (struct symbols_bytes){package->str, package->str_size}, skeleton,
-                 package->file.machine);
+    image = make_image(split, bytes, sizes, (struct symbols_bytes){package->str, package->str_size}, skeleton,
+                       package->file.machine);
     for (uint32_t part = 0; part < CONTRIBUTIONS; part++)
         free(bytes[part]);
     return image;
@@ -245,7 +245,8 @@ static struct symbols_image read_file(struct symbols_split *split, int fd,
         if (sizes[PART_INFO] > split->room)
             break;
         split->room -= sizes[PART_INFO];
-        image = make(split, bytes, sizes, (struct symbols_bytes){str, str_size}, skeleton, file.machine);
+        image =
+            make_image(split, bytes, sizes, (struct symbols_bytes){str, str_size}, skeleton, file.machine);
     }
     for (uint32_t part = 0; part < CONTRIBUTIONS; part++)
         free(bytes[part]);

@@ -179,7 +179,7 @@ static void put_leb(struct writer *writer, uint64_t value) {
     } while (value >>= 7);
 }
 
-static void put(struct writer *writer, const uint8_t *from, const uint8_t *to) {
+static void write_range(struct writer *writer, const uint8_t *from, const uint8_t *to) {
     if (to > from)
         memcpy(writer->bytes + writer->size, from, (size_t)(to - from));
     writer->size += (size_t)(to - from);
@@ -198,15 +198,15 @@ static uint8_t *declare(const struct symbols_split_parts *parts, const struct de
     if (pair) {
         struct cursor cursor = {pair, declaration->end, false};
         uint64_t attribute, form;
-        put(&writer, attributes, pair);
+        write_range(&writer, attributes, pair);
         (void)take_attribute(&cursor, &attribute, &form);
         attributes = cursor.at;
     }
     put_leb(&writer, DW_AT_low_pc);
     put_leb(&writer, DW_FORM_addr);
-    put(&writer, attributes, declaration->end);
-    put(&writer, parts->abbrev.bytes, declaration->start);
-    put(&writer, declaration->end, parts->abbrev.bytes + parts->abbrev.size);
+    write_range(&writer, attributes, declaration->end);
+    write_range(&writer, parts->abbrev.bytes, declaration->start);
+    write_range(&writer, declaration->end, parts->abbrev.bytes + parts->abbrev.size);
     *size = writer.size;
     return writer.bytes;
 }
@@ -216,7 +216,7 @@ static void put_u64(uint8_t *at, uint64_t value) {
 }
 
 // The unit's header and entry. NULL: there is no room for the base.
-static uint8_t *change(const struct symbols_split_parts *parts, uint64_t base, size_t *abbrev_size) {
+static uint8_t *change_unit(const struct symbols_split_parts *parts, uint64_t base, size_t *abbrev_size) {
     struct declaration declaration;
     bool five = bytes_get_u16(parts->info + 4) == 5;
     const uint8_t *pair = NULL;
@@ -253,7 +253,7 @@ static bool gather(const struct symbols_split_parts *parts, bool five, uint8_t *
         const uint8_t *end = string ? memchr(string, 0, parts->str.size - from) : NULL;
         if (end && (size_t)(end - string) < most - str->size) {
             to = (uint32_t)str->size;
-            put(str, string, end + 1);
+            write_range(str, string, end + 1);
         }
         memcpy(offsets + at, &to, sizeof to);
     }
@@ -268,7 +268,7 @@ struct symbols_image symbols_split_unit_make(const struct symbols_split_parts *p
     size_t abbrev_size = 0;
     bool five = bytes_get_u16(parts->info + 4) == 5;
     uint8_t *offsets = malloc(parts->str_offsets.size + 1);
-    uint8_t *abbrev = offsets ? change(parts, skeleton->base, &abbrev_size) : NULL;
+    uint8_t *abbrev = offsets ? change_unit(parts, skeleton->base, &abbrev_size) : NULL;
     if (abbrev && parts->str_offsets.size)
         memcpy(offsets, parts->str_offsets.bytes, parts->str_offsets.size);
     if (abbrev && gather(parts, five, offsets, &str)) {

@@ -83,7 +83,7 @@ static inline bool is_after(const struct tile_event *left, const struct tile_eve
 }
 
 // Whether an event can touch a window. Its start alone decides most.
-static bool touches(const struct tile_rows *rows, uint32_t row, int64_t from, int64_t to) {
+static bool touches_window(const struct tile_rows *rows, uint32_t row, int64_t from, int64_t to) {
     const int64_t start = tile_time_since(rows->starts[row], rows->origin);
     if (start >= to || start >= from)
         return start < to;
@@ -95,7 +95,7 @@ bool tiles_take_rows(const struct tile_rows *rows, uint32_t first, int64_t from,
     if (!ARRAY_RESERVE(out->events, out->capacity, out->count + rows->count))
         return false;
     for (uint32_t row = first; row < rows->count; row++) {
-        if (!touches(rows, row, from, to))
+        if (!touches_window(rows, row, from, to))
             continue;
         struct tile_event *event = &out->events[out->count];
         *event = tile_event_of(rows, row);

@@ -115,7 +115,7 @@ static int64_t least_after(struct tile_track *track, const struct tsmith_tiles *
     return INT64_MAX;
 }
 
-static tsmith_status take(struct tsmith_tiles *tiles, const tsmith_batch *batch, tsmith_error *error) {
+static tsmith_status take_batch(struct tsmith_tiles *tiles, const tsmith_batch *batch, tsmith_error *error) {
     struct tile_track *track = tiles_find(tiles, tsmith_batch_track(batch));
     if (!track)
         return TSMITH_OK;
@@ -197,7 +197,7 @@ tsmith_status tsmith_tiles_fill(tsmith_tiles *tiles, size_t batches, tsmith_erro
         if (status == TSMITH_END || status == TSMITH_TRUNCATED)
             return finish(tiles, status, error);
         if (status == TSMITH_OK)
-            status = take(tiles, batch, error);
+            status = take_batch(tiles, batch, error);
         if (status != TSMITH_OK)
             return status;
     }

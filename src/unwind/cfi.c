@@ -17,7 +17,7 @@ struct cursor {
     bool bad;
 };
 
-static uint64_t take(struct cursor *cursor, size_t size) {
+static uint64_t take_bytes(struct cursor *cursor, size_t size) {
     if (cursor->bad || (size_t)(cursor->end - cursor->at) < size) {
         cursor->bad = true;
         return 0;
@@ -39,7 +39,7 @@ static uint64_t take(struct cursor *cursor, size_t size) {
 static uint64_t take_uleb(struct cursor *cursor) {
     uint64_t value = 0;
     for (unsigned shift = 0;; shift += 7) {
-        uint64_t byte = take(cursor, 1);
+        uint64_t byte = take_bytes(cursor, 1);
         if (shift < 64)
             value |= (byte & 0x7f) << shift;
         if (!(byte & 0x80))
@@ -50,7 +50,7 @@ static uint64_t take_uleb(struct cursor *cursor) {
 static int64_t take_sleb(struct cursor *cursor) {
     uint64_t value = 0;
     for (unsigned shift = 0;;) {
-        uint64_t byte = take(cursor, 1);
+        uint64_t byte = take_bytes(cursor, 1);
         if (shift < 64)
             value |= (byte & 0x7f) << shift;
         shift += 7;
@@ -80,25 +80,25 @@ static uint64_t take_encoded(struct cursor *cursor, const struct cfi_section *se
     case 0x00:
     case 0x04:
     case 0x0c:
-        value = take(cursor, 8);
+        value = take_bytes(cursor, 8);
         break;
     case 0x01:
         value = take_uleb(cursor);
         break;
     case 0x02:
-        value = take(cursor, 2);
+        value = take_bytes(cursor, 2);
         break;
     case 0x03:
-        value = take(cursor, 4);
+        value = take_bytes(cursor, 4);
         break;
     case 0x09:
         value = (uint64_t)take_sleb(cursor);
         break;
     case 0x0a:
-        value = (uint64_t)(int64_t)(int16_t)take(cursor, 2);
+        value = (uint64_t)(int64_t)(int16_t)take_bytes(cursor, 2);
         break;
     case 0x0b:
-        value = (uint64_t)(int64_t)(int32_t)take(cursor, 4);
+        value = (uint64_t)(int64_t)(int32_t)take_bytes(cursor, 4);
         break;
     default:
         cursor->bad = true;
@@ -134,7 +134,7 @@ static struct cursor entry_at(const struct cfi_section *section, uint64_t at) {
     if (at >= size)
         return cursor;
     cursor = (struct cursor){section->start + at, section->end, false};
-    uint64_t length = take(&cursor, 4);
+    uint64_t length = take_bytes(&cursor, 4);
     if (length == 0 || length == UINT32_MAX) // the end; the 64-bit form, which is not used here
         cursor.bad = true;
     return take_block(&cursor, length);
@@ -146,14 +146,14 @@ static bool parse_augmentation(struct cursor *cursor, const struct cfi_section *
     for (const char *letter = letters + 1; *letter; letter++) {
         switch (*letter) {
         case 'R':
-            common->encoding = (uint8_t)take(&data, 1);
+            common->encoding = (uint8_t)take_bytes(&data, 1);
             break;
         case 'L':
-            take(&data, 1);
+            take_bytes(&data, 1);
             break;
         case 'P': {
             // Where the personality is does not matter here, only how long the pointer is.
-            uint8_t encoding = (uint8_t)take(&data, 1);
+            uint8_t encoding = (uint8_t)take_bytes(&data, 1);
             take_encoded(&data, section, encoding & 0x0f);
             break;
         }
@@ -171,16 +171,16 @@ static bool parse_augmentation(struct cursor *cursor, const struct cfi_section *
 
 // Addresses of .debug_frame are as the file has them, from version 4 on with their size.
 static bool parse_address_size(struct cursor *cursor, uint64_t version) {
-    return version < 4 || (take(cursor, 1) == 8 && take(cursor, 1) == 0);
+    return version < 4 || (take_bytes(cursor, 1) == 8 && take_bytes(cursor, 1) == 0);
 }
 
 static bool parse_common(const struct cfi_section *section, uint64_t at, struct common *common) {
     struct cursor cursor = entry_at(section, at);
     const bool of_debug = section->entries != NULL;
     *common = (struct common){0};
-    if (take(&cursor, 4) != (of_debug ? UINT32_MAX : 0) || cursor.bad)
+    if (take_bytes(&cursor, 4) != (of_debug ? UINT32_MAX : 0) || cursor.bad)
         return false;
-    uint64_t version = take(&cursor, 1);
+    uint64_t version = take_bytes(&cursor, 1);
     const char *letters = (const char *)cursor.at;
     const uint8_t *end = cursor.bad ? NULL : memchr(cursor.at, 0, (size_t)(cursor.end - cursor.at));
     if (!end || (version != 1 && version != 3 && !(of_debug && version == 4)))
@@ -190,7 +190,7 @@ static bool parse_common(const struct cfi_section *section, uint64_t at, struct 
         return false;
     common->code_align = take_uleb(&cursor);
     common->data_align = take_sleb(&cursor);
-    common->return_register = version == 1 ? take(&cursor, 1) : take_uleb(&cursor);
+    common->return_register = version == 1 ? take_bytes(&cursor, 1) : take_uleb(&cursor);
     if (*letters == 'z') {
         common->has_augmentation = true;
         if (!parse_augmentation(&cursor, section, letters, common))
@@ -252,7 +252,7 @@ static void set_cfa(struct machine *machine, struct cursor *cursor, uint64_t reg
     machine->row->cfa_register = (uint16_t)reg;
 }
 
-static void remember(struct machine *machine, struct cursor *cursor, bool push) {
+static void remember_row(struct machine *machine, struct cursor *cursor, bool push) {
     if (push && machine->remembered < REMEMBERED_MAX)
         machine->stack[machine->remembered++] = *machine->row;
     else if (!push && machine->remembered > 0)
@@ -344,7 +344,7 @@ static bool run_register(struct machine *machine, struct cursor *cursor, uint8_t
 }
 
 static void run_one(struct machine *machine, struct cursor *cursor) {
-    uint8_t code = (uint8_t)take(cursor, 1), low = code & 0x3f;
+    uint8_t code = (uint8_t)take_bytes(cursor, 1), low = code & 0x3f;
     switch (code >> 6) {
     case 1:
         advance(machine, low);
@@ -366,19 +366,19 @@ static void run_one(struct machine *machine, struct cursor *cursor) {
         machine->location = take_encoded(cursor, machine->section, machine->common->encoding);
         return;
     case 0x02:
-        advance(machine, take(cursor, 1));
+        advance(machine, take_bytes(cursor, 1));
         return; // DW_CFA_advance_loc1
     case 0x03:
-        advance(machine, take(cursor, 2));
+        advance(machine, take_bytes(cursor, 2));
         return;
     case 0x04:
-        advance(machine, take(cursor, 4));
+        advance(machine, take_bytes(cursor, 4));
         return;
     case 0x0a:
-        remember(machine, cursor, true);
+        remember_row(machine, cursor, true);
         return;
     case 0x0b:
-        remember(machine, cursor, false);
+        remember_row(machine, cursor, false);
         return;
     case 0x2d:
         return; // aarch64: the return address is signed from here on, or no longer; the processor sees that itself
@@ -429,7 +429,7 @@ static bool run_programs(const struct cfi_section *section, const struct common 
 static bool find_in_entry(const struct cfi_section *section, uint64_t at, uint64_t pc, struct cfi_row *row) {
     struct cursor entry = entry_at(section, at);
     struct common common;
-    uint64_t here = (uint64_t)(entry.at - section->start), back = take(&entry, 4);
+    uint64_t here = (uint64_t)(entry.at - section->start), back = take_bytes(&entry, 4);
     if (entry.bad || (!section->entries && (back == 0 || back > here)) ||
         !parse_common(section, section->entries ? back : here - back, &common))
         return false;
@@ -448,13 +448,14 @@ static bool find_in_header(const struct cfi_section *section, uint64_t pc, struc
     if (section->header >= (size_t)(section->end - section->start))
         return false;
     struct cursor cursor = {section->start + section->header, section->end, false};
-    uint64_t version = take(&cursor, 1);
-    uint8_t frame_encoding = (uint8_t)take(&cursor, 1), count_encoding = (uint8_t)take(&cursor, 1);
-    uint64_t table_encoding = take(&cursor, 1), base = section->address + section->header;
+    uint64_t version = take_bytes(&cursor, 1);
+    uint8_t frame_encoding = (uint8_t)take_bytes(&cursor, 1),
+            count_encoding = (uint8_t)take_bytes(&cursor, 1);
+    uint64_t table_encoding = take_bytes(&cursor, 1), base = section->address + section->header;
     if (version != 1 || count_encoding != 0x03 || table_encoding != 0x3b)
         return false;
     take_encoded(&cursor, section, frame_encoding);
-    uint64_t count = take(&cursor, 4);
+    uint64_t count = take_bytes(&cursor, 4);
     const uint8_t *table = cursor.at;
     if (cursor.bad || !count || count > (uint64_t)(section->end - table) / 8)
         return false;
@@ -476,7 +477,7 @@ static bool find_in_header(const struct cfi_section *section, uint64_t pc, struc
 // ---- .debug_frame
 
 // Makes entries [at, count) a heap, the last one first, where only `at` may be out of place.
-static void sift(struct cfi_entry *entries, size_t at, size_t count) {
+static void sift_down(struct cfi_entry *entries, size_t at, size_t count) {
     for (size_t child; (child = 2 * at + 1) < count; at = child) {
         if (child + 1 < count && entries[child + 1].begin > entries[child].begin)
             child++;
@@ -491,12 +492,12 @@ static void sift(struct cfi_entry *entries, size_t at, size_t count) {
 // A heap sort: qsort may allocate.
 static void sort_entries(struct cfi_entry *entries, size_t count) {
     for (size_t i = count / 2; i-- > 0;)
-        sift(entries, i, count);
+        sift_down(entries, i, count);
     for (size_t end = count; end-- > 1;) {
         const struct cfi_entry last = entries[0];
         entries[0] = entries[end];
         entries[end] = last;
-        sift(entries, 0, end);
+        sift_down(entries, 0, end);
     }
 }
 
@@ -504,13 +505,13 @@ size_t cfi_index(const struct cfi_section *section, struct cfi_entry *entries, s
     struct cursor cursor = {section->start, section->end, false};
     size_t count = 0;
     while (cursor.at < cursor.end) {
-        const uint64_t offset = (uint64_t)(cursor.at - section->start), length = take(&cursor, 4);
+        const uint64_t offset = (uint64_t)(cursor.at - section->start), length = take_bytes(&cursor, 4);
         if (length == UINT32_MAX) // the 64-bit form
             break;
         struct cursor entry = take_block(&cursor, length);
         if (entry.bad)
             break;
-        const uint64_t common = take(&entry, 4), begin = take(&entry, 8);
+        const uint64_t common = take_bytes(&entry, 4), begin = take_bytes(&entry, 8);
         if (entry.bad || common == UINT32_MAX)
             continue;
         if (count < capacity)

@@ -63,7 +63,7 @@ static uint64_t pop(struct evaluation *run) {
     return 0;
 }
 
-static void pick(struct evaluation *run, uint64_t below) {
+static void push_copy(struct evaluation *run, uint64_t below) {
     if (below < run->depth)
         push(run, run->stack[run->depth - 1 - below]);
     else
@@ -192,20 +192,20 @@ static void do_other(struct evaluation *run, uint8_t code) {
         dereference(run);
         break;
     case 0x12:
-        pick(run, 0);
+        push_copy(run, 0);
         break;
     case 0x13:
         pop(run);
         break;
     case 0x14:
-        pick(run, 1);
+        push_copy(run, 1);
         break;
     case 0x15:
-        pick(run, operand(run, 1));
+        push_copy(run, operand(run, 1));
         break;
     case 0x16: // swap
         top = pop(run);
-        pick(run, 0);
+        push_copy(run, 0);
         if (run->depth >= 2)
             run->stack[run->depth - 2] = top;
         break;

@@ -147,7 +147,7 @@ static const struct unwind_rule *rule_of(struct unwind_thread *thread, uint64_t 
 
 // --- modules -------------------------------------------------------------------------------------
 
-static bool has(const struct unwind_entered *module, uint64_t pc) {
+static bool module_has_pc(const struct unwind_entered *module, uint64_t pc) {
     return pc - module->begin < module->size;
 }
 
@@ -156,7 +156,7 @@ __attribute__((noinline)) static const struct unwind_entered *enter(struct unwin
                                                                     uint64_t pc) {
     struct unwind_entered *module = thread->entered;
     for (uint32_t i = 0; i < UNWIND_ENTERED; i++, module++) {
-        if (!has(module, pc))
+        if (!module_has_pc(module, pc))
             continue;
         if (!module->identity || module->walk == thread->walk)
             return module;
@@ -226,8 +226,8 @@ static inline bool saves_frame_pointer(const struct unwind_rule *rule) {
 }
 
 // One step up by `rule`. False: the walk has ended, or (NEEDS_FULL) must begin again.
-static inline bool step(struct walk *walk, const struct span *span, const struct unwind_rule *rule,
-                        struct position *at) {
+static inline bool step_up(struct walk *walk, const struct span *span, const struct unwind_rule *rule,
+                           struct position *at) {
     uint64_t cfa, offset = (uint64_t)(int64_t)rule->cfa_offset;
     if (__builtin_expect(rule->action == CFA_FROM_STACK_POINTER, 1)) {
         cfa = at->stack_pointer + offset;
@@ -269,7 +269,7 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
     uint32_t count = 0;
     const struct unwind_entered *module = *in;
     while (count < room) {
-        if (__builtin_expect(!has(module, key), 0)) {
+        if (__builtin_expect(!module_has_pc(module, key), 0)) {
             const struct unwind_entered *next = enter(thread, key);
             if (!next)
                 break;
@@ -316,7 +316,7 @@ static bool walk_fast(struct unwind_thread *thread, const struct span *span,
     for (;;) {
         walk->result.count += walk_plain(thread, span, &at, &in, walk->frames + walk->result.count,
                                          walk->capacity - walk->result.count);
-        if (!has(in, at.key) && !(in = enter(thread, at.key))) {
+        if (!module_has_pc(in, at.key) && !(in = enter(thread, at.key))) {
             walk->result.stale = true;
             return true;
         }
@@ -325,7 +325,7 @@ static bool walk_fast(struct unwind_thread *thread, const struct span *span,
             return true;
         if (rule->action == NEEDS_FULL)
             return false;
-        if (!step(walk, span, rule, &at))
+        if (!step_up(walk, span, rule, &at))
             return true;
     }
 }
@@ -363,7 +363,7 @@ static bool memo_add_module(struct unwind_thread *thread, struct unwind_memo *me
         return false;
     bool known = !module->identity;
     for (uint32_t i = 0; i < memo->module_count; i++)
-        known |= has(module, memo->modules[i]);
+        known |= module_has_pc(module, memo->modules[i]);
     if (known)
         return true;
     if (memo->module_count == UNWIND_MEMO_MODULES)
@@ -396,7 +396,7 @@ static bool memo_walk(struct unwind_thread *thread, const struct span *span,
             (rule->action == CFA_AT_FRAME_POINTER &&
              !memo_add(memo, at.frame_pointer + (uint64_t)(int64_t)rule->cfa_offset)))
             return false;
-        bool goes_on = step(&walk, span, rule, &at);
+        bool goes_on = step_up(&walk, span, rule, &at);
         if (rule->action == OUTERMOST)
             break;
         uint64_t place = at.stack_pointer + (uint64_t)(int64_t)rule->frame_pointer;

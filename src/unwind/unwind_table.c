@@ -84,7 +84,7 @@ static bool insert(struct gathering *gathering, const struct unwind_module *modu
 }
 
 // Whether `segment` is memory that can be read and holds `address`.
-static bool holds(const struct dl_phdr_info *info, const ElfW(Phdr) * segment, uint64_t address) {
+static bool holds_address(const struct dl_phdr_info *info, const ElfW(Phdr) * segment, uint64_t address) {
     uint64_t begin = info->dlpi_addr + segment->p_vaddr;
     return segment->p_type == PT_LOAD && segment->p_flags & PF_R && address >= begin &&
            address - begin < segment->p_filesz;
@@ -97,7 +97,7 @@ static void find_frames(const struct dl_phdr_info *info, struct unwind_module *m
             header = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
     for (int i = 0; header && i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (holds(info, segment, header)) {
+        if (holds_address(info, segment, header)) {
             module->frame_begin = info->dlpi_addr + segment->p_vaddr;
             module->frame_end = module->frame_begin + segment->p_filesz;
             module->frame_header = header - module->frame_begin;
@@ -137,8 +137,8 @@ static struct unwind_object describe(const struct dl_phdr_info *info) {
             object.end = begin + segment->p_memsz > object.end ? begin + segment->p_memsz : object.end;
         }
         for (int j = 0; segment->p_type == PT_NOTE && !object.build_id && j < info->dlpi_phnum; j++)
-            if (holds(info, &info->dlpi_phdr[j], begin) &&
-                holds(info, &info->dlpi_phdr[j], begin + segment->p_filesz - 1))
+            if (holds_address(info, &info->dlpi_phdr[j], begin) &&
+                holds_address(info, &info->dlpi_phdr[j], begin + segment->p_filesz - 1))
                 find_build_id(info, segment, &object);
     }
     return object;

@@ -37,7 +37,7 @@ struct putting {
     void *context;
 };
 
-static void empty(struct watch_process *process) {
+static void empty_process(struct watch_process *process) {
     process_code_finish(&process->code);
     process->read = 0;
     process->told_count = 0;
@@ -58,7 +58,7 @@ static struct watch_process *process_of(struct watch_copies *copies, unsigned gr
         copies->processes[group % 256] = process;
     }
     if (process && process->pid != pid)
-        empty(process);
+        empty_process(process);
     if (process)
         process->pid = pid;
     return process;
@@ -67,14 +67,14 @@ static struct watch_process *process_of(struct watch_copies *copies, unsigned gr
 void watch_copies_forget(struct watch_copies *copies, unsigned group) {
     struct watch_process *process = find(copies, group);
     if (process)
-        empty(process);
+        empty_process(process);
 }
 
 void watch_copies_finish(struct watch_copies *copies) {
     for (size_t i = 0; i < sizeof copies->processes / sizeof copies->processes[0]; i++)
         for (struct watch_process *process = copies->processes[i], *next; process; process = next) {
             next = process->next;
-            empty(process);
+            empty_process(process);
             free(process->told);
             free(process);
         }

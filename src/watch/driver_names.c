@@ -152,12 +152,12 @@ static const char *find(const struct request *requests, size_t count, uint32_t n
 }
 #define FIND(table, number) find(table, sizeof(table) / sizeof(table)[0], number)
 
-static bool begins(const char *text, const char *with) {
+static bool begins_with(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
 static bool is_bare(const char *node) {
-    return begins(node, "nvidia-uvm");
+    return begins_with(node, "nvidia-uvm");
 }
 
 // The parts of a number, as the kernel's _IOC has them.
@@ -169,11 +169,12 @@ static const char *request_name(const char *node, uint32_t request) {
     const uint32_t kind = kind_of(request), number = request & 0xff;
     if (is_bare(node))
         return FIND(uvm, request);
-    if (begins(node, "nvidia") && kind == 'F')
+    if (begins_with(node, "nvidia") && kind == 'F')
         return FIND(nvidia, number);
     if (strcmp(node, "kfd") == 0 && kind == 'K')
         return FIND(kfd, number);
-    if ((begins(node, "card") || begins(node, "render") || begins(node, "accel")) && kind == 'd')
+    if ((begins_with(node, "card") || begins_with(node, "render") || begins_with(node, "accel")) &&
+        kind == 'd')
         return FIND(drm, number);
     return NULL;
 }

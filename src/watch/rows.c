@@ -172,7 +172,7 @@ static const char *system_call_name(int number, char *room, size_t size) {
     return room;
 }
 
-static uint32_t text(struct rows *rows, const char *cstr) {
+static uint32_t intern_text(struct rows *rows, const char *cstr) {
     return tsmith_dictionary_intern_cstr(rows->dictionary, cstr);
 }
 
@@ -214,7 +214,7 @@ static uint32_t name_of(struct rows *rows, unsigned pid, unsigned tid) {
             high = middle;
     }
     const struct watched_name *found = low ? &rows->names[low - 1] : NULL;
-    return found && found->pid == pid && found->tid == tid ? text(rows, found->name) : 0;
+    return found && found->pid == pid && found->tid == tid ? intern_text(rows, found->name) : 0;
 }
 
 static void take_name(struct rows *rows, const struct agent_bpf_name *record) {
@@ -291,7 +291,7 @@ static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *recor
     set(rows, batch, TSMITH_FIELD_OPERATION, operation_of(record->state));
     if (record->system_call >= 0)
         set(rows, batch, TSMITH_FIELD_NAME,
-            text(rows, system_call_name(record->system_call, room, sizeof room)));
+            intern_text(rows, system_call_name(record->system_call, room, sizeof room)));
     const uint32_t stack = watch_stacks_kernel(&rows->stacks, record->stack,
                                                thread->waits.start == record->start ? thread->waits.stack : 0,
                                                true),
@@ -304,11 +304,11 @@ static void add_off_cpu(struct rows *rows, const struct agent_bpf_off_cpu *recor
         return;
     set(rows, batch, TSMITH_FIELD_WOKEN, (uint64_t)time_of(rows, record->woken));
     if (record->head.more & AGENT_BPF_WOKEN_BY_INTERRUPT) {
-        set(rows, batch, TSMITH_FIELD_WAKER, text(rows, "interrupt"));
+        set(rows, batch, TSMITH_FIELD_WAKER, intern_text(rows, "interrupt"));
         return;
     }
     memcpy(waker, record->waker, AGENT_BPF_COMM);
-    set(rows, batch, TSMITH_FIELD_WAKER, text(rows, waker));
+    set(rows, batch, TSMITH_FIELD_WAKER, intern_text(rows, waker));
     set(rows, batch, TSMITH_FIELD_WAKER_TID, record->waker_tid);
     if (waker_stack)
         set(rows, batch, TSMITH_FIELD_WAKER_STACK, waker_stack);
@@ -379,8 +379,8 @@ static void add_call(struct rows *rows, struct watched_thread *thread, const str
     if (!batch)
         return;
     rows->totals->hits[call->probe]++;
-    set(rows, batch, TSMITH_FIELD_NAME, text(rows, probe->name));
-    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, probe->is_of_kernel ? "kernel" : "probe"));
+    set(rows, batch, TSMITH_FIELD_NAME, intern_text(rows, probe->name));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, intern_text(rows, probe->is_of_kernel ? "kernel" : "probe"));
     set_arguments(rows, batch, call);
     if (!end) {
         rows->unmatched++;
@@ -419,8 +419,8 @@ static void add_passed(struct rows *rows, const struct watched_thread *thread, c
     if (!batch)
         return;
     rows->totals->hits[call->probe]++;
-    set(rows, batch, TSMITH_FIELD_NAME, text(rows, rows->probes[call->probe].name + 1));
-    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, "probe"));
+    set(rows, batch, TSMITH_FIELD_NAME, intern_text(rows, rows->probes[call->probe].name + 1));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, intern_text(rows, "probe"));
 }
 
 static void take_call(struct rows *rows, const struct agent_bpf_head *head, const struct open_call *call) {
@@ -464,7 +464,7 @@ static void add_fence(struct rows *rows, uint32_t track, const struct agent_bpf_
 
 // What is done by no thread of the program has a row of its own.
 static uint32_t device_track(struct rows *rows, uint32_t *id, const char *name) {
-    const tsmith_track track = {.kind = TSMITH_TRACK_CUSTOM, .name = text(rows, name)};
+    const tsmith_track track = {.kind = TSMITH_TRACK_CUSTOM, .name = intern_text(rows, name)};
     if (!*id)
         *id = tsmith_dictionary_add_track(rows->dictionary, &track);
     return *id;
@@ -524,7 +524,7 @@ static void add_driver(struct rows *rows, const struct agent_bpf_driver *record)
     if (what != AGENT_BPF_FAULT)
         set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
     set(rows, batch, TSMITH_FIELD_OPERATION, of[what].operation);
-    set(rows, batch, TSMITH_FIELD_CATEGORY, text(rows, node));
+    set(rows, batch, TSMITH_FIELD_CATEGORY, intern_text(rows, node));
     if (what == AGENT_BPF_FAULT) {
         set(rows, batch, TSMITH_FIELD_ADDRESS, record->address);
         return;
@@ -532,7 +532,7 @@ static void add_driver(struct rows *rows, const struct agent_bpf_driver *record)
     if (what == AGENT_BPF_IOCTL) {
         const uint32_t bytes = driver_ioctl_bytes(node, (uint32_t)record->number);
         driver_ioctl_name(node, (uint32_t)record->number, name, sizeof name);
-        set(rows, batch, TSMITH_FIELD_NAME, text(rows, name));
+        set(rows, batch, TSMITH_FIELD_NAME, intern_text(rows, name));
         set(rows, batch, TSMITH_FIELD_FLAGS, record->number);
         set(rows, batch, TSMITH_FIELD_RESULT, (uint64_t)record->result);
         if (bytes)
@@ -541,7 +541,7 @@ static void add_driver(struct rows *rows, const struct agent_bpf_driver *record)
     }
     // The address is what a call returns that did not fail.
     const bool failed = record->result < 0 && record->result >= -4095;
-    set(rows, batch, TSMITH_FIELD_NAME, text(rows, "mmap"));
+    set(rows, batch, TSMITH_FIELD_NAME, intern_text(rows, "mmap"));
     set(rows, batch, TSMITH_FIELD_BYTES, record->length);
     set(rows, batch, TSMITH_FIELD_RESULT, failed ? (uint64_t)record->result : 0);
     if (!failed)
@@ -570,7 +570,7 @@ static bool take_probe(struct rows *rows, const struct watch_probe *record, size
 }
 
 // False: it is none that is known.
-static bool take(struct rows *rows, const void *record, size_t size) {
+static bool take_record(struct rows *rows, const void *record, size_t size) {
     const struct agent_bpf_head *head = record;
     switch (head->type) {
     case AGENT_BPF_OFF_CPU:
@@ -646,7 +646,7 @@ static bool take_next(struct rows *rows) {
     struct watch_record record;
     const bool there = read_next(rows, &record);
     if (there)
-        rows->bad += !take(rows, record.words, record.size);
+        rows->bad += !take_record(rows, record.words, record.size);
     return there;
 }
 
@@ -667,7 +667,7 @@ static void take_names(struct rows *rows) {
 
 // ---- the end
 
-static void note(struct rows *rows, uint64_t count, tsmith_reason reason, const char *what) {
+static void note_loss(struct rows *rows, uint64_t count, tsmith_reason reason, const char *what) {
     if (count)
         ledger_note(&rows->ledger, rows->dictionary, reason, count, true, "%llu %s",
                     (unsigned long long)count, what);
@@ -702,11 +702,13 @@ static void end(struct rows *rows) {
             for (; thread->depth; thread->depth--)
                 add_call(rows, thread, &thread->calls[thread->depth - 1], NULL);
     const struct watch_end *ended = &rows->ended;
-    note(rows, ended->lost, TSMITH_REASON_RING_FULL, "records of the kernel did not fit into its buffer");
-    note(rows, ended->lost_threads, TSMITH_REASON_TABLE_FULL,
-         "threads or processes were too many for the kernel's tables");
-    note(rows, ended->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
-    note(rows, ended->missed, TSMITH_REASON_VENDOR_DROPPED, "times the kernel skipped a tracing program");
+    note_loss(rows, ended->lost, TSMITH_REASON_RING_FULL,
+              "records of the kernel did not fit into its buffer");
+    note_loss(rows, ended->lost_threads, TSMITH_REASON_TABLE_FULL,
+              "threads or processes were too many for the kernel's tables");
+    note_loss(rows, ended->unspooled, TSMITH_REASON_DISK_FULL, "records of the kernel could not be kept");
+    note_loss(rows, ended->missed, TSMITH_REASON_VENDOR_DROPPED,
+              "times the kernel skipped a tracing program");
     note_stacks(rows, ended);
     if (ended->lost_faults)
         ledger_note(
@@ -716,8 +718,8 @@ static void end(struct rows *rows) {
     if (!ended->head.type)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,
                     "the recording was killed; kernel events that had not been read by then are lost");
-    note(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "its records are of too many threads or calls");
-    note(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
+    note_loss(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "its records are of too many threads or calls");
+    note_loss(rows, rows->bad, TSMITH_REASON_CORRUPT, "records of the kernel could not be read");
     if (rows->unmatched)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_UNMATCHED, 0, false,
                     "%llu %s of probed functions %s an entry without a return or a return without an entry",

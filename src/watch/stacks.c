@@ -9,7 +9,7 @@
 
 enum { MODULES_MOST = 1 << 20 };
 
-static uint32_t text(struct watch_stacks *stacks, const char *bytes, size_t size) {
+static uint32_t intern_text(struct watch_stacks *stacks, const char *bytes, size_t size) {
     return tsmith_dictionary_intern(stacks->dictionary, bytes, size);
 }
 
@@ -26,8 +26,9 @@ bool watch_stacks_add_module(struct watch_stacks *stacks, const struct watch_mod
     for (; stacks->module_count <= number; stacks->module_count++)
         stacks->modules[stacks->module_count] = 0;
     const size_t id_size = size - sizeof *record - record->path_size;
-    const tsmith_module module = {.path = text(stacks, bytes, record->path_size),
-                                  .build_id = id_size ? text(stacks, bytes + record->path_size, id_size) : 0,
+    const tsmith_module module = {.path = intern_text(stacks, bytes, record->path_size),
+                                  .build_id =
+                                      id_size ? intern_text(stacks, bytes + record->path_size, id_size) : 0,
                                   .process = process,
                                   .flags = record->flags};
     stacks->modules[number] = tsmith_dictionary_intern_module(stacks->dictionary, &module);
@@ -76,7 +77,8 @@ static uint32_t frame_of(struct watch_stacks *stacks, uint64_t address, uint32_t
     const char *name = id && id >= known ? kernel_symbols_find(&stacks->symbols, address) : NULL;
     if (name)
         tsmith_dictionary_add_symbol(
-            stacks->dictionary, &(tsmith_symbol){.frame = id, .function = text(stacks, name, strlen(name))});
+            stacks->dictionary,
+            &(tsmith_symbol){.frame = id, .function = intern_text(stacks, name, strlen(name))});
     return id;
 }
 
@@ -106,7 +108,8 @@ static bool is_base(const struct watch_stacks *stacks, uint64_t address) {
 
 static void read_symbols(struct watch_stacks *stacks) {
     static const char name[] = "[kernel]";
-    const tsmith_module module = {.path = text(stacks, name, sizeof name - 1), .flags = TSMITH_MODULE_KERNEL};
+    const tsmith_module module = {.path = intern_text(stacks, name, sizeof name - 1),
+                                  .flags = TSMITH_MODULE_KERNEL};
     kernel_symbols_read(&stacks->symbols, "/proc/kallsyms");
     stacks->kernel = tsmith_dictionary_intern_module(stacks->dictionary, &module);
     stacks->read = true;

@@ -49,7 +49,7 @@ static bool guess(struct copy_walk *walk, const struct process_code *code) {
     return true;
 }
 
-static bool step(struct copy_walk *walk, const struct process_code *code) {
+static bool step_up(struct copy_walk *walk, const struct process_code *code) {
     struct cfi_section section;
     struct cfi_row row;
     struct cfi_frame *frame = &walk->frame, caller = {.low = frame->low, .high = frame->high};
@@ -89,7 +89,7 @@ uint32_t unwind_copy_walk(const struct unwind_copy *copy, const struct process_c
         walk.mapping = process_code_find(code, walk.pc - !walk.is_exact);
         frames[count++] = (struct unwind_copy_frame){walk.pc, walk.mapping, walk.is_exact, walk.is_guess};
         walk.is_guess = false;
-        if (!step(&walk, code))
+        if (!step_up(&walk, code))
             break;
     }
     *end = walk.end;

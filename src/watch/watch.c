@@ -154,7 +154,7 @@ static void spool_flush(tsmith_watch *watch) {
     watch->buffered = 0;
 }
 
-static void put(void *context, const void *record, size_t size) {
+static void spool_record(void *context, const void *record, size_t size) {
     tsmith_watch *watch = context;
     const struct watch_size head = {(uint32_t)size, AGENT_BPF_INTERFACE};
     if (size > WATCH_RECORD_MOST || watch->spool_errno) {
@@ -178,7 +178,7 @@ static void put_kernel_stack(tsmith_watch *watch, int number) {
         return;
     const unsigned count = watch->table->stack(watch->agent, number, record.addresses);
     watch->kernel_stacks[number / 8] |= (uint8_t)(1 << number % 8);
-    put(watch, &record, sizeof record.head + count * sizeof record.addresses[0]);
+    spool_record(watch, &record, sizeof record.head + count * sizeof record.addresses[0]);
 }
 
 static int take_record(void *context, void *record, unsigned long size) {
@@ -186,7 +186,7 @@ static int take_record(void *context, void *record, unsigned long size) {
     const struct agent_bpf_head *head = record;
     const struct agent_bpf_off_cpu *off = record;
     if (head->type == AGENT_BPF_COPY) {
-        watch_copies_take(&watch->copies, record, size, put, watch);
+        watch_copies_take(&watch->copies, record, size, spool_record, watch);
         return 0;
     }
     if (head->type == AGENT_BPF_NEW_CODE) {
@@ -197,7 +197,7 @@ static int take_record(void *context, void *record, unsigned long size) {
         put_kernel_stack(watch, off->stack);
         put_kernel_stack(watch, off->waker_stack);
     }
-    put(watch, record, size);
+    spool_record(watch, record, size);
     return 0;
 }
 
@@ -226,7 +226,7 @@ static void put_end(tsmith_watch *watch) {
                            .unspooled = watch->unspooled,
                            .lost_faults = table->lost(watch->agent, AGENT_BPF_LOST_FAULTS),
                            .missed = table->lost(watch->agent, AGENT_BPF_LOST_MISSED)};
-    put(watch, &watch->ended, sizeof watch->ended);
+    spool_record(watch, &watch->ended, sizeof watch->ended);
     spool_flush(watch);
 }
 
@@ -274,7 +274,7 @@ static tsmith_status open_spool(tsmith_watch *watch, const char *directory, tsmi
         if (signature)
             record.probe.signature = *signature;
         memcpy(record.name, watch->names[i], length);
-        put(watch, &record, sizeof record.probe + length);
+        spool_record(watch, &record, sizeof record.probe + length);
     }
     return TSMITH_OK;
 }

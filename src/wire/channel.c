@@ -393,7 +393,7 @@ static bool join_again(struct channel_process *process) {
 
 // In a child, at its first use, under the lock: own files, with the entries that its objects already refer
 // to.
-static void revive(struct channel_process *process) {
+static void revive_in_child(struct channel_process *process) {
     process->state = CHANNEL_REVIVING;
     ring_pool_unmap(&process->pool);
     struct layout_channel *parent = process->head;
@@ -417,7 +417,7 @@ static void revive(struct channel_process *process) {
 // Under the lock. False when nothing is recorded any more.
 static bool make_open(struct channel_process *process) {
     if (process->state == CHANNEL_FORKED)
-        revive(process);
+        revive_in_child(process);
     if (process->state == CHANNEL_TORN) {
         leave_word(process->directory);
         process->state = CHANNEL_DEAD;
@@ -531,7 +531,7 @@ void channel_close(struct channel *channel) {
     unlock(process);
 }
 
-static void retire(struct channel_process *process) {
+static void retire_channel(struct channel_process *process) {
     struct channel_process **at = &room->registry;
     pthread_mutex_lock(&room->registry_lock);
     while (*at && *at != process)
@@ -574,7 +574,7 @@ void channel_detach(struct channel *channel) {
         detach_process(process);
     unlock(process);
     if (last)
-        retire(process);
+        retire_channel(process);
 }
 
 bool channel_live(const struct channel *channel) {

@@ -136,8 +136,8 @@ uint32_t channel_table_add(struct channel *channel, uint32_t type, const void *p
 
 // ---- strings
 
-static bool same(const struct channel_process *process, const struct channel_interned *place,
-                 const char *bytes, uint32_t length) {
+static bool is_same_string(const struct channel_process *process, const struct channel_interned *place,
+                           const char *bytes, uint32_t length) {
     const char *at = process->entries + place->offset + sizeof(struct layout_entry);
     uint32_t there;
     memcpy(&there, at, sizeof there);
@@ -158,7 +158,7 @@ static bool grow_interned(struct channel_process *process) {
 }
 
 // A string that is in the table. Without memory for it, it is added again when it is wanted again.
-static void remember(struct channel_process *process, uint64_t offset, uint32_t id) {
+static void remember_string(struct channel_process *process, uint64_t offset, uint32_t id) {
     uint32_t length;
     memcpy(&length, process->entries + offset + sizeof(struct layout_entry), sizeof length);
     const uint32_t hash =
@@ -181,7 +181,7 @@ void channel_table_rebuild(struct channel_process *process) {
             break; // the program has written into it
         const uint32_t id = ++process->counts[entry.type];
         if (entry.type == LAYOUT_ENTRY_STRING)
-            remember(process, at, id);
+            remember_string(process, at, id);
     }
 }
 
@@ -198,7 +198,7 @@ static uint32_t intern(struct channel *channel, const char *bytes, size_t length
     }
     struct channel_interned *found =
         TABLE_SLOT(process->interned, process->interned_places, hash, slot,
-                   !slot->id || (slot->hash == hash && same(process, slot, bytes, kept)));
+                   !slot->id || (slot->hash == hash && is_same_string(process, slot, bytes, kept)));
     if (found->id)
         return found->id;
     uint64_t offset = process->entries_used;

@@ -38,7 +38,7 @@ struct stack_table *stack_table_init(void *memory, size_t bytes) {
     return table;
 }
 
-static uint64_t mix(uint64_t state, uint64_t frame) {
+static uint64_t mix_frame(uint64_t state, uint64_t frame) {
     state = (state ^ frame) * 0xff51afd7ed558ccdu;
     return state ^ state >> 32;
 }
@@ -49,14 +49,14 @@ uint64_t stack_table_hash(const uint64_t *frames, uint32_t count, uint32_t flags
     uint32_t i = 0;
     // Four chains of multiplications run side by side.
     for (; i + 4 <= count; i += 4) {
-        a = mix(a, frames[i]);
-        b = mix(b, frames[i + 1]);
-        c = mix(c, frames[i + 2]);
-        d = mix(d, frames[i + 3]);
+        a = mix_frame(a, frames[i]);
+        b = mix_frame(b, frames[i + 1]);
+        c = mix_frame(c, frames[i + 2]);
+        d = mix_frame(d, frames[i + 3]);
     }
     for (; i < count; i++)
-        a = mix(a, frames[i]);
-    uint64_t hash = (mix(a, b << 23 | b >> 41) ^ mix(c, d << 31 | d >> 33)) * 0x9e3779b97f4a7c15u;
+        a = mix_frame(a, frames[i]);
+    uint64_t hash = (mix_frame(a, b << 23 | b >> 41) ^ mix_frame(c, d << 31 | d >> 33)) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 32;
 }
 

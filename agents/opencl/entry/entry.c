@@ -52,7 +52,7 @@ static cl_int init(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_
     return CL_SUCCESS;
 }
 
-static cl_int give(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret) {
+static cl_int copy_info(const void *from, size_t bytes, size_t size, void *value, size_t *size_ret) {
     if (value && size < bytes)
         return CL_INVALID_VALUE;
     if (value)
@@ -65,12 +65,12 @@ static cl_int give(const void *from, size_t bytes, size_t size, void *value, siz
 LAYER_EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *size_ret) {
     const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
     if (what == CL_LAYER_API_VERSION)
-        return give(&version, sizeof version, size, value, size_ret);
+        return copy_info(&version, sizeof version, size, value, size_ret);
     if (what == CL_LAYER_NAME)
-        return give(entry_name, strlen(entry_name) + 1, size, value, size_ret);
+        return copy_info(entry_name, strlen(entry_name) + 1, size, value, size_ret);
     const cl_uint in_use = atomic_load(&initialised);
     if (what == LAYER_INFO_IN_USE)
-        return give(&in_use, sizeof in_use, size, value, size_ret);
+        return copy_info(&in_use, sizeof in_use, size, value, size_ret);
     return CL_INVALID_VALUE;
 }
 

@@ -69,7 +69,7 @@ static void use_layer(void *library) {
 #undef USE
 }
 
-static void look(void) {
+static void find_driver(void) {
     cl_uint platforms = 0;
     looking = true;
     find_loader();
@@ -85,7 +85,7 @@ static void look(void) {
 static const cl_icd_dispatch *table(void) {
     if (looking)
         return &loader;
-    pthread_once(&once, look);
+    pthread_once(&once, find_driver);
     return &active;
 }
 

@@ -20,7 +20,7 @@
 
 // ---- reading columns
 
-static bool has(const struct plan *plan, uint32_t row) {
+static bool has_value(const struct plan *plan, uint32_t row) {
     return plan && tsmith_view_has(&plan->column, row);
 }
 
@@ -226,7 +226,7 @@ static void put_value(struct chrome *chrome, const struct plan *plan, uint32_t r
     }
     uint64_t bits = value_at(plan, row);
     const char *name;
-    if (plan->quotient && has(chrome->bytes, row) && has(chrome->duration, row)) {
+    if (plan->quotient && has_value(chrome->bytes, row) && has_value(chrome->duration, row)) {
         double quotient =
             (double)value_at(chrome->bytes, row) / (double)(int64_t)value_at(chrome->duration, row);
         memcpy(&bits, &quotient, sizeof bits);
@@ -285,12 +285,12 @@ static void put_place(struct chrome *chrome) {
 }
 
 static int64_t rest_at(const struct plan *plan, uint32_t row) {
-    return has(plan, row) ? (int64_t)value_at(plan, row) : 0;
+    return has_value(plan, row) ? (int64_t)value_at(plan, row) : 0;
 }
 
 static void put_moment(struct chrome *chrome, const char *key, int64_t ns, const struct plan *rest,
                        const struct plan *text, uint32_t row) {
-    bool odd = has(text, row);
+    bool odd = has_value(text, row);
     if (odd && value_at(text, row) == 0)
         return; // the event had none
     put_key(chrome, key);
@@ -314,7 +314,7 @@ static char natural_ph(const struct chrome *chrome, uint32_t row) {
     if (kind == TSMITH_KIND_COUNTER)
         return 'C';
     if (kind == TSMITH_KIND_MARKER || chrome->lane == LANE_NONE ||
-        (!chrome->origin.chrome && !has(chrome->duration, row)))
+        (!chrome->origin.chrome && !has_value(chrome->duration, row)))
         return 'i';
     return 'X';
 }
@@ -330,9 +330,9 @@ static bool is_size(const struct chrome *chrome, const struct plan *plan) {
 // size is not a multiple of it).
 static unsigned grid_of(const struct chrome *chrome, uint32_t row, uint64_t *grid, uint64_t *block) {
     unsigned count = 0;
-    for (; count < 3 && has(chrome->global[count], row); count++) {
+    for (; count < 3 && has_value(chrome->global[count], row); count++) {
         uint64_t global = value_at(chrome->global[count], row);
-        block[count] = has(chrome->local[count], row) ? value_at(chrome->local[count], row) : 0;
+        block[count] = has_value(chrome->local[count], row) ? value_at(chrome->local[count], row) : 0;
         if (!block[count] || global % block[count])
             return 0;
         grid[count] = global / block[count];
@@ -351,7 +351,7 @@ static void put_sizes(struct chrome *chrome, const uint64_t *sizes, unsigned cou
 
 // The importer makes the bytes of MTIA's work from an argument that is there, too.
 static bool bytes_derived(const struct chrome *chrome, uint32_t row) {
-    return chrome->origin.chrome && !chrome->producer && has(chrome->category, row) &&
+    return chrome->origin.chrome && !chrome->producer && has_value(chrome->category, row) &&
            strcmp(string_at(chrome, chrome->category, row).bytes, "mtia_ccp_events") == 0;
 }
 
@@ -361,7 +361,7 @@ static void put_columns(struct chrome *chrome, enum place place, uint32_t row) {
     unsigned sizes = place == PLACE_ARGUMENT && chrome->local[0] ? grid_of(chrome, row, grid, block) : 0;
     for (size_t i = 0; i < chrome->plan_count; i++) {
         const struct plan *plan = &chrome->plans[i];
-        if (plan->place != place || !has(plan, row) || (sizes && is_size(chrome, plan)) ||
+        if (plan->place != place || !has_value(plan, row) || (sizes && is_size(chrome, plan)) ||
             (plan == chrome->bytes && bytes_derived(chrome, row)))
             continue;
         output_char(&chrome->output, chrome->separator);
@@ -379,7 +379,7 @@ static void put_columns(struct chrome *chrome, enum place place, uint32_t row) {
 
 static bool has_columns(const struct chrome *chrome, enum place place, uint32_t row) {
     for (size_t i = 0; i < chrome->plan_count; i++)
-        if (chrome->plans[i].place == place && has(&chrome->plans[i], row))
+        if (chrome->plans[i].place == place && has_value(&chrome->plans[i], row))
             return true;
     return false;
 }
@@ -410,7 +410,7 @@ static void put_stream(struct chrome *chrome) {
 static const char *kind_to_say(const struct chrome *chrome, uint32_t row) {
     tsmith_kind kind = kind_at(chrome, row);
     char letter = natural_ph(chrome, row);
-    if (chrome->origin.chrome || letter == 'C' || !has(chrome->category, row))
+    if (chrome->origin.chrome || letter == 'C' || !has_value(chrome->category, row))
         return NULL;
     tsmith_kind natural = letter == 'i' ? TSMITH_KIND_MARKER : TSMITH_KIND_RANGE;
     tsmith_kind read = category_own_kind(string_at(chrome, chrome->category, row), natural);
@@ -463,16 +463,17 @@ static void put_head(struct chrome *chrome, tsmith_string ph, bool category, boo
         put_key(chrome, "\"ph\":");
         json_out_string(output, ph.bytes, ph.length);
     }
-    if (category && has(chrome->category, row)) {
+    if (category && has_value(chrome->category, row)) {
         put_key(chrome, "\"cat\":");
         json_out_string_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->category, row));
     } else if (category && own) {
         put_key(chrome, kind == TSMITH_KIND_LOSS ? "\"cat\":\"tracesmith." : "\"cat\":\"");
-        output_text(output, category_of(kind, has(chrome->name, row) ? string_at(chrome, chrome->name, row)
-                                                                     : (tsmith_string){"", 0}));
+        output_text(output,
+                    category_of(kind, has_value(chrome->name, row) ? string_at(chrome, chrome->name, row)
+                                                                   : (tsmith_string){"", 0}));
         output_char(output, '"');
     }
-    if (name && has(chrome->name, row)) {
+    if (name && has_value(chrome->name, row)) {
         put_key(chrome, "\"name\":");
         json_out_string_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->name, row));
     } else if (name && own) {
@@ -496,9 +497,9 @@ static void put_pair(struct chrome *chrome, uint32_t row, const char *had) {
     put_head(chrome, end_ph, category, name, row);
     put_place(chrome);
     int64_t after = 0;
-    (void)__builtin_add_overflow(start_of(chrome, row),
-                                 has(chrome->duration, row) ? (int64_t)value_at(chrome->duration, row) : 0,
-                                 &after);
+    (void)__builtin_add_overflow(
+        start_of(chrome, row),
+        has_value(chrome->duration, row) ? (int64_t)value_at(chrome->duration, row) : 0, &after);
     put_moment(chrome, "\"ts\":", after, NULL, NULL, row);
     put_args(chrome, PLACE_END, row);
     end(chrome);
@@ -514,10 +515,10 @@ static void put_attached_flow(struct chrome *chrome, uint32_t row) {
     output_bytes(output, text.bytes, text.length - 1);
     chrome->separator = ',';
     put_key(chrome, "\"id\":");
-    if (has(chrome->flow_id, row))
+    if (has_value(chrome->flow_id, row))
         json_out_i64(output, (int64_t)value_at(chrome->flow_id, row));
     else
-        json_out_u64(output, has(chrome->correlation, row) ? value_at(chrome->correlation, row) : 0);
+        json_out_u64(output, has_value(chrome->correlation, row) ? value_at(chrome->correlation, row) : 0);
     put_place(chrome);
     put_moment(chrome, "\"ts\":", start_of(chrome, row), chrome->time_rest, chrome->time_text, row);
     end(chrome);
@@ -541,7 +542,7 @@ static void put_flow_id(struct chrome *chrome, uint64_t correlation) {
 // An arrow from the call to the work it made, for traces of our own.
 static void put_own_flow(struct chrome *chrome, uint32_t row) {
     bool device = on_device(chrome, row);
-    if ((!device && kind_at(chrome, row) != TSMITH_KIND_API) || !has(chrome->duration, row))
+    if ((!device && kind_at(chrome, row) != TSMITH_KIND_API) || !has_value(chrome->duration, row))
         return;
     struct output *output = &chrome->output;
     chrome_begin(chrome);
@@ -557,36 +558,36 @@ static void put_own_flow(struct chrome *chrome, uint32_t row) {
 static void put_row(struct chrome *chrome, uint32_t row) {
     char letter = natural_ph(chrome, row);
     tsmith_string ph =
-        has(chrome->ph, row) ? string_at(chrome, chrome->ph, row) : (tsmith_string){&letter, 1};
+        has_value(chrome->ph, row) ? string_at(chrome, chrome->ph, row) : (tsmith_string){&letter, 1};
     if (ph.length >= 2 && memcmp(ph.bytes, "BE", 2) == 0) {
         put_pair(chrome, row, ph.bytes + 2);
         return;
     }
     chrome_begin(chrome);
-    if (has(chrome->raw, row)) {
+    if (has_value(chrome->raw, row)) {
         json_out_raw_id(&chrome->json, chrome->dictionary, (uint32_t)value_at(chrome->raw, row));
         return;
     }
     put_head(chrome, ph, true, true, row);
     put_place(chrome);
     put_moment(chrome, "\"ts\":", start_of(chrome, row), chrome->time_rest, chrome->time_text, row);
-    if (has(chrome->duration, row) ||
-        has(chrome->duration_text, row)) // one that is no duration has its text only
-        put_moment(chrome,
-                   "\"dur\":", has(chrome->duration, row) ? (int64_t)value_at(chrome->duration, row) : 0,
+    if (has_value(chrome->duration, row) ||
+        has_value(chrome->duration_text, row)) // one that is no duration has its text only
+        put_moment(chrome, "\"dur\":",
+                   has_value(chrome->duration, row) ? (int64_t)value_at(chrome->duration, row) : 0,
                    chrome->duration_rest, chrome->duration_text, row);
     if (!chrome->origin.chrome && letter == 'i')
         put_key(chrome, "\"s\":\"t\"");
-    if (chrome->stacks && has(chrome->stack, row) && value_at(chrome->stack, row)) {
+    if (chrome->stacks && has_value(chrome->stack, row) && value_at(chrome->stack, row)) {
         put_key(chrome, "\"sf\":");
         json_out_u64(&chrome->output, value_at(chrome->stack, row));
     }
     put_columns(chrome, PLACE_EVENT, row);
     put_args(chrome, PLACE_ARGUMENT, row);
     end(chrome);
-    if (has(chrome->flow, row))
+    if (has_value(chrome->flow, row))
         put_attached_flow(chrome, row);
-    else if (!chrome->origin.chrome && has(chrome->correlation, row))
+    else if (!chrome->origin.chrome && has_value(chrome->correlation, row))
         put_own_flow(chrome, row);
 }
 

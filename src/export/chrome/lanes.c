@@ -33,7 +33,7 @@ static void end_until(struct lane *lane, int64_t time) {
         lane->last = lane->ends[--lane->depth];
 }
 
-static bool fits(const struct lane *lane, int64_t start, int64_t end) {
+static bool fits_lane(const struct lane *lane, int64_t start, int64_t end) {
     return lane->last <= start && (!lane->depth || lane->ends[lane->depth - 1] >= end);
 }
 
@@ -57,7 +57,7 @@ static bool assign_lane(struct lane_track *track, int64_t start, int64_t end, ui
     for (; at < track->count; at++) {
         if (track->lanes[at].last <= start)
             end_until(&track->lanes[at], start);
-        if (fits(&track->lanes[at], start, end))
+        if (fits_lane(&track->lanes[at], start, end))
             break;
     }
     *out = at < LANES_MAX ? (uint32_t)at : LANE_NONE;

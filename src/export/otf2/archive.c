@@ -79,7 +79,7 @@ static int for_parts(int at, const char *name, int (*act)(int folder, const char
 }
 
 // libotf2 applies the umask. Until then other users cannot enter the directory.
-static bool hide(int folder) {
+static bool hide_traces(int folder) {
     return for_parts(folder, ".", hide_part) >= 0 &&
            (fchmodat(folder, "traces", 0700, 0) == 0 ? for_parts(folder, "traces", hide_part) >= 0
                                                      : errno == ENOENT);
@@ -194,7 +194,7 @@ void otf2_archive_close(struct otf2 *otf2) {
         otf2_check(otf2, OTF2_Archive_Close(otf2->archive), "the archive");
         otf2->archive = NULL;
         int folder = open(otf2->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (otf2->status == TSMITH_OK && !hide(folder))
+        if (otf2->status == TSMITH_OK && !hide_traces(folder))
             otf2->status =
                 status_set_errno(&otf2->error, "%s: cannot be restricted to its owner", otf2->path);
         if (!otf2->finished || otf2->status != TSMITH_OK)

@@ -120,7 +120,7 @@ static void put_on(struct otf2 *otf2, struct otf2_lane *lane, const struct otf2_
     }
 }
 
-static bool fits(const struct otf2_lane *lane, const struct waiting *it) {
+static bool fits_lane(const struct otf2_lane *lane, const struct waiting *it) {
     return lane->last <= (uint64_t)it->start &&
            (it->end == INT64_MIN || !lane->depth || lane->open[lane->depth - 1].end >= it->end);
 }
@@ -148,7 +148,7 @@ static void put_one(struct otf2 *otf2, struct otf2_track *track, const struct wa
     for (size_t i = 0; i < track->lane_count && !lane; i++) {
         if (track->lanes[i].last <= (uint64_t)it->start)
             leave_until(otf2, &track->lanes[i], it->start);
-        if (fits(&track->lanes[i], it))
+        if (fits_lane(&track->lanes[i], it))
             lane = &track->lanes[i];
     }
     if (!lane && track->lane_count < LANES_MAX && otf2->locations < LOCATIONS_MAX)

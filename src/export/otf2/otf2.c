@@ -35,7 +35,7 @@ struct plan {
 
 // ---- reading columns
 
-static bool has(const struct plan_column *it, uint32_t row) {
+static bool has_value(const struct plan_column *it, uint32_t row) {
     return it && tsmith_view_has(&it->column, row);
 }
 
@@ -94,7 +94,7 @@ static struct otf2_value attribute_of(const struct plan *plan, const struct plan
 
 // Whether the row is a slice that OTF2 can show as it is; until when, then.
 static bool is_slice(const struct plan *plan, uint32_t row, int64_t start, int64_t *end) {
-    int64_t duration = has(plan->duration, row) ? (int64_t)value_at(plan->duration, row) : -1;
+    int64_t duration = has_value(plan->duration, row) ? (int64_t)value_at(plan->duration, row) : -1;
     return start >= 0 && duration >= 0 && !__builtin_add_overflow(start, duration, end) && *end != INT64_MAX;
 }
 
@@ -102,7 +102,7 @@ static uint32_t put_series(const struct plan *plan, struct otf2_value *to, uint6
     uint32_t count = 0;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_column *it = &plan->columns[i];
-        if (!it->is_series || !has(it, row))
+        if (!it->is_series || !has_value(it, row))
             continue;
         OTF2_Type type = otf2_type(it->column.type);
         const struct otf2_field *field = &plan->otf2->fields[it->field];
@@ -118,8 +118,8 @@ static void put_row(const struct plan *plan, uint32_t row) {
     struct otf2_value *head = otf2_track_room(otf2, plan->track, plan->count + 1), *to = head + 1;
     if (!head)
         return;
-    tsmith_kind kind = has(plan->kind, row) ? (tsmith_kind)value_at(plan->kind, row) : TSMITH_KIND_NONE;
-    uint64_t name = has(plan->name, row) ? value_at(plan->name, row) : UINT64_MAX;
+    tsmith_kind kind = has_value(plan->kind, row) ? (tsmith_kind)value_at(plan->kind, row) : TSMITH_KIND_NONE;
+    uint64_t name = has_value(plan->name, row) ? value_at(plan->name, row) : UINT64_MAX;
     int64_t start = (int64_t)value_at(plan->start, row), end = INT64_MIN;
     uint32_t series = kind == TSMITH_KIND_COUNTER ? put_series(plan, to, name, row) : 0;
     to += series;
@@ -128,12 +128,12 @@ static void put_row(const struct plan *plan, uint32_t row) {
         end = INT64_MIN;
     for (size_t i = 0; i < plan->count; i++) {
         const struct plan_column *it = &plan->columns[i];
-        if (has(it, row) && !it->is_silent && !(series && it->is_series))
+        if (has_value(it, row) && !it->is_silent && !(series && it->is_series))
             *to++ = attribute_of(plan, it, row);
     }
     if (start < 0)
         *to++ = attribute_of(plan, plan->start, row);
-    if (has(plan->duration, row) && !slice)
+    if (has_value(plan->duration, row) && !slice)
         *to++ = attribute_of(plan, plan->duration, row);
     *head = (struct otf2_value){.type = series};
     if (!series)
@@ -175,7 +175,7 @@ static uint64_t lost_in(const tsmith_batch *batch) {
     return sum;
 }
 
-static tsmith_status outcome(const struct otf2 *otf2, tsmith_error *error) {
+static tsmith_status final_status(const struct otf2 *otf2, tsmith_error *error) {
     if (otf2->status != TSMITH_OK && error)
         *error = otf2->error;
     return otf2->status;
@@ -207,7 +207,7 @@ static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary
     otf2->lost += lost_in(batch);
     free(plan.columns);
     otf2_bound(otf2);
-    return outcome(otf2, error);
+    return final_status(otf2, error);
 }
 
 // ---- the sink
@@ -223,7 +223,7 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
             otf2_put_waiting(otf2, otf2->tracks[id], SIZE_MAX, true);
     otf2->finished = otf2->status == TSMITH_OK;
     otf2_archive_close(otf2);
-    return outcome(otf2, error);
+    return final_status(otf2, error);
 }
 
 static void destroy(void *self) {

@@ -67,7 +67,7 @@ struct plan {
 
 // ---- reading columns
 
-static bool has(const struct perfetto_column *it, uint32_t row) {
+static bool has_value(const struct perfetto_column *it, uint32_t row) {
     return it && tsmith_view_has(&it->column, row);
 }
 
@@ -212,18 +212,18 @@ static void read_flow(struct plan *plan, uint64_t id) {
 }
 
 static uint8_t *put_imported_flow(struct plan *plan, uint8_t *at, tsmith_kind kind, uint32_t row) {
-    const struct perfetto_column *id = has(plan->flow_id, row) ? plan->flow_id : plan->correlation;
-    if (kind == TSMITH_KIND_FLOW && has(plan->ph, row) && has(plan->id, row)) {
+    const struct perfetto_column *id = has_value(plan->flow_id, row) ? plan->flow_id : plan->correlation;
+    if (kind == TSMITH_KIND_FLOW && has_value(plan->ph, row) && has_value(plan->id, row)) {
         const tsmith_dictionary *dictionary = plan->perfetto->dictionary;
         tsmith_string ph = tsmith_dictionary_string(dictionary, (uint32_t)value_at(plan->ph, row));
         tsmith_string category = {"", 0};
-        if (has(plan->category, row))
+        if (has_value(plan->category, row))
             category = tsmith_dictionary_string(dictionary, (uint32_t)value_at(plan->category, row));
         return proto_fixed64(
             at, *ph.bytes == 'f' ? EVENT_TERMINATING_FLOW : EVENT_FLOW,
             flow_number(hash_bytes(category.bytes, category.length), value_at(plan->id, row)));
     }
-    if (!has(plan->flow, row) || !has(id, row))
+    if (!has_value(plan->flow, row) || !has_value(id, row))
         return at;
     uint64_t text = value_at(plan->flow, row);
     if (text != plan->flow_text)
@@ -233,7 +233,7 @@ static uint8_t *put_imported_flow(struct plan *plan, uint8_t *at, tsmith_kind ki
 
 // An arrow from the call to the work it made.
 static uint8_t *put_own_flow(struct plan *plan, uint8_t *at, tsmith_kind kind, uint32_t row) {
-    if (!has(plan->correlation, row))
+    if (!has_value(plan->correlation, row))
         return at;
     uint64_t number = flow_number((uint64_t)plan->process << 32, value_at(plan->correlation, row));
     if (kind == TSMITH_KIND_API)
@@ -247,7 +247,7 @@ static uint8_t *put_own_flow(struct plan *plan, uint8_t *at, tsmith_kind kind, u
 
 static uint32_t counter_uuid(struct plan *plan, const struct perfetto_column *it, uint32_t row) {
     struct perfetto *perfetto = plan->perfetto;
-    uint64_t name = has(plan->name, row) ? value_at(plan->name, row) : 0;
+    uint64_t name = has_value(plan->name, row) ? value_at(plan->name, row) : 0;
     // Up to 2^24 fields, and the name.
     uint64_t key = (uint64_t)(it->field + 1) << 32 | (uint32_t)name;
     struct interned *slot = perfetto_slot(perfetto, plan->sequence, SPACE_COUNTER, key & ((1ull << 56) - 1));
@@ -273,7 +273,7 @@ static uint8_t *put_series(uint8_t *at, const struct perfetto_column *it, uint32
 // ---- rows
 
 static bool is_series(const struct perfetto_column *it, uint32_t row) {
-    return it->role == ROLE_COUNTER && has(it, row) &&
+    return it->role == ROLE_COUNTER && has_value(it, row) &&
            (it->column.type != TSMITH_TYPE_U64 || value_at(it, row) <= INT64_MAX);
 }
 
@@ -291,8 +291,9 @@ static uint8_t *put_head(struct plan *plan, uint8_t *at, tsmith_kind kind, tsmit
                          uint32_t *exceptions) {
     bool own = !plan->perfetto->origin.verbatim || kind == TSMITH_KIND_LOSS;
     tsmith_kind said = natural;
-    if (has(plan->category, row) || own) {
-        uint64_t key = has(plan->category, row) ? value_at(plan->category, row) : UINT64_MAX - (uint64_t)kind;
+    if (has_value(plan->category, row) || own) {
+        uint64_t key =
+            has_value(plan->category, row) ? value_at(plan->category, row) : UINT64_MAX - (uint64_t)kind;
         if (key != plan->category_key || !plan->category_seen.iid) {
             const struct interned *it =
                 key <= UINT32_MAX ? intern_string(plan, SPACE_CATEGORY, (uint32_t)key)
@@ -308,9 +309,9 @@ static uint8_t *put_head(struct plan *plan, uint8_t *at, tsmith_kind kind, tsmit
     }
     if (said != kind)
         *exceptions |= SAYS_KIND;
-    if (!has(plan->name, row) && !own)
+    if (!has_value(plan->name, row) && !own)
         return at;
-    uint64_t key = has(plan->name, row) ? value_at(plan->name, row) : UINT64_MAX - (uint64_t)kind;
+    uint64_t key = has_value(plan->name, row) ? value_at(plan->name, row) : UINT64_MAX - (uint64_t)kind;
     if (key != plan->name_key || !plan->name_seen.iid) {
         const struct interned *it = key <= UINT32_MAX
                                         ? intern_string(plan, SPACE_NAME, (uint32_t)key)
@@ -399,7 +400,7 @@ static void put_row(struct plan *plan, uint32_t row) {
     int64_t start = (int64_t)value_at(plan->start, row), end = INT64_MIN;
     uint32_t exceptions = 0;
     bool counter = is_counter(plan, kind, row);
-    if (has(plan->duration, row)) {
+    if (has_value(plan->duration, row)) {
         int64_t duration = (int64_t)value_at(plan->duration, row);
         if (counter || start < 0 || duration < 0 || __builtin_add_overflow(start, duration, &end) ||
             end == INT64_MAX) {
@@ -417,7 +418,7 @@ static void put_row(struct plan *plan, uint32_t row) {
                   : slice ? TSMITH_KIND_RANGE
                           : TSMITH_KIND_MARKER,
                   row, &exceptions);
-    if (has(plan->correlation, row))
+    if (has_value(plan->correlation, row))
         at = proto_uint(at, EVENT_CORRELATION, value_at(plan->correlation, row));
     if (plan->perfetto->origin.chrome)
         at = put_imported_flow(plan, at, kind, row);
@@ -538,7 +539,7 @@ static bool make_plan(struct perfetto *perfetto, struct plan *plan, const tsmith
 
 // ---- the sink
 
-static tsmith_status outcome(struct perfetto *perfetto, tsmith_error *error) {
+static tsmith_status final_status(struct perfetto *perfetto, tsmith_error *error) {
     if (perfetto->failed)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     if (perfetto->output.status != TSMITH_OK && error)
@@ -560,7 +561,7 @@ static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary
     begin(perfetto, dictionary);
     uint32_t count = tsmith_batch_count(batch);
     if (count == 0)
-        return outcome(perfetto, error);
+        return final_status(perfetto, error);
     if (!make_plan(perfetto, &plan, batch))
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     for (uint32_t row = 0; plan.start && row < count; row++) {
@@ -572,7 +573,7 @@ static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary
     }
     perfetto->failed |= plan.sequence->events.failed;
     perfetto_bound(perfetto);
-    return outcome(perfetto, error);
+    return final_status(perfetto, error);
 }
 
 static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
@@ -584,7 +585,7 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
     perfetto_put_attributes(perfetto);
     perfetto_put_rest(perfetto);
     if (perfetto->failed)
-        return outcome(perfetto, error);
+        return final_status(perfetto, error);
     return output_finish(&perfetto->output, error);
 }
 

@@ -62,7 +62,7 @@ static int compare(const struct around *a, const struct around *b, const tsmith_
 }
 
 // The innermost of those up to `at` (index + 1) that has not ended by then.
-static uint32_t climb(const struct around *items, uint32_t at, int64_t time) {
+static uint32_t find_enclosing(const struct around *items, uint32_t at, int64_t time) {
     while (at && items[at - 1].end <= time)
         at = items[at - 1].parent;
     return at;
@@ -71,7 +71,7 @@ static uint32_t climb(const struct around *items, uint32_t at, int64_t time) {
 static void set_parent(struct around *items, size_t index) {
     struct around *item = &items[index];
     item->stack = 0;
-    item->parent = climb(items, (uint32_t)index, item->start);
+    item->parent = find_enclosing(items, (uint32_t)index, item->start);
     item->least_end = item->end;
     if (item->parent && items[item->parent - 1].least_end < item->end)
         item->least_end = items[item->parent - 1].least_end;
@@ -178,7 +178,7 @@ static uint32_t make_stack(struct chrome *chrome, struct around_track *around, u
     size_t depth = 0;
     uint32_t stack = 0;
     bool whole = at && around->items[at - 1].least_end > time;
-    for (; at && depth < DEPTH_MAX; at = climb(around->items, around->items[at - 1].parent, time)) {
+    for (; at && depth < DEPTH_MAX; at = find_enclosing(around->items, around->items[at - 1].parent, time)) {
         if (whole && around->items[at - 1].stack) {
             stack = around->items[at - 1].stack;
             break;
@@ -215,7 +215,7 @@ static uint32_t stack_at(struct chrome *chrome, struct row_track *track, int64_t
         else
             high = middle;
     }
-    return make_stack(chrome, around, climb(around->items, (uint32_t)low, time), time);
+    return make_stack(chrome, around, find_enclosing(around->items, (uint32_t)low, time), time);
 }
 
 // ---- events

@@ -97,7 +97,7 @@ static void start_thread(struct pipeline *pipeline) {
 }
 
 // The next block; NULL in a child process, where the thread is not.
-static struct block *take(struct pipeline *pipeline) {
+static struct block *take_block(struct pipeline *pipeline) {
     if (!pipeline->threaded && pipeline->alone == BLOCKS_ALONE)
         start_thread(pipeline);
     if (!pipeline->threaded) {
@@ -183,7 +183,7 @@ static bool failed(const struct chrome *chrome) {
 static tsmith_status run(struct chrome *chrome, void *state, tsmith_error *error) {
     struct pipeline *pipeline = state;
     for (;;) {
-        struct block *block = pipeline->taken ? pipeline->taken : take(pipeline);
+        struct block *block = pipeline->taken ? pipeline->taken : take_block(pipeline);
         if (!block)
             return status_set(error, TSMITH_ERROR_STATE,
                               "%s: opened by another process, which this one was forked from", chrome->name);

@@ -513,8 +513,8 @@ static enum result walk(struct chrome *chrome, uint32_t *index, const char **at,
 }
 
 // Along a known transition. LEFT when the block is full at the end of an event inside it.
-static inline enum result follow(struct chrome *chrome, const struct transition *transition,
-                                 const char **at) {
+static inline enum result follow_transition(struct chrome *chrome, const struct transition *transition,
+                                            const char **at) {
     struct reader *reader = chrome->reader;
     if (__builtin_expect(transition->flags & EMPTY_ARGS_BEFORE, 0))
         reader->event.empty_args = true;
@@ -559,7 +559,7 @@ static enum result read_events(struct chrome *chrome) {
             reader_add_phrase(reader, before_steady, steady, text, (size_t)(at - text), transition);
         steady = NULL;
         if (transition) {
-            result = follow(chrome, transition, &at);
+            result = follow_transition(chrome, transition, &at);
             index = transition->key;
         } else {
             result = walk(chrome, &index, &at, end);

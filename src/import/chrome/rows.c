@@ -117,7 +117,7 @@ static bool is_device_kind(tsmith_kind kind) {
     return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
 }
 
-static bool fits(const struct chrome *chrome, const struct group *group, const struct event *event) {
+static bool fits_group(const struct chrome *chrome, const struct group *group, const struct event *event) {
     return group->category == event->category && group->ph == event->ph &&
            group->has_category == event->has_category &&
            ((!group->track->by_name && !chrome->by_us && !group->by_name) ||
@@ -130,11 +130,11 @@ static struct group *find_group(struct chrome *chrome, const struct event *event
     struct row_track *track = tracks_find(chrome, event->pid, event->tid, false);
     if (!track)
         return NULL;
-    if (track->groups && fits(chrome, track->groups, event))
+    if (track->groups && fits_group(chrome, track->groups, event))
         return track->groups;
     for (struct group **at = &track->groups; *at; at = &(*at)->next) {
         struct group *group = *at;
-        if (!fits(chrome, group, event))
+        if (!fits_group(chrome, group, event))
             continue;
         *at = group->next;
         group->next = track->groups;

@@ -8,13 +8,13 @@
 
 // The value of a member of the object text[0 .. length), which has no spaces; NULL when there is none. Members of
 // nested objects are not distinguished: deviceProperties has none.
-static const char *member(const char *text, size_t length, const char *key) {
+static const char *member_value(const char *text, size_t length, const char *key) {
     const char *found = memmem(text, length, key, strlen(key));
     return found ? found + strlen(key) : NULL;
 }
 
 static uint64_t member_number(const char *text, size_t length, const char *key) {
-    const char *at = member(text, length, key);
+    const char *at = member_value(text, length, key);
     struct json_number number;
     if (!at || !json_number_read(at, text + length, &number) || !number.integral || !number.exact ||
         number.negative)
@@ -29,7 +29,7 @@ static void add_device(struct chrome *chrome, const char *text, size_t length) {
     uint32_t *slot = tracks_device(rows, id);
     if (!slot)
         return;
-    const char *name = member(text, length, "\"name\":\""), *quote = NULL;
+    const char *name = member_value(text, length, "\"name\":\""), *quote = NULL;
     bool plain = true;
     if (name)
         quote = json_string_end(name, text + length, &plain);

@@ -79,7 +79,7 @@ static void list_tables(struct nsys *nsys) {
     order_tables(nsys);
 }
 
-static bool says(const char *list, const struct nsys_table *table, size_t *length) {
+static bool has_column(const char *list, const struct nsys_table *table, size_t *length) {
     *length = strcspn(list, " ");
     for (int i = 0; i < table->column_count; i++)
         if (strlen(table->columns[i].name) == *length && memcmp(table->columns[i].name, list, *length) == 0)
@@ -91,7 +91,7 @@ static void note_lacks(struct nsys *nsys, const struct nsys_table *table) {
     size_t length;
     for (const char *need = table->rule ? table->rule->needs : ""; *need;
          need += length + (need[length] == ' '))
-        if (!says(need, table, &length))
+        if (!has_column(need, table, &length))
             ledger_note(&nsys->ledger, nsys->dictionary, TSMITH_REASON_UNTRACED, 0, false,
                         "table %s: has no column %.*s", table->name, (int)length, need);
 }
@@ -207,7 +207,7 @@ static void meet_damage(struct nsys *nsys, const char *why) {
 }
 
 // One row of the table at hand.
-static void step(struct nsys *nsys) {
+static void read_row(struct nsys *nsys) {
     struct nsys_table *table = &nsys->tables[nsys->at];
     int result = sqlite3_step(nsys->rows);
     if (result == SQLITE_DONE) {
@@ -243,7 +243,7 @@ static void run(struct nsys *nsys) {
             return;
         }
         if (nsys->rows) {
-            step(nsys);
+            read_row(nsys);
         } else if (!nsys->tables[nsys->at].has_time) {
             nsys->at++;
         } else {

@@ -283,7 +283,7 @@ static struct nsys_place *find_place(struct nsys *nsys, const int64_t key[5]) {
     return place;
 }
 
-static uint32_t settle(struct nsys *nsys, struct nsys_place *place, uint32_t id) {
+static uint32_t settle_place(struct nsys *nsys, struct nsys_place *place, uint32_t id) {
     place->track = id ? id : UINT32_MAX; // 0 would be a free slot
     nsys->places.used++;
     nsys->failed |= id == 0;
@@ -304,7 +304,7 @@ static uint32_t process_of(struct nsys *nsys, int64_t global) {
     if (!name) // the main thread is called like its program
         name = name_of(&nsys->places.thread_names, key[1] | pid_of(global), 0);
     tsmith_process process = {.pid = (uint64_t)pid_of(global), .name = name, .host = nsys->places.host};
-    return settle(nsys, place, tsmith_dictionary_add_process(nsys->dictionary, &process));
+    return settle_place(nsys, place, tsmith_dictionary_add_process(nsys->dictionary, &process));
 }
 
 // The GPU that a process calls by this number.
@@ -334,7 +334,7 @@ static uint32_t thread_track(struct nsys *nsys, int64_t global) {
     track.process = process_of(nsys, global);
     if (!(place = find_place(nsys, key)))
         return 0;
-    return settle(nsys, place, tsmith_dictionary_add_track(nsys->dictionary, &track));
+    return settle_place(nsys, place, tsmith_dictionary_add_track(nsys->dictionary, &track));
 }
 
 // The device of a context, remembered from its work; the device in a record of synchronization is used only if there
@@ -346,7 +346,7 @@ static int64_t context_device(struct nsys *nsys, int64_t global, int64_t context
         return device;
     if (!place->track && work) {
         place->device = device;
-        (void)settle(nsys, place, 1);
+        (void)settle_place(nsys, place, 1);
     }
     return place->track && !work ? place->device : device;
 }
@@ -374,7 +374,7 @@ static uint32_t queue_track(struct nsys *nsys, const struct nsys_where *where, b
     if (place && !place->track) {
         uint32_t id = add_queue(nsys, where, global, context, device);
         if ((place = find_place(nsys, key)))
-            (void)settle(nsys, place, id);
+            (void)settle_place(nsys, place, id);
     }
     *told =
         1u << NSYS_STREAM | 1u << NSYS_CONTEXT | 1u << NSYS_PID | (uint64_t)(said == device) << NSYS_DEVICE;
@@ -392,7 +392,7 @@ static uint32_t counter_track(struct nsys *nsys, const struct nsys_where *where,
     tsmith_track track = {.kind = TSMITH_TRACK_COUNTER, .name = name ? name : cstr(nsys, text)};
     if (key[3]) // the low byte of the type is the GPU's number
         track.device = device_of(nsys, 0, where->metric_source & 0xff);
-    return settle(nsys, place, tsmith_dictionary_add_track(nsys->dictionary, &track));
+    return settle_place(nsys, place, tsmith_dictionary_add_track(nsys->dictionary, &track));
 }
 
 static uint32_t process_track(struct nsys *nsys, int64_t global) {
@@ -406,7 +406,7 @@ static uint32_t process_track(struct nsys *nsys, int64_t global) {
     track.name = process ? process->name : 0;
     if (!(place = find_place(nsys, key)))
         return 0;
-    return settle(nsys, place, tsmith_dictionary_add_track(nsys->dictionary, &track));
+    return settle_place(nsys, place, tsmith_dictionary_add_track(nsys->dictionary, &track));
 }
 
 uint32_t nsys_track(struct nsys *nsys, const struct nsys_table_rule *rule, const char *table,

@@ -57,7 +57,7 @@ static uint32_t intern(struct row *row, int index) {
 }
 
 // The value as it is, in a field of the column's name.
-static void keep(struct row *row, struct nsys_column *column, int index) {
+static void keep_value(struct row *row, struct nsys_column *column, int index) {
     int form = form_of(sqlite3_column_type(row->select, index));
     uint64_t bits;
     double real;
@@ -212,7 +212,7 @@ static void add_column(struct row *row, int index) {
     case NSYS_AS_IS:
         break;
     }
-    keep(row, column, index);
+    keep_value(row, column, index);
 }
 
 // ---- facts from several columns
@@ -382,7 +382,7 @@ static tsmith_kind kind_of(const struct row *row, bool has_end) {
 }
 
 // Kinds whose events last.
-static bool lasts(tsmith_kind kind) {
+static bool can_last(tsmith_kind kind) {
     return kind != TSMITH_KIND_MARKER && kind != TSMITH_KIND_COUNTER && kind != TSMITH_KIND_SAMPLE &&
            kind != TSMITH_KIND_ALLOC && kind != TSMITH_KIND_FREE && kind != TSMITH_KIND_EVENT_RECORD;
 }
@@ -451,7 +451,7 @@ void nsys_add_row(struct nsys *nsys, struct nsys_table *table, uint32_t lane, sq
     }
     row.told |= told;
     tsmith_kind kind = kind_of(&row, has_end);
-    table->problems[NSYS_PROBLEM_NO_END] += !has_end && table->roles[NSYS_END] >= 0 && lasts(kind);
+    table->problems[NSYS_PROBLEM_NO_END] += !has_end && table->roles[NSYS_END] >= 0 && can_last(kind);
     row.batch = gather_row(&nsys->gather, track, lane, kind, start, duration);
     if (!row.batch)
         return;

@@ -16,7 +16,7 @@ static bool is_key(struct nsys *nsys, const char *table) {
     return key;
 }
 
-static bool remember(struct nsys *nsys, struct nsys_texts *texts, int64_t id, uint32_t text) {
+static bool remember_text(struct nsys *nsys, struct nsys_texts *texts, int64_t id, uint32_t text) {
     if (id < 0 || id >= KNOWN_MAX)
         return false;
     const size_t had = texts->known_capacity;
@@ -46,7 +46,7 @@ void nsys_texts_open(struct nsys *nsys, struct nsys_texts *texts, const char *ta
     sqlite3_stmt *all = nsys_select(nsys, "SELECT id, \"%w\" FROM \"%w\"", column, table);
     while (all && sqlite3_step(all) == SQLITE_ROW)
         if (sqlite3_column_type(all, 0) == SQLITE_INTEGER && !nsys->failed)
-            (void)remember(nsys, texts, sqlite3_column_int64(all, 0), intern_column(nsys, all, 1));
+            (void)remember_text(nsys, texts, sqlite3_column_int64(all, 0), intern_column(nsys, all, 1));
     sqlite3_finalize(all);
     sqlite3_finalize(texts->select);
     texts->select = NULL;
@@ -70,7 +70,7 @@ bool nsys_text(struct nsys *nsys, struct nsys_texts *texts, int64_t id, uint32_t
         sqlite3_step(texts->select) == SQLITE_ROW && sqlite3_column_type(texts->select, 0) != SQLITE_NULL;
     if (found) {
         *out = intern_column(nsys, texts->select, 0);
-        (void)remember(nsys, texts, id, *out);
+        (void)remember_text(nsys, texts, id, *out);
     }
     (void)sqlite3_reset(texts->select);
     return found;

@@ -36,7 +36,7 @@ struct ledger {
     bool spans; // there are events, so that the window is known
 };
 
-static void put(struct ledger *ledger, tsmith_reason reason, uint64_t lost, const char *text) {
+static void add_loss(struct ledger *ledger, tsmith_reason reason, uint64_t lost, const char *text) {
     struct pf *pf = ledger->pf;
     if (!ledger->track) {
         uint32_t index = pf_track_of_key(pf, UINT32_MAX, 0);
@@ -93,7 +93,7 @@ static void put_problems(struct ledger *ledger) {
         // Dropped by the recorder, or behind the end of the file: how many is not known. An end before the begin: all are there,
         // and how long they lasted is not known.
         if (rows[i].lost || i == PF_PROBLEM_DROPPED || i == PF_PROBLEM_CUT || i == PF_PROBLEM_BACKWARDS)
-            put(ledger, rows[i].reason, rows[i].lost ? pf->problems[i] : 0, rows[i].text);
+            add_loss(ledger, rows[i].reason, rows[i].lost ? pf->problems[i] : 0, rows[i].text);
     }
 }
 
@@ -119,7 +119,7 @@ static void put_unread(struct ledger *ledger) {
         count(pf, text, pf->unread[field]);
         (void)snprintf(text, sizeof text, "%s are not read from Perfetto traces", what ? what : "");
         if (what)
-            put(ledger, TSMITH_REASON_UNTRACED, pf->unread[field], text);
+            add_loss(ledger, TSMITH_REASON_UNTRACED, pf->unread[field], text);
     }
 }
 
@@ -129,7 +129,7 @@ void pf_write_ledger(struct pf *pf) {
     put_unread(&ledger);
     if (pf->ftrace_events) {
         count(pf, "ftrace_events", pf->ftrace_events);
-        put(&ledger, TSMITH_REASON_UNTRACED, pf->ftrace_events,
-            "kernel events (ftrace: scheduling, GPU, ...) are not read from Perfetto traces");
+        add_loss(&ledger, TSMITH_REASON_UNTRACED, pf->ftrace_events,
+                 "kernel events (ftrace: scheduling, GPU, ...) are not read from Perfetto traces");
     }
 }

@@ -297,7 +297,7 @@ static void read_packets(struct pf *pf, struct proto_in in, bool unpacked) {
 
 // ---- the file
 
-static tsmith_status cut(struct pf *pf, const char *what) {
+static tsmith_status note_cut(struct pf *pf, const char *what) {
     struct input *input = &pf->input;
     return status_set_at(&pf->stop, TSMITH_TRUNCATED, input->offset + input->begin, UINT64_MAX,
                          "%s: %s; everything before was read", pf->name, what);
@@ -322,8 +322,8 @@ static bool skip(struct input *input, uint64_t length) {
 static tsmith_status end_of_file(struct pf *pf) {
     struct input *input = &pf->input;
     if (input->cut)
-        return cut(pf, input->problem ? input->problem : "the file stops early");
-    return input->begin == input->end ? TSMITH_END : cut(pf, "the file ends within a packet");
+        return note_cut(pf, input->problem ? input->problem : "the file stops early");
+    return input->begin == input->end ? TSMITH_END : note_cut(pf, "the file ends within a packet");
 }
 
 // One field of the file. OK, END, TRUNCATED, or a failure to read.
@@ -352,11 +352,11 @@ static tsmith_status read_one(struct pf *pf) {
         uint64_t tag, length;
         in = proto_in(input->window + input->begin, input->end - input->begin);
         if (!proto_get_varint(&in, &tag) || (tag & 7) != PROTO_BYTES || !proto_get_varint(&in, &length))
-            return cut(pf, "no packet begins here");
+            return note_cut(pf, "no packet begins here");
         pf_problem(pf, PF_PROBLEM_TOO_LARGE);
         uint64_t head = (uint64_t)(in.at - (const uint8_t *)input->window) - input->begin;
         if (length > UINT64_MAX - head || !skip(input, head + length))
-            return cut(pf, "the file ends within a packet");
+            return note_cut(pf, "the file ends within a packet");
         return TSMITH_OK;
     }
 }

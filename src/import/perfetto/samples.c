@@ -9,7 +9,7 @@ enum {
     NANOSECONDS = 1             // unit of weights
 };
 
-static void put(struct pf *pf, uint32_t track, int64_t time, uint32_t stack) {
+static void add_sample(struct pf *pf, uint32_t track, int64_t time, uint32_t stack) {
     if (!track) {
         pf_problem(pf, PF_PROBLEM_TOO_MANY);
         return;
@@ -102,7 +102,7 @@ void pf_read_perf_sample(struct pf *pf, struct pf_sequence *sequence, struct pro
     if (in.bad)
         pf_problem(pf, PF_PROBLEM_MALFORMED);
     else if (is_sample)
-        put(pf, track_of(pf, pid, tid), time, iid ? pf_stack(pf, sequence, iid) : 0);
+        add_sample(pf, track_of(pf, pid, tid), time, iid ? pf_stack(pf, sequence, iid) : 0);
     else if (__builtin_add_overflow(pf->problems[PF_PROBLEM_SAMPLES], lost,
                                     &pf->problems[PF_PROBLEM_SAMPLES]))
         pf->problems[PF_PROBLEM_SAMPLES] = UINT64_MAX;
@@ -129,7 +129,7 @@ void pf_read_streaming(struct pf *pf, struct pf_sequence *sequence, struct proto
             time = pf_time(pf, sequence, PF_CLOCK_MONOTONIC, (uint64_t)sequence->delta_us * 1000);
         }
         pf_event_begin(&pf->event);
-        put(pf, track, time, pf_stack(pf, sequence, iid));
+        add_sample(pf, track, time, pf_stack(pf, sequence, iid));
     }
     if (stacks.in.bad)
         pf_problem(pf, PF_PROBLEM_MALFORMED);
@@ -264,5 +264,5 @@ void pf_read_stack_sample(struct pf *pf, struct pf_sequence *sequence, struct pr
         pf_add_value(pf, &pf->event, TSMITH_FIELD_SAMPLER_PERIOD, TSMITH_TYPE_U64, sample.weight);
     else if (sample.has_weight)
         pf_add_named(pf, &pf->event, "weight", TSMITH_TYPE_U64, sample.weight);
-    put(pf, sample.track ? sample.track : track_of(pf, 0, 0), time, sample.stack);
+    add_sample(pf, sample.track ? sample.track : track_of(pf, 0, 0), time, sample.stack);
 }

@@ -59,14 +59,14 @@ uint32_t pf_build_id(struct pf *pf, const struct proto_field *field) {
     return tsmith_dictionary_intern(pf->dictionary, text, is_text ? length : 2 * length);
 }
 
-static bool begins(tsmith_string text, const char *with) {
+static bool begins_with(tsmith_string text, const char *with) {
     return text.length >= strlen(with) && memcmp(text.bytes, with, strlen(with)) == 0;
 }
 
 // ---- modules
 
 // The path without slashes before it: Perfetto puts one before names that have none.
-static uint32_t bare(struct pf *pf, uint32_t path) {
+static uint32_t bare_path(struct pf *pf, uint32_t path) {
     tsmith_string text = tsmith_dictionary_string(pf->dictionary, path);
     size_t slashes = 0;
     while (slashes < text.length && text.bytes[slashes] == '/')
@@ -85,11 +85,12 @@ static uint32_t add_module(struct pf *pf, uint32_t path, uint32_t build_id) {
     if (!path && !build_id)
         return 0;
     tsmith_string text = tsmith_dictionary_string(pf->dictionary, path);
-    bool kernel = begins(text, "/kernel") || begins(text, "[kernel") || begins(text, "/[kernel");
+    bool kernel =
+        begins_with(text, "/kernel") || begins_with(text, "[kernel") || begins_with(text, "/[kernel");
     tsmith_module module = {.path = path, .build_id = build_id, .flags = kernel ? TSMITH_MODULE_KERNEL : 0};
     uint32_t id = tsmith_dictionary_intern_module(pf->dictionary, &module);
     note_module(pf, BY_BUILD_ID, build_id, id);
-    note_module(pf, BY_PATH, bare(pf, path), id);
+    note_module(pf, BY_PATH, bare_path(pf, path), id);
     return id;
 }
 
@@ -234,7 +235,7 @@ static uint32_t call(struct pf *pf, uint32_t parent, uint32_t frame) {
 }
 
 // Whether there is room for a stack.
-static bool room(struct pf *pf) {
+static bool has_room(struct pf *pf) {
     if (tsmith_dictionary_stack_count(pf->dictionary) < STACKS_MAX)
         return true;
     pf_problem(pf, PF_PROBLEM_TOO_MANY_STACKS);
@@ -257,7 +258,7 @@ static uint32_t stack_of(struct pf *pf, const struct pf_sequence *sequence, stru
     size_t count = 0, left_out;
     while (proto_next_number(&numbers, &frame))
         count++;
-    if (!room(pf))
+    if (!has_room(pf))
         return 0;
     uint32_t stack = begin_stack(pf, count, &left_out);
     numbers = (struct proto_numbers){.in = in, .field = 2};
@@ -317,7 +318,7 @@ uint32_t pf_read_inline_stack(struct pf *pf, const struct pf_sequence *sequence,
         count += field.number == 1 && field.wire == PROTO_BYTES;
     if (!count)
         return stack_of(pf, sequence, in);
-    if (!room(pf))
+    if (!has_room(pf))
         return 0;
     uint32_t stack = begin_stack(pf, count, &left_out);
     while (proto_next(&in, &field)) {
@@ -372,7 +373,7 @@ void pf_read_module_symbols(struct pf *pf, struct proto_in in) {
     }
     const uint32_t *module = build_id ? pf_map_at(pf, &pf->module_map, build_id, BY_BUILD_ID, false) : NULL;
     if (!module && path && !build_id)
-        module = pf_map_at(pf, &pf->module_map, bare(pf, path), BY_PATH, false);
+        module = pf_map_at(pf, &pf->module_map, bare_path(pf, path), BY_PATH, false);
     while (module && proto_next(&in, &field))
         if (field.number == 3 && field.wire == PROTO_BYTES)
             read_lines(pf, *module, proto_within(&field));

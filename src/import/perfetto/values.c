@@ -157,7 +157,7 @@ void pf_add_named(struct pf *pf, struct pf_event *event, const char *name, uint3
 
 // ---- JSON of what is nested
 
-static void put(struct pf *pf, const char *bytes, size_t length) {
+static void append_bytes(struct pf *pf, const char *bytes, size_t length) {
     if (!ARRAY_RESERVE(pf->scratch, pf->scratch_capacity, pf->scratch_used + length)) {
         pf->failed = true;
         return;
@@ -167,7 +167,7 @@ static void put(struct pf *pf, const char *bytes, size_t length) {
 }
 
 static void put_text(struct pf *pf, const char *text) {
-    put(pf, text, strlen(text));
+    append_bytes(pf, text, strlen(text));
 }
 
 // Bytes that are no UTF-8 become \udc80 .. \udcff, as elsewhere in TraceSmith.
@@ -177,7 +177,7 @@ static void put_string(struct pf *pf, const char *bytes, size_t length) {
         unsigned char c = (unsigned char)bytes[i];
         unsigned valid = json_utf8_length(bytes + i, length - i);
         if (valid && c >= 0x20 && c != '"' && c != '\\') {
-            put(pf, bytes + i, valid);
+            append_bytes(pf, bytes + i, valid);
             i += valid;
             continue;
         }
@@ -334,7 +334,7 @@ static void put_annotation(struct pf *pf, const struct pf_sequence *sequence, st
 
 // ---- annotations
 
-static bool fits(const struct pf_name *name, enum pf_form form) {
+static bool form_fits(const struct pf_name *name, enum pf_form form) {
     switch ((int)name->type) {
     case TSMITH_TYPE_TIME:
     case TSMITH_TYPE_I64:
@@ -389,7 +389,7 @@ static bool set_exception(struct pf *pf, struct pf_event *event, const struct pf
 // A value into the field of the vocabulary, or of ours, that it belongs to.
 static bool set_known(struct pf *pf, struct pf_event *event, const struct pf_name *name, enum pf_form form,
                       uint64_t bits) {
-    if (!name->field || !fits(name, form) || (!pf->ours && form == PF_INT && (int64_t)bits < 0))
+    if (!name->field || !form_fits(name, form) || (!pf->ours && form == PF_INT && (int64_t)bits < 0))
         return false;
     if (set_exception(pf, event, name, bits))
         return true;
@@ -432,7 +432,7 @@ static void set_list(struct pf *pf, struct pf_event *event, const struct pf_name
 
 static void set_nested(struct pf *pf, const struct pf_sequence *sequence, struct pf_event *event,
                        uint32_t name, struct proto_in in, bool is_array) {
-    if (name && is_array && pf->names[name].field && fits(&pf->names[name], PF_LIST)) {
+    if (name && is_array && pf->names[name].field && form_fits(&pf->names[name], PF_LIST)) {
         set_list(pf, event, &pf->names[name], in);
         return;
     }

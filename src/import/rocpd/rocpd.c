@@ -145,7 +145,7 @@ static void begin_table(struct rocpd *rocpd) {
     rocpd->failed |= rocpd->column_count != count;
 }
 
-static void step(struct rocpd *rocpd) {
+static void read_row(struct rocpd *rocpd) {
     int result = sqlite3_step(rocpd->rows);
     if (result == SQLITE_ROW) {
         rocpd->row_count++;
@@ -185,7 +185,7 @@ static void run(struct rocpd *rocpd) {
         if (rocpd->part_at == rocpd->part_count) {
             end(rocpd);
         } else if (rocpd->rows) {
-            step(rocpd);
+            read_row(rocpd);
         } else {
             if (rocpd->table == 0)
                 rocpd_read_infos(rocpd);

@@ -120,7 +120,7 @@ static void set_dynamic(struct row *row, uint32_t field, tsmith_type type, uint6
 }
 
 // The value as it is, in a field of the column's name.
-static void keep(struct row *row, int index) {
+static void keep_value(struct row *row, int index) {
     static const tsmith_type types[] = {TSMITH_TYPE_I64, TSMITH_TYPE_F64, TSMITH_TYPE_STRING,
                                         TSMITH_TYPE_STRING};
     struct rocpd *rocpd = row->rocpd;
@@ -374,7 +374,7 @@ static void add_column(struct row *row, int index) {
     default:
         break;
     }
-    keep(row, index);
+    keep_value(row, index);
 }
 
 static bool read_times(struct row *row) {

@@ -457,7 +457,7 @@ static enum step step_key(struct chrome *chrome, struct rocprof *rocprof, const 
     return WENT;
 }
 
-static enum step step(struct chrome *chrome, struct rocprof *rocprof, bool *full) {
+static enum step read_record(struct chrome *chrome, struct rocprof *rocprof, bool *full) {
     const char *at = chrome->input.window + chrome->input.begin,
                *end = chrome->input.window + chrome->input.end;
     while (at < end && strchr(", \n\r\t", *at) && *at)
@@ -486,7 +486,7 @@ static tsmith_status run(struct chrome *chrome, void *state, tsmith_error *error
     struct rocprof *rocprof = state;
     bool full = false;
     while (!full && rocprof->state != OVER) {
-        enum step went = step(chrome, rocprof, &full);
+        enum step went = read_record(chrome, rocprof, &full);
         if (chrome->texts.failed || tsmith_dictionary_failed(chrome->dictionary) || rows_failed(chrome->rows))
             return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", chrome->name);
         if (went == WENT)

@@ -69,7 +69,7 @@ static void remember_number(struct xctrace *xctrace, uint64_t id, int64_t number
     xctrace->numbers[id & (xctrace->number_slots - 1)] = (struct xctrace_number){id, number};
 }
 
-static void remember(struct xctrace *xctrace, uint64_t id, struct xctrace_value value) {
+static void remember_value(struct xctrace *xctrace, uint64_t id, struct xctrace_value value) {
     if (!id)
         return;
     if (value.form == XCTRACE_NUMBER) {
@@ -90,7 +90,7 @@ static void remember(struct xctrace *xctrace, uint64_t id, struct xctrace_value 
     *known = (struct xctrace_known){id, value};
 }
 
-static struct xctrace_value recall(struct xctrace *xctrace, uint64_t id) {
+static struct xctrace_value recall_value(struct xctrace *xctrace, uint64_t id) {
     const struct xctrace_number *number =
         xctrace->number_slots ? &xctrace->numbers[id & (xctrace->number_slots - 1)] : NULL;
     if (id && number && number->id == id)
@@ -258,7 +258,7 @@ static void open_in_row(struct xctrace *xctrace, const char *tag, const char **a
     element->shown[length] = '\0';
     if (reference) {
         element->is_reference = true;
-        element->referred = recall(xctrace, strtoull(reference, NULL, 10));
+        element->referred = recall_value(xctrace, strtoull(reference, NULL, 10));
     }
     xctrace->text_length = 0;
 }
@@ -272,7 +272,7 @@ static void close_in_row(struct xctrace *xctrace) {
     struct xctrace_element *element = &xctrace->open[xctrace->open_count - 1];
     struct xctrace_value value = value_of(xctrace, element);
     if (!element->is_reference)
-        remember(xctrace, element->id, value);
+        remember_value(xctrace, element->id, value);
     xctrace->open_count--;
     xctrace->text_length = 0;
     if (xctrace->open_count) {
@@ -346,8 +346,8 @@ static void XMLCALL add_text(void *data, const char *text, int length) {
 }
 
 // Entities are declared in a document type. xctrace writes none; a file that has one is rejected as hostile.
-static void XMLCALL refuse(void *data, const char *name, const char *system, const char *public,
-                           int has_subset) {
+static void XMLCALL refuse_doctype(void *data, const char *name, const char *system, const char *public,
+                                   int has_subset) {
     struct xctrace *xctrace = data;
     (void)name, (void)system, (void)public, (void)has_subset;
     xctrace->why = "it declares a document type";
@@ -361,7 +361,7 @@ bool xctrace_parse_begin(struct xctrace *xctrace) {
     XML_SetUserData(xctrace->parser, xctrace);
     XML_SetElementHandler(xctrace->parser, start, end);
     XML_SetCharacterDataHandler(xctrace->parser, add_text);
-    XML_SetStartDoctypeDeclHandler(xctrace->parser, refuse);
+    XML_SetStartDoctypeDeclHandler(xctrace->parser, refuse_doctype);
     return true;
 }
 

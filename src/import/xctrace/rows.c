@@ -73,7 +73,7 @@ static const struct xctrace_part *part_of(const struct xctrace *xctrace, int ind
 }
 
 // The first cell counts, or the one whose column has the better name.
-static void take(int *place, int index) {
+static void take_index(int *place, int index) {
     if (*place < 0)
         *place = index;
 }
@@ -91,27 +91,27 @@ static struct found find_cells(const struct xctrace *xctrace) {
         if (cell->value.form == XCTRACE_NONE)
             continue;
         if (number && is_one_of(cell->tag, TIMES))
-            take(&found.start, i);
+            take_index(&found.start, i);
         else if (number && strcmp(cell->tag, "duration") == 0 && strcmp(column, "duration") == 0)
-            take(&found.duration, i);
+            take_index(&found.duration, i);
         else if (number && strcmp(cell->tag, "size-in-bytes") == 0)
-            take(&found.bytes, i);
+            take_index(&found.bytes, i);
         else if (number && strcmp(column, "value") == 0)
-            take(&found.value, i);
+            take_index(&found.value, i);
         else if (part && part->is_stack)
-            take(&found.stack, i);
+            take_index(&found.stack, i);
         else if (strcmp(cell->tag, "thread") == 0)
-            take(&found.thread, i);
+            take_index(&found.thread, i);
         else if (strcmp(cell->tag, "process") == 0)
-            take(&found.process, i);
+            take_index(&found.process, i);
         else if (strcmp(cell->tag, "gpu-channel-name") == 0)
-            take(&found.channel, i);
+            take_index(&found.channel, i);
         else if (strcmp(cell->tag, "metal-device-name") == 0)
-            take(&found.device, i);
+            take_index(&found.device, i);
         else if (strcmp(column, "counter-name") == 0)
-            take(&found.counter, i);
+            take_index(&found.counter, i);
         else if (is_one_of(column, LABELS) || strcmp(cell->tag, "formatted-label") == 0)
-            take(&found.name, i);
+            take_index(&found.name, i);
     }
     return found;
 }

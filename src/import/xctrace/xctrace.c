@@ -26,22 +26,23 @@ bool xctrace_is(struct input *input) {
 
 // ---- reading
 
-static void note(struct xctrace *xctrace, uint64_t count, bool lost, tsmith_reason reason, const char *text) {
+static void note_loss(struct xctrace *xctrace, uint64_t count, bool lost, tsmith_reason reason,
+                      const char *text) {
     if (count)
         ledger_note(&xctrace->ledger, xctrace->dictionary, reason, lost ? count : 0, lost, "%llu %s",
                     (unsigned long long)count, text);
 }
 
 static void end(struct xctrace *xctrace) {
-    note(xctrace, xctrace->no_time, true, TSMITH_REASON_CORRUPT, "rows without a time");
-    note(xctrace, xctrace->bad_rows, true, TSMITH_REASON_CORRUPT,
-         "rows with more cells or levels than can be kept");
-    note(xctrace, xctrace->too_many, false, TSMITH_REASON_TABLE_FULL,
-         "values or threads beyond those that can be kept");
-    note(xctrace, xctrace->dangling, false, TSMITH_REASON_CORRUPT,
-         "references to values that are not there (any more)");
-    note(xctrace, xctrace->cut_texts, false, TSMITH_REASON_TABLE_FULL,
-         "texts that were too long and were cut");
+    note_loss(xctrace, xctrace->no_time, true, TSMITH_REASON_CORRUPT, "rows without a time");
+    note_loss(xctrace, xctrace->bad_rows, true, TSMITH_REASON_CORRUPT,
+              "rows with more cells or levels than can be kept");
+    note_loss(xctrace, xctrace->too_many, false, TSMITH_REASON_TABLE_FULL,
+              "values or threads beyond those that can be kept");
+    note_loss(xctrace, xctrace->dangling, false, TSMITH_REASON_CORRUPT,
+              "references to values that are not there (any more)");
+    note_loss(xctrace, xctrace->cut_texts, false, TSMITH_REASON_TABLE_FULL,
+              "texts that were too long and were cut");
     if (xctrace->ended_early)
         ledger_note(&xctrace->ledger, xctrace->dictionary, TSMITH_REASON_CORRUPT, 0, true,
                     "the file ends early");

@@ -75,7 +75,7 @@ static uint32_t new_field(struct xplane *xplane, tsmith_string name, tsmith_type
     return id ? TSMITH_FIELD_DYNAMIC + id : 0;
 }
 
-static void keep(struct row *row, const struct xp_stat *stat, int whose) {
+static void keep_stat(struct row *row, const struct xp_stat *stat, int whose) {
     static const tsmith_type types[XP_FORMS] = {TSMITH_TYPE_F64, TSMITH_TYPE_U64, TSMITH_TYPE_I64,
                                                 TSMITH_TYPE_STRING, TSMITH_TYPE_STRING};
     static const char *const units[2][2] = {{"", "blob"}, {"metadata", "metadata blob"}};
@@ -109,7 +109,7 @@ static void set_rest(struct row *row, int which, int64_t ps) {
 // ---- details: "grid:16,1,1 block:512,1,1", "kind_src:pinned kind_dst:device size:4096 dest:0 async:1"
 
 // Where the value of a key begins in the text; NULL when there is none.
-static const char *detail(const char *text, const char *key) {
+static const char *find_detail(const char *text, const char *key) {
     size_t length = strlen(key);
     for (const char *at = text; (at = strstr(at, key)); at++)
         if ((at == text || at[-1] == ' ') && at[length] == ':')
@@ -117,7 +117,7 @@ static const char *detail(const char *text, const char *key) {
     return NULL;
 }
 
-static bool three(const char *text, uint64_t sizes[3]) {
+static bool parse_sizes(const char *text, uint64_t sizes[3]) {
     for (int i = 0; text && i < 3; i++) {
         char *end;
         if (*text < '1' || *text > '9')
@@ -130,7 +130,7 @@ static bool three(const char *text, uint64_t sizes[3]) {
 
 static void set_sizes(struct row *row, const char *text) {
     uint64_t grid[3], block[3], global[3];
-    if (!three(detail(text, "grid"), grid) || !three(detail(text, "block"), block))
+    if (!parse_sizes(find_detail(text, "grid"), grid) || !parse_sizes(find_detail(text, "block"), block))
         return;
     for (int i = 0; i < 3; i++)
         if (__builtin_mul_overflow(grid[i], block[i], &global[i]))
@@ -142,12 +142,12 @@ static void set_sizes(struct row *row, const char *text) {
 }
 
 // 'h': memory of the host, 'd': of a device, 0: unknown.
-static char side(const char *text, const char *key) {
+static char memory_side(const char *text, const char *key) {
     static const struct {
         const char *word;
         char side;
     } words[] = {{"pageable", 'h'}, {"pinned", 'h'}, {"host", 'h'}, {"device", 'd'}};
-    const char *at = detail(text, key);
+    const char *at = find_detail(text, key);
     for (size_t i = 0; at && i < sizeof words / sizeof *words; i++)
         if (strncmp(at, words[i].word, strlen(words[i].word)) == 0)
             return words[i].side;
@@ -155,8 +155,8 @@ static char side(const char *text, const char *key) {
 }
 
 static void set_copy(struct row *row, const char *text) {
-    const char *size = detail(text, "size");
-    char from = side(text, "kind_src"), to = side(text, "kind_dst");
+    const char *size = find_detail(text, "size");
+    char from = memory_side(text, "kind_src"), to = memory_side(text, "kind_dst");
     uint64_t bytes = size ? strtoull(size, NULL, 10) : 0;
     if (bytes)
         set(row, TSMITH_FIELD_BYTES, bytes);
@@ -196,7 +196,7 @@ static void put_stat(struct row *row, struct proto_in in, int whose) {
     }
     if (whose == OWN && stat.name->role)
         use_details(row, &stat);
-    keep(row, &stat, whose);
+    keep_stat(row, &stat, whose);
 }
 
 static void put_stats(struct row *row) {
@@ -231,7 +231,7 @@ static void look_at_stat(struct row *row, struct proto_in in) {
 
 // ---- the event
 
-static bool begins(const char *text, const char *with) {
+static bool begins_with(const char *text, const char *with) {
     return strncasecmp(text, with, strlen(with)) == 0;
 }
 
@@ -239,9 +239,9 @@ static tsmith_kind kind_of(const struct row *row, const char *name) {
     if (row->xplane->queue) {
         if (row->kernel)
             return TSMITH_KIND_KERNEL;
-        if (row->copy || begins(name, "memcpy"))
+        if (row->copy || begins_with(name, "memcpy"))
             return TSMITH_KIND_MEMCPY;
-        return row->fill || begins(name, "memset") ? TSMITH_KIND_MEMSET : TSMITH_KIND_KERNEL;
+        return row->fill || begins_with(name, "memset") ? TSMITH_KIND_MEMSET : TSMITH_KIND_KERNEL;
     }
     if (row->xplane->plane.is_device)
         return TSMITH_KIND_RANGE;

@@ -256,7 +256,7 @@ static void add_own_stat(struct xplane *xplane, struct xp_range range) {
 
 // ---- the device and the process of a plane
 
-static bool begins(tsmith_string name, const char *with) {
+static bool begins_with(tsmith_string name, const char *with) {
     return strncmp(name.bytes, with, strlen(with)) == 0;
 }
 
@@ -289,8 +289,8 @@ static void know_plane(struct xplane *xplane) {
     struct xp_plane *plane = &xplane->plane;
     tsmith_string name = tsmith_dictionary_string(xplane->dictionary, plane->name);
     tsmith_device device = {.name = plane->name};
-    plane->is_device = begins(name, "/device:");
-    plane->is_tpu = begins(name, "/device:TPU:");
+    plane->is_device = begins_with(name, "/device:");
+    plane->is_tpu = begins_with(name, "/device:TPU:");
     for (size_t i = 0; i < plane->own_count; i++) {
         const void *bytes = xp_bytes(xplane, plane->own[i]);
         struct xp_stat stat;
@@ -304,7 +304,7 @@ static void know_plane(struct xplane *xplane) {
     }
     if (!plane->is_device)
         return;
-    const char *type = begins(name, "/device:GPU:") ? "gpu" : "accelerator";
+    const char *type = begins_with(name, "/device:GPU:") ? "gpu" : "accelerator";
     device.type = tsmith_dictionary_intern_cstr(xplane->dictionary, type);
     plane->device = tsmith_dictionary_add_device(xplane->dictionary, &device);
 }

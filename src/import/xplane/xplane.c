@@ -157,7 +157,7 @@ const void *xp_bytes(struct xplane *xplane, struct xp_range range) {
 
 // ---- running
 
-static void cut(struct xplane *xplane, uint64_t offset, const char *why) {
+static void note_cut(struct xplane *xplane, uint64_t offset, const char *why) {
     if (!xplane->damaged) {
         ledger_note(&xplane->ledger, xplane->dictionary, TSMITH_REASON_CORRUPT, 0, true, "%s", why);
         (void)status_set_at(&xplane->stop, TSMITH_TRUNCATED, offset, UINT64_MAX,
@@ -215,7 +215,7 @@ static bool next_plane(struct xplane *xplane) {
     }
     if (!bad)
         return false;
-    cut(xplane, xplane->space.at, "the file ends early, or no plane begins here");
+    note_cut(xplane, xplane->space.at, "the file ends early, or no plane begins here");
     bool more = take_rest(xplane, &rest);
     xplane->space.at = xplane->space.end;
     if (more)
@@ -244,14 +244,14 @@ static void end(struct xplane *xplane) {
 }
 
 // One field of the line at hand.
-static void step(struct xplane *xplane) {
+static void read_field(struct xplane *xplane) {
     struct xp_field field;
     bool bad;
     if (!xp_next(xplane, &xplane->line, &field, &bad)) {
         if (bad)
             xp_problem(xplane, XP_PROBLEM_MALFORMED);
         if (bad)
-            cut(xplane, xplane->line.at, "no event begins at this byte");
+            note_cut(xplane, xplane->line.at, "no event begins at this byte");
         xplane->in_line = false;
         return;
     }
@@ -266,7 +266,7 @@ static void step(struct xplane *xplane) {
 static void run(struct xplane *xplane) {
     for (int i = 0; i < EVENTS_PER_RUN && !xplane->over && !xplane->failed; i++) {
         if (xplane->in_line) {
-            step(xplane);
+            read_field(xplane);
         } else if (xplane->line_at < xplane->plane.line_count) {
             const struct xp_line *line = &xplane->plane.lines[xplane->line_at++];
             xplane->line = line->range;
@@ -343,7 +343,7 @@ tsmith_status xplane_open(struct input *input, char *name, tsmith_source **out, 
             xplane->space.end = xplane->file.size;
             tsmith_dictionary_set_attribute(xplane->dictionary, "import.format", "xplane");
             if (xplane->file.problem)
-                cut(xplane, xplane->file.size, xplane->file.problem);
+                note_cut(xplane, xplane->file.size, xplane->file.problem);
             read_host(xplane);
             status = tsmith_source_create(&ops, xplane, out);
         }

@@ -60,7 +60,7 @@ static void set_dynamic(struct xray *xray, tsmith_batch *batch, enum field which
     xray->failed |= tsmith_batch_set_dynamic(batch, *field, fields[which].type, bits) != TSMITH_OK;
 }
 
-static uint32_t text(struct xray *xray, const char *string) {
+static uint32_t intern_text(struct xray *xray, const char *string) {
     return tsmith_dictionary_intern_cstr(xray->dictionary, string);
 }
 
@@ -69,7 +69,7 @@ static uint32_t name_of(struct xray *xray, int32_t function) {
     if (function > 0 && (uint32_t)function <= xray->map.count && xray->map.names[function])
         return xray->map.names[function];
     (void)snprintf(name, sizeof name, "func_id %d", function);
-    return text(xray, name);
+    return intern_text(xray, name);
 }
 
 // ---- threads
@@ -165,7 +165,7 @@ static void leave(struct xray *xray, struct xray_thread *thread, const struct xr
         if (!batch)
             return;
         set(xray, batch, TSMITH_FIELD_NAME, name_of(xray, record->function));
-        set(xray, batch, TSMITH_FIELD_CATEGORY, text(xray, "exit without entry"));
+        set(xray, batch, TSMITH_FIELD_CATEGORY, intern_text(xray, "exit without entry"));
         set_dynamic(xray, batch, FIELD_FUNCTION, (uint64_t)(int64_t)record->function);
         set_dynamic(xray, batch, FIELD_CPU, record->cpu);
         return;
@@ -200,7 +200,7 @@ void xray_add_event(struct xray *xray, struct xray_thread *thread, uint64_t tsc,
     xray->records++;
     if (!batch)
         return;
-    set(xray, batch, TSMITH_FIELD_NAME, text(xray, type < 0 ? "custom event" : "typed event"));
+    set(xray, batch, TSMITH_FIELD_NAME, intern_text(xray, type < 0 ? "custom event" : "typed event"));
     set(xray, batch, TSMITH_FIELD_TEXT, tsmith_dictionary_intern(xray->dictionary, bytes, size));
     set_dynamic(xray, batch, FIELD_CPU, cpu);
     if (type >= 0)

@@ -158,7 +158,7 @@ static uint64_t offset_of(const struct reader *reader) {
 }
 
 // Makes sure that `size` bytes are in the window, if the buffer has them.
-static bool have(struct reader *reader, size_t size) {
+static bool fill_window(struct reader *reader, size_t size) {
     size_t there = (size_t)(reader->end - reader->at);
     if (there >= size)
         return true;
@@ -189,7 +189,7 @@ static bool add_event(struct reader *reader, bool typed) {
         tsc = reader->tsc += (uint64_t)(int64_t)(int32_t)bytes_get_u32(body + 4);
     else if (xray->header.version == 4)
         cpu = bytes_get_u16(body + 12);
-    if (size == 0 || size > XRAY_WINDOW - METADATA || !have(reader, METADATA + (size_t)size))
+    if (size == 0 || size > XRAY_WINDOW - METADATA || !fill_window(reader, METADATA + (size_t)size))
         return false;
     xray_add_event(xray, reader->thread, tsc, cpu, type, reader->at + METADATA, size);
     reader->at += size;
@@ -252,9 +252,9 @@ bool xray_fdr_run(struct xray *xray) {
         return true;
     }
     enum outcome outcome = GO_ON;
-    while (outcome == GO_ON && have(&reader, 1)) {
+    while (outcome == GO_ON && fill_window(&reader, 1)) {
         bool metadata = reader.at[0] & 1;
-        if (!have(&reader, metadata ? METADATA : FUNCTION))
+        if (!fill_window(&reader, metadata ? METADATA : FUNCTION))
             outcome = BAD;
         else
             outcome = metadata ? read_metadata(&reader) : read_function(&reader);

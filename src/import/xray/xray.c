@@ -90,7 +90,7 @@ static bool run_basic(struct xray *xray) {
 
 // ---- the end
 
-static void note(struct xray *xray, uint64_t count, bool lost, tsmith_reason reason, const char *text) {
+static void note_loss(struct xray *xray, uint64_t count, bool lost, tsmith_reason reason, const char *text) {
     if (count)
         ledger_note(&xray->ledger, xray->dictionary, reason, lost ? count : 0, lost, "%llu %s",
                     (unsigned long long)count, text);
@@ -98,13 +98,13 @@ static void note(struct xray *xray, uint64_t count, bool lost, tsmith_reason rea
 
 static void end(struct xray *xray) {
     xray_end_calls(xray);
-    note(xray, xray->unmatched_entries, false, TSMITH_REASON_UNMATCHED,
-         "calls that were entered and not left");
-    note(xray, xray->unmatched_exits, false, TSMITH_REASON_UNMATCHED,
-         "exits of functions that were not entered");
-    note(xray, xray->too_many, true, TSMITH_REASON_TABLE_FULL,
-         "records of more threads or calls than can be kept");
-    note(xray, xray->bad_records, true, TSMITH_REASON_CORRUPT, "places where records could not be read");
+    note_loss(xray, xray->unmatched_entries, false, TSMITH_REASON_UNMATCHED,
+              "calls that were entered and not left");
+    note_loss(xray, xray->unmatched_exits, false, TSMITH_REASON_UNMATCHED,
+              "exits of functions that were not entered");
+    note_loss(xray, xray->too_many, true, TSMITH_REASON_TABLE_FULL,
+              "records of more threads or calls than can be kept");
+    note_loss(xray, xray->bad_records, true, TSMITH_REASON_CORRUPT, "places where records could not be read");
     if (xray->session.buffers && xray->buffer_count >= xray->session.buffers)
         ledger_note(
             &xray->ledger, xray->dictionary, TSMITH_REASON_OVERWRITTEN, 0, true,

@@ -223,15 +223,15 @@ static bool get_waits(struct run *run, struct command *command) {
     return true;
 }
 
-static bool uses(struct run *run, struct command *command, size_t queue, uint64_t id) {
+static bool use_memory(struct run *run, struct command *command, size_t queue, uint64_t id) {
     struct live *memory = live_memory(run, id);
     return !memory || memory_used(run, command, queue, memory);
 }
 
 // What the command reads and writes; copies of it that are on their way come first.
 static bool use_all(struct run *run, struct command *command, size_t queue) {
-    bool room = uses(run, command, queue, recording_value(command->record, RECORDING_KEY_SOURCE)) &&
-                uses(run, command, queue, recording_value(command->record, RECORDING_KEY_TARGET));
+    bool room = use_memory(run, command, queue, recording_value(command->record, RECORDING_KEY_SOURCE)) &&
+                use_memory(run, command, queue, recording_value(command->record, RECORDING_KEY_TARGET));
     const struct live *kernel =
         live_find_type(run, recording_value(command->record, RECORDING_KEY_KERNEL), RECORDING_KERNEL);
     for (size_t i = 0; kernel && room && i < kernel->argument_count; i++)

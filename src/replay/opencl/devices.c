@@ -88,8 +88,8 @@ static size_t look_up(const struct execution *execution, const char *wanted, siz
     return SIZE_MAX;
 }
 
-static tsmith_status want(struct execution *execution, const char *wanted, size_t length,
-                          tsmith_error *error) {
+static tsmith_status want_device(struct execution *execution, const char *wanted, size_t length,
+                                 tsmith_error *error) {
     const size_t found = look_up(execution, wanted, length);
     if (found == SIZE_MAX)
         return status_set(error, TSMITH_ERROR_MISSING,
@@ -119,10 +119,10 @@ static tsmith_status choose(struct execution *execution, const char *wanted, tsm
     if (!execution->device_count)
         return no_device(error);
     if (wanted && look_up(execution, wanted, strlen(wanted)) != SIZE_MAX)
-        return want(execution, wanted, strlen(wanted), error);
+        return want_device(execution, wanted, strlen(wanted), error);
     while (wanted && status == TSMITH_OK) {
         const size_t length = strcspn(wanted, ",");
-        status = want(execution, wanted, length, error);
+        status = want_device(execution, wanted, length, error);
         wanted = wanted[length] ? wanted + length + 1 : NULL;
     }
     return status;

@@ -269,7 +269,7 @@ bool memory_used(struct run *run, struct command *command, size_t queue, struct 
     return true;
 }
 
-static void hold(struct run *run, struct live *memory, cl_event done) {
+static void hold_until(struct run *run, struct live *memory, cl_event done) {
     if (memory->hold)
         run->cl->clReleaseEvent(memory->hold);
     memory->hold = run->cl->clRetainEvent(done) == CL_SUCCESS ? done : NULL;
@@ -498,7 +498,7 @@ tsmith_status execute_verify(struct run *run, const struct recording_record *rec
         result_missing(run, memory, "it could not be copied on this device");
         return TSMITH_OK;
     }
-    hold(run, memory, transfer.done);
+    hold_until(run, memory, transfer.done);
     return transfer_add(run, &transfer) ? transfers_reap(run, false) : run_no_memory(run);
 }
 
@@ -532,7 +532,7 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
         memory->why = "its content could not be written on this device";
         return TSMITH_OK;
     }
-    hold(run, memory, transfer.done);
+    hold_until(run, memory, transfer.done);
     if (run->serial && !run_wait(run, transfer.done))
         return run->error->status;
     return transfer_add(run, &transfer) ? TSMITH_OK : run_no_memory(run);

@@ -324,7 +324,7 @@ static void set_user_event(struct run *run, const struct recording_record *recor
 }
 
 // Records that change an object.
-static bool change(struct run *run, const struct recording_record *record, tsmith_status *status) {
+static bool change_object(struct run *run, const struct recording_record *record, tsmith_status *status) {
     switch (record->type) {
     case RECORDING_DEVICE: // devices_map
         return true;
@@ -377,7 +377,7 @@ static struct live *add_object(struct run *run, const struct recording_record *r
 tsmith_status execute_object(struct run *run, const struct recording_record *record) {
     tsmith_status status = TSMITH_OK;
     bool known = true;
-    if (change(run, record, &status))
+    if (change_object(run, record, &status))
         return status;
     struct live *live = add_object(run, record, &known);
     if (!known) {

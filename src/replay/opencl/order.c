@@ -165,7 +165,7 @@ tsmith_status execute_order_bring(struct execute_order *order, uint32_t number) 
 }
 
 // All that was enqueued is over, and what was read is handed over.
-static tsmith_status settle(struct run *run) {
+static tsmith_status finish_commands(struct run *run) {
     run_flush(run);
     if (run->last && !run_wait(run, run->last))
         return run->error->status;
@@ -174,7 +174,7 @@ static tsmith_status settle(struct run *run) {
 
 tsmith_status execute_order_conclude(struct execute_order *order) {
     struct run *run = &order->run;
-    tsmith_status status = settle(run);
+    tsmith_status status = finish_commands(run);
     for (size_t i = 1; i < run->live_count && status == TSMITH_OK; i++)
         if (is_root(&run->lives[i]))
             status = memory_bring(run, &run->lives[i], find_queue(run, run->lives[i].parent),

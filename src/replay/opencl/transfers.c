@@ -118,7 +118,7 @@ static void enqueue(struct run *run, struct command *command, const struct place
 }
 
 // After it was enqueued with an event of its own: waits for it when the program did.
-static tsmith_status follow(struct run *run, struct command *command, struct transfer *transfer) {
+static tsmith_status follow_transfer(struct run *run, struct command *command, struct transfer *transfer) {
     if (command->status != CL_SUCCESS) {
         free(transfer->bytes);
         run_note(run, "a transfer could not be enqueued as it was recorded (OpenCL error %d)",
@@ -164,7 +164,7 @@ tsmith_status execute_write(struct run *run, struct command *command) {
                        "the program changed its memory while a write of it was on its way: which of the two "
                        "the device got is not known");
     share_event(run, command, transfer.done);
-    return follow(run, command, &transfer);
+    return follow_transfer(run, command, &transfer);
 }
 
 tsmith_status execute_read(struct run *run, struct command *command) {
@@ -190,7 +190,7 @@ tsmith_status execute_read(struct run *run, struct command *command) {
     if (command->status != CL_SUCCESS && transfer.brings)
         result_missing(run, place.memory, "it could not be read again");
     share_event(run, command, transfer.done);
-    return follow(run, command, &transfer);
+    return follow_transfer(run, command, &transfer);
 }
 
 // ---- on the device
