@@ -27,11 +27,8 @@ static void register_kernel(struct channel *channel, uint32_t parts) {
 }
 
 static void register_records(struct channel *channel) {
-    struct record_shape shape;
 #define REGISTER(name, part, LIST, kind)                                                                     \
-    shape = record_shape_begin(TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK);                                    \
-    part##_add(&shape);                                                                                      \
-    shapes.name = channel_shape(channel, &shape);
+    shapes.name = record_register(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK, part##_add);
     CUDA_RECORDS(REGISTER)
 #undef REGISTER
 }

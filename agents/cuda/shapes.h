@@ -32,14 +32,9 @@ void shapes_register(struct channel *channel);
 //     SHAPES_WRITE(ring, overhead, track, .start = start, .duration = duration);
 #define SHAPES_WRITE(to, record, track, ...)                                                                 \
     do {                                                                                                     \
-        enum { SHAPES_WORDS = 1 + RECORD_PART_WORDS(record##_words) };                                       \
-        struct ring *const ring_ = (to);                                                                     \
         const uint32_t track_ = (track);                                                                     \
-        uint64_t *const at_ = track_ ? record_begin(ring_, shapes.record, SHAPES_WORDS, track_) : NULL;      \
-        if (at_) {                                                                                           \
-            RECORD_SET(at_, record##_words, __VA_ARGS__);                                                    \
-            ring_commit(ring_, SHAPES_WORDS);                                                                \
-        }                                                                                                    \
+        if (track_)                                                                                          \
+            RECORD_WRITE(to, shapes.record, track_, record##_words, __VA_ARGS__);                            \
     } while (0)
 
 #endif

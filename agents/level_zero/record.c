@@ -7,20 +7,24 @@
 #include "agentkit/record_words.h"
 
 #define CALL_WORDS(WORD)                                                                                     \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
     WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
     WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)                                                          \
     WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
 #define WAIT_WORDS(WORD)                                                                                     \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))
 #define MEMORY_WORDS(WORD)                                                                                   \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
     WORD(object, TSMITH_FIELD_OBJECT, RECORD_VALUE)                                                          \
     WORD(address, TSMITH_FIELD_ADDRESS, RECORD_VALUE)                                                        \
     WORD(live_bytes, TSMITH_FIELD_LIVE_BYTES, RECORD_VALUE)
 #define COMPILE_WORDS(WORD)                                                                                  \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(options, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                                \
     WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
@@ -31,17 +35,9 @@
 #define COMMAND_WORDS(WORD)                                                                                  \
     CAUSE_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)
-#define KERNEL_WORDS(WORD)                                                                                   \
-    WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
-    WORD(global_y, TSMITH_FIELD_GLOBAL_Y, OPTIONAL(RECORD_VALUE))                                            \
-    WORD(global_z, TSMITH_FIELD_GLOBAL_Z, OPTIONAL(RECORD_VALUE))                                            \
-    WORD(local_x, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))                                              \
-    WORD(local_y, TSMITH_FIELD_LOCAL_Y, OPTIONAL(RECORD_VALUE))                                              \
-    WORD(local_z, TSMITH_FIELD_LOCAL_Z, OPTIONAL(RECORD_VALUE))
 #define COPY_WORDS(WORD) WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))
 
 #define LEVEL_ZERO_RECORD_PARTS(PART)                                                                        \
-    PART(time_words, TICKS_WORDS)                                                                            \
     PART(call_words, CALL_WORDS)                                                                             \
     PART(wait_words, WAIT_WORDS)                                                                             \
     PART(memory_words, MEMORY_WORDS)                                                                         \
@@ -49,7 +45,7 @@
     PART(timed_words, SPAN_WORDS)                                                                            \
     PART(untimed_words, UNTIMED_WORDS)                                                                       \
     PART(command_words, COMMAND_WORDS)                                                                       \
-    PART(kernel_words, KERNEL_WORDS)                                                                         \
+    PART(kernel_words, KERNEL_SIZES_WORDS)                                                                   \
     PART(copy_words, COPY_WORDS)                                                                             \
     PART(bytes_words, BYTES_WORDS)
 
@@ -63,13 +59,6 @@ static struct {
 static uint32_t copy_name, fill_name;
 
 uint32_t call_names[CALL_LIMIT];
-
-static uint16_t host_shape(tsmith_kind kind, void (*add)(struct record_shape *shape)) {
-    struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_NAME);
-    time_words_add(&shape);
-    add(&shape);
-    return channel_shape(agent.channel, &shape);
-}
 
 static uint16_t command_shape(enum command_class class, bool timed, bool bytes) {
     static const uint8_t kinds[CLASS_LIMIT] = {[CLASS_KERNEL] = TSMITH_KIND_KERNEL,
@@ -100,11 +89,12 @@ void record_init(void) {
         call_names[i] = channel_string_cstr(agent.channel, texts[i]);
     copy_name = channel_string_cstr(agent.channel, "copy");
     fill_name = channel_string_cstr(agent.channel, "fill");
-    shapes.call = host_shape(TSMITH_KIND_API, call_words_add);
-    shapes.wait = host_shape(TSMITH_KIND_SYNC, wait_words_add);
-    shapes.alloc = host_shape(TSMITH_KIND_ALLOC, memory_words_add);
-    shapes.free = host_shape(TSMITH_KIND_FREE, memory_words_add);
-    shapes.compile = host_shape(TSMITH_KIND_COMPILE, compile_words_add);
+    shapes.call = record_register(agent.channel, TSMITH_KIND_API, RECORD_SUBJECT_NAME, call_words_add);
+    shapes.wait = record_register(agent.channel, TSMITH_KIND_SYNC, RECORD_SUBJECT_NAME, wait_words_add);
+    shapes.alloc = record_register(agent.channel, TSMITH_KIND_ALLOC, RECORD_SUBJECT_NAME, memory_words_add);
+    shapes.free = record_register(agent.channel, TSMITH_KIND_FREE, RECORD_SUBJECT_NAME, memory_words_add);
+    shapes.compile =
+        record_register(agent.channel, TSMITH_KIND_COMPILE, RECORD_SUBJECT_NAME, compile_words_add);
     for (int class = 0; class < CLASS_LIMIT; class ++)
         for (int timed = 0; timed < 2; timed++)
             for (int bytes = 0; bytes < 2; bytes++)
@@ -114,17 +104,9 @@ void record_init(void) {
 
 // ---- on the calling thread
 
-#define HOST_RECORD(shape_id, frame, part, ...)                                                              \
-    do {                                                                                                     \
-        enum { WORDS = 1 + RECORD_PART_WORDS(time_words) + RECORD_PART_WORDS(part) };                        \
-        struct ring *ring = channel_ring(agent.channel);                                                     \
-        uint64_t *at = record_begin(ring, shape_id, WORDS, call_names[(frame)->function]);                   \
-        if (!at)                                                                                             \
-            return; /* dropped, and counted */                                                               \
-        RECORD_PUT(at, time_words, .start = (frame)->start, .end = (frame)->end);                            \
-        RECORD_PUT(at, part, __VA_ARGS__);                                                                   \
-        ring_commit(ring, WORDS);                                                                            \
-    } while (0)
+#define HOST_RECORD(shape, frame, part, ...)                                                                 \
+    RECORD_WRITE(channel_ring(agent.channel), shape, call_names[(frame)->function], part,                    \
+                 .start = (frame)->start, .end = (frame)->end, __VA_ARGS__)
 
 void record_call(const struct frame *frame, int result) {
     HOST_RECORD(shapes.call, frame, call_words, .correlation = frame->correlation, .queue = frame->track,

@@ -68,14 +68,9 @@ RECORD_PART_SHAPE(counter_words, COUNTER_WORDS)
 
 static void write_counter(struct sampler *sampler, struct sampled *device, enum counter counter,
                           uint64_t tick, double value) {
-    enum { WORDS = 1 + RECORD_PART_WORDS(counter_words) };
-    struct ring *ring = channel_armed(sampler->channel) ? channel_ring(sampler->channel) : NULL;
-    uint64_t *at = record_begin(ring, sampler->shape, WORDS, device->tracks[counter]);
-    if (!at)
-        return;
-    RECORD_PUT(at, counter_words, .start = tick, .name = sampler->names[counter],
-               .value = record_double(value));
-    ring_commit(ring, WORDS);
+    if (channel_armed(sampler->channel))
+        RECORD_WRITE(channel_ring(sampler->channel), sampler->shape, device->tracks[counter], counter_words,
+                     .start = tick, .name = sampler->names[counter], .value = record_double(value));
 }
 
 // A number that the device may not report: `result` is NVML's status.
@@ -217,9 +212,8 @@ static bool set_up(struct sampler *sampler, const char *directory, char *why, si
         return false;
     }
     sampler->tsc = channel_tick_is_tsc(sampler->channel);
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_COUNTER, RECORD_SUBJECT_TRACK);
-    counter_words_add(&shape);
-    sampler->shape = channel_shape(sampler->channel, &shape);
+    sampler->shape =
+        record_register(sampler->channel, TSMITH_KIND_COUNTER, RECORD_SUBJECT_TRACK, counter_words_add);
     for (unsigned i = 0; i < count && sampler->count < DEVICES_MAX; i++) {
         nvml_device handle = NULL;
         if (sampler->nvml.nvmlDeviceGetHandleByIndex_v2(i, &handle) == NVML_SUCCESS)

@@ -9,16 +9,10 @@
 static _Atomic uint64_t live_bytes;
 
 static void memory_write(uint16_t shape, struct call *call, const struct object *object, uint64_t live) {
-    enum { WORDS = 1 + RECORD_PART_WORDS(memory_words) };
-    struct ring *ring = channel_ring(agent.channel);
-    uint64_t *at = record_begin(ring, shape, WORDS, agent_call_name(call->function));
-    if (!at)
-        return;
-    RECORD_PUT(at, memory_words, .start = call->start, .end = call->end,
-               .operation = object->memory.operation, .bytes = object->memory.bytes,
-               .flags = object->memory.flags, .object = object->number, .parent = object->parent_number,
-               .live_bytes = live);
-    ring_commit(ring, WORDS);
+    RECORD_WRITE(channel_ring(agent.channel), shape, agent_call_name(call->function), memory_words,
+                 .start = call->start, .end = call->end, .operation = object->memory.operation,
+                 .bytes = object->memory.bytes, .flags = object->memory.flags, .object = object->number,
+                 .parent = object->parent_number, .live_bytes = live);
 }
 
 void memory_created(struct call *call, tsmith_operation operation, void *key, cl_int result,

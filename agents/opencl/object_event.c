@@ -3,15 +3,10 @@
 #include "object_event.h"
 
 static void write_object(const struct call *call, tsmith_operation operation, const struct object *object) {
-    enum { WORDS = 1 + RECORD_PART_WORDS(object_words) };
-    struct ring *ring = channel_ring(agent.channel);
-    uint64_t *at = record_begin(ring, shapes.object, WORDS, agent_call_name(call->function));
-    if (!at)
-        return;
-    RECORD_PUT(at, object_words, .start = call->start, .end = call->end, .operation = operation,
-               .object = object->number, .parent = object->parent_number,
-               .queue = object->type == OBJECT_QUEUE ? object->queue.track : 0);
-    ring_commit(ring, WORDS);
+    RECORD_WRITE(channel_ring(agent.channel), shapes.object, agent_call_name(call->function), object_words,
+                 .start = call->start, .end = call->end, .operation = operation, .object = object->number,
+                 .parent = object->parent_number,
+                 .queue = object->type == OBJECT_QUEUE ? object->queue.track : 0);
 }
 
 void object_record(struct call *call, tsmith_operation operation, cl_int result,

@@ -31,22 +31,17 @@ static void body_copy(uint64_t *to, const uint64_t *from, uint32_t words) {
 static void write_first_launch(struct ring *ring, const struct entry *entry,
                                const struct pending_times *times) {
     enum { AT_LEAST = 5000000 }; // ns; below that it is scheduling, or a kernel from a cache
-    enum { WORDS = 1 + RECORD_PART_WORDS(first_launch_words) };
     const uint64_t last_end = atomic_load_explicit(&queue_of(&entry->head)->last_end, memory_order_relaxed);
     // The newest end that was seen may be of a later command, of another thread's list.
     const bool before = last_end > times->submitted && last_end <= times->start;
     const uint64_t from = before ? last_end : times->submitted;
     if (times->start < from + AT_LEAST)
         return;
-    uint64_t *at = record_begin(ring, shapes.first_launch, WORDS, entry->track);
-    if (!at)
-        return;
     const struct command_words *command = (const struct command_words *)(const void *)entry->body;
-    RECORD_PUT(at, first_launch_words, .start = from, .end = times->start,
-               .operation = TSMITH_OPERATION_FIRST_LAUNCH, .name = command->name,
-               .correlation = command->correlation, .host_track = command->host_track,
-               .certainty = TSMITH_CERTAINTY_INFERRED);
-    ring_commit(ring, WORDS);
+    RECORD_WRITE(ring, shapes.first_launch, entry->track, first_launch_words, .start = from,
+                 .end = times->start, .operation = TSMITH_OPERATION_FIRST_LAUNCH, .name = command->name,
+                 .correlation = command->correlation, .host_track = command->host_track,
+                 .certainty = TSMITH_CERTAINTY_INFERRED);
 }
 
 static void write_timed(struct ring *ring, const struct entry *entry, const struct pending_times *times) {

@@ -4,15 +4,12 @@
 #ifndef OPENCL_RECORD_PARTS_H
 #define OPENCL_RECORD_PARTS_H
 
-#include "wire/record_part.h"
-
-#define OPTIONAL(encoding) ((encoding) | RECORD_ZERO_IS_NONE)
+#include "agentkit/record_words.h"
 
 // ---- on the calling thread
 
 #define CALL_WORDS(WORD)                                                                                     \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
     WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
     WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
@@ -20,15 +17,13 @@
 #define BLOCKING_WORDS(WORD) WORD(blocking, TSMITH_FIELD_BLOCKING, RECORD_VALUE)
 
 #define SYNC_WORDS(WORD)                                                                                     \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
     WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))
 
 #define MEMORY_WORDS(WORD)                                                                                   \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
     WORD(flags, TSMITH_FIELD_FLAGS, RECORD_VALUE)                                                            \
@@ -37,16 +32,14 @@
     WORD(live_bytes, TSMITH_FIELD_LIVE_BYTES, RECORD_VALUE)
 
 #define OBJECT_WORDS(WORD)                                                                                   \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(object, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                                \
     WORD(parent, TSMITH_FIELD_PARENT, OPTIONAL(RECORD_VALUE))                                                \
     WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))
 
 #define COMPILE_WORDS(WORD)                                                                                  \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(object, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                                \
     WORD(options, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))
@@ -88,12 +81,7 @@
     WORD(global, TSMITH_FIELD_GLOBAL_X, RECORD_VALUE)                                                        \
     WORD(local, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))
 #define KERNEL_WORDS(WORD)                                                                                   \
-    WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
-    WORD(global_y, TSMITH_FIELD_GLOBAL_Y, OPTIONAL(RECORD_VALUE))                                            \
-    WORD(global_z, TSMITH_FIELD_GLOBAL_Z, OPTIONAL(RECORD_VALUE))                                            \
-    WORD(local_x, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))                                              \
-    WORD(local_y, TSMITH_FIELD_LOCAL_Y, OPTIONAL(RECORD_VALUE))                                              \
-    WORD(local_z, TSMITH_FIELD_LOCAL_Z, OPTIONAL(RECORD_VALUE))                                              \
+    KERNEL_SIZES_WORDS(WORD)                                                                                 \
     WORD(offset_x, TSMITH_FIELD_OFFSET_X, OPTIONAL(RECORD_VALUE))                                            \
     WORD(offset_y, TSMITH_FIELD_OFFSET_Y, OPTIONAL(RECORD_VALUE))                                            \
     WORD(offset_z, TSMITH_FIELD_OFFSET_Z, OPTIONAL(RECORD_VALUE))

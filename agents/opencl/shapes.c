@@ -61,25 +61,17 @@ static void register_calls(struct channel *channel) {
 }
 
 static void register_objects(struct channel *channel) {
-    static const uint8_t kinds[] = {TSMITH_KIND_ALLOC, TSMITH_KIND_FREE};
-    for (size_t i = 0; i < 2; i++) {
-        struct record_shape shape = record_shape_begin((tsmith_kind)kinds[i], RECORD_SUBJECT_NAME);
-        memory_words_add(&shape);
-        shapes.memory[i] = channel_shape(channel, &shape);
-    }
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_OBJECT, RECORD_SUBJECT_NAME);
-    object_words_add(&shape);
-    shapes.object = channel_shape(channel, &shape);
+    shapes.memory[0] = record_register(channel, TSMITH_KIND_ALLOC, RECORD_SUBJECT_NAME, memory_words_add);
+    shapes.memory[1] = record_register(channel, TSMITH_KIND_FREE, RECORD_SUBJECT_NAME, memory_words_add);
+    shapes.object = record_register(channel, TSMITH_KIND_OBJECT, RECORD_SUBJECT_NAME, object_words_add);
+    shapes.first_launch =
+        record_register(channel, TSMITH_KIND_COMPILE, RECORD_SUBJECT_TRACK, first_launch_words_add);
 
-    shape = record_shape_begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_NAME);
+    struct record_shape shape = record_shape_begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_NAME);
     compile_words_add(&shape);
     shapes.compile[0] = channel_shape(channel, &shape);
     result_words_add(&shape);
     shapes.compile[1] = channel_shape(channel, &shape);
-
-    shape = record_shape_begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_TRACK);
-    first_launch_words_add(&shape);
-    shapes.first_launch = channel_shape(channel, &shape);
 }
 
 void shapes_register(struct channel *channel) {

@@ -39,33 +39,15 @@ static struct started {
 } started[STARTED_MAX];
 
 void markers_init(void) {
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME);
-    mark_words_add(&shape);
-    mark_shape = channel_shape(agent.channel, &shape);
-    shape = record_shape_begin(TSMITH_KIND_RANGE, RECORD_SUBJECT_NAME);
-    range_words_add(&shape);
-    range_shape = channel_shape(agent.channel, &shape);
+    mark_shape = record_register(agent.channel, TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME, mark_words_add);
+    range_shape = record_register(agent.channel, TSMITH_KIND_RANGE, RECORD_SUBJECT_NAME, range_words_add);
     category = channel_string_cstr(agent.channel, "roctx");
 }
 
 static void write_range(const struct range *range) {
-    enum { WORDS = 1 + RECORD_PART_WORDS(range_words) };
-    struct ring *ring = range->tick ? channel_ring(agent.channel) : NULL;
-    uint64_t *at = record_begin(ring, range_shape, WORDS, range->name);
-    if (!at)
-        return;
-    RECORD_SET(at, range_words, range->tick, agent_tick(), category, range->stack);
-    ring_commit(ring, WORDS);
-}
-
-static void mark(uint32_t name, uint32_t stack) {
-    enum { WORDS = 1 + RECORD_PART_WORDS(mark_words) };
-    struct ring *ring = channel_ring(agent.channel);
-    uint64_t *at = record_begin(ring, mark_shape, WORDS, name);
-    if (!at)
-        return;
-    RECORD_SET(at, mark_words, agent_tick(), category, stack);
-    ring_commit(ring, WORDS);
+    if (range->tick)
+        RECORD_WRITE(channel_ring(agent.channel), range_shape, range->name, range_words, range->tick,
+                     agent_tick(), category, range->stack);
 }
 
 static void push(const struct range *range) {
@@ -124,7 +106,8 @@ void markers_call(const struct sdk_callback_record *record, uint32_t stack) {
         range.tick = agent_tick();
     }
     if (operation == SDK_MARKER_MARK && range.tick)
-        mark(range.name, range.stack);
+        RECORD_WRITE(channel_ring(agent.channel), mark_shape, range.name, mark_words, agent_tick(), category,
+                     range.stack);
     else if (operation == SDK_MARKER_PUSH && enters)
         push(&range);
     else if (operation == SDK_MARKER_POP && enters)

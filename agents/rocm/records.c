@@ -42,17 +42,14 @@ static uint16_t register_kernel(uint32_t parts) {
 
 static void register_shapes(void) {
     struct channel *channel = agent.channel;
-    struct record_shape shape;
     ROCM_FIELDS(OWN_FIELD_REGISTER)
 #define REGISTER(name, LIST, kind)                                                                           \
-    shape = record_shape_begin(TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK);                                    \
-    name##_words_add(&shape);                                                                                \
-    shapes.name = channel_shape(channel, &shape);
+    shapes.name = record_register(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK, name##_words_add);
     ROCM_RECORDS(REGISTER)
 #undef REGISTER
     for (uint32_t parts = 0; parts < KERNEL_SHAPES; parts++)
         shapes.kernel[parts] = register_kernel(parts);
-    shape = record_shape_begin(TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK);
+    struct record_shape shape = record_shape_begin(TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK);
     copy_words_add(&shape);
     bytes_words_add(&shape);
     shapes.copy_sized = channel_shape(channel, &shape);

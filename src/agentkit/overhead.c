@@ -2,11 +2,12 @@
 // Measures the recording overhead of each thread and chooses the throttling level. The CUDA and OpenCL agents call it.
 #include "agentkit/overhead.h"
 
-#include "wire/record_part.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "agentkit/record_words.h"
 
 enum { COSTS = 1024, TEXT_MAX = 512 };
 static const int64_t WINDOW = 50000000; // ns
@@ -38,8 +39,7 @@ static void thread_end(void *cost) {
 }
 
 #define OVERHEAD_WORDS(WORD)                                                                                 \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)                                                        \
+    TICKS_WORDS(WORD)                                                                                        \
     WORD(name, TSMITH_FIELD_NAME, RECORD_STRING)                                                             \
     WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
 RECORD_PART(overhead_words, OVERHEAD_WORDS)
@@ -62,12 +62,10 @@ void agent_overhead_start(struct channel *where, const struct agent_overhead_rul
     const unsigned long millionths = text ? strtoul(text, NULL, 10) : 0;
     if (millionths == 0 || pthread_key_create(&owner_ends, thread_end))
         return;
-    struct record_shape measured = record_shape_begin(TSMITH_KIND_OVERHEAD, RECORD_SUBJECT_TRACK);
-    overhead_words_add(&measured);
     rule = what;
     channel = where;
     allowed = (double)millionths / 1e6;
-    overhead_shape = channel_shape(channel, &measured);
+    overhead_shape = record_register(channel, TSMITH_KIND_OVERHEAD, RECORD_SUBJECT_TRACK, overhead_words_add);
     name = channel_string_cstr(channel, "recording");
     agent_overhead.tsc = channel_tick_is_tsc(channel);
     looked.tick = clock_tick(agent_overhead.tsc);
@@ -129,14 +127,10 @@ static void publish_cost(uint32_t level) {
 }
 
 static void write_event(const struct agent_overhead_cost *cost, uint64_t ticks) {
-    struct ring *ring = channel_armed(channel) ? channel_ring(channel) : NULL;
-    enum { WORDS = 1 + RECORD_PART_WORDS(overhead_words) };
-    uint64_t *at = record_begin(ring, overhead_shape, WORDS, atomic_load(&cost->track));
-    if (!at)
-        return;
-    RECORD_PUT(at, overhead_words, .start = looked.tick, .end = looked.tick + ticks, .name = name,
-               .certainty = TSMITH_CERTAINTY_INFERRED);
-    ring_commit(ring, WORDS);
+    if (channel_armed(channel))
+        RECORD_WRITE(channel_ring(channel), overhead_shape, atomic_load(&cost->track), overhead_words,
+                     .start = looked.tick, .end = looked.tick + ticks, .name = name,
+                     .certainty = TSMITH_CERTAINTY_INFERRED);
 }
 
 // What the threads have spent since the last look, `passed` ticks ago; of the costliest one. A measured call during which

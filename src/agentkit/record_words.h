@@ -26,6 +26,14 @@
     WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
     WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
 
+// A kernel's sizes, where most kernels have all of them; KERNEL_3D_WORDS: where most have one dimension.
+#define KERNEL_SIZES_WORDS(WORD)                                                                             \
+    WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
+    WORD(global_y, TSMITH_FIELD_GLOBAL_Y, OPTIONAL(RECORD_VALUE))                                            \
+    WORD(global_z, TSMITH_FIELD_GLOBAL_Z, OPTIONAL(RECORD_VALUE))                                            \
+    WORD(local_x, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))                                              \
+    WORD(local_y, TSMITH_FIELD_LOCAL_Y, OPTIONAL(RECORD_VALUE))                                              \
+    WORD(local_z, TSMITH_FIELD_LOCAL_Z, OPTIONAL(RECORD_VALUE))
 #define KERNEL_3D_WORDS(WORD)                                                                                \
     WORD(global_y, TSMITH_FIELD_GLOBAL_Y, RECORD_VALUE)                                                      \
     WORD(global_z, TSMITH_FIELD_GLOBAL_Z, RECORD_VALUE)                                                      \

@@ -6,16 +6,15 @@
 // RECORD_PART(copy_words, COPY_WORDS)        in a header: struct copy_words { uint64_t bytes, source; };
 // RECORD_PART_SHAPE(copy_words, COPY_WORDS)  in the file that registers shapes: copy_words_add(&shape)
 //
-//     uint64_t *at = record_begin(ring, shape, words, subject);
-//     RECORD_PUT(at, copy_words, .bytes = 4096, .source = buffer);
-//     ring_commit(ring, words);
+//     shape = record_register(channel, TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK, copy_words_add);
+//     RECORD_WRITE(ring, shape, track, copy_words, .bytes = 4096, .source = buffer);
 //
+// A record of several parts is put together by record_begin, RECORD_PUT and ring_commit.
 // A word that is not named is 0. For a channel's own field, the list has the variable that holds its id.
 #ifndef WIRE_RECORD_PART_H
 #define WIRE_RECORD_PART_H
 
-#include "record.h"
-#include "ring.h"
+#include "channel.h"
 
 #define RECORD_PART_MEMBER(member, field, encoding) uint64_t member;
 #define RECORD_PART_FIELD(member, field, encoding) record_shape_add(shape, (field), (uint8_t)(encoding));
@@ -65,6 +64,26 @@ static inline uint64_t *record_begin(struct ring *ring, uint16_t shape, uint32_t
         return NULL;
     *at = record_head(shape, words, subject);
     return at + 1;
+}
+
+// Writes a record that has one part. Without room, or a ring, the event is dropped; the ring has counted it.
+#define RECORD_WRITE(to, shape, subject, part, ...)                                                          \
+    do {                                                                                                     \
+        enum { RECORD_WORDS_ = 1 + RECORD_PART_WORDS(part) };                                                \
+        struct ring *const ring_ = (to);                                                                     \
+        uint64_t *const at_ = record_begin(ring_, shape, RECORD_WORDS_, subject);                            \
+        if (at_) {                                                                                           \
+            RECORD_SET(at_, part, __VA_ARGS__);                                                              \
+            ring_commit(ring_, RECORD_WORDS_);                                                               \
+        }                                                                                                    \
+    } while (0)
+
+// Registers the shape of such a record; `add` is the part's. 0: no room in the channel's table.
+static inline uint16_t record_register(struct channel *channel, tsmith_kind kind, enum record_subject subject,
+                                       void (*add)(struct record_shape *shape)) {
+    struct record_shape shape = record_shape_begin(kind, subject);
+    add(&shape);
+    return channel_shape(channel, &shape);
 }
 
 #endif
