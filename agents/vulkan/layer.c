@@ -27,7 +27,8 @@ struct instance {
 
 static struct map instances, devices; // from the dispatch pointer of a handle
 static bool program_only;             // the user wants no command added and no argument changed
-static bool wraps;                    // the process is profiled: calls are wrapped
+static bool host_reads, inferred_clock;
+static bool wraps; // the process is profiled: calls are wrapped
 
 static const void *key_of(const void *handle) {
     return *(const void *const *)handle;
@@ -55,6 +56,8 @@ static void begin(void) {
         .look = look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 100};
     const char *queries = agent_option("vulkan", "queries");
     program_only = agent_option("vulkan", "program-only") != NULL;
+    host_reads = agent_option("vulkan", "host-reads") != NULL;
+    inferred_clock = agent_option("vulkan", "inferred-clock") != NULL;
     queries_begin(queries ? (uint32_t)strtoul(queries, NULL, 10) : 0);
     record_init();
     if (stacks_start(agent.channel))
@@ -226,6 +229,7 @@ static bool adopt(const struct instance *instance, VkPhysicalDevice physical, co
                 device->family_queues[info->pQueueCreateInfos[i].queueFamilyIndex] +=
                     info->pQueueCreateInfos[i].queueCount;
         times_device(device, &instance->next, physical, instance->version, has_clock);
+        device->reading_waits &= !host_reads;
     }
     if (map_put(&devices, key_of(handle), (uintptr_t)device))
         return true;
@@ -248,7 +252,7 @@ static VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDevi
         return VK_ERROR_INITIALIZATION_FAILED;
     VkResult result = VK_ERROR_EXTENSION_NOT_PRESENT;
     link->u.pLayerInfo = own->pNext;
-    if (wraps && !program_only)
+    if (wraps && !program_only && !inferred_clock)
         result = create_with_clock(instance, create, physical, info, allocator, out, &has_clock);
     if (result == VK_ERROR_EXTENSION_NOT_PRESENT) {
         has_clock = false;

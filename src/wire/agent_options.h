@@ -48,6 +48,10 @@ enum agent_value {
     X(PROGRAM_ONLY, "program-only", NONE, NULL, 0, 0,                                                        \
       "write no timestamps and change no argument of a call: commands have no times")                        \
     X(QUERIES, "queries", NUMBER, "N", 64, 100000000,                                                        \
-      "write at most N timestamps into the command buffers of a process at a time; default 1048576")
+      "write at most N timestamps into the command buffers of a process at a time; default 1048576")         \
+    X(HOST_READS, "host-reads", NONE, NULL, 0, 0,                                                            \
+      "read times from the host on lavapipe too, where that waits for the device")                           \
+    X(INFERRED_CLOCK, "inferred-clock", NONE, NULL, 0, 0,                                                    \
+      "infer the device's clock from submissions, as on drivers without calibrated timestamps")
 
 #endif

@@ -33,7 +33,7 @@ def commands(events):
     return [event for event in events if event["kind"] in EXECUTION]
 
 
-def check_executions(name, executions, stamped=True):
+def check_executions(name, executions, stamped=True, certainty=None):
     """Every command of every execution, of the call that submitted it, in the order of the barriers."""
     events = load(name)
     assert not lost(events), (name, lost(events))
@@ -43,7 +43,7 @@ def check_executions(name, executions, stamped=True):
     for event in commands(events):
         by_call[event["correlation"]].append(event)
         assert event["args"]["barriers"] == 1, event
-        assert event.get("certainty") is None, event
+        assert event.get("certainty") == certainty, event
     assert by_call.keys() == submits.keys(), name
     firsts = []
     for correlation, group in by_call.items():
@@ -101,6 +101,17 @@ def check_memory():
     assert calls["vkBeginCommandBuffer"] == calls["vkEndCommandBuffer"] == 1, calls
 
 
+def check_inferred():
+    """Each execution lies between its submission and the end of the wait for it."""
+    events = check_executions("inferred", 20, certainty="inferred")
+    submits = {e["correlation"]: e for e in events if e["kind"] == "api" and e["name"] == "vkQueueSubmit"}
+    waits = {e["waits"][0]: e for e in events if e["kind"] == "sync"}
+    for event in commands(events):
+        wait = waits[event["correlation"]]
+        assert submits[event["correlation"]]["start"] <= event["start"] + 1, event
+        assert event["start"] + event["duration"] <= wait["start"] + wait["duration"] + 1, (event, wait)
+
+
 def check_untimed():
     """What cannot have times is in the trace all the same, and counted."""
     for name, timed, untimed in (("simultaneous", 4, 16), ("only", 0, 20), ("few", 4, 76)):
@@ -124,6 +135,11 @@ for mode, number in (("repeat", 20), ("flight", 20), ("again", 20), ("secondary"
     if os.path.exists(f"{work}/validated_{mode}.json"):
         check_executions(f"validated_{mode}", 5)
 check_executions("pools", 12, stamped=False)
+check_executions("host", 20)
+check_executions("host_again", 20)
+if os.path.exists(f"{work}/validated_host.json"):
+    check_executions("validated_host", 5)
+check_inferred()
 check_threads()
 check_waits()
 check_memory()

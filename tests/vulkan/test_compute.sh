@@ -39,6 +39,10 @@ record threads --api vulkan -- threads 5
 record pools --api vulkan -- pools 6
 record exits --api vulkan -- exits 3
 record only --api vulkan --agent-option vulkan.program-only -- repeat 5
+# As on GPUs: results read by the host, and, of drivers without calibrated timestamps, an inferred clock.
+record host --api vulkan --agent-option vulkan.host-reads -- flight 20
+record host_again --api vulkan --agent-option vulkan.host-reads -- again 20
+record inferred --api vulkan --agent-option vulkan.inferred-clock -- repeat 20
 record few --api vulkan --agent-option vulkan.queries=64 -- flight 20
 
 mkfifo "$work/said"
@@ -57,6 +61,7 @@ if [ -n "$validation" ]; then
         # shellcheck disable=SC2086 # words
         record "validated_${mode% *}" --api vulkan -- $mode
     done
+    record validated_host --api vulkan --agent-option vulkan.host-reads -- flight 5
     VK_LOADER_DEBUG=layer record seen --api vulkan -- repeat 1
     grep -q 'VK_LAYER_KHRONOS_validation' "$work/seen.err" || fail "validation was not there"
     unset VK_INSTANCE_LAYERS
