@@ -145,14 +145,23 @@ static bool follow_one(struct server *server, struct file *file) {
     return state == LIVE_RECORDING;
 }
 
-static void sleep_step(const struct server *server) {
-    for (long slept = 0; slept < STEP && !atomic_load(&server->is_ending); slept += NAP)
+static int64_t now_ns(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// At least as long as the work before it took: however fast a trace grows, half of a processor is enough.
+static void sleep_step(const struct server *server, int64_t worked) {
+    const int64_t wanted = worked > STEP ? worked : STEP;
+    for (int64_t slept = 0; slept < wanted && !atomic_load(&server->is_ending); slept += NAP)
         (void)nanosleep(&(struct timespec){.tv_nsec = NAP}, NULL);
 }
 
 static void follow_all(struct server *server) {
     bool is_any = true;
     while (is_any && !atomic_load(&server->is_ending)) {
+        const int64_t began = now_ns();
         is_any = false;
         for (size_t i = 0; i < server->file_count; i++) {
             struct file *file = &server->files[i];
@@ -160,7 +169,7 @@ static void follow_all(struct server *server) {
                 is_any |= follow_one(server, file);
         }
         if (is_any)
-            sleep_step(server);
+            sleep_step(server, now_ns() - began);
     }
 }
 

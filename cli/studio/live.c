@@ -137,8 +137,8 @@ static void note_change(struct live *live, const tsmith_sbt_event_frame *frame) 
         (struct live_change){live->revision, frame->first_start, frame->track};
 }
 
-// Notes the frames from `known` on. False: there are none.
-static bool note_frames(struct file *file, size_t known) {
+// Notes the frames from `known` on.
+static void note_frames(struct file *file, size_t known) {
     struct live *live = file->live;
     const size_t count = tsmith_sbt_event_frame_count(file->sbt);
     bool has_grown = false;
@@ -154,7 +154,6 @@ static bool note_frames(struct file *file, size_t known) {
         live->newest = frame.last_end > live->newest ? frame.last_end : live->newest;
         note_change(live, &frame);
     }
-    return has_grown;
 }
 
 // Adds up events that were not added yet. Those of one frame cannot be read twice, so a failure ends it.
@@ -176,15 +175,12 @@ static void add_events(struct file *file, tsmith_error *error) {
     tsmith_live_sums_give(live->sums, file->dictionary, trace_now(), &live->totals);
 }
 
-static bool grow(struct file *file, size_t known, tsmith_error *error) {
-    tsmith_tiles *tiles;
-    if (!note_frames(file, known))
-        return true;
-    if (tsmith_tiles_create(file->sbt, &tiles, error) < 0)
-        return false;
-    tsmith_tiles_destroy(file->tiles);
-    file->tiles = tiles;
-    return true;
+// `more`: buckets are to be made of what came.
+static bool grow(struct file *file, size_t known, bool *more, tsmith_error *error) {
+    note_frames(file, known);
+    const tsmith_status status = tsmith_tiles_extend(file->tiles, 1, error);
+    *more = status == TSMITH_AGAIN;
+    return status >= 0;
 }
 
 void live_step(struct file *file, bool *more) {
@@ -200,11 +196,11 @@ void live_step(struct file *file, bool *more) {
     const tsmith_status status = tsmith_sbt_refresh(file->sbt, &error);
     if (status == TSMITH_ERROR_CORRUPT)
         stop_with_message(live, LIVE_TRUNCATED, error.message);
-    else if (status < 0 || !grow(file, known, &error))
+    else if (status < 0 || !grow(file, known, more, &error))
         stop_with_message(live, LIVE_FAILED, error.message);
     add_events(file, &error);
-    *more = live->is_behind;
-    if (live->is_behind || live->state != LIVE_RECORDING)
+    *more |= live->is_behind;
+    if (*more || live->state != LIVE_RECORDING)
         return;
     if (status == TSMITH_END)
         live->state = LIVE_ENDED;

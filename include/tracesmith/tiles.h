@@ -108,6 +108,12 @@ TSMITH_API void tsmith_tiles_destroy(tsmith_tiles *tiles);
 // TRUNCATED when all were read that the damaged file still has, or a failure; a call after the last is OK again.
 TSMITH_API tsmith_status tsmith_tiles_fill(tsmith_tiles *tiles, size_t batches, tsmith_error *error);
 
+// Instead of tsmith_tiles_fill, for a trace that grows: takes in the frames that came by tsmith_sbt_refresh, and makes the buckets of which
+// they have events anew, up to `pieces` pieces of about 100,000 events (0: all). AGAIN while there are more; until then tiles there are read
+// from the file, or are preliminary. The first call takes in all. Origin, end and tracks may change; pointers to tracks end with the call.
+// ERROR_STATE when tiles were filled; ERROR_NO_MEMORY; failures of the file.
+TSMITH_API tsmith_status tsmith_tiles_extend(tsmith_tiles *tiles, size_t pieces, tsmith_error *error);
+
 // Keeps tiles that are filled in a new file (SBT with detail frames and no events), of about 8 bytes for every 64 events.
 // ERROR_INVALID_ARGUMENT when they are not filled, or were by TRUNCATED; failures of the file, of which nothing is left then.
 TSMITH_API tsmith_status tsmith_tiles_save(const tsmith_tiles *tiles, const char *path, tsmith_error *error);

@@ -185,6 +185,8 @@ static tsmith_status finish(struct tsmith_tiles *tiles, tsmith_status ended, tsm
 tsmith_status tsmith_tiles_fill(tsmith_tiles *tiles, size_t batches, tsmith_error *error) {
     if (tiles->is_full)
         return TSMITH_OK;
+    if (tiles->grows)
+        return status_set(error, TSMITH_ERROR_STATE, "Tiles that are extended cannot be filled");
     const tsmith_scan scan = {.size = sizeof scan, .fields = tiles_fields, .field_count = TILES_FIELDS};
     if (!tiles->filling) {
         const tsmith_status status = tsmith_sbt_scan(tiles->trace, &scan, &tiles->filling, error);

@@ -16,12 +16,12 @@ static void drop(struct tsmith_tiles *tiles) {
 }
 
 bool tiles_kept_begin(struct tsmith_tiles *tiles) {
-    bool good = !tiles->is_full && !tiles->filling;
+    bool good = !tiles->is_full && !tiles->filling && !tiles->grows;
     for (size_t i = 0; good && i < tiles->track_count; i++) {
         tiles->tracks[i].kept_count = 0;
         good = tiles_make_finest(&tiles->tracks[i]);
     }
-    if (!good && !tiles->is_full && !tiles->filling)
+    if (!good && !tiles->is_full && !tiles->filling && !tiles->grows)
         drop(tiles);
     return good;
 }

@@ -53,25 +53,46 @@ union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, uin
     return is_counter ? join_values(buckets, count) : join_loads(buckets, count, of);
 }
 
-bool tiles_make_levels(struct tile_track *track) {
-    while (track->level_count < TILES_KEPT && track->levels[track->level_count - 1].count > TILES_LEAST / 4) {
-        const struct tile_level *below = &track->levels[track->level_count - 1];
-        const unsigned step = TILES_STEP * track->level_count;
-        // Buckets begin at multiples of their length since the origin, independent of the first kept one.
-        const uint64_t begin = track->skipped >> (step - TILES_STEP), first = track->skipped >> step;
-        const uint64_t end = begin + below->count, each = UINT64_C(1) << TILES_STEP;
-        const size_t count = (size_t)(((end - 1) >> TILES_STEP) - first + 1);
-        union tile_bucket *buckets = calloc(count, sizeof *buckets);
-        if (!buckets)
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            const uint64_t wanted = (first + i) * each;
-            const uint64_t from = wanted > begin ? wanted : begin,
-                           to = wanted + each < end ? wanted + each : end;
-            buckets[i] =
-                tiles_join(below->buckets + (from - begin), (size_t)(to - from), each, track->is_counter);
+// Joins buckets [first, last] of a level from those of the level below; all counted from the origin.
+static void join_buckets(const struct tile_track *track, unsigned level, uint64_t first, uint64_t last) {
+    const struct tile_level *below = &track->levels[level - 1];
+    // Buckets begin at multiples of their length since the origin, independent of the first kept one.
+    const uint64_t begin = track->skipped >> (TILES_STEP * (level - 1)), end = begin + below->count;
+    const uint64_t skipped = track->skipped >> (TILES_STEP * level), each = UINT64_C(1) << TILES_STEP;
+    for (uint64_t number = first; number <= last; number++) {
+        const uint64_t wanted = number * each;
+        const uint64_t from = wanted > begin ? wanted : begin, to = wanted + each < end ? wanted + each : end;
+        track->levels[level].buckets[number - skipped] =
+            tiles_join(below->buckets + (from - begin), (size_t)(to - from), each, track->is_counter);
+    }
+}
+
+bool tiles_update_levels(struct tile_track *track, uint64_t first, uint64_t last) {
+    for (unsigned level = 1; level < TILES_KEPT && track->levels[level - 1].count > TILES_LEAST / 4;
+         level++) {
+        const struct tile_level *below = &track->levels[level - 1];
+        const uint64_t begin = track->skipped >> (TILES_STEP * (level - 1));
+        const uint64_t skipped = track->skipped >> (TILES_STEP * level);
+        const size_t count = (size_t)(((begin + below->count - 1) >> TILES_STEP) - skipped + 1);
+        first >>= TILES_STEP;
+        last >>= TILES_STEP;
+        if (level == track->level_count) {
+            track->levels[track->level_count++] = (struct tile_level){0};
+            first = skipped;
+            last = skipped + count - 1;
         }
-        track->levels[track->level_count++] = (struct tile_level){buckets, count};
+        struct tile_level *made = &track->levels[level];
+        if (made->count != count) {
+            union tile_bucket *buckets = realloc(made->buckets, count * sizeof *buckets);
+            if (!buckets)
+                return false;
+            *made = (struct tile_level){buckets, count};
+        }
+        join_buckets(track, level, first, last);
     }
     return true;
+}
+
+bool tiles_make_levels(struct tile_track *track) {
+    return tiles_update_levels(track, track->skipped, track->skipped + track->levels[0].count - 1);
 }

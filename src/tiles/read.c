@@ -22,18 +22,18 @@ static tsmith_status out_of_memory(tsmith_error *error) {
 
 // ---- from the file
 
-static tsmith_status read_events(struct tsmith_tiles *tiles, const struct wanted *wanted,
-                                 tsmith_error *error) {
+tsmith_status tiles_read_events(struct tsmith_tiles *tiles, const struct tile_track *track, int64_t since,
+                                int64_t until, tsmith_error *error) {
     int64_t from, to;
-    if (__builtin_add_overflow(wanted->from, tiles->origin, &from))
+    if (__builtin_add_overflow(since, tiles->origin, &from))
         from = INT64_MAX;
-    if (__builtin_add_overflow(wanted->to, tiles->origin, &to))
+    if (__builtin_add_overflow(until, tiles->origin, &to))
         to = INT64_MAX;
     const tsmith_scan scan = {.size = sizeof scan,
                               .has_window = 1,
                               .from = from,
                               .to = to,
-                              .tracks = &wanted->track->track,
+                              .tracks = &track->track,
                               .track_count = 1,
                               .fields = tiles_fields,
                               .field_count = TILES_FIELDS};
@@ -44,8 +44,8 @@ static tsmith_status read_events(struct tsmith_tiles *tiles, const struct wanted
     tsmith_status status = tsmith_sbt_scan(tiles->trace, &scan, &source, error);
     while (status == TSMITH_OK && (status = tsmith_source_next(source, &batch, error)) == TSMITH_OK) {
         struct tile_rows rows;
-        if (tiles_open_rows(tiles, wanted->track, batch, &rows) &&
-            !tiles_take_rows(&rows, 0, wanted->from, wanted->to, &tiles->events))
+        if (tiles_open_rows(tiles, track, batch, &rows) &&
+            !tiles_take_rows(&rows, 0, since, until, &tiles->events))
             status = out_of_memory(error);
     }
     tsmith_source_destroy(source);
@@ -176,8 +176,14 @@ static tsmith_status find_wanted(const struct tsmith_tiles *tiles, uint32_t trac
                       : status_set(error, TSMITH_ERROR_NOT_FOUND, "Track %u has no events", track);
 }
 
+static bool is_outdated(const struct wanted *wanted) {
+    const struct tile_track *track = wanted->track;
+    return track->outdated_from < track->outdated_to && wanted->to > track->outdated_from &&
+           wanted->from < track->outdated_to;
+}
+
 static bool is_kept(const struct wanted *wanted) {
-    return wanted->track->is_filled && wanted->level >= wanted->track->shift;
+    return wanted->track->is_filled && wanted->level >= wanted->track->shift && !is_outdated(wanted);
 }
 
 // Whether events of the file must be read: `out` is then not filled.
@@ -186,7 +192,8 @@ static bool must_read(struct tsmith_tiles *tiles, const struct wanted *wanted, t
         put_kept(tiles, wanted);
         return !wanted->track->is_counter && count_kept(tiles, out) <= TSMITH_TILE_SLICES;
     }
-    if (tiles->is_full || count_indexed(wanted) <= READ_AT_ONCE)
+    const bool is_known = tiles->is_full || (wanted->track->is_filled && !is_outdated(wanted));
+    if (is_known || count_indexed(wanted) <= READ_AT_ONCE)
         return true;
     if (!wanted->track->is_counter)
         put_indexed(tiles, wanted);
@@ -211,7 +218,7 @@ tsmith_status tsmith_tiles_read(tsmith_tiles *tiles, uint32_t track, uint32_t le
         put_events(tiles, &wanted, &tile); // none
     else if (must_read(tiles, &wanted, &tile)) {
         memset(tiles->buckets, 0, TSMITH_TILE_BUCKETS * sizeof *tiles->buckets);
-        status = read_events(tiles, &wanted, error);
+        status = tiles_read_events(tiles, wanted.track, wanted.from, wanted.to, error);
         put_events(tiles, &wanted, &tile);
     }
     if (tile.form == TSMITH_FORM_BUCKETS)

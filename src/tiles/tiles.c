@@ -47,6 +47,7 @@ static bool add_frames(struct tsmith_tiles *tiles) {
         track->first = frame.first_start < track->first ? frame.first_start : track->first;
         track->last = frame.last_end > track->last ? frame.last_end : track->last;
     }
+    tiles->frame_next = count;
     table_finish(&known);
     return good;
 }
@@ -54,6 +55,31 @@ static bool add_frames(struct tsmith_tiles *tiles) {
 static int by_number(const void *a, const void *b) {
     const struct tile_track *left = a, *right = b;
     return left->track < right->track ? -1 : left->track > right->track;
+}
+
+void tiles_order_tracks(struct tsmith_tiles *tiles) {
+    if (tiles->track_count)
+        qsort(tiles->tracks, tiles->track_count, sizeof *tiles->tracks, by_number);
+}
+
+void tiles_set_kind(struct tile_track *track, const tsmith_dictionary *dictionary) {
+    const tsmith_track *entry = tsmith_dictionary_track(dictionary, track->track);
+    track->is_counter = entry && entry->kind == TSMITH_TRACK_COUNTER;
+    track->is_queue = entry && (entry->kind == TSMITH_TRACK_QUEUE || entry->kind == TSMITH_TRACK_COPY_ENGINE);
+}
+
+bool tiles_describe(struct tsmith_tiles *tiles) {
+    const size_t count = tiles->track_count ? tiles->track_count : 1;
+    tsmith_tile_track *described = realloc(tiles->described, count * sizeof *described);
+    if (!described)
+        return false;
+    tiles->described = described;
+    for (size_t i = 0; i < tiles->track_count; i++) {
+        const struct tile_track *track = &tiles->tracks[i];
+        described[i] =
+            (tsmith_tile_track){track->track, track->events, track->first, track->last, track->is_counter};
+    }
+    return true;
 }
 
 static void order_frames(const struct tsmith_tiles *tiles, struct tile_track *track) {
@@ -76,26 +102,18 @@ static bool finish_tracks(struct tsmith_tiles *tiles, const tsmith_dictionary *d
         tiles->origin = track->first < tiles->origin ? track->first : tiles->origin;
         tiles->end = track->last > tiles->end ? track->last : tiles->end;
     }
-    if (!tiles->track_count)
+    tiles->has_events = tiles->track_count > 0;
+    if (!tiles->has_events)
         tiles->origin = tiles->end = 0;
-    else
-        qsort(tiles->tracks, tiles->track_count, sizeof *tiles->tracks, by_number);
-    tiles->described = calloc(tiles->track_count ? tiles->track_count : 1, sizeof *tiles->described);
-    if (!tiles->described)
-        return false;
+    tiles_order_tracks(tiles);
     for (size_t i = 0; i < tiles->track_count; i++) {
         struct tile_track *track = &tiles->tracks[i];
-        const tsmith_track *entry = tsmith_dictionary_track(dictionary, track->track);
-        track->is_counter = entry && entry->kind == TSMITH_TRACK_COUNTER;
-        track->is_queue =
-            entry && (entry->kind == TSMITH_TRACK_QUEUE || entry->kind == TSMITH_TRACK_COPY_ENGINE);
+        tiles_set_kind(track, dictionary);
         track->first = tile_time_since(track->first, tiles->origin);
         track->last = tile_time_since(track->last, tiles->origin);
         order_frames(tiles, track);
-        tiles->described[i] =
-            (tsmith_tile_track){track->track, track->events, track->first, track->last, track->is_counter};
     }
-    return true;
+    return tiles_describe(tiles);
 }
 
 tsmith_status tsmith_tiles_create(tsmith_sbt *trace, tsmith_tiles **out, tsmith_error *error) {

@@ -54,6 +54,8 @@ struct tile_track {
     struct tile_events pending;
     struct load *load;
     size_t kept_count; // buckets that were put, while tiles are filled from kept ones
+    // Of a trace that grows: where events came to which the buckets have not been fitted yet. Empty: from >= to.
+    int64_t outdated_from, outdated_to;
 };
 
 struct tsmith_tiles {
@@ -65,6 +67,9 @@ struct tsmith_tiles {
     tsmith_tile_track *described;
     tsmith_source *filling; // NULL before the first and after the last batch
     bool is_full, is_truncated;
+    bool has_events; // origin and end are those of events
+    bool grows;
+    size_t frame_next; // of the trace: those before it are known
     // Of the tile that was read last.
     union tile_bucket *buckets;
     tsmith_slice *slices;
@@ -115,6 +120,17 @@ bool tiles_kept_end(struct tsmith_tiles *tiles, bool is_good);
 
 // Makes the levels above the finest. False when memory is exhausted.
 bool tiles_make_levels(struct tile_track *track);
+// The same where buckets `first` to `last` of the finest level (counted from the origin) have changed, or were added.
+bool tiles_update_levels(struct tile_track *track, uint64_t first, uint64_t last);
+// Reads the events of a track that touch [from, to) ns since the origin into tiles->events, in order.
+tsmith_status tiles_read_events(struct tsmith_tiles *tiles, const struct tile_track *track, int64_t from,
+                                int64_t to, tsmith_error *error);
+// What a track is.
+void tiles_set_kind(struct tile_track *track, const tsmith_dictionary *dictionary);
+// Sorts tracks by number.
+void tiles_order_tracks(struct tsmith_tiles *tiles);
+// Makes the list of tracks for callers anew. False when memory is exhausted.
+bool tiles_describe(struct tsmith_tiles *tiles);
 // The bucket made of `count` neighbors.
 union tile_bucket tiles_join(const union tile_bucket *buckets, size_t count, uint64_t of, bool is_counter);
 

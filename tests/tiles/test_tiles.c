@@ -2,6 +2,7 @@
 // Tiles of made traces at every level against a plain count over the events: busy time, starts, the name with most time, slices
 // and their lanes, values of counters; before and after they are filled, of files whose batches overlap in time.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@
 #include "support/test.h"
 #include "tracesmith/tracesmith.h"
 
-enum { QUEUE_EVENTS = 9000, THREAD_EVENTS = 5000, FEW = 40 };
+enum { QUEUE_EVENTS = 9000, THREAD_EVENTS = 5000, FEW = 40, MOST_BYTES = 1 << 25, FEW_ENOUGH = 100000 };
 
 static char path[] = "/tmp/tracesmith-tiles-XXXXXX";
 
@@ -19,6 +20,7 @@ struct fixture {
     tsmith_sbt *file;
     tsmith_tiles *tiles;
     uint32_t queue, thread, few;
+    bool is_grown; // its buckets were joined when they were too many
 };
 
 static void write_file(const struct made_trace *made, uint32_t rows, struct random random) {
@@ -55,6 +57,7 @@ static void add_events(struct fixture *fixture, struct random *random) {
 
 static void begin(struct fixture *fixture, uint32_t rows, uint64_t seed) {
     struct random random = {seed};
+    fixture->is_grown = false;
     made_trace_init(&fixture->made);
     const uint32_t process = made_process(&fixture->made, 1), device = made_device(&fixture->made, "device");
     fixture->queue = made_track(&fixture->made, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
@@ -215,8 +218,8 @@ static unsigned check_tile(const struct fixture *fixture, uint32_t track, uint32
     for (int i = 0; i < TSMITH_TILE_BUCKETS; i++) {
         const struct expected expected =
             count_events(fixture, events, count, from + i * length, from + (i + 1) * length, is_queue);
-        check_bucket(&tile.of.buckets[i], &expected, (double)length, 12);
-        if (level <= 20 && i % 16 == 0) { // made of events, not of buckets
+        check_bucket(&tile.of.buckets[i], &expected, (double)length, fixture->is_grown ? 24 : 12);
+        if (!fixture->is_grown && level <= 20 && i % 16 == 0) { // made of events, not of buckets
             uint64_t times[4] = {0};
             count_names(fixture, events, count, from + i * length, from + (i + 1) * length, is_queue, times);
             check_name(fixture, &tile.of.buckets[i], times);
@@ -252,6 +255,146 @@ static void agrees_with_a_plain_count(void **state) {
             continue;
         assert_int_equal(status, TSMITH_OK);
         assert_int_equal(tsmith_tiles_fill(fixture.tiles, 0, NULL), TSMITH_OK);
+        for (int i = 0; i < 3; i++)
+            check_all_levels(&fixture, &random);
+        end(&fixture);
+    }
+}
+
+// ---- a file that grows
+
+// Events that begin in a track, by its tiles of a level.
+static uint64_t count_begun(const struct fixture *fixture, const tsmith_tile_track *track, uint32_t level) {
+    uint64_t begun = 0;
+    const uint64_t last = (uint64_t)track->last >> (level + 9);
+    for (uint64_t index = 0; index <= last; index++) {
+        tsmith_tile tile = {.size = sizeof tile};
+        const int64_t from = (int64_t)(index << (level + 9));
+        assert_int_equal(tsmith_tiles_read(fixture->tiles, track->track, level, index, &tile, NULL),
+                         TSMITH_OK);
+        assert_false(tile.preliminary);
+        for (uint32_t i = 0; i < tile.count; i++)
+            begun +=
+                tile.form == TSMITH_FORM_SLICES ? tile.of.slices[i].start >= from : tile.of.buckets[i].events;
+    }
+    return begun;
+}
+
+static void check_begun(const struct fixture *fixture, uint64_t *frames) {
+    size_t count;
+    const tsmith_tile_track *tracks = tsmith_tiles_tracks(fixture->tiles, &count);
+    uint64_t sum = 0, indexed = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(count_begun(fixture, &tracks[i], 21), tracks[i].events);
+        assert_int_equal(count_begun(fixture, &tracks[i], 14), tracks[i].events);
+        sum += tracks[i].events;
+    }
+    *frames = tsmith_sbt_event_frame_count(fixture->file);
+    for (size_t i = 0; i < *frames; i++) {
+        tsmith_sbt_event_frame frame = {.size = sizeof frame};
+        indexed += tsmith_sbt_event_frame_at(fixture->file, i, &frame) ? frame.events : 0;
+    }
+    assert_int_equal(sum, indexed);
+}
+
+// Copies [from, to) of the whole file behind what is at `part`.
+static void append(const char *part, const uint8_t *bytes, size_t from, size_t to) {
+    FILE *file = fopen(part, from ? "ab" : "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes + from, 1, to - from, file), to - from);
+    assert_int_equal(fclose(file), 0);
+}
+
+static uint8_t *read_whole(size_t *size) {
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = malloc(MOST_BYTES);
+    assert_non_null(file);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, MOST_BYTES, file);
+    assert_true(*size < MOST_BYTES);
+    (void)fclose(file);
+    return bytes;
+}
+
+// The file is cut anywhere, also within frames.
+static void grow(struct fixture *fixture, struct random *random) {
+    char part[] = "/tmp/tracesmith-tiles-XXXXXX";
+    size_t size, at = 64;
+    uint8_t *bytes = read_whole(&size);
+    const int fd = mkstemp(part);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    tsmith_tiles_destroy(fixture->tiles);
+    tsmith_sbt_close(fixture->file);
+    append(part, bytes, 0, at);
+    assert_int_equal(tsmith_sbt_open(part, &fixture->file, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_tiles_create(fixture->file, &fixture->tiles, NULL), TSMITH_OK);
+    uint64_t frames = 0, before = 0;
+    unsigned steps = 0;
+    while (at < size) {
+        const size_t next = at + 1 + (size_t)random_below(random, size / 12);
+        append(part, bytes, at, next < size ? next : size);
+        at = next < size ? next : size;
+        assert_int_equal(tsmith_sbt_refresh(fixture->file, NULL), at == size ? TSMITH_END : TSMITH_OK);
+        tsmith_status status = TSMITH_AGAIN;
+        while (status == TSMITH_AGAIN) {
+            status = tsmith_tiles_extend(fixture->tiles, 1, NULL);
+            if (fixture->made.count < FEW_ENOUGH && random_below(random, 4) == 0)
+                check_begun(fixture, &frames); // what has no buckets yet is read
+        }
+        assert_int_equal(status, TSMITH_OK);
+        check_begun(fixture, &frames);
+        steps += frames > before;
+        before = frames;
+    }
+    assert_true(steps > 3);
+    assert_int_equal(tsmith_tiles_fill(fixture->tiles, 0, NULL), TSMITH_ERROR_STATE);
+    fixture->is_grown = true;
+    (void)unlink(part);
+    free(bytes);
+}
+
+// A few events for long, then many in a short time: no tile of what was read is preliminary.
+static void keeps_up_with_a_burst(void **state) {
+    enum { SPARSE = 1000, BURST = 600000, STEP = 20 };
+    (void)state;
+    struct fixture fixture = {.is_grown = true};
+    struct random random = {5};
+    made_trace_init(&fixture.made);
+    fixture.queue = made_track(&fixture.made, TSMITH_TRACK_QUEUE, made_process(&fixture.made, 1),
+                               made_device(&fixture.made, "device"), 0, "queue");
+    for (int64_t i = 0; i < SPARSE; i++)
+        made_event(&fixture.made, TSMITH_KIND_KERNEL, fixture.queue, i * 10000000, 1000);
+    for (int64_t i = 0; i < BURST; i++)
+        made_event(&fixture.made, TSMITH_KIND_KERNEL, fixture.queue, (int64_t)SPARSE * 10000000 + i * STEP,
+                   STEP / 2);
+    write_file(&fixture.made, 500, random);
+    assert_int_equal(tsmith_sbt_open(path, &fixture.file, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_tiles_create(fixture.file, &fixture.tiles, NULL), TSMITH_OK);
+    grow(&fixture, &random);
+    tsmith_tile tile = {.size = sizeof tile};
+    const uint32_t level = 14; // a tile of 8.4 ms: all of the middle one is in the burst
+    const uint64_t index = ((uint64_t)SPARSE * 10000000 >> (level + 9)) + 1;
+    assert_int_equal(tsmith_tiles_read(fixture.tiles, fixture.queue, level, index, &tile, NULL), TSMITH_OK);
+    assert_int_equal(tile.form, TSMITH_FORM_BUCKETS);
+    assert_false(tile.preliminary);
+    for (uint32_t i = 0; i < tile.count && i < (BURST * STEP >> level) - 512; i++) {
+        assert_in_range(tile.of.buckets[i].events, (1 << level) / STEP, (1 << level) / STEP + 1);
+        assert_in_range(tile.of.buckets[i].busy, 32768 - 50, 32768 + 50);
+    }
+    end(&fixture);
+}
+
+static void grows_with_its_file(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct fixture fixture = {.is_grown = false};
+        struct random random = {seed * 1234567};
+        begin(&fixture, 300, seed);
+        const int64_t origin = tsmith_tiles_origin(fixture.tiles), last = tsmith_tiles_end(fixture.tiles);
+        grow(&fixture, &random);
+        assert_int_equal(tsmith_tiles_origin(fixture.tiles), origin);
+        assert_int_equal(tsmith_tiles_end(fixture.tiles), last);
         for (int i = 0; i < 3; i++)
             check_all_levels(&fixture, &random);
         end(&fixture);
@@ -325,9 +468,10 @@ static void refuses_what_is_not_there(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_plain_count),
-                                       cmocka_unit_test(shows_least_and_most_of_counters),
-                                       cmocka_unit_test(refuses_what_is_not_there)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_a_plain_count), cmocka_unit_test(grows_with_its_file),
+        cmocka_unit_test(keeps_up_with_a_burst), cmocka_unit_test(shows_least_and_most_of_counters),
+        cmocka_unit_test(refuses_what_is_not_there)};
     const int fd = mkstemp(path);
     if (fd < 0)
         return 1;
