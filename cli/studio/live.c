@@ -176,7 +176,7 @@ static void add_events(struct file *file, tsmith_error *error) {
 }
 
 // `more`: buckets are to be made of what came.
-static bool grow(struct file *file, size_t known, bool *more, tsmith_error *error) {
+static bool grow_tiles(struct file *file, size_t known, bool *more, tsmith_error *error) {
     note_frames(file, known);
     const tsmith_status status = tsmith_tiles_extend(file->tiles, 1, error);
     *more = status == TSMITH_AGAIN;
@@ -196,19 +196,19 @@ void live_step(struct file *file, bool *more) {
     const tsmith_status status = tsmith_sbt_refresh(file->sbt, &error);
     if (status == TSMITH_ERROR_CORRUPT)
         stop_with_message(live, LIVE_TRUNCATED, error.message);
-    else if (status < 0 || !grow(file, known, more, &error))
+    else if (status < 0 || !grow_tiles(file, known, more, &error))
         stop_with_message(live, LIVE_FAILED, error.message);
     add_events(file, &error);
     *more |= live->is_behind;
     if (*more || live->state != LIVE_RECORDING)
         return;
-    if (status == TSMITH_END)
-        live->state = LIVE_ENDED;
-    else if (is_replaced(file))
+    if (is_replaced(file)) // first: what has its name now is not opened in its place
         stop_with_message(
             live, LIVE_REPLACED,
             "The file was removed or replaced by another while it was shown. Start studio again to see what "
             "is there now.");
+    else if (status == TSMITH_END)
+        live->state = LIVE_ENDED;
     else if (!is_written)
         say_stopped(file);
 }

@@ -195,7 +195,7 @@ static void put_values(const struct tsmith_tiles *tiles, struct tile_track *trac
 
 // Makes buckets [first, last] again.
 static tsmith_status make_buckets_again(struct tsmith_tiles *tiles, struct tile_track *track, uint64_t first,
-                                uint64_t last, tsmith_error *error) {
+                                        uint64_t last, tsmith_error *error) {
     const int64_t from = (int64_t)(first << track->shift), to = (int64_t)((last + 1) << track->shift);
     union tile_bucket *buckets = track->levels[0].buckets + (first - track->skipped);
     const size_t count = (size_t)(last - first + 1);
@@ -215,7 +215,8 @@ static tsmith_status make_buckets_again(struct tsmith_tiles *tiles, struct tile_
 }
 
 // The first part of what is out of date, as long as its events are not too many.
-static tsmith_status make_next_piece(struct tsmith_tiles *tiles, struct tile_track *track, tsmith_error *error) {
+static tsmith_status make_next_piece(struct tsmith_tiles *tiles, struct tile_track *track,
+                                     tsmith_error *error) {
     const uint64_t end = track->skipped + track->levels[0].count;
     const uint64_t from =
         (uint64_t)(track->outdated_from > track->first ? track->outdated_from : track->first);

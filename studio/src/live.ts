@@ -24,6 +24,7 @@ export class Live {
   private isMoving = false;
   private last: { at: number; events: number } | null = null;
   private trace = -1; // that is asked for
+  private of = -1; // trace that `state` is about
 
   constructor(private readonly studio: Studio, private readonly timeline: Timeline) {
     studio.subscribe(["trace"], () => this.begin());
@@ -43,6 +44,10 @@ export class Live {
 
   private begin(): void {
     const { studio } = this;
+    if (this.of !== studio.trace && this.state) {
+      this.state = null;
+      studio.tell("live");
+    }
     if (!studio.overview?.live || this.trace === studio.trace) return;
     this.trace = studio.trace;
     this.state = this.last = null;
@@ -70,7 +75,7 @@ export class Live {
       }
       await new Promise((resolve) => setTimeout(resolve, nap));
     }
-    this.trace = -1;
+    if (this.trace === trace) this.trace = -1;
   }
 
   private take(answer: LiveState): void {
@@ -80,6 +85,7 @@ export class Live {
     if (this.last && now > this.last.at) this.rate = ((answer.totals.events - this.last.events) * 1000) / (now - this.last.at);
     this.last = { at: now, events: answer.totals.events };
     this.state = answer;
+    this.of = studio.trace;
     if (answer.overview) {
       const shift = studio.exchange(answer.overview);
       if (isAnew) studio.renew();

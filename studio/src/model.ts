@@ -215,7 +215,9 @@ export class Studio {
   }
 
   private writeAddressNow(): void {
-    const parts = [`t=${this.trace}`, `v=${Math.round(this.view.from)}-${Math.round(this.view.to)}`, `p=${this.panel}`];
+    // Of a recording that is followed the end is seen, also when the page is loaded again.
+    const view = this.live?.isRecording && this.live.isFollowing ? [] : [`v=${Math.round(this.view.from)}-${Math.round(this.view.to)}`];
+    const parts = [`t=${this.trace}`, ...view, `p=${this.panel}`];
     const { selection, range } = this;
     if (selection) parts.push(`s=${selection.track},${selection.start},${selection.duration ?? ""},${selection.name}`);
     if (range) parts.push(`r=${Math.round(range.from)}-${Math.round(range.to)}`);

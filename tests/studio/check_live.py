@@ -134,6 +134,32 @@ def follows():
         assert page.see("() => studio.panel") == "findings"
 
 
+def others(finished):
+    """Another trace beside it, and the page loaded again."""
+    recording = begin("beside.sbt")
+    with opened(recording.trace, finished) as page:
+        wait(page, "launched", recording.launched)
+        page.see("() => studio.open(1)")
+        page.settle()
+        assert page.page.is_hidden("section.live") and page.page.is_hidden("#tab-live"), "the other trace is complete"
+        page.see("() => studio.open(0)")
+        recording.launch(7)
+        wait(page, "launched", recording.launched)
+        assert "Recording" in bar(page), bar(page)
+        page.see("() => studio.live.isFollowing || studio.live.toggle()")
+        page.see("() => studio.show('sql')")
+        page.see("""() => new Promise((done) => { const look = () => {
+            if (!location.hash.includes("v=") && location.hash.includes("p=sql")) done(); else requestAnimationFrame(look); }; look(); })""")
+        page.page.reload()
+        page.settle()
+        recording.launch(8)
+        wait(page, "launched", recording.launched)
+        assert page.see("() => studio.live.isFollowing") is True and view(page)[1] >= view(page)[2]
+        assert page.see("() => studio.panel") == "sql"
+        recording.end()
+        wait(page, "state", "ended")
+
+
 def stops():
     recording = begin("stops.sbt")
     with opened(recording.trace) as page:
@@ -177,6 +203,7 @@ def loses_the_server():
 
 
 follows()
+others(os.path.join(FOLDER, "follows.sbt"))
 stops()
 is_replaced()
 loses_the_server()
