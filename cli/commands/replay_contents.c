@@ -60,11 +60,20 @@ bool replay_check_contents(const struct invocation *invocation) {
                                          "instructions", "check",    "save-results", "save-source",
                                          "html",         "markdown", "tolerance",    "speed"};
     const char *word = invocation_value(invocation, "contents");
-    uint64_t command;
+    const char *pid = invocation_value(invocation, "pid");
+    uint64_t number;
+    if (pid && !word) {
+        complain("--pid %s is for --contents", pid);
+        return false;
+    }
     if (!word)
         return true;
-    if (!quantity_count(word, &command)) {
+    if (!quantity_count(word, &number)) {
         complain("--contents: '%s' is not the number of a command", word);
+        return false;
+    }
+    if (pid && (!quantity_count(pid, &number) || !number)) {
+        complain("--pid: '%s' is not the number of a process", pid);
         return false;
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -206,12 +215,15 @@ static void add_all(struct text *text, const struct contents *contents, uint64_t
 int replay_add_contents(struct text *text, const struct invocation *invocation, tsmith_recording *recording,
                         const tsmith_replay_options *options, bool json) {
     struct contents *contents = calloc(1, sizeof *contents);
-    uint64_t command = 0;
+    const char *process = invocation_value(invocation, "pid");
+    uint64_t command = 0, pid = 0; // of any process
     tsmith_error error;
     int code = EXIT_DONE;
     (void)quantity_count(invocation_value(invocation, "contents"), &command);
+    if (process)
+        (void)quantity_count(process, &pid);
     const tsmith_status status =
-        contents ? tsmith_replay_inspect(recording, 0, command, options, add_piece, contents, &error)
+        contents ? tsmith_replay_inspect(recording, pid, command, options, add_piece, contents, &error)
                  : TSMITH_ERROR_NO_MEMORY;
     if (!contents || contents->failed) {
         complain("out of memory");

@@ -72,6 +72,10 @@ static const struct option replay_options[] = {
      .doc = "Run up to this command (numbered from 0, as in results) and print the memory that it writes, "
             "before "
             "and after it; with --json up to 1 MiB of each buffer, in base64"},
+    {.name = "pid",
+     .argument = "PID",
+     .doc = "With --contents: the recorded process whose command it is; default the first that has one of "
+            "this number"},
     {.name = "hazards",
      .doc = "Run nothing; report commands that use the same memory, at least one of them writing, without a "
             "dependency between them"},

@@ -114,11 +114,13 @@ static bool is_analysis(const char *name) {
     return false;
 }
 
-static void analyze(struct server *server, const struct file *file, const char *name, struct answer *out) {
+static void analyze(struct server *server, struct file *file, const char *name, struct answer *out) {
     if (name && !is_analysis(name)) {
         answer_failure(out, 404, "This analysis does not exist");
         return;
     }
+    if (!has_room_for_analysis(file, out))
+        return;
     const char *const words[] = {"analyze", file->path, "--json", name ? "--only" : NULL, name, NULL};
     (void)answer_by_command(server, words, out);
 }
@@ -142,13 +144,15 @@ static bool is_one_of(const char *const *names, const char *name) {
     return false;
 }
 
-static void simulate(struct server *server, const struct file *file, const struct request *request,
+static void simulate(struct server *server, struct file *file, const struct request *request,
                      struct answer *out) {
     const char *words[WORDS_MOST + 4] = {"simulate", file->path, "--json"};
     char *made[WORDS_MOST];
     size_t count = 0;
     const char *name, *value;
     bool good = true;
+    if (!has_room_for_analysis(file, out))
+        return;
     for (size_t i = 0; good && request->parameter_at(request, i, &name, &value); i++) {
         good =
             count < WORDS_MOST && is_one_of(SIMULATE_OPTIONS, name) && (!value || strlen(value) < WORD_MOST);
@@ -195,13 +199,16 @@ static void replay(const struct server *server, const struct file *file, struct 
 // Runs them too, up to one command.
 static void contents(const struct server *server, const struct file *file, const struct request *request,
                      struct answer *out) {
-    const char *command = request->parameter(request, "command");
+    const char *command = request->parameter(request, "command"), *pid = request->parameter(request, "pid");
     uint64_t number;
-    if (!picture_number(command, UINT32_MAX, &number)) {
-        answer_failure(out, 400, "contents needs the number of a command: command=0");
+    if (!picture_number(command, UINT32_MAX, &number) || (pid && !picture_number(pid, UINT64_MAX, &number))) {
+        answer_failure(out, 400,
+                       "contents needs the number of a command, and may name its process: "
+                       "command=0&pid=1234");
         return;
     }
-    const char *const words[] = {"replay", file->path, "--sandbox", "--contents", command, "--json", NULL};
+    const char *const words[] = {"replay", file->path,           "--sandbox", "--contents", command,
+                                 "--json", pid ? "--pid" : NULL, pid,         NULL};
     (void)answer_by_command(server, words, out);
 }
 

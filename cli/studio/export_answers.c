@@ -16,7 +16,8 @@ enum { PAIRS_MOST = 4 }; // traces of which each is compared with each
 struct exported {
     struct server *server;
     struct text list;
-    size_t count;
+    size_t count; // of answers
+    bool is_begun;
     const char *before, *after; // parameters
 };
 
@@ -35,8 +36,16 @@ static bool no_parameter(const struct request *request, size_t index, const char
     return false;
 }
 
-// Answers "/api/REQUEST" and lists the file of it, with its status: "REQUEST": [200, "answers/7.json"].
-static bool add(struct exported *exported, const char *request, const char *query) {
+// "REQUEST": [200, "answers/7.json"]
+static void list_answer(struct exported *exported, const char *request, int status, size_t number) {
+    text_add_cstr(&exported->list, exported->is_begun ? ",\n" : "\n");
+    exported->is_begun = true;
+    text_add_json_cstr(&exported->list, request);
+    text_add_format(&exported->list, ":[%d,\"answers/%zu.json\"]", status, number);
+}
+
+// Answers "/api/REQUEST" and lists the file of it; its status, 0 for a failure to write it.
+static int add(struct exported *exported, const char *request, const char *query) {
     char path[256], name[64];
     struct answer answer = {.status = 200};
     (void)snprintf(path, sizeof path, "/api/%s", request);
@@ -48,26 +57,28 @@ static bool add(struct exported *exported, const char *request, const char *quer
                                   .body = ""};
     answer_request(exported->server, &asked, &answer);
     (void)snprintf(name, sizeof name, "answers/%zu.json", exported->count);
-    text_add_cstr(&exported->list, exported->count++ ? ",\n" : "\n");
     (void)snprintf(path, sizeof path, "%s%s", request, query);
-    text_add_json_cstr(&exported->list, path);
-    text_add_format(&exported->list, ":[%d,\"%s\"]", answer.status, name);
+    list_answer(exported, path, answer.status, exported->count++);
     const bool good = export_file(name, text_cstr(&answer.text), answer.text.length);
     text_finish(&answer.text);
-    return good;
+    return good ? answer.status : 0;
 }
 
+// The findings have the reports of all analyses, of which the page takes the one that it asks for: the trace is analyzed once.
 static bool add_of_trace(struct exported *exported, size_t number) {
-    static const char *const REQUESTS[] = {"findings", "analyses", "folded", "recording"};
+    static const char *const REQUESTS[] = {"analyses", "folded", "recording"};
     char request[160];
-    bool good = true;
-    for (size_t i = 0; good && i < sizeof REQUESTS / sizeof *REQUESTS; i++) {
-        (void)snprintf(request, sizeof request, "%zu/%s", number, REQUESTS[i]);
-        good = add(exported, request, "");
-    }
+    const size_t findings = exported->count;
+    (void)snprintf(request, sizeof request, "%zu/findings", number);
+    const int status = add(exported, request, "");
+    bool good = status != 0;
     for (size_t i = 0; good && tsmith_analysis_name(i); i++) {
         (void)snprintf(request, sizeof request, "%zu/analysis/%s", number, tsmith_analysis_name(i));
-        good = add(exported, request, "");
+        list_answer(exported, request, status, findings);
+    }
+    for (size_t i = 0; good && i < sizeof REQUESTS / sizeof *REQUESTS; i++) {
+        (void)snprintf(request, sizeof request, "%zu/%s", number, REQUESTS[i]);
+        good = add(exported, request, "") != 0;
     }
     return good;
 }
@@ -75,7 +86,7 @@ static bool add_of_trace(struct exported *exported, size_t number) {
 static bool add_comparisons(struct exported *exported) {
     const size_t count = exported->server->file_count;
     char numbers[2][24], query[80];
-    bool good = add(exported, "ranks", "");
+    bool good = add(exported, "ranks", "") != 0;
     for (size_t i = 0; count <= PAIRS_MOST && i < count * count && good; i++) {
         if (i / count == i % count)
             continue;
@@ -84,7 +95,7 @@ static bool add_comparisons(struct exported *exported) {
         (void)snprintf(query, sizeof query, "?before=%s&after=%s", numbers[0], numbers[1]);
         exported->before = numbers[0];
         exported->after = numbers[1];
-        good = add(exported, "diff", query);
+        good = add(exported, "diff", query) != 0;
     }
     return good;
 }

@@ -110,6 +110,9 @@ void answer_event(struct server *server, struct file *file, const struct request
 // `words` is NULL-terminated. False when it failed.
 bool answer_by_command(const struct server *server, const char *const *words, struct answer *out);
 
+// Whether memory is left for the analyses of all events of a file; else the answer is a failure that says how much they need.
+bool has_room_for_analysis(struct file *file, struct answer *out);
+
 // ---- HTTP
 
 struct http_options {

@@ -214,8 +214,9 @@ export const api = {
     json(`/api/${trace}/event?track=${track}&start=${start}&name=${name}` + (duration === null ? "" : `&duration=${duration}`)),
   analyses: (trace: number): Promise<{ name: string; doc: string }[]> => json(`/api/${trace}/analyses`),
   findings: async (trace: number): Promise<Report[]> => reportsOf(await json(`/api/${trace}/findings`)),
+  // On a static host the answer has all analyses.
   analysis: async (trace: number, name: string): Promise<Report[]> =>
-    reportsOf(await json(`/api/${trace}/analysis/${encodeURIComponent(name)}`)),
+    reportsOf(await json(`/api/${trace}/analysis/${encodeURIComponent(name)}`)).filter((report) => report.report === name),
   sql: async (trace: number, statement: string, signal?: AbortSignal): Promise<Answer> =>
     (await fetched(`/api/${trace}/sql`, { method: "POST", body: statement, signal })).json() as Promise<Answer>,
   folded: async (trace: number): Promise<string> => (await fetched(`/api/${trace}/folded`)).text(),
@@ -225,8 +226,8 @@ export const api = {
     (await json<{ diff: Report }>(`/api/diff?before=${before.join(",")}&after=${after.join(",")}`)).diff,
   recording: (trace: number): Promise<Json> => json(`/api/${trace}/recording`),
   replay: async (trace: number): Promise<Json> => (await fetched(`/api/${trace}/replay`, { method: "POST" })).json() as Promise<Json>,
-  contents: async (trace: number, command: number): Promise<Json> =>
-    (await fetched(`/api/${trace}/contents?command=${command}`, { method: "POST" })).json() as Promise<Json>,
+  contents: async (trace: number, command: number, pid: number): Promise<Json> =>
+    (await fetched(`/api/${trace}/contents?command=${command}&pid=${pid}`, { method: "POST" })).json() as Promise<Json>,
   ranks: (): Promise<Json> => json("/api/ranks"),
 };
 

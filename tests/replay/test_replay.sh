@@ -188,6 +188,35 @@ PY
 "$TRACESMITH" replay "$work/loop.sbt" --contents 7 | grep -qx '  \[0\]  6 -> 7' || fail "the text of --contents"
 replay 2 loop --contents 100000
 replay 2 loop --contents 7 --times 3
+replay 2 loop --pid 7
+replay 2 loop --contents 7 --pid x
+# Of each process of the family its own last launch, which counts its own number; command N of another process that has none is not it.
+replay 0 family --mode dry-run
+python3 - "$work/family.json" >"$work/lasts" <<'PY'
+import json, sys
+last, launches = {}, {}
+for one in json.load(open(sys.argv[1]))["commands"]:
+    if one["command"] <= last.get(one["pid"], -1):  # another program by exec
+        last[one["pid"]] = -1
+        launches[one["pid"]] = 0
+    if one["what"] == "kernel":
+        last[one["pid"]], launches[one["pid"]] = one["command"], launches.get(one["pid"], 0) + 1
+for pid in last:
+    print(pid, last[pid], launches[pid])
+PY
+[ "$(wc -l <"$work/lasts")" -ge 3 ] || fail "the processes of the family: $(cat "$work/lasts")"
+while read -r pid command launches; do
+    replay 0 family --contents "$command" --pid "$pid"
+    python3 - "$work/family.json" "$launches" <<'PY' || fail "not launch $launches of process $pid: $(cat "$work/family.json")"
+import base64, json, struct, sys
+(memory,) = json.load(open(sys.argv[1]))["contents"]["memories"]
+sides = [struct.unpack("<8I", base64.b64decode(memory[side])) for side in ("before", "after")]
+sys.exit(sides != [(int(sys.argv[2]) - 1,) * 8, (int(sys.argv[2]),) * 8])
+PY
+done <"$work/lasts"
+most=$(sort -k 2n "$work/lasts" | tail -n 1 | cut -d ' ' -f 2)
+least=$(sort -k 2n "$work/lasts" | head -n 1 | cut -d ' ' -f 1)
+replay 2 family --contents "$most" --pid "$least"
 
 # A source that does not compile, makes another kernel, or replaces an unknown kernel, is never "everything is the
 # same".

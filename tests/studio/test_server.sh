@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The server of `tracesmith studio`: check_server.py checks which requests are allowed, check_tiles.py compares tiles
-# with SQL, of a recorded trace and of real ones (TRACESMITH_CORPUS). And the errors of the command.
+# with SQL, of a recorded trace and of real ones (TRACESMITH_CORPUS); check_room.py asks for analyses that do not fit into memory. And the
+# errors of the command.
 set -eu
 : "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,6 +43,10 @@ python3 "$here/check_tiles.py" "$trace" 40
 python3 "$here/make_long.py" "$folder/long.json"
 "$TRACESMITH" import --level 1 "$folder/long.json" -o "$folder/long.sbt" >"$folder/out"
 python3 "$here/check_tiles.py" "$folder/long.sbt" 40 kept
+[ -n "${TRACESMITH_SANITIZE:-}" ] || { # which takes more addresses than any limit
+    "$TRACESMITH_BUILD_DIR/tests/programs/sbt_many" "$folder/many.sbt" 3000000 3000000
+    python3 "$here/check_room.py" "$folder/many.sbt" 6000000
+}
 [ -n "${TRACESMITH_CORPUS:-}" ] || exit 0
 for name in kineto_resnet50_num_workers_0_worker0.1623143089861.pt.trace.json.gz nsysai_h100_2gpu_1s.sqlite; do
     python3 "$here/check_tiles.py" "$TRACESMITH_CORPUS/$name" 40

@@ -74,13 +74,13 @@ function verdicts(studio: Studio, replayed: Replayed): HTMLElement {
 
 // The memory of the command of a row, in its place.
 async function inspect(studio: Studio, place: HTMLElement, row: Entry): Promise<void> {
-  const number = Number(row["command"]), name = `Command ${number}, ${clipped(String(value(row["kernel"]) ?? value(row["what"]) ?? ""), 80)}`;
+  const number = Number(row["command"]), pid = Number(row["pid"]), name = `Command ${number}, ${clipped(String(value(row["kernel"]) ?? value(row["what"]) ?? ""), 80)}`;
   const asked = waiting(`${name}: replaying up to it\u2026`);
   fill(place, asked);
   try {
-    const { contents } = (await api.contents(studio.trace, number)) as unknown as { contents: { memories: Memory[]; left_out: number } };
+    const { contents } = (await api.contents(studio.trace, number, pid)) as unknown as { contents: { memories: Memory[]; left_out: number } };
     if (asked.isConnected)
-      fill(place, element("h3", {}, name), element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, `replay --sandbox --contents ${number}`))),
+      fill(place, element("h3", {}, name), element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, `replay --sandbox --contents ${number} --pid ${pid}`))),
         showMemories(contents.memories, contents.left_out));
   } catch (error) {
     if (asked.isConnected) fill(place, failure(error));
