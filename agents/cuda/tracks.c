@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agentkit/device.h"
 #include "agentkit/map.h"
 #include "library.h"
 
@@ -64,14 +65,11 @@ bool tracks_init(void) {
 static const char *identity(const struct cupti_device *record, char out[64]) {
     const bool mig = record && cupti_has(CUPTI_11_6) && record->mig;
     const uint8_t *bytes = record ? (mig ? record->mig_uuid : record->uuid) : NULL;
-    unsigned any = 0;
-    size_t length = (size_t)snprintf(out, 64, "%s", mig ? "MIG-" : "GPU-");
-    for (size_t i = 0; bytes && i < sizeof record->uuid; i++) {
-        any |= bytes[i];
-        length += (size_t)snprintf(out + length, 64 - length, "%s%02x",
-                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
-    }
-    return any ? out : "";
+    static const uint8_t nothing[DEVICE_UUID_BYTES];
+    if (!bytes || memcmp(bytes, nothing, sizeof nothing) == 0)
+        return "";
+    device_uuid_text(mig ? "MIG-" : "GPU-", bytes, out, 64);
+    return out;
 }
 
 static uint32_t add_device(uint32_t id, const struct cupti_device *record) {

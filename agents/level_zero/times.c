@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agentkit/device.h"
 #include "base/clock.h"
 
 enum { BRACKETS = 16, OLD_UNIT = 100000 };
@@ -82,25 +83,14 @@ static double ns_of_tick(uint64_t resolution) {
     return resolution < OLD_UNIT ? (double)resolution : 1e9 / (double)resolution;
 }
 
-// As NVML, CUPTI and the OpenCL agent write it.
-static void put_uuid(const uint8_t *uuid, char *out, size_t size) {
-    static const uint8_t nothing[16];
-    size_t length = 0;
-    out[0] = '\0';
-    if (memcmp(uuid, nothing, sizeof nothing) == 0)
-        return;
-    length = (size_t)snprintf(out, size, "GPU-");
-    for (size_t i = 0; i < sizeof nothing; i++)
-        length += (size_t)snprintf(out + length, size - length, "%s%02x",
-                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-}
-
 static void describe(struct device *device, const struct zero_device_properties *properties,
                      uint32_t number) {
     char identity[64];
     struct channel *channel = agent.channel;
-    put_uuid(properties->uuid, identity, sizeof identity);
-    if (!identity[0])
+    static const uint8_t nothing[DEVICE_UUID_BYTES];
+    if (memcmp(properties->uuid, nothing, sizeof nothing) != 0)
+        device_uuid_text("GPU-", properties->uuid, identity, sizeof identity);
+    else
         snprintf(identity, sizeof identity, "level-zero:%u", number - 1);
     const tsmith_device found = {
         .name = channel_string_cstr(channel, properties->name),
@@ -141,12 +131,6 @@ void times_device(struct device *device, void *handle, uint32_t number) {
         ;
 }
 
-// How far the counter with these bits is from a reading of it: the nearer of the two ways around.
-static int64_t distance(uint64_t counter, uint64_t reading, uint64_t mask) {
-    const uint64_t ahead = (counter - reading) & mask;
-    return ahead > mask / 2 ? (int64_t)ahead - (int64_t)mask - 1 : (int64_t)ahead;
-}
-
 bool times_convert(const struct device *device, const struct zero_timestamps *from, uint64_t not_before,
                    uint64_t *now, uint64_t *start, uint64_t *end) {
     const struct anchor *anchor = &device->anchor;
@@ -165,7 +149,8 @@ bool times_convert(const struct device *device, const struct zero_timestamps *fr
     } while (sequence & 1 || sequence != atomic_load(&anchor->sequence));
     const uint64_t taken = (from->global_end - from->global_start) & device->kernel_mask;
     const int64_t begun =
-        trace + (int64_t)((double)distance(from->global_start, ticks, device->kernel_mask) * rate);
+        trace +
+        (int64_t)((double)device_counter_distance(from->global_start, ticks, device->kernel_mask) * rate);
     const int64_t ended = begun + (int64_t)((double)taken * rate);
     if (!*now || ended > trace_now) {
         *now = agent_tick();

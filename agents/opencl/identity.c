@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agentkit/device.h"
 #include "base/pci.h"
 
 enum {
     PLATFORM_DEVICES = 64,
-    UUID_BYTES = 16,
+    UUID_BYTES = DEVICE_UUID_BYTES,
     INFO_PARENT = 0x1042,        // CL_DEVICE_PARENT_DEVICE
     INFO_UUID = 0x106A,          // CL_DEVICE_UUID_KHR
     INFO_PCI = 0x410F,           // CL_DEVICE_PCI_BUS_INFO_KHR: domain, bus, device, function
@@ -44,14 +45,6 @@ static bool has_extension(const char *extensions, const char *name) {
 static bool uuid_of(cl_device_id device, uint8_t uuid[UUID_BYTES]) {
     static const uint8_t nothing[UUID_BYTES];
     return get_device_info(device, INFO_UUID, uuid, UUID_BYTES) && memcmp(uuid, nothing, UUID_BYTES) != 0;
-}
-
-// As NVML and CUPTI write it.
-static void put_uuid(const uint8_t *uuid, char *out, size_t size) {
-    size_t length = (size_t)snprintf(out, size, "GPU-");
-    for (size_t i = 0; i < UUID_BYTES; i++)
-        length += (size_t)snprintf(out + length, size - length, "%s%02x",
-                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
 static void find_pci(cl_device_id device, const char *extensions, char out[PCI_IDENTITY_SIZE]) {
@@ -97,7 +90,7 @@ void identity_find(cl_device_id device, cl_platform_id platform, const char *pla
     }
     find_pci(device, extensions, pci);
     if (has_uuid)
-        put_uuid(uuid, out->text, sizeof out->text);
+        device_uuid_text("GPU-", uuid, out->text, sizeof out->text);
     if (pci[0])
         snprintf(has_uuid ? out->other : out->text, sizeof out->other, "%s", pci);
     else if (!has_uuid && out->number)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "agentkit/device.h"
 #include "base/clock.h"
 
 enum { VENDOR_MESA = 0x10005 };
@@ -14,12 +15,6 @@ static const int64_t TOLERANCE = 1000000; // ns
 static const int64_t TIGHT = 20000;       // ns
 
 // ---- the clock
-
-// How far the counter with these bits is from a reading of it: the nearer of the two ways around.
-static int64_t distance(uint64_t counter, uint64_t reading, uint64_t mask) {
-    const uint64_t ahead = (counter - reading) & mask;
-    return ahead > mask / 2 ? (int64_t)ahead - (int64_t)mask - 1 : (int64_t)ahead;
-}
 
 static void compare(struct device *device) {
     const VkCalibratedTimestampInfoEXT infos[2] = {
@@ -60,9 +55,11 @@ void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t 
     }
     // By how much the anchor is too early: at least and at most.
     const int64_t low =
-        not_before - anchor->trace - (int64_t)((double)distance(first, anchor->ticks, mask) * device->period);
+        not_before - anchor->trace -
+        (int64_t)((double)device_counter_distance(first, anchor->ticks, mask) * device->period);
     const int64_t high =
-        now - anchor->trace - (int64_t)((double)distance(last, anchor->ticks, mask) * device->period);
+        now - anchor->trace -
+        (int64_t)((double)device_counter_distance(last, anchor->ticks, mask) * device->period);
     if (low > anchor->low)
         anchor->low = low;
     anchor->high = high < anchor->high ? high : anchor->high;
@@ -82,7 +79,8 @@ bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_
         return false;
     const uint64_t taken = (ticks[1] - ticks[0]) & mask;
     const int64_t begun =
-        anchor->trace + (int64_t)((double)distance(ticks[0], anchor->ticks, mask) * device->period);
+        anchor->trace +
+        (int64_t)((double)device_counter_distance(ticks[0], anchor->ticks, mask) * device->period);
     const int64_t ended = begun + (int64_t)((double)taken * device->period);
     if (begun < not_before - TOLERANCE || ended < begun || ended > clock_trace_now() + TOLERANCE)
         return false;
@@ -121,13 +119,10 @@ bool times_uuid(const struct instance_next *next, VkPhysicalDevice physical, cha
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
     PFN_vkGetPhysicalDeviceProperties2 ask = next->GetPhysicalDeviceProperties2;
-    size_t length = (size_t)snprintf(out, size, "GPU-");
     if (!ask)
         return false;
     ask(physical, &all);
-    for (size_t i = 0; i < VK_UUID_SIZE; i++)
-        length += (size_t)snprintf(out + length, size - length, "%s%02x",
-                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id.deviceUUID[i]);
+    device_uuid_text("GPU-", id.deviceUUID, out, size);
     return true;
 }
 

@@ -102,14 +102,15 @@ def check_memory():
 
 
 def check_inferred():
-    """Each execution lies between its submission and the end of the wait for it."""
+    """Each execution lies between its submission and the end of the wait for it, but for the error of the host's own clocks: a
+    millisecond, which is what the agent itself allows."""
     events = check_executions("inferred", 20, certainty="inferred")
     submits = {e["correlation"]: e for e in events if e["kind"] == "api" and e["name"] == "vkQueueSubmit"}
     waits = {e["waits"][0]: e for e in events if e["kind"] == "sync"}
     for event in commands(events):
         wait = waits[event["correlation"]]
-        assert submits[event["correlation"]]["start"] <= event["start"] + 1, event
-        assert event["start"] + event["duration"] <= wait["start"] + wait["duration"] + 1, (event, wait)
+        assert submits[event["correlation"]]["start"] <= event["start"] + 1000000, event
+        assert event["start"] + event["duration"] <= wait["start"] + wait["duration"] + 1000000, (event, wait)
 
 
 def check_untimed():

@@ -64,13 +64,15 @@ class Run:
         passes = sorted(self.of("kernel"), key=lambda event: event["start"])
         own = sorted(self.passes)
         assert len(own) == len(passes), (self.name, len(own), len(passes))
-        ratios = []
+        ratios, gaps = [], []
         for (begin, end), event in zip(own, passes):
             assert event.get("certainty") is None, (self.name, event)
             assert 0 < event["duration"] <= end - begin, (self.name, begin, end, event)
             ratios.append((end - begin) / event["duration"] - 1)
+            gaps.append(end - begin - event["duration"])
         ratios.sort()
-        assert ratios[0] < 0.05, (self.name, ratios)
+        # A fast machine draws the pass in less time than two timestamps take to be written.
+        assert ratios[0] < 0.05 or min(gaps) < 500_000, (self.name, ratios, gaps)
         print(f"{self.name}: the program's times are longer by {ratios[0]:.2%} to {ratios[-1]:.2%}, median {ratios[len(ratios) // 2]:.2%}")
 
 
