@@ -17,6 +17,7 @@ struct reader {
     int64_t earliest, latest;                       // trace times that a record can be of
     uint32_t device, context, stream, queue;        // the queue's track found last
     uint32_t tid, thread;                           // the thread's
+    uint32_t no_tid;                                // the last that is no thread of the system
     uint64_t ended;                                 // launches whose first record this was
     uint64_t untimed, unknown, unlaunched, thinned; // for the ledger, counted per buffer
     uint32_t generation;                            // of the names

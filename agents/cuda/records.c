@@ -113,12 +113,14 @@ uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t cont
 // Where the library cannot be asked how it names threads: whether it is as the system does.
 static bool is_system_thread(struct reader *reader, uint32_t tid) {
     char path[64];
-    if (!vendor.partial || !tid)
+    if (!vendor.partial || !tid || tid == reader->no_tid)
         return false;
     if (reader->tid == tid && reader->thread)
         return true;
     snprintf(path, sizeof path, "/proc/self/task/%u", tid);
-    return access(path, F_OK) == 0;
+    const bool is = access(path, F_OK) == 0;
+    reader->no_tid = is ? reader->no_tid : tid;
+    return is;
 }
 
 uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by) {

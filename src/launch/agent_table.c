@@ -30,6 +30,17 @@ static const struct agent_needs rocm_needs = {
         "rocprofiler-sdk of ROCm 7 or later (older versions have no SDK that is recorded). If it is not in "
         "/opt/rocm/lib, add its folder to LD_LIBRARY_PATH"};
 
+// MSPTI records by taking the place of the runtime's functions, so it is preloaded too.
+static const struct agent_needs cann_needs = {
+    .library = "libmspti.so",
+    .folders = "/usr/local/Ascend/ascend-toolkit/latest/lib64:/usr/local/Ascend/ascend-toolkit/latest/tools/"
+               "mspti/lib64:"
+               "/usr/local/Ascend/cann/lib64:/usr/local/Ascend/latest/lib64",
+    .runtime = "libascendcl.so",
+    .advice =
+        "CANN programs are not recorded: libmspti.so was not found. It comes with the CANN toolkit: source "
+        "the toolkit's set_env.sh, or add its folder to LD_LIBRARY_PATH"};
+
 static const struct agent_row agent_rows[] = {
     {.api = "opencl",
      .doc = "OpenCL, through a layer of its loader",
@@ -69,6 +80,13 @@ static const struct agent_row agent_rows[] = {
      .variable = "LD_PRELOAD",
      .separator = ':',
      .only_if_named = true},
+    {.api = "cann",
+     .doc = "Huawei CANN (Ascend), through MSPTI; preloaded, and only if it is named",
+     .variable = "LD_PRELOAD",
+     .separator = ':',
+     .only_if_named = true,
+     .needs = &cann_needs,
+     .preloads = "libmspti.so"},
     {.api = "vulkan",
      .doc = "Vulkan, through a layer of its loader",
      .variable = "VK_INSTANCE_LAYERS",

@@ -21,7 +21,7 @@ struct agent_option_row {
 // A library without which the variable is not set: the API's runtimes would end a program that has the variable and not the
 // library.
 struct agent_needs {
-    const char *library, *also; // both in one folder
+    const char *library, *also; // both in one folder; the second may be NULL
     const char *folders;        // where it is looked for beyond the dynamic linker's, a list
     const char *runtime; // who has this library and not that has a runtime that is too old, or incomplete
     const char *advice;
@@ -40,6 +40,8 @@ struct agent_row {
     const struct agent_needs *needs; // NULL: nothing beyond what a program brings
     const struct agent_option_row *options;
     size_t option_count;
+    const char *
+        preloads; // a library of the vendor that is put into the variable before ours; `needs` says where it is
     const char *also; // a variable that is set to 1 as well, if it has no value; NULL: none
     // The variable lists layers by this name, not files. Their loader finds them in folders: in a list that is used alone if it
     // has a value, and otherwise in one that is added to the usual folders. Ours is named like the API, among the agents.

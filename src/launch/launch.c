@@ -247,6 +247,8 @@ static bool is_met(const struct agent_needs *needs) {
         return true;
     if (!launch_find_library_in(needs->library, needs->folders, path, sizeof path))
         return false;
+    if (!needs->also)
+        return true;
     const char *slash = strrchr(path, '/');
     const int length = snprintf(other, sizeof other, "%.*s/%s", (int)(slash - path), path, needs->also);
     return length > 0 && (size_t)length < sizeof other && access(other, R_OK) == 0;
@@ -277,6 +279,12 @@ static bool inject_layer(struct list *list, const struct agent_row *agent, const
            set(list, agent->variable, agent->layer, agent->separator);
 }
 
+static bool inject_preloads(struct list *list, const struct agent_row *agent) {
+    char path[4096];
+    return !launch_find_library_in(agent->preloads, agent->needs->folders, path, sizeof path) ||
+           set(list, agent->variable, path, agent->separator);
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
@@ -301,6 +309,8 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
             return false;
         // Loaders put each layer before the one named before it.
         if (options->recording && !inject_recorder(list, agent, directory))
+            return false;
+        if (agent->preloads && !inject_preloads(list, agent))
             return false;
         if (agent->is_closed)
             path[strlen(path) + 1] = '\0', path[strlen(path)] = agent->separator;

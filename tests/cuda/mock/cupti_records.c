@@ -318,7 +318,8 @@ static size_t fill(struct buffer *buffer, uint64_t number, uint64_t until) {
     static uint64_t last; // commands of a stream follow each other
     uint64_t time = mock_now() > last ? mock_now() : last;
     size_t count = 0;
-    while (number + count < until && buffer->used + sizeof(struct cupti_api) + bytes <= buffer->size) {
+    while (number + count < until &&
+           buffer->used + sizeof(struct cupti_api) + sizeof(struct cupti_kernel) <= buffer->size) {
         const uint32_t correlation = (uint32_t)(number + count) | 1u << 31;
         struct cupti_api *call = (struct cupti_api *)(void *)(buffer->at + buffer->used);
         *call = (struct cupti_api){CUPTI_KIND_DRIVER, 307, time, time + 900, pid, thread, correlation, 0};

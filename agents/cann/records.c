@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translates MSPTI's records into records of the ring. MSPTI returns buffers on several threads: they are read one at a time, each in
+// the order in which it was filled; nothing is assumed of that order. Rules: agent.h.
+#include <pthread.h>
+
+#include "agent.h"
+#include "agentkit/texts.h"
+#include "record_parts.h"
+#include "wire/memory.h"
+
+// ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
+static const int64_t MARGIN = 60000000000;
+enum { CALLS = 1 << 18, RANGES = 1 << 14 };
+
+// ---- shapes
+
+static struct { CANN_FIELDS(OWN_FIELD_MEMBER) } fields;
+
+#define SHAPE_PART(name, LIST, kind) RECORD_PART_SHAPE(name##_words, LIST)
+CANN_RECORDS(SHAPE_PART)
+#undef SHAPE_PART
+
+static struct {
+#define SHAPE(name, LIST, kind) uint16_t name;
+    CANN_RECORDS(SHAPE)
+#undef SHAPE
+} shapes;
+
+static void register_shapes(struct channel *channel) {
+    struct record_shape shape;
+    CANN_FIELDS(OWN_FIELD_REGISTER)
+#define REGISTER(name, LIST, kind)                                                                           \
+    shape = record_shape_begin(TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK);                                    \
+    name##_words_add(&shape);                                                                                \
+    shapes.name = channel_shape(channel, &shape);
+    CANN_RECORDS(REGISTER)
+#undef REGISTER
+}
+
+// Writes a record on a track, if there is a ring, a track and room; the ring counts what has no room.
+#define WRITE(record, track, ...)                                                                            \
+    do {                                                                                                     \
+        enum { WRITE_WORDS = 1 + RECORD_PART_WORDS(record##_words) };                                        \
+        const uint32_t track_ = (track);                                                                     \
+        uint64_t *const at_ = track_ ? record_begin(reader.ring, shapes.record, WRITE_WORDS, track_) : NULL; \
+        if (at_) {                                                                                           \
+            RECORD_SET(at_, record##_words, __VA_ARGS__);                                                    \
+            ring_commit(reader.ring, WRITE_WORDS);                                                           \
+        }                                                                                                    \
+    } while (0)
+
+// ---- the reader, of one buffer at a time
+
+static struct {
+    struct ring *ring;
+    struct foreign_clock_piece piece;
+    int64_t earliest, latest;
+    uint64_t untimed, unknown, unmatched;
+} reader;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int64_t begun; // trace clock
+
+// The call of a correlation id: MSPTI's ids are counted up, and kernels have that of the call that launched them.
+static struct call {
+    uint64_t correlation;
+    uint32_t track, stack;
+} * calls;
+
+// Ranges of mstx that are open, of the host and of a device.
+static struct open_range {
+    uint64_t id;
+    uint32_t source, track; // track 0: the place is empty
+    uint32_t name, domain;
+    int64_t start;
+} * ranges;
+
+bool records_init(void) {
+    calls = memory_take(CALLS * sizeof *calls);
+    ranges = memory_take(RANGES * sizeof *ranges);
+    begun = clock_trace_now();
+    register_shapes(agent.channel);
+    return calls && ranges;
+}
+
+struct span {
+    int64_t start;
+    uint64_t duration;
+};
+
+static bool take_time(uint64_t time, int64_t *out) {
+    *out = foreign_clock_convert(&mspti_clock, &reader.piece, time);
+    return *out != FOREIGN_CLOCK_UNKNOWN && *out >= reader.earliest && *out <= reader.latest;
+}
+
+// False: there are no times, or such as cannot be.
+static bool is_span(uint64_t start, uint64_t end, struct span *out) {
+    if (!start || end < start || !take_time(start, &out->start) ||
+        end - start > (uint64_t)(reader.latest - reader.earliest))
+        return false;
+    out->duration = end - start;
+    return true;
+}
+
+static bool needs_span(uint64_t start, uint64_t end, struct span *out) {
+    const bool is = is_span(start, end, out);
+    reader.untimed += !is;
+    return is;
+}
+
+static struct call call_of(uint64_t correlation) {
+    const struct call *call = &calls[correlation % CALLS];
+    return correlation && call->correlation == correlation ? *call : (struct call){.track = 0};
+}
+
+static uint64_t own_correlation(uint64_t correlation) {
+    return correlation ? cann_correlation_base + correlation : 0;
+}
+
+#define SPAN .start = (uint64_t)span.start, .duration = span.duration
+#define CAUSE(id, text)                                                                                      \
+    .correlation = own_correlation(id), .name = (text), .host_track = call_of(id).track,                     \
+    .stack = call_of(id).stack
+
+// ---- records
+
+static void read_kernel(const void *record) {
+    const uint64_t correlation = mspti_kernel_correlation(record);
+    const uint32_t track = tracks_stream(mspti_kernel_device(record), mspti_kernel_stream(record));
+    const uint32_t name = texts_id(mspti_kernel_name(record));
+    struct span span;
+    if (is_span(mspti_kernel_start(record), mspti_kernel_end(record), &span)) {
+        WRITE(kernel, track, SPAN, CAUSE(correlation, name), .category = texts_id(mspti_kernel_type(record)));
+        return;
+    }
+    reader.untimed++;
+    WRITE(untimed, track, .start = (uint64_t)clock_trace_now(), .certainty = TSMITH_CERTAINTY_UNTIMED,
+          CAUSE(correlation, name));
+}
+
+static bool is_call(uint32_t kind) {
+    return kind == MSPTI_API || kind == MSPTI_ACL_API || kind == MSPTI_NODE_API || kind == MSPTI_RUNTIME_API;
+}
+
+// Before the records of a buffer are translated: what belongs to a call may come before it. Calls within a call have its id: the thread
+// is the same, and the stack is that of the one that launches.
+static void note_call(const void *record) {
+    const uint64_t correlation = mspti_api_correlation(record);
+    const uint32_t tid = mspti_api_thread(record);
+    struct span span;
+    if (!correlation || !is_span(mspti_api_start(record), mspti_api_end(record), &span))
+        return;
+    const uint32_t stack = stacks_here_between(tid, span.start, span.start + (int64_t)span.duration);
+    calls[correlation % CALLS] =
+        (struct call){correlation, tracks_thread(tid), stack ? stack : call_of(correlation).stack};
+}
+
+static void read_call(const void *record, const char *category) {
+    const uint32_t tid = mspti_api_thread(record);
+    struct span span;
+    if (!needs_span(mspti_api_start(record), mspti_api_end(record), &span))
+        return;
+    WRITE(call, tracks_thread(tid), SPAN, .correlation = own_correlation(mspti_api_correlation(record)),
+          .name = texts_id(mspti_api_name(record)), .category = category ? texts_id(category) : 0,
+          .stack = stacks_here_between(tid, span.start, span.start + (int64_t)span.duration));
+}
+
+static void read_copy(const void *record) {
+    static const uint8_t directions[] = {
+        [MSPTI_COPY_HTOH] = TSMITH_DIRECTION_HOST_TO_HOST,
+        [MSPTI_COPY_HTOD] = TSMITH_DIRECTION_HOST_TO_DEVICE,
+        [MSPTI_COPY_DTOH] = TSMITH_DIRECTION_DEVICE_TO_HOST,
+        [MSPTI_COPY_DTOD] = TSMITH_DIRECTION_DEVICE_TO_DEVICE,
+    };
+    const uint32_t kind = mspti_copy_copy_kind(record);
+    struct span span;
+    if (needs_span(mspti_copy_start(record), mspti_copy_end(record), &span))
+        WRITE(copy, tracks_stream(mspti_copy_device(record), mspti_copy_stream(record)), SPAN,
+              CAUSE(mspti_copy_correlation(record), texts_id("[CANN memcpy]")),
+              .operation = TSMITH_OPERATION_COPY,
+              .direction = kind < sizeof directions ? directions[kind] : TSMITH_DIRECTION_NONE,
+              .bytes = mspti_copy_bytes(record));
+}
+
+static void read_set(const void *record) {
+    struct span span;
+    if (needs_span(mspti_set_start(record), mspti_set_end(record), &span))
+        WRITE(fill, tracks_stream(mspti_set_device(record), mspti_set_stream(record)), SPAN,
+              CAUSE(mspti_set_correlation(record), texts_id("[CANN memset]")),
+              .operation = TSMITH_OPERATION_FILL, .bytes = mspti_set_bytes(record),
+              .value = mspti_set_value(record));
+}
+
+static void read_memory(const void *record) {
+    static const char *const names[] = {"memory", "device memory", "host memory", "managed memory"};
+    const uint32_t kind = mspti_memory_memory_kind(record);
+    const uint32_t name = texts_id(names[kind < sizeof names / sizeof *names ? kind : 0]);
+    const uint32_t track = tracks_of_device(mspti_memory_device(record), TRACKS_MEMORY);
+    struct span span;
+    if (!needs_span(mspti_memory_start(record), mspti_memory_end(record), &span))
+        return;
+#define MEMORY                                                                                               \
+    SPAN, CAUSE(mspti_memory_correlation(record), name), .address = mspti_memory_address(record),            \
+                                                         .bytes = mspti_memory_bytes(record)
+    if (mspti_memory_operation(record) == MSPTI_RELEASE)
+        WRITE(release, track, MEMORY);
+    else
+        WRITE(alloc, track, MEMORY);
+#undef MEMORY
+}
+
+static const char *type_name(uint32_t type) {
+    static const char *const names[] = {"int8",   "int16", "int32",  "fp16",    "fp32",    "int64",
+                                        "uint64", "uint8", "uint16", "uint32",  "fp64",    "bfp16",
+                                        "int128", NULL,    "hif8",   "fp8e4m3", "fp8e5m2", "fp8e8m0"};
+    return type < sizeof names / sizeof *names ? names[type] : NULL;
+}
+
+static void read_communication(const void *record) {
+    struct span span;
+    if (needs_span(mspti_comm_start(record), mspti_comm_end(record), &span))
+        WRITE(collective, tracks_stream(mspti_comm_device(record), mspti_comm_stream(record)), SPAN,
+              CAUSE(mspti_comm_correlation(record), texts_id(mspti_comm_name(record))),
+              .count = mspti_comm_count(record), .datatype = texts_id(type_name(mspti_comm_type(record))),
+              .algorithm = texts_id(mspti_comm_algorithm(record)),
+              .group = texts_id(mspti_comm_group(record)));
+}
+
+static void read_hccl(const void *record) {
+    struct span span;
+    if (needs_span(mspti_hccl_start(record), mspti_hccl_end(record), &span))
+        WRITE(collective, tracks_stream(mspti_hccl_device(record), mspti_hccl_stream(record)), SPAN,
+              .name = texts_id(mspti_hccl_name(record)), .group = texts_id(mspti_hccl_comm(record)));
+}
+
+static void read_external(const void *record) {
+    const uint64_t correlation = mspti_external_correlation(record);
+    const struct call call = call_of(correlation);
+    // The record has no time of its own.
+    WRITE(external, call.track ? call.track : tracks_of_device(0, TRACKS_EXTERNAL),
+          .start = (uint64_t)clock_trace_now(), .name = texts_id("external id"),
+          .correlation = own_correlation(correlation), .external = mspti_external_id(record),
+          .certainty = TSMITH_CERTAINTY_UNTIMED);
+}
+
+static void read_overhead(const void *record) {
+    static const char *const names[] = {"MSPTI", "MSPTI resource", "MSPTI buffer request",
+                                        "MSPTI buffer flush"};
+    const uint32_t kind = mspti_overhead_overhead_kind(record);
+    const bool of_thread = mspti_overhead_object_kind(record) == MSPTI_OBJECT_THREAD;
+    struct span span;
+    if (needs_span(mspti_overhead_start(record), mspti_overhead_end(record), &span))
+        WRITE(overhead,
+              of_thread ? tracks_thread(mspti_overhead_thread(record)) : tracks_of_device(0, TRACKS_OVERHEAD),
+              SPAN, .name = texts_id(names[kind < sizeof names / sizeof *names ? kind : 0]));
+}
+
+// ---- mstx
+
+static struct open_range *range_of(uint64_t id, uint32_t source) {
+    for (uint32_t at = (uint32_t)(id * 2 + source) % RANGES, looks = 0; looks < 64;
+         looks++, at = (at + 1) % RANGES)
+        if (ranges[at].track && ranges[at].id == id && ranges[at].source == source)
+            return &ranges[at];
+    return NULL;
+}
+
+static void open_range(const struct open_range *range) {
+    for (uint32_t at = (uint32_t)(range->id * 2 + range->source) % RANGES, looks = 0; looks < 64;
+         looks++, at = (at + 1) % RANGES)
+        if (!ranges[at].track) {
+            ranges[at] = *range;
+            return;
+        }
+    channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+}
+
+// The end of a range has no name, and on a device the begin neither: the host's has it.
+static void close_range(const struct open_range *end) {
+    struct open_range *range = range_of(end->id, end->source);
+    if (!range || end->start < range->start) {
+        reader.unmatched++;
+        return;
+    }
+    WRITE(range, range->track, .start = (uint64_t)range->start,
+          .duration = (uint64_t)(end->start - range->start), .name = range->name, .category = range->domain);
+    range->track = 0;
+}
+
+static void read_marker(const void *record) {
+    const uint32_t flag = mspti_marker_flag(record), source = mspti_marker_source(record);
+    const char *name = mspti_marker_name(record);
+    struct open_range range = {.id = mspti_marker_id(record), .source = source};
+    if (!take_time(mspti_marker_time(record), &range.start)) {
+        reader.untimed++;
+        return;
+    }
+    range.track = source == MSPTI_SOURCE_DEVICE
+                      ? tracks_stream(mspti_marker_device(record), mspti_marker_stream(record))
+                      : tracks_thread(mspti_marker_thread(record));
+    range.name = name && *name ? texts_id(name) : 0;
+    range.domain = texts_id(mspti_marker_domain(record));
+    const struct open_range *host = source == MSPTI_SOURCE_DEVICE ? range_of(range.id, 0) : NULL;
+    if (!range.name && host)
+        range.name = host->name;
+    if (flag & (MSPTI_MARK_START | MSPTI_MARK_DEVICE_START))
+        open_range(&range);
+    else if (flag & (MSPTI_MARK_END | MSPTI_MARK_DEVICE_END))
+        close_range(&range);
+    else
+        WRITE(mark, range.track, .start = (uint64_t)range.start, .name = range.name,
+              .category = range.domain);
+}
+
+void records_end(void) {
+    uint64_t open = 0;
+    pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < RANGES; i++)
+        open += ranges[i].track != 0;
+    pthread_mutex_unlock(&lock);
+    if (open)
+        channel_lose(agent.channel, TSMITH_REASON_UNMATCHED, open);
+}
+
+// ---- buffers
+
+static void translate(const void *record) {
+    switch (mspti_any_kind(record)) {
+    case MSPTI_KERNEL:
+        return read_kernel(record);
+    case MSPTI_API:
+        return read_call(record, NULL);
+    case MSPTI_ACL_API:
+        return read_call(record, "acl");
+    case MSPTI_NODE_API:
+        return read_call(record, "node");
+    case MSPTI_RUNTIME_API:
+        return read_call(record, "runtime");
+    case MSPTI_MEMCPY:
+        return read_copy(record);
+    case MSPTI_MEMSET:
+        return read_set(record);
+    case MSPTI_MEMORY:
+        return read_memory(record);
+    case MSPTI_COMMUNICATION:
+        return read_communication(record);
+    case MSPTI_HCCL:
+        return read_hccl(record);
+    case MSPTI_EXTERNAL_CORRELATION:
+        return read_external(record);
+    case MSPTI_OVERHEAD:
+        return read_overhead(record);
+    case MSPTI_MARKER:
+        return read_marker(record);
+    default:
+        reader.unknown++;
+    }
+}
+
+static size_t bytes_of(uint32_t kind) {
+    static const uint8_t bytes[MSPTI_KIND_LIMIT] = {
+#define BYTES(NAME, number, type, size) [number] = size,
+        MSPTI_KINDS(BYTES)
+#undef BYTES
+    };
+    return kind < MSPTI_KIND_LIMIT ? bytes[kind] : 0;
+}
+
+static void reader_begin(void) {
+    reader.piece = (struct foreign_clock_piece){.low = 1};
+    reader.earliest = begun - MARGIN;
+    reader.latest = clock_trace_now() + MARGIN;
+    reader.untimed = reader.unknown = reader.unmatched = 0;
+    reader.ring = channel_ring(agent.channel);
+}
+
+static void reader_end(bool whole) {
+    if (reader.untimed)
+        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, reader.untimed);
+    if (reader.unknown)
+        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader.unknown);
+    if (reader.unmatched)
+        channel_lose(agent.channel, TSMITH_REASON_UNMATCHED, reader.unmatched);
+    if (!whole)
+        channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
+}
+
+// Calls a function for each record, and returns whether all could be read. The iterator may still be in a buffer before.
+static bool each_record(uint8_t *buffer, size_t valid, void (*function)(const void *record)) {
+    void *record = NULL;
+    int result;
+    (void)mspti.ActivityGetNextRecord(buffer, 0, &record);
+    record = NULL;
+    while ((result = mspti.ActivityGetNextRecord(buffer, valid, &record)) == MSPTI_OK) {
+        const uint8_t *at = record;
+        if (at < buffer || at + sizeof(uint32_t) > buffer + valid ||
+            at + bytes_of(mspti_any_kind(at)) > buffer + valid)
+            return false;
+        function(record);
+    }
+    // Anything but the end of the buffer is a rest that cannot be read.
+    return result == MSPTI_LIMIT_REACHED;
+}
+
+static void note_if_call(const void *record) {
+    if (is_call(mspti_any_kind(record)))
+        note_call(record);
+}
+
+void records_read(uint8_t *buffer, size_t valid) {
+    if (!valid || !channel_armed(agent.channel))
+        return;
+    pthread_mutex_lock(&lock);
+    reader_begin();
+    (void)each_record(buffer, valid, note_if_call);
+    reader_end(each_record(buffer, valid, translate));
+    pthread_mutex_unlock(&lock);
+}
