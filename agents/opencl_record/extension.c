@@ -13,17 +13,17 @@ static _Atomic(enqueue_list) next_enqueue_list;
 
 static cl_int CL_API_CALL enqueue_command_buffer(cl_uint count, cl_command_queue *queues, void *list,
                                                  cl_uint wait_count, const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, count && queues ? queues[0] : NULL, NULL, wait_count, waits);
-    const bool wanted = touch.recorded;
-    touch.recorded = false;
-    touch_everything(&touch);
-    const bool on = touch.on;
+    struct access access;
+    access_begin(&access, count && queues ? queues[0] : NULL, NULL, wait_count, waits);
+    const bool wanted = access.recorded;
+    access.recorded = false;
+    access_everything(&access);
+    const bool on = access.on;
     const cl_int status =
-        atomic_load(&next_enqueue_list)(count, queues, list, touch.count, touch.waits, event);
-    touch_end(&touch, status, event);
+        atomic_load(&next_enqueue_list)(count, queues, list, access.count, access.waits, event);
+    access_end(&access, status, event);
     if (on && status == CL_SUCCESS) {
-        touch_everything_unknown();
+        access_everything_unknown();
         if (wanted)
             refuse("clEnqueueCommandBufferKHR", "the commands of a list are not recorded", NULL, 0, event);
     }

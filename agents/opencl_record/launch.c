@@ -2,10 +2,10 @@
 // Kernels, markers, barriers. Rules: recorder.h.
 #include "recorder.h"
 
-static void note_launch(const struct touch *touch, cl_uint dimensions, const size_t *offset,
+static void note_launch(const struct access *access, cl_uint dimensions, const size_t *offset,
                         const size_t *global, const size_t *local, const cl_event *event) {
-    struct object *kernel = touch->kernel;
-    struct recording_writer *writer = command_open(RECORDING_COMMAND_KERNEL, touch);
+    struct object *kernel = access->kernel;
+    struct recording_writer *writer = command_open(RECORDING_COMMAND_KERNEL, access);
     if (kernel)
         kernel_changes(kernel);
     recording_put(writer, RECORDING_KEY_KERNEL, kernel ? kernel->id : 0);
@@ -18,14 +18,14 @@ static void note_launch(const struct touch *touch, cl_uint dimensions, const siz
 cl_int record_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                      const size_t *offset, const size_t *global, const size_t *local,
                                      cl_uint count, const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, kernel, count, waits);
-    touch_arguments(&touch);
+    struct access access;
+    access_begin(&access, queue, kernel, count, waits);
+    access_arguments(&access);
     const cl_int status = recorder.next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
-                                                               local, touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        note_launch(&touch, dimensions, offset, global, local, event);
-        touch_after(&touch);
+                                                               local, access.count, access.waits, event);
+    if (access_end(&access, status, event)) {
+        note_launch(&access, dimensions, offset, global, local, event);
+        access_after(&access);
     }
     return status;
 }
@@ -33,23 +33,23 @@ cl_int record_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
 cl_int record_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint count, const cl_event *waits,
                             cl_event *event) {
     static const size_t one = 1;
-    struct touch touch;
-    touch_begin(&touch, queue, kernel, count, waits);
-    touch_arguments(&touch);
-    const cl_int status = recorder.next.clEnqueueTask(queue, kernel, touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        note_launch(&touch, 1, NULL, &one, &one, event);
-        touch_after(&touch);
+    struct access access;
+    access_begin(&access, queue, kernel, count, waits);
+    access_arguments(&access);
+    const cl_int status = recorder.next.clEnqueueTask(queue, kernel, access.count, access.waits, event);
+    if (access_end(&access, status, event)) {
+        note_launch(&access, 1, NULL, &one, &one, event);
+        access_after(&access);
     }
     return status;
 }
 
 cl_int note_plain(enum recording_command command, cl_int status, cl_command_queue queue, cl_uint count,
                   const cl_event *waits, const cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    if (touch_end(&touch, status, event)) {
-        command_open(command, &touch);
+    struct access access;
+    access_begin(&access, queue, NULL, count, waits);
+    if (access_end(&access, status, event)) {
+        command_open(command, &access);
         command_close(event);
     }
     return status;

@@ -34,16 +34,16 @@ struct map_call {
     const size_t *origin, *region; // of an image
 };
 
-static void touch_map(struct touch *touch, const struct map_call *map, bool whole) {
-    unsigned how = TOUCH_READS;
+static void access_map(struct access *access, const struct map_call *map, bool whole) {
+    unsigned how = ACCESS_READS;
     if (map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION))
-        how |= TOUCH_WRITES;
+        how |= ACCESS_WRITES;
     if (whole && (map->flags & CL_MAP_WRITE_INVALIDATE_REGION))
-        how |= TOUCH_WHOLE; // what it held is given up
-    touch_object(touch, map->object, how);
+        how |= ACCESS_WHOLE; // what it held is given up
+    access_object(access, map->object, how);
 }
 
-static void note_map(const struct touch *touch, const struct map_call *map, const struct rows *rows,
+static void note_map(const struct access *access, const struct map_call *map, const struct rows *rows,
                      const void *at, const cl_event *event) {
     struct mapping *mapping = calloc(1, sizeof *mapping);
     struct payload payload = {.size = rows_bytes(rows)};
@@ -54,13 +54,13 @@ static void note_map(const struct touch *touch, const struct map_call *map, cons
     *mapping = (struct mapping){.at = at, .memory = map->memory, .rows = *rows};
     mapping->writes = (map->flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
     // Without an invalidation the content is the device's.
-    const bool known = touch->blocking && !(map->flags & CL_MAP_WRITE_INVALIDATE_REGION);
+    const bool known = access->blocking && !(map->flags & CL_MAP_WRITE_INVALIDATE_REGION);
     const bool read = known && (!map->flags || (map->flags & CL_MAP_READ));
     if (known && (mapping->writes || read))
         mapping->before = rows_pack(rows, at);
     if (read && mapping->before)
         payload_take(&payload, mapping->before, payload.size);
-    struct recording_writer *writer = command_open(RECORDING_COMMAND_MAP, touch);
+    struct recording_writer *writer = command_open(RECORDING_COMMAND_MAP, access);
     mapping->object = map->object ? map->object->id : 0;
     mapping->id = ++recorder.last_id;
     mapping->next = mappings;
@@ -74,7 +74,7 @@ static void note_map(const struct touch *touch, const struct map_call *map, cons
         recording_put(writer, RECORDING_KEY_OFFSET, map->offset);
     }
     recording_put(writer, RECORDING_KEY_FLAGS, map->flags);
-    recording_put(writer, RECORDING_KEY_BLOCKING, touch->blocking);
+    recording_put(writer, RECORDING_KEY_BLOCKING, access->blocking);
     payload_put(writer, &payload);
     command_close(event);
 }
@@ -91,15 +91,15 @@ void *record_clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool b
                                 cl_event *event, cl_int *status) {
     struct map_call map = {flags, buffer, NULL, offset, NULL, NULL};
     const struct rows rows = {size, 1, 1, size, size};
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_blocks(&touch, blocking);
-    map.object = touch.on ? find_memory(buffer) : NULL;
-    touch_map(&touch, &map, touch.on && (touch_writes(&touch, buffer, offset, size) & TOUCH_WHOLE));
-    void *at = recorder.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, touch.count,
-                                                touch.waits, event, status);
-    if (touch_end(&touch, at ? CL_SUCCESS : CL_INVALID_VALUE, event))
-        note_map(&touch, &map, &rows, at, event);
+    struct access access;
+    access_begin(&access, queue, NULL, count, waits);
+    access_blocks(&access, blocking);
+    map.object = access.on ? find_memory(buffer) : NULL;
+    access_map(&access, &map, access.on && (access_writes(&access, buffer, offset, size) & ACCESS_WHOLE));
+    void *at = recorder.next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, access.count,
+                                                access.waits, event, status);
+    if (access_end(&access, at ? CL_SUCCESS : CL_INVALID_VALUE, event))
+        note_map(&access, &map, &rows, at, event);
     return at;
 }
 
@@ -107,17 +107,17 @@ void *record_clEnqueueMapImage(cl_command_queue queue, cl_mem image, cl_bool blo
                                const size_t *origin, const size_t *region, size_t *row, size_t *slice,
                                cl_uint count, const cl_event *waits, cl_event *event, cl_int *status) {
     struct map_call map = {flags, image, NULL, 0, origin, region};
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_blocks(&touch, blocking);
-    map.object = touch.on ? find_memory(image) : NULL;
-    touch_map(&touch, &map, false);
+    struct access access;
+    access_begin(&access, queue, NULL, count, waits);
+    access_blocks(&access, blocking);
+    map.object = access.on ? find_memory(image) : NULL;
+    access_map(&access, &map, false);
     void *at = recorder.next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row, slice,
-                                               touch.count, touch.waits, event, status);
-    if (touch_end(&touch, at ? CL_SUCCESS : CL_INVALID_VALUE, event) && map.object &&
+                                               access.count, access.waits, event, status);
+    if (access_end(&access, at ? CL_SUCCESS : CL_INVALID_VALUE, event) && map.object &&
         map.object->kind == OBJECT_IMAGE) {
         const struct rows rows = image_rows(map.object->image, region, *row, slice ? *slice : 0);
-        note_map(&touch, &map, &rows, at, event);
+        note_map(&access, &map, &rows, at, event);
     }
     return at;
 }
@@ -126,16 +126,16 @@ cl_int record_clEnqueueSVMMap(cl_command_queue queue, cl_bool blocking, cl_map_f
                               size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
     struct map_call map = {flags, memory, NULL, 0, NULL, NULL};
     const struct rows rows = {size, 1, 1, size, size};
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_blocks(&touch, blocking);
-    map.object = touch.on ? shared_block(memory) : NULL;
-    touch_map(&touch, &map, map.object && memory == map.object->handle && size == map.object->size);
-    const cl_int status =
-        recorder.next.clEnqueueSVMMap(queue, blocking, flags, memory, size, touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event) && map.object) {
+    struct access access;
+    access_begin(&access, queue, NULL, count, waits);
+    access_blocks(&access, blocking);
+    map.object = access.on ? shared_block(memory) : NULL;
+    access_map(&access, &map, map.object && memory == map.object->handle && size == map.object->size);
+    const cl_int status = recorder.next.clEnqueueSVMMap(queue, blocking, flags, memory, size, access.count,
+                                                        access.waits, event);
+    if (access_end(&access, status, event) && map.object) {
         map.offset = (size_t)((uintptr_t)memory - (uintptr_t)map.object->handle);
-        note_map(&touch, &map, &rows, memory, event);
+        note_map(&access, &map, &rows, memory, event);
     }
     return status;
 }
@@ -212,34 +212,34 @@ struct unmap {
     struct mapping *mapping; // NULL: it was not recorded, and so its end is not
     struct changes changes;
     struct payload payload;
-    struct touch touch;
+    struct access access;
 };
 
 static void unmap_begin(struct unmap *unmap, cl_command_queue queue, struct object *object,
                         const void *memory, const void *at, cl_uint count, const cl_event *waits) {
     *unmap = (struct unmap){.mapping = NULL};
-    touch_begin(&unmap->touch, queue, NULL, count, waits);
-    if (!unmap->touch.on)
+    access_begin(&unmap->access, queue, NULL, count, waits);
+    if (!unmap->access.on)
         return;
     unmap->mapping = take_mapping(memory, at);
-    unmap->touch.recorded = unmap->mapping != NULL;
+    unmap->access.recorded = unmap->mapping != NULL;
     if (unmap->mapping && unmap->mapping->writes)
         take_changes(&unmap->changes, &unmap->payload, unmap->mapping);
     if (!unmap->mapping || unmap->mapping->writes)
-        touch_object(&unmap->touch, object, unmap->mapping ? TOUCH_READS | TOUCH_WRITES : TOUCH_WRITES);
+        access_object(&unmap->access, object, unmap->mapping ? ACCESS_READS | ACCESS_WRITES : ACCESS_WRITES);
 }
 
 static cl_int unmap_end(struct unmap *unmap, cl_int status, const cl_event *event) {
     struct mapping *mapping = unmap->mapping;
-    if (touch_end(&unmap->touch, status, event) && !unmap->changes.failed) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_UNMAP, &unmap->touch);
+    if (access_end(&unmap->access, status, event) && !unmap->changes.failed) {
+        struct recording_writer *writer = command_open(RECORDING_COMMAND_UNMAP, &unmap->access);
         recording_put(writer, RECORDING_KEY_MAPPING, mapping->id);
         recording_put(writer, RECORDING_KEY_TARGET, mapping->object);
         recording_put_list(writer, RECORDING_KEY_RANGES, unmap->changes.ranges, unmap->changes.count);
         payload_put(writer, &unmap->payload);
         command_close(event);
         if (mapping->writes)
-            touch_after(&unmap->touch);
+            access_after(&unmap->access);
     } else if (unmap->changes.failed) {
         atomic_store(&recorder.on, false); // memory ran out, and what was written would be missing
     }
@@ -256,8 +256,8 @@ cl_int record_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, voi
                                       const cl_event *waits, cl_event *event) {
     struct unmap unmap;
     unmap_begin(&unmap, queue, recorder_on() ? find_memory(memory) : NULL, memory, at, count, waits);
-    const cl_int status =
-        recorder.next.clEnqueueUnmapMemObject(queue, memory, at, unmap.touch.count, unmap.touch.waits, event);
+    const cl_int status = recorder.next.clEnqueueUnmapMemObject(queue, memory, at, unmap.access.count,
+                                                                unmap.access.waits, event);
     return unmap_end(&unmap, status, event);
 }
 
@@ -266,6 +266,6 @@ cl_int record_clEnqueueSVMUnmap(cl_command_queue queue, void *memory, cl_uint co
     struct unmap unmap;
     unmap_begin(&unmap, queue, recorder_on() ? shared_block(memory) : NULL, memory, memory, count, waits);
     const cl_int status =
-        recorder.next.clEnqueueSVMUnmap(queue, memory, unmap.touch.count, unmap.touch.waits, event);
+        recorder.next.clEnqueueSVMUnmap(queue, memory, unmap.access.count, unmap.access.waits, event);
     return unmap_end(&unmap, status, event);
 }

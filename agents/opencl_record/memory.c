@@ -33,7 +33,7 @@ static void note_buffer(cl_mem buffer, cl_context context, cl_mem_flags flags, s
                         const void *host) {
     struct payload payload = {0};
     const bool given = host && size && (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR));
-    // A capture range may never touch this buffer, so it is copied on first access.
+    // A capture range may never access this buffer, so it is copied on first access.
     const bool known = given && range_whole();
     if (known)
         payload_take(&payload, host, size);
@@ -134,7 +134,7 @@ static cl_event release(cl_mem memory) {
         for (struct object *part = object; part->parent && part->references == 0; part = part->parent)
             part->parent->references--;
         if (root->references == 0)
-            touch_wait_for_copier(root);
+            access_wait_for_copier(root);
         if (root->references == 0 && root->written) {
             root->written = false;
             pthread_mutex_unlock(&recorder.lock);

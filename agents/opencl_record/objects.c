@@ -262,9 +262,9 @@ void put_thread(struct recording_writer *writer) {
     recording_put(writer, RECORDING_KEY_THREAD, range_thread());
 }
 
-struct recording_writer *command_open(enum recording_command command, const struct touch *touch) {
+struct recording_writer *command_open(enum recording_command command, const struct access *access) {
     struct recording_writer *writer = record_open(RECORDING_COMMAND);
-    struct object *object = object_find(touch->queue, OBJECT_QUEUE);
+    struct object *object = object_find(access->queue, OBJECT_QUEUE);
     const uint64_t correlation = recorder_correlation();
     recording_put(writer, RECORDING_KEY_COMMAND, command);
     recording_put(writer, RECORDING_KEY_QUEUE, object ? object->id : 0);
@@ -273,7 +273,7 @@ struct recording_writer *command_open(enum recording_command command, const stru
         recording_put(writer, RECORDING_KEY_CORRELATION, correlation);
     if (object)
         object->waiting = true;
-    put_objects(writer, RECORDING_KEY_WAITS, OBJECT_EVENT, touch->given_count, touch->given);
+    put_objects(writer, RECORDING_KEY_WAITS, OBJECT_EVENT, access->given_count, access->given);
     return writer;
 }
 

@@ -26,7 +26,7 @@
 // command that is not recorded makes what it writes unknown again. Before it does, and when the program lets go of
 // it, what recorded commands wrote is copied as well (VERIFY): that is what a replay is compared with.
 //
-// Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; touch.c
+// Files: file.c writes records and payload; objects.c knows handles; range.c which commands are recorded; access.c
 // what a command does to memory; snapshot.c copies it, through the queues of copy_queue.c; markers.c says when that
 // may be done. headers.c finds what sources include. The wrappers are in context.c, memory.c, program.c, argument.c,
 // launch.c, transfer.c, image.c, shared.c, mapping.c, inflight.c, sync.c, extension.c and refused.c.
@@ -212,8 +212,8 @@ struct object *object_root(struct object *memory); // the containing object, or 
 void object_forget_event(const cl_event *event);   // that no recorded command has; takes the lock itself
 
 // A command: COMMAND, QUEUE and WAITS; takes the lock as record_open does.
-struct touch; // touch.c, below
-struct recording_writer *command_open(enum recording_command command, const struct touch *touch);
+struct access; // access.c, below
+struct recording_writer *command_open(enum recording_command command, const struct access *access);
 void command_close(const cl_event *event);
 // The ids of so many handles of a kind.
 void put_objects(struct recording_writer *writer, enum recording_key key, enum object_kind kind,
@@ -234,11 +234,11 @@ bool range_waits(const void *kernel);
 void range_kernel_made(void); // a handle may now refer to another kernel
 uint32_t range_thread(void);  // the number of the calling thread
 
-// ---- touch.c
+// ---- access.c
 
-enum touch_how { TOUCH_READS = 1, TOUCH_WRITES = 2, TOUCH_WHOLE = 4 };
+enum access_how { ACCESS_READS = 1, ACCESS_WRITES = 2, ACCESS_WHOLE = 4 };
 // A command between the program and the driver.
-struct touch {
+struct access {
     cl_command_queue queue;
     cl_uint count, given_count;
     const cl_event *waits, *given; // what the driver is to wait for; what the program gave
@@ -255,31 +255,31 @@ struct touch {
     size_t written_count;
 };
 // `kernel` is NULL for other commands.
-void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
-                 const cl_event *waits);
-void touch_object(struct touch *touch, struct object *memory, unsigned how); // may be NULL
-void touch_memory(struct touch *touch, cl_mem memory, unsigned how);
+void access_begin(struct access *access, cl_command_queue queue, cl_kernel kernel, cl_uint count,
+                  const cl_event *waits);
+void access_object(struct access *access, struct object *memory, unsigned how); // may be NULL
+void access_memory(struct access *access, cl_mem memory, unsigned how);
 // Whether the call returns when the command is complete; before the driver.
-void touch_blocks(struct touch *touch, bool blocking);
-// TOUCH_WHOLE if this many bytes are all of a buffer's own memory.
-unsigned touch_writes(const struct touch *touch, cl_mem buffer, size_t offset, size_t size);
+void access_blocks(struct access *access, bool blocking);
+// ACCESS_WHOLE if this many bytes are all of a buffer's own memory.
+unsigned access_writes(const struct access *access, cl_mem buffer, size_t offset, size_t size);
 // One more event for the driver to wait for, whose reference is taken over. False when memory ran out.
-bool touch_wait(struct touch *touch, cl_event event);
+bool access_wait(struct access *access, cl_event event);
 // What the kernel may read and write by its arguments.
-void touch_arguments(struct touch *touch);
+void access_arguments(struct access *access);
 // With the lock held, which it gives away meanwhile: a thread that copies memory asks the driver for it without the lock. What
 // comes after the copy, and the end of the memory, wait until the driver has it; not forever if a driver lets that thread
 // wait for this one. False when it did not wait long enough.
-bool touch_wait_for_copier(const struct object *memory);
+bool access_wait_for_copier(const struct object *memory);
 // After the driver; true when the command is to be written down.
-bool touch_end(struct touch *touch, cl_int status, const cl_event *event);
+bool access_end(struct access *access, cl_int status, const cl_event *event);
 // After command_close: what it wrote is copied, when that is asked for of every command.
-void touch_after(struct touch *touch);
+void access_after(struct access *access);
 // A command that is not known wrote these: what they hold is not known either.
-void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count);
+void access_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count);
 // A command that may write any memory: before it, and after.
-void touch_everything(struct touch *touch);
-void touch_everything_unknown(void);
+void access_everything(struct access *access);
+void access_everything_unknown(void);
 
 // ---- refused.c
 
@@ -371,23 +371,23 @@ struct transfer {
     size_t pattern_size;
 };
 // Before the driver, for a command that is looked at; and after, for one that is to be written down.
-void transfer_touch(const struct transfer *transfer, struct touch *touch);
-void transfer_record(const struct transfer *transfer, struct touch *touch, const cl_event *event);
+void transfer_access(const struct transfer *transfer, struct access *access);
+void transfer_record(const struct transfer *transfer, struct access *access, const cl_event *event);
 
 // Such a wrapper, with the parameters of its row in opencl/calls.h; `...` are the members of struct transfer. They are
 // evaluated before the driver and after it, each time only if needed: an idle recorder does not pay for it.
 #define TRANSFER(name, ...) OPENCL_DEFINE(TRANSFER_WRAPPER, name, __VA_ARGS__)
 #define TRANSFER_WRAPPER(name, result_type, parameters, arguments, ...)                                      \
     result_type record_##name parameters {                                                                   \
-        struct touch touch;                                                                                  \
-        touch_begin(&touch, queue, NULL, count, waits);                                                      \
-        if (touch.on)                                                                                        \
-            transfer_touch(&(const struct transfer){__VA_ARGS__}, &touch);                                   \
-        count = touch.count;                                                                                 \
-        waits = touch.waits;                                                                                 \
+        struct access access;                                                                                \
+        access_begin(&access, queue, NULL, count, waits);                                                    \
+        if (access.on)                                                                                       \
+            transfer_access(&(const struct transfer){__VA_ARGS__}, &access);                                 \
+        count = access.count;                                                                                \
+        waits = access.waits;                                                                                \
         const cl_int status = recorder.next.name arguments;                                                  \
-        if (touch_end(&touch, status, event))                                                                \
-            transfer_record(&(const struct transfer){__VA_ARGS__}, &touch, event);                           \
+        if (access_end(&access, status, event))                                                              \
+            transfer_record(&(const struct transfer){__VA_ARGS__}, &access, event);                          \
         return status;                                                                                       \
     }
 

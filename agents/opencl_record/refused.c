@@ -38,25 +38,25 @@ cl_mem record_clCreatePipe(cl_context context, cl_mem_flags flags, cl_uint packe
 
 // A command that is passed on: before, what recorded commands computed is copied; afterwards nothing of it is known.
 struct pass {
-    struct touch touch;
+    struct access access;
     bool wanted;
 };
 
 static void pass_begin(struct pass *pass, cl_command_queue queue, const cl_mem *memory, cl_uint objects,
                        cl_uint count, const cl_event *waits) {
-    touch_begin(&pass->touch, queue, NULL, count, waits);
-    pass->wanted = pass->touch.recorded;
-    pass->touch.recorded = false;
+    access_begin(&pass->access, queue, NULL, count, waits);
+    pass->wanted = pass->access.recorded;
+    pass->access.recorded = false;
     for (cl_uint i = 0; memory && i < objects; i++)
-        touch_memory(&pass->touch, memory[i], TOUCH_WRITES);
+        access_memory(&pass->access, memory[i], ACCESS_WRITES);
 }
 
 static cl_int pass_end(struct pass *pass, cl_int status, const char *function, const char *why,
                        const cl_mem *memory, cl_uint objects, const cl_event *event) {
-    const bool good = pass->touch.on && status == CL_SUCCESS;
-    touch_end(&pass->touch, status, event);
+    const bool good = pass->access.on && status == CL_SUCCESS;
+    access_end(&pass->access, status, event);
     if (good)
-        touch_unknown(pass->touch.queue, memory, memory ? objects : 0);
+        access_unknown(pass->access.queue, memory, memory ? objects : 0);
     if (good && pass->wanted)
         refuse(function, why, NULL, 0, event);
     return status;
@@ -68,8 +68,8 @@ static cl_int pass_end(struct pass *pass, cl_int status, const char *function, c
     result_type record_##name parameters {                                                                   \
         struct pass pass;                                                                                    \
         pass_begin(&pass, queue, memory, memory_count, count, waits);                                        \
-        count = pass.touch.count;                                                                            \
-        waits = pass.touch.waits;                                                                            \
+        count = pass.access.count;                                                                           \
+        waits = pass.access.waits;                                                                           \
         const cl_int status = recorder.next.name arguments;                                                  \
         return pass_end(&pass, status, #name, why, memory, memory_count, event);                             \
     }
@@ -84,14 +84,14 @@ cl_int record_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint objects
     struct pass pass;
     const bool gives_up = flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     pass_begin(&pass, queue, gives_up ? memory : NULL, objects, count, waits);
-    const cl_int status = recorder.next.clEnqueueMigrateMemObjects(queue, objects, memory, flags,
-                                                                   pass.touch.count, pass.touch.waits, event);
+    const cl_int status = recorder.next.clEnqueueMigrateMemObjects(
+        queue, objects, memory, flags, pass.access.count, pass.access.waits, event);
     if (gives_up)
         return pass_end(&pass, status, "clEnqueueMigrateMemObjects", "the contents were given up", memory,
                         objects, event);
-    pass.touch.recorded = pass.wanted;
-    if (touch_end(&pass.touch, status, event)) {
-        command_open(RECORDING_COMMAND_MIGRATE, &pass.touch);
+    pass.access.recorded = pass.wanted;
+    if (access_end(&pass.access, status, event)) {
+        command_open(RECORDING_COMMAND_MIGRATE, &pass.access);
         command_close(event);
     }
     return status;

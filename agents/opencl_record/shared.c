@@ -92,7 +92,7 @@ static cl_event forget_block(const void *memory) {
     struct object *object = object_find(memory, OBJECT_SHARED);
     cl_event hold = NULL;
     if (object)
-        touch_wait_for_copier(object);
+        access_wait_for_copier(object);
     const bool live = object && object->references > 0;
     const bool take = live && object->written && !(object->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER);
     if (live) {
@@ -140,18 +140,18 @@ static uint64_t offset_in(const struct object *block, const void *at) {
 }
 
 static unsigned writes(const struct object *block, const void *at, size_t size) {
-    return block && at == block->handle && size == block->size ? TOUCH_WRITES | TOUCH_WHOLE : TOUCH_WRITES;
+    return block && at == block->handle && size == block->size ? ACCESS_WRITES | ACCESS_WHOLE : ACCESS_WRITES;
 }
 
-static void note_copy(const struct touch *touch, const struct object *target, const struct object *source,
+static void note_copy(const struct access *access, const struct object *target, const struct object *source,
                       void *to, const void *from, size_t size, const cl_event *event) {
     struct payload payload = {.size = size};
-    if (!source || (!target && touch->blocking))
+    if (!source || (!target && access->blocking))
         payload_take(&payload, target ? from : to, size);
     struct recording_writer *writer = command_open(target && source ? RECORDING_COMMAND_COPY
                                                    : target         ? RECORDING_COMMAND_WRITE
                                                                     : RECORDING_COMMAND_READ,
-                                                   touch);
+                                                   access);
     if (source)
         recording_put(writer, RECORDING_KEY_SOURCE, source->id);
     if (target)
@@ -165,44 +165,44 @@ static void note_copy(const struct touch *touch, const struct object *target, co
         recording_put(writer, RECORDING_KEY_OFFSET, target ? offset_in(target, to) : offset_in(source, from));
         payload_put(writer, &payload);
     }
-    recording_put(writer, RECORDING_KEY_BLOCKING, touch->blocking);
+    recording_put(writer, RECORDING_KEY_BLOCKING, access->blocking);
     command_close(event);
 }
 
 cl_int record_clEnqueueSVMMemcpy(cl_command_queue queue, cl_bool blocking, void *to, const void *from,
                                  size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    touch_blocks(&touch, blocking);
-    struct object *source = touch.on ? shared_block(from) : NULL,
-                  *target = touch.on ? shared_block(to) : NULL;
-    touch_object(&touch, source, TOUCH_READS);
-    touch_object(&touch, target, writes(target, to, size));
+    struct access access;
+    access_begin(&access, queue, NULL, count, waits);
+    access_blocks(&access, blocking);
+    struct object *source = access.on ? shared_block(from) : NULL,
+                  *target = access.on ? shared_block(to) : NULL;
+    access_object(&access, source, ACCESS_READS);
+    access_object(&access, target, writes(target, to, size));
     const cl_int status =
-        recorder.next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event) && (source || target)) {
-        note_copy(&touch, target, source, to, from, size, event);
-        touch_after(&touch);
+        recorder.next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, access.count, access.waits, event);
+    if (access_end(&access, status, event) && (source || target)) {
+        note_copy(&access, target, source, to, from, size, event);
+        access_after(&access);
     }
     return status;
 }
 
 cl_int record_clEnqueueSVMMemFill(cl_command_queue queue, void *to, const void *pattern, size_t length,
                                   size_t size, cl_uint count, const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    struct object *target = touch.on ? shared_block(to) : NULL;
-    touch_object(&touch, target, writes(target, to, size));
-    const cl_int status =
-        recorder.next.clEnqueueSVMMemFill(queue, to, pattern, length, size, touch.count, touch.waits, event);
-    if (touch_end(&touch, status, event) && target) {
-        struct recording_writer *writer = command_open(RECORDING_COMMAND_FILL, &touch);
+    struct access access;
+    access_begin(&access, queue, NULL, count, waits);
+    struct object *target = access.on ? shared_block(to) : NULL;
+    access_object(&access, target, writes(target, to, size));
+    const cl_int status = recorder.next.clEnqueueSVMMemFill(queue, to, pattern, length, size, access.count,
+                                                            access.waits, event);
+    if (access_end(&access, status, event) && target) {
+        struct recording_writer *writer = command_open(RECORDING_COMMAND_FILL, &access);
         recording_put(writer, RECORDING_KEY_TARGET, target->id);
         recording_put(writer, RECORDING_KEY_OFFSET, offset_in(target, to));
         recording_put(writer, RECORDING_KEY_SIZE, size);
         recording_put_bytes(writer, RECORDING_KEY_DATA, pattern, length);
         command_close(event);
-        touch_after(&touch);
+        access_after(&access);
     }
     return status;
 }
@@ -219,19 +219,19 @@ cl_int record_clEnqueueSVMMigrateMem(cl_command_queue queue, cl_uint blocks_move
 cl_int record_clEnqueueSVMFree(cl_command_queue queue, cl_uint freed, void *pointers[],
                                void(CL_CALLBACK *function)(cl_command_queue, cl_uint, void *[], void *),
                                void *user, cl_uint count, const cl_event *waits, cl_event *event) {
-    struct touch touch;
-    touch_begin(&touch, queue, NULL, count, waits);
-    for (cl_uint i = 0; (touch.on || touch.early) && pointers && i < freed; i++) {
+    struct access access;
+    access_begin(&access, queue, NULL, count, waits);
+    for (cl_uint i = 0; (access.on || access.early) && pointers && i < freed; i++) {
         cl_event hold = forget_block(pointers[i]);
         if (hold)
             markers_flush(queue, NULL);
-        if (hold && !touch_wait(&touch, hold))
+        if (hold && !access_wait(&access, hold))
             recorder.next.clReleaseEvent(hold);
     }
-    const cl_int status = recorder.next.clEnqueueSVMFree(queue, freed, pointers, function, user, touch.count,
-                                                         touch.waits, event);
-    if (touch_end(&touch, status, event)) {
-        command_open(RECORDING_COMMAND_MARKER, &touch);
+    const cl_int status = recorder.next.clEnqueueSVMFree(queue, freed, pointers, function, user, access.count,
+                                                         access.waits, event);
+    if (access_end(&access, status, event)) {
+        command_open(RECORDING_COMMAND_MARKER, &access);
         command_close(event);
     }
     return status;

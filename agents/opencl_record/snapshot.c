@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies the content of memory after all enqueued commands: read through a queue of ours (copy_queue.c) that waits
 // for a marker in each of the program's queues that may still be writing it (markers.c). No thread is blocked by it:
-// commands that write the memory wait for the copy on the device (touch.c), and the copy is recorded by a later call,
+// commands that write the memory wait for the copy on the device (access.c), and the copy is recorded by a later call,
 // or at exit. Rules: recorder.h.
 #include <stdlib.h>
 #include <time.h>

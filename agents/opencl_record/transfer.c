@@ -29,22 +29,22 @@ static bool has_host(const struct transfer *transfer) {
 }
 
 // Whether it overwrites all that its target holds.
-static unsigned how_it_writes(const struct transfer *transfer, const struct touch *touch) {
+static unsigned how_it_writes(const struct transfer *transfer, const struct access *access) {
     const enum shape shape = shape_of(transfer);
     if (shape == BYTES)
-        return touch_writes(touch, transfer->target,
-                            transfer->offset ? *transfer->offset : *transfer->in_target.origin,
-                            transfer->size);
+        return access_writes(access, transfer->target,
+                             transfer->offset ? *transfer->offset : *transfer->in_target.origin,
+                             transfer->size);
     const struct image *image = shape == IMAGE ? image_of(transfer->target) : NULL;
-    return image && image_is_whole(image, transfer->region) ? TOUCH_WRITES | TOUCH_WHOLE : TOUCH_WRITES;
+    return image && image_is_whole(image, transfer->region) ? ACCESS_WRITES | ACCESS_WHOLE : ACCESS_WRITES;
 }
 
-void transfer_touch(const struct transfer *transfer, struct touch *touch) {
-    touch_blocks(touch, transfer->blocking);
+void transfer_access(const struct transfer *transfer, struct access *access) {
+    access_blocks(access, transfer->blocking);
     if (transfer->source)
-        touch_memory(touch, transfer->source, TOUCH_READS);
+        access_memory(access, transfer->source, ACCESS_READS);
     if (transfer->target)
-        touch_memory(touch, transfer->target, how_it_writes(transfer, touch));
+        access_memory(access, transfer->target, how_it_writes(transfer, access));
 }
 
 static struct rows box_rows(const size_t *region, const struct place *place) {
@@ -115,19 +115,19 @@ static void put_transfer(struct recording_writer *writer, const struct transfer 
         recording_put_bytes(writer, RECORDING_KEY_DATA, transfer->pattern, transfer->pattern_size);
 }
 
-void transfer_record(const struct transfer *transfer, struct touch *touch, const cl_event *event) {
+void transfer_record(const struct transfer *transfer, struct access *access, const cl_event *event) {
     struct payload payload = {0};
     struct rows rows = {0};
     const uint8_t *from = NULL;
     if (!has_host(transfer) || take_host(transfer, &payload, &rows, &from)) {
-        struct recording_writer *writer = command_open(transfer->command, touch);
+        struct recording_writer *writer = command_open(transfer->command, access);
         const uint64_t number =
             transfer->target && from && !transfer->blocking ? inflight_add(&rows, from, &payload) : 0;
         if (number)
             recording_put(writer, RECORDING_KEY_TRANSFER, number);
         put_transfer(writer, transfer, &payload);
         command_close(event);
-        touch_after(touch);
+        access_after(access);
     } else if (transfer->target) {
         refuse(shape_of(transfer) == IMAGE ? "clEnqueueWriteImage" : "clEnqueueWriteBufferRect",
                "out of memory while recording the written data", &transfer->target, 1, event);

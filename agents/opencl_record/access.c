@@ -10,7 +10,7 @@
 
 static unsigned how_of(const struct argument *argument, const struct object *target) {
     const bool writes = !argument->constant && !(target->flags & CL_MEM_READ_ONLY);
-    return writes ? TOUCH_READS | TOUCH_WRITES : TOUCH_READS;
+    return writes ? ACCESS_READS | ACCESS_WRITES : ACCESS_READS;
 }
 
 // With the lock held.
@@ -27,8 +27,8 @@ static void add_writer(struct object *memory, struct object *queue) {
 
 // With the lock held. What a launch that is not recorded writes is unknown from now on. False when copies must be made first,
 // or waited for: then it goes the long way.
-static bool pass_launch(struct touch *touch, struct object *queue) {
-    const struct kernel *kernel = touch->kernel->kernel;
+static bool pass_launch(struct access *access, struct object *queue) {
+    const struct kernel *kernel = access->kernel->kernel;
     if (kernel->use_count)
         return false;
     for (cl_uint i = 0; i < kernel->argument_count; i++) {
@@ -38,7 +38,7 @@ static bool pass_launch(struct touch *touch, struct object *queue) {
     }
     for (cl_uint i = 0; i < kernel->argument_count; i++) {
         struct object *target = kernel->arguments[i].target;
-        if (!target || !(how_of(&kernel->arguments[i], target) & TOUCH_WRITES))
+        if (!target || !(how_of(&kernel->arguments[i], target) & ACCESS_WRITES))
             continue;
         add_writer(object_root(target), queue);
         object_root(target)->known = false;
@@ -66,58 +66,58 @@ static void begin_recording(void) {
     file_write_held();
 }
 
-void touch_begin(struct touch *touch, cl_command_queue queue, cl_kernel kernel, cl_uint count,
-                 const cl_event *waits) {
+void access_begin(struct access *access, cl_command_queue queue, cl_kernel kernel, cl_uint count,
+                  const cl_event *waits) {
     // One by one: a compiler clears a whole one with a string instruction, which costs as much as the rest of an idle call.
-    touch->queue = queue;
-    touch->count = touch->given_count = count;
-    touch->waits = touch->given = waits;
-    touch->on = recorder_on();
-    touch->recorded = touch->early = touch->passed = touch->blocking = false;
-    touch->enqueued = touch->inflight = 0;
-    touch->own = NULL;
-    touch->held = 0;
-    touch->kernel = touch->whole = NULL;
-    touch->written_count = 0;
-    if (!touch->on) {
+    access->queue = queue;
+    access->count = access->given_count = count;
+    access->waits = access->given = waits;
+    access->on = recorder_on();
+    access->recorded = access->early = access->passed = access->blocking = false;
+    access->enqueued = access->inflight = 0;
+    access->own = NULL;
+    access->held = 0;
+    access->kernel = access->whole = NULL;
+    access->written_count = 0;
+    if (!access->on) {
         snapshot_too_late();
         return;
     }
     if (!recorder_begun() && range_waits(kernel)) {
-        touch->early = true;
-        touch->on = false;
+        access->early = true;
+        access->on = false;
         return;
     }
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find(queue, OBJECT_QUEUE);
-    touch->enqueued = object ? object->enqueued : 0;
-    touch->kernel = object_find(kernel, OBJECT_KERNEL);
-    touch->recorded = range_takes(object, touch->kernel);
-    if (touch->recorded && !recorder_begun())
+    access->enqueued = object ? object->enqueued : 0;
+    access->kernel = object_find(kernel, OBJECT_KERNEL);
+    access->recorded = range_takes(object, access->kernel);
+    if (access->recorded && !recorder_begun())
         begin_recording();
-    touch->early = !recorder_begun();
-    if (touch->kernel && !touch->early)
-        kernel_settle(touch->kernel->kernel);
-    touch->passed = !touch->early && !touch->recorded && touch->kernel && pass_launch(touch, object);
+    access->early = !recorder_begun();
+    if (access->kernel && !access->early)
+        kernel_settle(access->kernel->kernel);
+    access->passed = !access->early && !access->recorded && access->kernel && pass_launch(access, object);
     pthread_mutex_unlock(&recorder.lock);
-    touch->on = !touch->passed && !touch->early;
+    access->on = !access->passed && !access->early;
 }
 
-void touch_blocks(struct touch *touch, bool blocking) {
-    touch->blocking = blocking;
-    touch->inflight = blocking && touch->on ? inflight_check() : 0;
+void access_blocks(struct access *access, bool blocking) {
+    access->blocking = blocking;
+    access->inflight = blocking && access->on ? inflight_check() : 0;
 }
 
 // The program's list with one more; without memory for it the copy may come too late, and is not believed.
-bool touch_wait(struct touch *touch, cl_event event) {
-    cl_event *own = realloc(touch->own, (touch->count + 1u) * sizeof *own);
+bool access_wait(struct access *access, cl_event event) {
+    cl_event *own = realloc(access->own, (access->count + 1u) * sizeof *own);
     if (!own)
         return false;
-    for (cl_uint i = 0; !touch->own && i < touch->count; i++)
-        own[i] = touch->waits[i];
-    own[touch->count++] = event;
-    touch->waits = touch->own = own;
-    touch->held++;
+    for (cl_uint i = 0; !access->own && i < access->count; i++)
+        own[i] = access->waits[i];
+    own[access->count++] = event;
+    access->waits = access->own = own;
+    access->held++;
     return true;
 }
 
@@ -141,7 +141,7 @@ static cl_event take_hold(struct object *memory) {
     return hold;
 }
 
-bool touch_wait_for_copier(const struct object *memory) {
+bool access_wait_for_copier(const struct object *memory) {
     static const int64_t PATIENCE = 10000000000; // ns
     const struct timespec nap = {.tv_nsec = 50000};
     if (!memory->copier || memory->copier == range_thread())
@@ -156,16 +156,16 @@ bool touch_wait_for_copier(const struct object *memory) {
 }
 
 // The copies that must be made of memory before a command touches it.
-static void copy_before(const struct touch *touch, struct object *memory, unsigned how) {
+static void copy_before(const struct access *access, struct object *memory, unsigned how) {
     const bool fine = memory->kind == OBJECT_SHARED && (memory->flags & CL_MEM_SVM_FINE_GRAIN_BUFFER);
     pthread_mutex_lock(&recorder.lock);
-    const bool in_turn = touch_wait_for_copier(memory);
+    const bool in_turn = access_wait_for_copier(memory);
     if (memory->ended) {
         pthread_mutex_unlock(&recorder.lock);
         return; // another thread's doing, while we looked at all there is
     }
-    const bool content = touch->recorded && (!memory->known || fine) && !(how & TOUCH_WHOLE);
-    const bool verify = !touch->recorded && memory->written && (how & (TOUCH_WRITES | TOUCH_WHOLE));
+    const bool content = access->recorded && (!memory->known || fine) && !(how & ACCESS_WHOLE);
+    const bool verify = !access->recorded && memory->written && (how & (ACCESS_WRITES | ACCESS_WHOLE));
     memory->known |= content;
     if (verify)
         memory->written = false;
@@ -188,120 +188,120 @@ static void copy_before(const struct touch *touch, struct object *memory, unsign
     }
 }
 
-void touch_object(struct touch *touch, struct object *memory, unsigned how) {
-    if (!touch->on || !memory)
+void access_object(struct access *access, struct object *memory, unsigned how) {
+    if (!access->on || !memory)
         return;
     memory = object_root(memory);
     if (memory->kind == OBJECT_OPAQUE)
         return;
-    copy_before(touch, memory, how);
-    if (!(how & (TOUCH_WRITES | TOUCH_WHOLE)))
+    copy_before(access, memory, how);
+    if (!(how & (ACCESS_WRITES | ACCESS_WHOLE)))
         return;
-    if (how & TOUCH_WHOLE)
-        touch->whole = memory;
-    if (touch->written_count < sizeof touch->written / sizeof *touch->written)
-        touch->written[touch->written_count++] = memory;
+    if (how & ACCESS_WHOLE)
+        access->whole = memory;
+    if (access->written_count < sizeof access->written / sizeof *access->written)
+        access->written[access->written_count++] = memory;
     cl_event hold = take_hold(memory);
     if (hold)
-        markers_flush(touch->queue, memory);
-    if (hold && !touch_wait(touch, hold))
+        markers_flush(access->queue, memory);
+    if (hold && !access_wait(access, hold))
         recorder.next.clReleaseEvent(hold);
 }
 
-void touch_memory(struct touch *touch, cl_mem memory, unsigned how) {
-    if (!touch->on)
+void access_memory(struct access *access, cl_mem memory, unsigned how) {
+    if (!access->on)
         return;
     pthread_mutex_lock(&recorder.lock);
     struct object *object = object_find_memory(memory);
     pthread_mutex_unlock(&recorder.lock);
-    touch_object(touch, object, how);
+    access_object(access, object, how);
 }
 
-unsigned touch_writes(const struct touch *touch, cl_mem buffer, size_t offset, size_t size) {
-    if (!touch->on || !touch->recorded)
-        return TOUCH_WRITES;
+unsigned access_writes(const struct access *access, cl_mem buffer, size_t offset, size_t size) {
+    if (!access->on || !access->recorded)
+        return ACCESS_WRITES;
     pthread_mutex_lock(&recorder.lock);
     const struct object *object = object_find(buffer, OBJECT_BUFFER);
     const bool whole = object && !object->parent && offset == 0 && size == object->size;
     pthread_mutex_unlock(&recorder.lock);
-    return whole ? TOUCH_WRITES | TOUCH_WHOLE : TOUCH_WRITES;
+    return whole ? ACCESS_WRITES | ACCESS_WHOLE : ACCESS_WRITES;
 }
 
-void touch_arguments(struct touch *touch) {
-    if (!touch->on || !touch->kernel)
+void access_arguments(struct access *access) {
+    if (!access->on || !access->kernel)
         return;
-    const struct kernel *kernel = touch->kernel->kernel;
+    const struct kernel *kernel = access->kernel->kernel;
     for (cl_uint i = 0; i < kernel->argument_count; i++)
         if (kernel->arguments[i].target)
-            touch_object(touch, kernel->arguments[i].target,
-                         how_of(&kernel->arguments[i], kernel->arguments[i].target));
+            access_object(access, kernel->arguments[i].target,
+                          how_of(&kernel->arguments[i], kernel->arguments[i].target));
     for (size_t i = 0; i < kernel->use_count; i++)
-        touch_object(touch, kernel->uses[i], TOUCH_READS | TOUCH_WRITES);
+        access_object(access, kernel->uses[i], ACCESS_READS | ACCESS_WRITES);
 }
 
 // What the command wrote, one after the other.
-static void each_written(struct touch *touch, void (*each)(struct touch *touch, struct object *memory)) {
-    const struct kernel *kernel = touch->kernel ? touch->kernel->kernel : NULL;
-    for (size_t i = 0; !kernel && i < touch->written_count; i++)
-        each(touch, touch->written[i]);
+static void each_written(struct access *access, void (*each)(struct access *access, struct object *memory)) {
+    const struct kernel *kernel = access->kernel ? access->kernel->kernel : NULL;
+    for (size_t i = 0; !kernel && i < access->written_count; i++)
+        each(access, access->written[i]);
     for (cl_uint i = 0; kernel && i < kernel->argument_count; i++) {
         const struct argument *argument = &kernel->arguments[i];
-        if (argument->target && (how_of(argument, argument->target) & TOUCH_WRITES))
-            each(touch, object_root(argument->target));
+        if (argument->target && (how_of(argument, argument->target) & ACCESS_WRITES))
+            each(access, object_root(argument->target));
     }
     for (size_t i = 0; kernel && i < kernel->use_count; i++)
-        each(touch, object_root(kernel->uses[i]));
+        each(access, object_root(kernel->uses[i]));
 }
 
 // With the lock held.
-static void note_write(struct touch *touch, struct object *memory) {
-    add_writer(memory, object_find(touch->queue, OBJECT_QUEUE));
-    memory->written |= touch->recorded;
-    if (!touch->recorded)
+static void note_write(struct access *access, struct object *memory) {
+    add_writer(memory, object_find(access->queue, OBJECT_QUEUE));
+    memory->written |= access->recorded;
+    if (!access->recorded)
         memory->known = false;
-    else if (touch->whole == memory)
+    else if (access->whole == memory)
         memory->known = true;
 }
 
-bool touch_end(struct touch *touch, cl_int status, const cl_event *event) {
-    for (cl_uint i = 0; i < touch->held; i++)
-        recorder.next.clReleaseEvent(touch->own[touch->count - 1 - i]);
-    free(touch->own);
-    touch->own = NULL;
-    inflight_forget(touch->inflight);
-    if (touch->passed || touch->early)
+bool access_end(struct access *access, cl_int status, const cl_event *event) {
+    for (cl_uint i = 0; i < access->held; i++)
+        recorder.next.clReleaseEvent(access->own[access->count - 1 - i]);
+    free(access->own);
+    access->own = NULL;
+    inflight_forget(access->inflight);
+    if (access->passed || access->early)
         object_forget_event(event);
     // Another thread's command was the first of the range before the driver had this one.
-    if (touch->early && recorder_begun())
-        touch_everything_unknown();
-    if (!touch->on || status != CL_SUCCESS)
+    if (access->early && recorder_begun())
+        access_everything_unknown();
+    if (!access->on || status != CL_SUCCESS)
         return false;
     pthread_mutex_lock(&recorder.lock);
-    struct object *queue = object_find(touch->queue, OBJECT_QUEUE);
+    struct object *queue = object_find(access->queue, OBJECT_QUEUE);
     if (queue)
         queue->enqueued++;
     // So is everything before it, where the queue keeps its order.
-    if (queue && touch->blocking && !(queue->flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        queue->finished = touch->enqueued + 1;
-    each_written(touch, note_write);
+    if (queue && access->blocking && !(queue->flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+        queue->finished = access->enqueued + 1;
+    each_written(access, note_write);
     pthread_mutex_unlock(&recorder.lock);
-    if (!touch->recorded)
+    if (!access->recorded)
         object_forget_event(event);
-    return touch->recorded;
+    return access->recorded;
 }
 
-static void copy_written(struct touch *touch, struct object *memory) {
-    (void)touch;
+static void copy_written(struct access *access, struct object *memory) {
+    (void)access;
     if (memory->kind != OBJECT_OPAQUE)
         snapshot_take(memory, RECORDING_VERIFY, RECORDING_VERIFY_COMMAND);
 }
 
-void touch_after(struct touch *touch) {
+void access_after(struct access *access) {
     if (recorder_options.hashes)
-        each_written(touch, copy_written);
+        each_written(access, copy_written);
 }
 
-void touch_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count) {
+void access_unknown(cl_command_queue queue, const cl_mem *memory, cl_uint count) {
     pthread_mutex_lock(&recorder.lock);
     for (cl_uint i = 0; i < count; i++) {
         struct object *object = object_find_memory(memory[i]);
@@ -356,12 +356,12 @@ static struct everything find_everything(void) {
     return all;
 }
 
-void touch_everything(struct touch *touch) {
-    if (!touch->on)
+void access_everything(struct access *access) {
+    if (!access->on)
         return;
     struct everything all = find_everything();
     for (size_t i = 0; i < all.count; i++)
-        touch_object(touch, all.memory[i], TOUCH_WRITES);
+        access_object(access, all.memory[i], ACCESS_WRITES);
     drop_everything(&all);
 }
 
@@ -371,7 +371,7 @@ static void add_unseen_command(struct object *queue, void *context) {
 }
 
 // The queue through which it was written is not known either: no queue counts as idle until the program waits for it again.
-void touch_everything_unknown(void) {
+void access_everything_unknown(void) {
     struct everything all = find_everything();
     pthread_mutex_lock(&recorder.lock);
     object_each(OBJECT_QUEUE, add_unseen_command, NULL);
