@@ -3,7 +3,7 @@
 # What recording adds to Vulkan programs on Mesa's driver for CPUs, alone and recorded in turns, five times each, medians:
 #   - tests/vulkan/graphics.c, a pass of 500x500 in each of 1,500 frames, two in flight. The program itself writes no timestamps,
 #     or two around its pass, or these and a copy of their results by the device, which is what the layer adds on this driver; or it is
-#     recorded, with times and without (vulkan.program-only). So what the driver's timestamps cost is told from what the layer costs.
+#     recorded, with times and without (vulkan.program-only). This separates the cost of the driver's timestamps from that of the layer.
 #   - vkcube, drawn into memory: 2,500 frames.
 # Of each: wall time, and processor time of the program with all its threads, of which the driver has one for each processor. The
 # collector takes processor time from them.

@@ -222,7 +222,7 @@
 // ---- entry/, which is in both layers
 
 #define LAYER_INFO_IN_USE                                                                                    \
-    0x5453u // clGetLayerInfo, for preload.c: a cl_uint, whether a loader has initialised the layer
+    0x5453u // clGetLayerInfo, for preload.c: a cl_uint, whether a loader has initialized the layer
 
 // The layer has these for entry/entry.c: its name, and what the loader is given; where that is empty the loader calls the
 // driver directly.

@@ -280,7 +280,7 @@ enum layout_sub_state {
 };
 
 struct layout_sub {
-    _Alignas(128) _Atomic uint64_t committed; // bytes of whole records; its neighbour shares its cache line
+    _Alignas(128) _Atomic uint64_t committed; // bytes of whole records; its neighbor shares its cache line
     _Atomic uint64_t records;                 // how many those are
     _Alignas(64) _Atomic uint32_t state;
     _Atomic uint32_t

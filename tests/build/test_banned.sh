@@ -76,7 +76,7 @@ words() {
         pattern=${line%% | *}
         instead=${line#* | }
         instead=${instead%% | *}
-        if grep -rniwE --include='*.[ch]' --include='*.[ch]pp' --include='*.rs' --include='*.cc' --include='*.ts' --include='*.md' --exclude=benchmarks.md -- "$pattern" "$@"; then
+        if grep -rniwE --include='*.[ch]' --include='*.[ch]pp' --include='*.rs' --include='*.cc' --include='*.ts' --include='*.md' --include='*.py' --include='*.sh' --exclude=benchmarks.md --exclude=test_banned.sh --exclude=test_names.sh -- "$pattern" "$@"; then
             echo "write instead: $instead (tests/build/words.txt)"
             found=1
         fi

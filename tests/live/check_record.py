@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""record: an armed program makes a step whenever it is told to; the launches of a step have its number as their size."""
+"""record: an armed program makes a step on request; the launches of a step have its number as their size."""
 import json
 import os
 import signal

@@ -135,8 +135,8 @@ def follows():
 
 
 def others(finished):
-    """Another trace beside it, and the page loaded again."""
-    recording = begin("beside.sbt")
+    """Another trace next to it, and the page loaded again."""
+    recording = begin("other.sbt")
     with opened(recording.trace, finished) as page:
         wait(page, "launched", recording.launched)
         page.see("() => studio.open(1)")

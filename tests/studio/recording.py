@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program under `tracesmith profile` that launches kernels when it is told to (tests/programs/cl_on_request.c)."""
+"""A program under `tracesmith profile` that launches kernels on request (tests/programs/cl_on_request.c)."""
 import json
 import os
 import signal

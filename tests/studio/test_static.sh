@@ -23,7 +23,7 @@ for name in index.html studio.js studio.css icon.svg reader.js reader.wasm trace
     [ -s "$folder/site/$name" ] || fail "$name is missing"
 done
 cmp "$folder/run.sbt" "$folder/site/0/run.sbt"
-# Nobody who reads the page learns where the traces were.
+# The page does not reveal where the traces were.
 ! grep -rF "$folder" "$folder/site" || fail "the page names a folder of this machine"
 # refused WORDS DIR FILE
 refused() {

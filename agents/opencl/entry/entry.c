@@ -16,7 +16,7 @@
 
 #define LAYER_EXPORT __attribute__((visibility("default")))
 
-static atomic_bool initialised;
+static atomic_bool initialized;
 
 // ocl-icd 2.3 cuts the list of layers into pieces in place, in the program's environment: children of the program
 // would find the first layer only. Each of our layers joins the pieces up to its own again, if it is among them: not
@@ -43,7 +43,7 @@ static cl_int init(cl_uint count, const cl_icd_dispatch *target, cl_uint *count_
     const size_t known = sizeof entry_table / sizeof(void *);
     if (!target || !count_out || !out)
         return CL_INVALID_VALUE;
-    const bool again = atomic_exchange(&initialised, true);
+    const bool again = atomic_exchange(&initialized, true);
     entry_begin(target, (count < known ? count : known) * sizeof(void *), again);
     if (!again)
         mend_environment();
@@ -68,7 +68,7 @@ LAYER_EXPORT cl_int clGetLayerInfo(cl_layer_info what, size_t size, void *value,
         return copy_info(&version, sizeof version, size, value, size_ret);
     if (what == CL_LAYER_NAME)
         return copy_info(entry_name, strlen(entry_name) + 1, size, value, size_ret);
-    const cl_uint in_use = atomic_load(&initialised);
+    const cl_uint in_use = atomic_load(&initialized);
     if (what == LAYER_INFO_IN_USE)
         return copy_info(&in_use, sizeof in_use, size, value, size_ret);
     return CL_INVALID_VALUE;

@@ -4,7 +4,7 @@
 //
 // Rules: ../agent.h. States: nothing is looked up before the program's first OpenCL call. That call finds the
 // loader (the next library that defines the function), lets it start, and asks the layer whether the loader
-// has called it by then. If so, every call goes straight to the loader; if not, the layer is initialised from
+// has called it by then. If so, every call goes straight to the loader; if not, the layer is initialized from
 // here.
 //
 // Not seen: calls through pointers that the program fetches from the loader's own handle (dlopen, then

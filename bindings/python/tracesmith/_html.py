@@ -33,9 +33,9 @@ def duration(ns: int) -> str:
     return f"{ns} ns"
 
 
-def legend(colours: dict[str, str], missing: bool) -> str:
+def legend(colors: dict[str, str], missing: bool) -> str:
     """The legend of a timeline, as HTML."""
-    entries = [f'<span style="color:{colour}">&#9632;</span> {name}' for name, colour in colours.items()]
+    entries = [f'<span style="color:{color}">&#9632;</span> {name}' for name, color in colors.items()]
     entries += ['<span style="color:#c0392b">&#9640;</span> events are missing'] if missing else []
     return '<div style="font:12px sans-serif">height: share of the time; ' + " &nbsp; ".join(entries) + "</div>"
 

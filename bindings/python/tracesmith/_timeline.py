@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 WORKS = ("compute", "communication", "copy")
-# Apart in brightness, too: for readers who see colours alike, and in print.
+# Apart in brightness, too: for readers who see colors alike, and in print.
 _COLOURS = {"compute": "#2a6fb0", "communication": "#e08a1e", "copy": "#7fb8a4"}
 _ROW, _GAP, _LABELS, _AXIS = 26, 6, 190, 22
 

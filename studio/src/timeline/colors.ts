@@ -1,4 +1,4 @@
-// Colours of kinds of events: Okabe and Ito's palette, which most colour-blind people can distinguish, with the
+// Colors of kinds of events: Okabe and Ito's palette, which most color-blind people can distinguish, with the
 // lightness of a name.
 
 type Color = [number, number, number];
@@ -11,7 +11,7 @@ const KINDS: Record<number, Color> = {
   4: [120, 160, 120], // alloc
   5: [120, 160, 120], // free
   6: [86, 180, 233], // api: sky blue
-  7: [150, 150, 155], // sync: grey
+  7: [150, 150, 155], // sync: gray
   8: [180, 180, 190], // event_record
   9: [240, 228, 66], // marker: yellow
   10: [0, 158, 115], // range: green
@@ -41,7 +41,7 @@ export function packedColor(kind: number, name: number): number {
   return (red | (green << 8) | (blue << 16) | (255 << 24)) >>> 0;
 }
 
-// Text on a colour: black or white, whichever is easier to read.
+// Text on a color: black or white, whichever is easier to read.
 export function textOn(kind: number, name: number): string {
   const [red, green, blue] = colorOf(kind, name);
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#111" : "#fff";

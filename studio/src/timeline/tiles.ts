@@ -6,7 +6,7 @@ export const BUCKETS = 512;
 export const LEVELS = 41;
 const KEPT = 1500;
 const REQUESTS = 4, AT_ONCE = 16; // requests that run, tiles of each
-// A rectangle is 5 words: from, to (0..1 of the tile), lane, height (0..1 of the lane), colour.
+// A rectangle is 5 words: from, to (0..1 of the tile), lane, height (0..1 of the lane), color.
 export const WORDS = 5;
 
 export enum Form { Buckets = 1, Slices = 2, Values = 3 }

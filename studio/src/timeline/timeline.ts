@@ -56,7 +56,7 @@ export class Timeline {
   private store: TileStore;
   private readonly closed = new Set<string>();
   private readonly wide = new Map<number, number>();
-  private labelled = ""; // what the labels show
+  private labeled = ""; // what the labels show
   private isDirty = false;
   private isDecided = false; // what draws
   private slow = 0;
@@ -109,7 +109,7 @@ export class Timeline {
     this.store = this.newStore();
     this.wide.clear();
     this.closed.clear();
-    this.labelled = "";
+    this.labeled = "";
     this.layout();
   }
 
@@ -118,7 +118,7 @@ export class Timeline {
     if (changed === undefined) this.store.clear();
     else if (changed === null) this.store.outdate(null, -Infinity);
     else for (const [track, from] of changed) this.store.outdate(track, from);
-    this.labelled = "";
+    this.labeled = "";
     this.layout();
   }
 
@@ -312,8 +312,8 @@ export class Timeline {
   // Names of the rows, as elements, for what reads the page aloud; only those that are seen exist.
   private placeLabels(rows: TimelineRow[]): void {
     const state = rows.map((row) => `${row.key} ${row.y} ${row.height} ${row.isOpen}`).join(",") + `;${this.focused}`;
-    if (state === this.labelled) return; // making elements takes longer than drawing
-    this.labelled = state;
+    if (state === this.labeled) return; // making elements takes longer than drawing
+    this.labeled = state;
     const made = rows.map((row) => {
       const index = this.rows.indexOf(row);
       const label = element("div", {
