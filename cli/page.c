@@ -47,8 +47,8 @@ int page_open(const struct invocation *invocation, struct page_files *out) {
     return EXIT_DONE;
 }
 
-static int put_one(FILE *file, const char *path, const tsmith_report *report,
-                   const tsmith_trace_report_options *options) {
+static int write_report(FILE *file, const char *path, const tsmith_report *report,
+                        const tsmith_trace_report_options *options) {
     tsmith_error error = {.message = ""};
     const tsmith_output output = {write_bytes, file};
     const tsmith_status status = tsmith_reports_write(&report, 1, options, &output, &error);
@@ -66,7 +66,7 @@ int page_put(struct page_files *files, const tsmith_report *report, const char *
         FILE *file = files->files[i];
         files->files[i] = NULL;
         if (file)
-            code = put_one(file, files->paths[i], report, &options);
+            code = write_report(file, files->paths[i], report, &options);
     }
     return code;
 }

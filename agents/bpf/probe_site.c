@@ -114,7 +114,7 @@ unsigned probe_site_distance(const char *a, const char *b) {
     return row[columns];
 }
 
-static int is_it(struct search *search, const char *name) {
+static int is_searched_function(struct search *search, const char *name) {
     char text[NAME_MOST];
     if (strcmp(name, search->function) == 0)
         return 1;
@@ -145,7 +145,7 @@ static void look_in(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct 
             !symbol.st_value)
             continue;
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (name && is_it(search, name))
+        if (name && is_searched_function(search, name))
             search->address = symbol.st_value;
     }
 }

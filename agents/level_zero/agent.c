@@ -64,7 +64,7 @@ static void leave(void **arguments, int result, void *const *instance) {
 LEVEL_ZERO_CALLS(CALLBACKS)
 #undef CALLBACKS
 
-static void leave_any(void **arguments, int result, void *user, void **instance) {
+static void leave_call(void **arguments, int result, void *user, void **instance) {
     (void)user;
     leave(arguments, result, instance);
 }
@@ -94,7 +94,7 @@ static void register_call(void *loader, void *tracer, const char *name, zero_tra
     if (!with) // newer than this loader: the program cannot call it either
         return;
     if (with(tracer, ZERO_PROLOGUE, on_enter) != ZERO_SUCCESS ||
-        with(tracer, ZERO_EPILOGUE, leave_any) != ZERO_SUCCESS)
+        with(tracer, ZERO_EPILOGUE, leave_call) != ZERO_SUCCESS)
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
 

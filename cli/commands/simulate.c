@@ -309,7 +309,8 @@ static tsmith_status change_fuse(struct simulate *simulate, const char *word, ts
 }
 
 // All that was asked, the sweep at `part` of its way (0..1), the device at `ratio`.
-static tsmith_status change_all(struct simulate *simulate, double part, double ratio, tsmith_error *error) {
+static tsmith_status apply_changes(struct simulate *simulate, double part, double ratio,
+                                   tsmith_error *error) {
     const struct invocation *invocation = simulate->invocation;
     const char *word;
     simulate->affected = 0;
@@ -351,7 +352,7 @@ static tsmith_status change_all(struct simulate *simulate, double part, double r
 
 static tsmith_status answer(struct simulate *simulate, double part, double ratio, tsmith_simulated *out,
                             tsmith_bounds *bounds, tsmith_error *error) {
-    tsmith_status status = change_all(simulate, part, ratio, error);
+    tsmith_status status = apply_changes(simulate, part, ratio, error);
     out->size = sizeof *out;
     bounds->size = sizeof *bounds;
     if (status == TSMITH_OK)

@@ -6,7 +6,7 @@
 #include "stats.h"
 #include "terminal.h"
 
-static bool is_any(const struct total *total, uint8_t kind) {
+static bool has_events(const struct total *total, uint8_t kind) {
     (void)kind;
     return total->count > 0;
 }
@@ -30,7 +30,7 @@ static void add_named(struct text *text, const struct stats *stats, uint32_t nam
 
 static void add_totals(struct text *text, const struct stats *stats) {
     size_t count;
-    uint32_t *indices = stats_sorted(stats, is_any, 0, &count);
+    uint32_t *indices = stats_sorted(stats, has_events, 0, &count);
     text_add_cstr(text, "\"totals\":[");
     for (size_t i = 0; indices && i < count; i++) {
         const struct total *total = &stats->totals[indices[i]];

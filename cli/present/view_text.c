@@ -224,7 +224,7 @@ static void add_counts_and_waker(struct text *record, const struct lines *lines,
     }
 }
 
-static void add_what(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
+static void add_description(struct text *record, const struct lines *lines, uint32_t row, uint64_t kind) {
     add_name(record, lines, row, kind);
     if (add_size(record, lines, AT_GLOBAL_X, row, "  "))
         add_size(record, lines, AT_LOCAL_X, row, " in ");
@@ -263,7 +263,7 @@ static void lines_collect(void *context, uint32_t row, struct text *record) {
         text_add_format(record, "kind %" PRIu64, kind);
     text_pad_right(record, record->length - from, lines->kind_columns);
     text_add_cstr(record, *color ? PLAIN "  " : "  ");
-    add_what(record, lines, row, kind);
+    add_description(record, lines, row, kind);
     if (lines->line_columns)
         text_cut(record, line, lines->line_columns);
     text_add_char(record, '\n');

@@ -173,7 +173,7 @@ static void follow_all(struct server *server) {
     }
 }
 
-static void *open_all(void *context) {
+static void *open_files(void *context) {
     struct server *server = context;
     for (size_t i = 0; i < server->file_count && !atomic_load(&server->is_ending); i++) {
         struct file *file = &server->files[i];
@@ -196,7 +196,7 @@ bool files_begin(struct server *server) {
         pthread_cond_init(&server->files[i].left, NULL);
         pthread_mutex_init(&server->files[i].query_lock, NULL);
     }
-    server->has_opener = pthread_create(&server->opener, NULL, open_all, server) == 0;
+    server->has_opener = pthread_create(&server->opener, NULL, open_files, server) == 0;
     return server->has_opener;
 }
 

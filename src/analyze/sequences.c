@@ -152,8 +152,8 @@ static void append_name(struct shown *shown, tsmith_string name) {
         shown->text[TEXT - 2] = '~'; // the list is cut
 }
 
-static bool name_them(const struct sequences *sequences, const struct analysis_context *context,
-                      struct shown *shown, size_t count) {
+static bool name_sequences(const struct sequences *sequences, const struct analysis_context *context,
+                           struct shown *shown, size_t count) {
     struct shown *sorted[SHOWN];
     struct time_order order;
     size_t left = 0;
@@ -197,7 +197,7 @@ static bool write_sequences(const struct sequences *sequences, const struct anal
         COLUMNS);
     size_t count = sequences->numbers.count < SHOWN ? sequences->numbers.count : SHOWN;
     struct shown *shown = calloc(count + 1, sizeof *shown);
-    bool done = shown && name_them(sequences, context, shown, count);
+    bool done = shown && name_sequences(sequences, context, shown, count);
     for (size_t i = 0; i < count && done; i++) {
         const struct sequence *sequence = &sequences->items[i];
         analysis_range_text(report, table, context, sequence->key);

@@ -156,7 +156,7 @@ struct about {
     tsmith_string kernel, places[2];
 };
 
-static struct about about_what(const char *text) {
+static struct about parse_about(const char *text) {
     static const char PLACE[] = "At line";
     struct about about = {.kernel = line_with(text, "Kernel:"), .places = {line_with(text, PLACE)}};
     about.places[1] = about.places[0].length
@@ -167,7 +167,7 @@ static struct about about_what(const char *text) {
 
 // Whichever of the two of a race was first.
 static bool is_same(const tsmith_instructions_finding *finding, tsmith_finding_kind kind, const char *text) {
-    const struct about old = about_what(finding->text), new = about_what(text);
+    const struct about old = parse_about(finding->text), new = parse_about(text);
     const size_t length = strlen(finding->text);
     if (finding->kind != kind || !is_same_text(old.kernel, new.kernel))
         return false;

@@ -167,7 +167,7 @@ static tsmith_status counted_next(struct completion *completion, const tsmith_ba
 }
 
 // tsmith_pump, with the failures of the two sides distinguished. OK, TRUNCATED, or a failure.
-static tsmith_status carry_rest(struct completion *completion, tsmith_error *error) {
+static tsmith_status copy_remaining(struct completion *completion, tsmith_error *error) {
     const tsmith_batch *batch;
     tsmith_status status, written = TSMITH_OK;
     while ((status = counted_next(completion, &batch, error)) == TSMITH_OK && written == TSMITH_OK) {
@@ -217,7 +217,7 @@ static tsmith_status write_all(struct completion *completion, const char *place,
     if (status < 0)
         return status;
     completion->out->file_events = completion->file ? sbt_continue_events(completion->file) : 0;
-    tsmith_status rest = completion->out->file_whole ? TSMITH_OK : carry_rest(completion, &truncation);
+    tsmith_status rest = completion->out->file_whole ? TSMITH_OK : copy_remaining(completion, &truncation);
     if (rest != TSMITH_OK && error)
         *error = truncation;
     if (rest < 0)

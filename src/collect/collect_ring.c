@@ -349,7 +349,7 @@ bool collect_begin(struct collector *collector) {
     return false;
 }
 
-static void lose_rest(struct collector *collector, struct collect_work *work, uint64_t asked) {
+static void count_unread(struct collector *collector, struct collect_work *work, uint64_t asked) {
     struct collect_ring *ring = &work->channel->ring_states[work->slot];
     uint64_t lost = asked > work->records ? asked - work->records : 0;
     int64_t from = session_clock_convert(&collector->clock, work->head.opened);
@@ -369,7 +369,7 @@ void collect_end_work(struct collector *collector) {
         // Damaged records leave a difference to what the owner counted; a count beyond what fits is damage
         // itself.
         uint64_t asked = atomic_load_explicit(&work->head.records, memory_order_relaxed);
-        lose_rest(collector, work, asked <= channel->sub_bytes / sizeof(uint64_t) ? asked : 0);
+        count_unread(collector, work, asked <= channel->sub_bytes / sizeof(uint64_t) ? asked : 0);
         ring->peek_sequence = 0;
         ring->last = work->head.closed ? work->head.closed : work->head.opened;
         work->at = COLLECT_SUB_END - 1;

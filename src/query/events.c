@@ -412,7 +412,7 @@ static void give_end(const struct cursor *cursor, sqlite3_context *context, uint
 }
 
 // A value of any column.
-static void give_any(const struct cursor *cursor, sqlite3_context *context, int index) {
+static void return_any_column(const struct cursor *cursor, sqlite3_context *context, int index) {
     const struct event_column *column = &cursor->table->columns[index];
     const tsmith_dictionary *dictionary = cursor->dictionary;
     uint64_t row = cursor->row;
@@ -453,7 +453,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     uint64_t row = cursor->row;
     if (index >= CELLS) {
         if (cursor->table->named[index])
-            give_any(cursor, context, index);
+            return_any_column(cursor, context, index);
         else
             sqlite3_result_error(
                 context, "a field of the trace's own is only read where it is named: no NATURAL JOIN", -1);
@@ -461,7 +461,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     }
     const struct cell *cell = &cursor->cells[index];
     if (cell->how == CELL_ANY) {
-        give_any(cursor, context, index);
+        return_any_column(cursor, context, index);
         return SQLITE_OK;
     }
     if (cell->valid && !(cell->valid[row / 64] >> (row % 64) & 1))

@@ -220,7 +220,7 @@ static void add_dynamic(struct making *making, uint32_t id, const tsmith_field_i
 }
 
 // The table of all events. What it may ask of a trace's own fields is bounded: a hostile one has any number.
-static bool make_all(tsmith_query *query, struct event_table *table) {
+static bool make_events_table(tsmith_query *query, struct event_table *table) {
     uint32_t dynamic = tsmith_dictionary_dynamic_field_count(query->backend.dictionary);
     dynamic = dynamic > DYNAMIC_MAX ? DYNAMIC_MAX : dynamic ? dynamic : 1;
     // Some fields have two columns; end and track take three more.
@@ -272,7 +272,7 @@ static bool make_kind(tsmith_query *query, struct event_table *table, const char
 bool schema_make_events(tsmith_query *query) {
     query->events =
         arena_take(&query->arena, TSMITH_KIND_LIMIT * sizeof *query->events, _Alignof(struct event_table));
-    if (!query->events || !make_all(query, &query->events[0]))
+    if (!query->events || !make_events_table(query, &query->events[0]))
         return false;
     query->event_count = 1;
 #define MAKE_TABLE(NAME, number, name, doc)                                                                  \

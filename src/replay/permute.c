@@ -83,7 +83,7 @@ static size_t compare(const struct permuter *permuter) {
 }
 
 // The recorded order once more: what differs now is noise.
-static tsmith_status run_again(struct permuter *permuter) {
+static tsmith_status run_recorded_order(struct permuter *permuter) {
     const tsmith_status status = run(permuter, permuter->recorded, &permuter->now);
     for (size_t i; status == TSMITH_OK && (i = compare(permuter)) != SIZE_MAX;) {
         permuter->noisy[i] = 1;
@@ -160,7 +160,7 @@ static tsmith_status try_other(struct permuter *permuter, bool *differs) {
         return status;
     // It may vary by itself: the recorded order must give the same again, and this one not.
     for (int i = 0; i < AGAIN && status == TSMITH_OK; i++)
-        status = run_again(permuter);
+        status = run_recorded_order(permuter);
     if (status == TSMITH_OK)
         status = run(permuter, permuter->other, &permuter->now);
     if (status != TSMITH_OK || compare(permuter) == SIZE_MAX)
@@ -198,7 +198,7 @@ static bool keeps_pairs(const struct permuter *permuter) {
 }
 
 // Every legal order there is, but those that exchange a pair that was found already.
-static tsmith_status try_all(struct permuter *permuter, uint64_t count) {
+static tsmith_status try_every_order(struct permuter *permuter, uint64_t count) {
     uint32_t *orders = plan_list_orders(permuter->plan, count);
     tsmith_status status = orders ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
     for (uint64_t i = 0; i < count && status == TSMITH_OK && permuter->out->count < FOUND_MOST; i++) {
@@ -213,7 +213,7 @@ static tsmith_status try_all(struct permuter *permuter, uint64_t count) {
 }
 
 // Random ones until enough different ones were tried; if there are few, the same ones repeat.
-static tsmith_status try_some(struct permuter *permuter, uint64_t orders, uint64_t seed) {
+static tsmith_status try_random_orders(struct permuter *permuter, uint64_t orders, uint64_t seed) {
     const uint64_t from = permuter->out->summary.orders, attempts = 4 * orders + 64;
     tsmith_status status = TSMITH_OK;
     for (uint64_t i = 0; i < attempts && status == TSMITH_OK && permuter->out->summary.orders - from < orders;
@@ -256,7 +256,7 @@ static tsmith_status begin(struct permuter *permuter) {
         take_commands(permuter, permuter->plan->order, permuter->recorded);
         status = run(permuter, permuter->recorded, &permuter->right);
     }
-    return status == TSMITH_OK ? run_again(permuter) : status;
+    return status == TSMITH_OK ? run_recorded_order(permuter) : status;
 }
 
 static uint64_t add_up(uint64_t a, uint64_t b) {
@@ -278,7 +278,8 @@ static tsmith_status permute(struct permuter *permuter, uint64_t orders, uint64_
         status = note_order(permuter, &is_new);
     }
     if (status == TSMITH_OK && legal != 1)
-        status = legal && legal - 1 <= orders ? try_all(permuter, legal) : try_some(permuter, orders, seed);
+        status = legal && legal - 1 <= orders ? try_every_order(permuter, legal)
+                                              : try_random_orders(permuter, orders, seed);
     finish(permuter);
     return status;
 }
@@ -368,7 +369,7 @@ static tsmith_status try_hazards(struct permuter *permuter, struct plan *plan) {
         status = run(permuter, permuter->other, &permuter->now);
         bool differs = status == TSMITH_OK && compare(permuter) != SIZE_MAX;
         if (differs) // It may vary by itself: what does so in the recorded order is left out.
-            status = run_again(permuter);
+            status = run_recorded_order(permuter);
         if (differs && status == TSMITH_OK)
             status = run(permuter, permuter->other, &permuter->now);
         differs = differs && status == TSMITH_OK && compare(permuter) != SIZE_MAX;

@@ -117,7 +117,7 @@ static tsmith_status write_loss(struct recovery *recovery, bool continued, tsmit
     return sbt_writer_write(recovery->writer, dictionary, recovery->batch, error);
 }
 
-static tsmith_status carry_all(struct recovery *recovery, tsmith_error *error) {
+static tsmith_status copy_frames(struct recovery *recovery, tsmith_error *error) {
     const tsmith_dictionary *dictionary;
     tsmith_status status = tsmith_sbt_dictionary(recovery->trace, &dictionary, error);
     for (size_t i = 0; status == TSMITH_OK && i < recovery->trace->frames.count; i++)
@@ -152,7 +152,7 @@ tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired, tsmi
     if (status == TSMITH_OK)
         status = create_like(&recovery, repaired, error);
     if (status == TSMITH_OK)
-        status = carry_all(&recovery, error);
+        status = copy_frames(&recovery, error);
     if (status == TSMITH_OK) {
         const tsmith_sbt *trace = recovery.trace;
         uint64_t bad_bytes = trace->damaged_bytes;

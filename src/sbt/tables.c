@@ -134,7 +134,7 @@ static const struct column device_facts[] = {
     U(device, identity), U(device, number)};
 enum { DEVICE_FACTS = sizeof device_facts / sizeof *device_facts };
 
-static bool changes_others(uint32_t table) {
+static bool changes_other_tables(uint32_t table) {
     return table == TABLE_TRACK_NAMES || table == TABLE_DEVICE_FACTS;
 }
 
@@ -582,7 +582,7 @@ static bool add_rows(const struct section *section, tsmith_dictionary *dictionar
             in.at += length;
         } else {
             (void)read_row(&in, section, i, values);
-            if (changes_others(section->table))
+            if (changes_other_tables(section->table))
                 change_dictionary(section, values, dictionary);
             else
                 id = add_row(dictionary, section->table, values);
@@ -599,7 +599,7 @@ static enum tables_result apply_section(const struct section *section, tsmith_di
         return TABLES_OK; // of a newer version
     if (!check_rows(section))
         return TABLES_DAMAGED;
-    if (!changes_others(section->table)) {
+    if (!changes_other_tables(section->table)) {
         uint32_t count = table_count(dictionary, section->table);
         uint64_t cost = section->table == TABLE_STRINGS ? SBT_STRING_COST : forms[section->table].cost;
         if (section->first < count ||

@@ -38,7 +38,7 @@ int tsmith_name_matches(const char *pattern, const char *name) {
     return !*pattern;
 }
 
-static bool is_one(struct change *change, size_t pattern, uint32_t name) {
+static bool matches_pattern(struct change *change, size_t pattern, uint32_t name) {
     uint8_t fresh = 0;
     uint8_t *known = name < change->strings ? &change->matched[pattern * change->strings + name] : &fresh;
     if (!*known) {
@@ -50,7 +50,7 @@ static bool is_one(struct change *change, size_t pattern, uint32_t name) {
 
 static bool is_asked(struct change *change, uint32_t name) {
     for (size_t i = 0; i < change->asked->name_count; i++)
-        if (is_one(change, i, name))
+        if (matches_pattern(change, i, name))
             return true;
     return !change->asked->name_count;
 }
@@ -193,7 +193,7 @@ static bool is_chain(struct change *change, const tsmith_row *row, uint32_t node
         return false;
     for (size_t i = 0; i < change->asked->name_count; i++) {
         const tsmith_command *command = sim_command(change->simulation, node + (uint32_t)i);
-        if (command->work != TSMITH_WORK_COMPUTE || !is_one(change, i, command->name))
+        if (command->work != TSMITH_WORK_COMPUTE || !matches_pattern(change, i, command->name))
             return false;
     }
     return true;

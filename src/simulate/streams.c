@@ -119,7 +119,7 @@ static bool link_after(struct spread *spread, uint32_t from, uint32_t to, uint32
 }
 
 // After the last of each queue.
-static bool link_after_all(struct spread *spread, uint32_t node) {
+static bool link_after_streams(struct spread *spread, uint32_t node) {
     bool done = true;
     for (uint32_t i = 0; i < spread->asked->streams && done; i++) {
         const struct stream *stream = &spread->streams[i];
@@ -150,7 +150,7 @@ static int64_t ready_at(const struct spread *spread, size_t index, const tsmith_
     return ready;
 }
 
-static bool spread_one(struct spread *spread, size_t index, uint32_t fence) {
+static bool spread_command(struct spread *spread, size_t index, uint32_t fence) {
     const uint32_t node = spread->order[index];
     size_t count;
     const tsmith_need *needs = find_needs(spread->asked, node, &count);
@@ -245,7 +245,7 @@ static bool share_devices(struct spread *spread) {
     return true;
 }
 
-static bool spread_all(struct spread *spread, uint64_t *affected) {
+static bool spread_commands(struct spread *spread, uint64_t *affected) {
     uint32_t fence = SIM_NONE;
     bool done = find_order(spread) && find_lag(spread) && share_devices(spread);
     if (done)
@@ -254,7 +254,7 @@ static bool spread_all(struct spread *spread, uint64_t *affected) {
         const uint32_t node = spread->order[i];
         const bool recorded =
             is_recorded(spread, node) && sim_command(spread->simulation, node)->work != TSMITH_WORK_CONTROL;
-        done = (recorded || link_after_all(spread, node)) && spread_one(spread, i, fence);
+        done = (recorded || link_after_streams(spread, node)) && spread_command(spread, i, fence);
         if (!is_recorded(spread, node))
             fence = node;
         *affected += recorded;
@@ -271,7 +271,7 @@ tsmith_status sim_streams(tsmith_simulation *simulation, const tsmith_change *as
     spread.stream = calloc(commands, sizeof *spread.stream);
     spread.finished = calloc(commands, sizeof *spread.finished);
     const bool done = spread.streams && spread.order && spread.place && spread.stream && spread.finished &&
-                      spread_all(&spread, affected);
+                      spread_commands(&spread, affected);
     for (uint32_t i = 0; spread.streams && i < asked->streams; i++)
         free(spread.streams[i].commands);
     free(spread.streams);

@@ -158,7 +158,7 @@ static bool is_mangled(const char *name) {
 
 // Functions local to their file have a bare name in DWARF ("operator()", "run"); the linker's name includes
 // namespace, class and function.
-static bool says_more(const char *linker, const char *dwarf) {
+static bool is_better_name(const char *linker, const char *dwarf) {
     return linker && (!dwarf || (is_mangled(linker) && !is_mangled(dwarf)));
 }
 
@@ -181,7 +181,7 @@ size_t symbols_find(struct symbols *symbols, uint64_t address, struct symbols_fr
     if (count) {
         struct symbols_frame *outermost = &frames[count - 1];
         outermost->start = function ? start : 0;
-        if (says_more(function, outermost->function))
+        if (is_better_name(function, outermost->function))
             outermost->function = function;
         return count;
     }

@@ -441,8 +441,8 @@ static struct unwind_memo *memo_place(struct unwind_thread *thread, uint64_t sta
 }
 
 // The walk, from a memo or by rules. False: a frame needs the full walk.
-static bool walk_again(struct unwind_thread *thread, const struct span *span,
-                       const struct unwind_registers *registers, struct walk *walk) {
+static bool walk_known_code(struct unwind_thread *thread, const struct span *span,
+                            const struct unwind_registers *registers, struct walk *walk) {
     struct unwind_memo *memo = memo_place(thread, registers->values[CFI_STACK_POINTER]);
     if (walk->capacity >= UNWIND_MEMO_FRAMES && memo_holds(thread, memo, registers)) {
         memcpy(walk->frames, memo->frames, memo->frame_count * sizeof *walk->frames);
@@ -731,7 +731,7 @@ struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwi
         thread->version = version;
     }
     thread->walk++;
-    bool done = walk_again(thread, &span, registers, &walk);
+    bool done = walk_known_code(thread, &span, registers, &walk);
     atomic_signal_fence(memory_order_seq_cst);
     thread->walking = 0;
     if (!done) {

@@ -151,14 +151,14 @@ static void visit(const struct unwind_visitor *visitor, const struct dl_phdr_inf
 }
 
 // This code is linked into libraries that are never closed.
-static bool is_here(const struct unwind_object *object) {
+static bool is_own_code(const struct unwind_object *object) {
     uint64_t here = (uint64_t)(uintptr_t)&unwind_table_version;
     return here >= object->begin && here < object->end;
 }
 
 static void find_identity(const struct dl_phdr_info *info, bool stays, struct unwind_module *module) {
     struct unwind_object object = describe(info);
-    if (stays || is_here(&object))
+    if (stays || is_own_code(&object))
         return;
     if (object.build_id_bytes >= sizeof module->content)
         module->identity = (uint64_t)(uintptr_t)object.build_id;

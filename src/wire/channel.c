@@ -376,7 +376,7 @@ fail:
 
 // The APIs of a forked child's channel join it in the order in which they joined the parent's. False: one does not, as it is
 // closed or there is no room; its ledger stays the parent's.
-static bool join_again(struct channel_process *process) {
+static bool rejoin_apis(struct channel_process *process) {
     struct channel *in_order[LAYOUT_LEDGERS];
     uint32_t count = 0;
     bool all = true;
@@ -409,7 +409,7 @@ static void revive_in_child(struct channel_process *process) {
     process->head->name = parent->name;
     process->head->command_line = parent->command_line;
     process->head->host = parent->host;
-    if (join_again(process))
+    if (rejoin_apis(process))
         munmap(parent, LAYOUT_ENTRIES_AT);
     publish(process);
 }

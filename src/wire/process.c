@@ -88,7 +88,7 @@ static bool is_known_as(const char *who, uint64_t pid) {
     return end[-1] == '\t' && end[-2] != ':' && strtoull(end, NULL, 10) == pid;
 }
 
-static uint64_t find_here(const struct process_seen *process) {
+static uint64_t find_in_proc(const struct process_seen *process) {
     uint64_t found = 0;
     DIR *proc = opendir("/proc");
     for (struct dirent *entry; !found && proc && (entry = readdir(proc));)
@@ -105,7 +105,7 @@ bool process_is_alive(struct process_seen *process) {
     if (!process->start_time) // it saw no /proc: all there is to ask for is the number
         return kill((pid_t)process->pid, 0) == 0 || errno == EPERM;
     if (!process->here)
-        process->here = process_is_elsewhere(process) ? find_here(process) : process->pid;
+        process->here = process_is_elsewhere(process) ? find_in_proc(process) : process->pid;
     snprintf(who, sizeof who, "%llu", (unsigned long long)process->here);
     return process->here && start_time_of(who) == process->start_time;
 }

@@ -142,7 +142,7 @@ static void put_instead(struct otf2 *otf2, struct otf2_lane *lane, const struct 
     put_on(otf2, lane, event, time, INT64_MIN);
 }
 
-static void put_one(struct otf2 *otf2, struct otf2_track *track, const struct waiting *it) {
+static void write_waiting(struct otf2 *otf2, struct otf2_track *track, const struct waiting *it) {
     const struct otf2_value *event = &track->values[it->at];
     struct otf2_lane *lane = NULL;
     for (size_t i = 0; i < track->lane_count && !lane; i++) {
@@ -218,7 +218,7 @@ void otf2_put_waiting(struct otf2 *otf2, struct otf2_track *track, size_t most, 
     if (otf2->status == TSMITH_OK && !waiting_sort(track->waiting, track->waiting_count, &otf2->sorting))
         otf2_no_memory(otf2);
     for (size_t i = 0; i < count && otf2->status == TSMITH_OK; i++)
-        put_one(otf2, track, &track->waiting[i]);
+        write_waiting(otf2, track, &track->waiting[i]);
     for (size_t i = 0; end && i < track->lane_count && otf2->status == TSMITH_OK; i++)
         leave_until(otf2, &track->lanes[i], INT64_MAX);
     if (count)

@@ -174,7 +174,7 @@ static void put_instead(struct place place, const struct waiting *it) {
     free(event.bytes);
 }
 
-static void put_one(struct place place, const struct waiting *it) {
+static void write_waiting(struct place place, const struct waiting *it) {
     end_until(place, it->start);
     const uint8_t *event = place.sequence->events.bytes + it->at;
     if (it->end == INT64_MIN) {
@@ -237,12 +237,12 @@ void perfetto_put_waiting(struct perfetto *perfetto, uint32_t track, struct sequ
     struct lanes apart = {.next_end = INT64_MAX, .late = true};
     place.lanes = &apart;
     for (size_t i = 0; i < late; i++)
-        put_one(place, &sequence->waiting[i]);
+        write_waiting(place, &sequence->waiting[i]);
     end_until(place, INT64_MAX);
     perfetto_finish_lanes(&apart);
     place.lanes = &sequence->lanes;
     for (size_t i = late; i < count; i++)
-        put_one(place, &sequence->waiting[i]);
+        write_waiting(place, &sequence->waiting[i]);
     if (end)
         end_until(place, INT64_MAX);
     drop_written(perfetto, sequence, count);

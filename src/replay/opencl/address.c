@@ -26,7 +26,8 @@ static uint64_t translate(const struct run *run, uint64_t word, bool to_live) {
     return word;
 }
 
-static void translate_all(const struct run *run, uint8_t *bytes, size_t size, uint64_t offset, bool to_live) {
+static void translate_addresses(const struct run *run, uint8_t *bytes, size_t size, uint64_t offset,
+                                bool to_live) {
     uint64_t word, least = UINT64_MAX, most = 0;
     for (size_t i = 1; i < run->live_count; i++) {
         const struct live *block = &run->lives[i];
@@ -47,12 +48,12 @@ static void translate_all(const struct run *run, uint8_t *bytes, size_t size, ui
 
 void addresses_to_live(struct run *run, uint8_t *bytes, size_t size, uint64_t offset) {
     if (run->shared_count)
-        translate_all(run, bytes, size, offset, true);
+        translate_addresses(run, bytes, size, offset, true);
 }
 
 void addresses_to_recorded(struct run *run, uint8_t *bytes, size_t size, uint64_t offset) {
     if (run->shared_count)
-        translate_all(run, bytes, size, offset, false);
+        translate_addresses(run, bytes, size, offset, false);
 }
 
 #else

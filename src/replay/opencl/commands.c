@@ -229,7 +229,7 @@ static bool use_memory(struct run *run, struct command *command, size_t queue, u
 }
 
 // What the command reads and writes; copies of it that are on their way come first.
-static bool use_all(struct run *run, struct command *command, size_t queue) {
+static bool use_memory_of_command(struct run *run, struct command *command, size_t queue) {
     bool room = use_memory(run, command, queue, recording_value(command->record, RECORDING_KEY_SOURCE)) &&
                 use_memory(run, command, queue, recording_value(command->record, RECORDING_KEY_TARGET));
     const struct live *kernel =
@@ -329,7 +329,8 @@ tsmith_status execute_command(struct run *run, const struct recording_record *re
         (event && chunk_table_find(&run->awaited, (struct chunk_hash){event * 0x9e3779b97f4a7c15u, event})))
         command.event = &command.made;
     if (!(run->serial ? wait_for_last(run, &command, context)
-                      : get_waits(run, &command) && use_all(run, &command, (size_t)(queue - run->lives))))
+                      : get_waits(run, &command) &&
+                            use_memory_of_command(run, &command, (size_t)(queue - run->lives))))
         return run->error->status < 0 ? run->error->status : run_no_memory(run);
     execute_option_pace(run);
     tsmith_status status = dispatch(run, &command);

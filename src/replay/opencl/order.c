@@ -142,7 +142,7 @@ tsmith_status execute_order_step(struct execute_order *order, uint32_t number) {
 }
 
 // Whether an access of the node before this one is to the same memory, and writes too.
-static bool is_again(const struct plan *plan, const struct plan_node *node, uint32_t access) {
+static bool is_second_write(const struct plan *plan, const struct plan_node *node, uint32_t access) {
     const struct plan_access *all = &plan->accesses[node->access_first];
     for (uint32_t i = 0; i < access; i++)
         if (all[i].memory == all[access].memory && (all[i].flags & PLAN_WRITES))
@@ -158,7 +158,7 @@ tsmith_status execute_order_bring(struct execute_order *order, uint32_t number) 
         const struct plan_access *access = &order->plan->accesses[node->access_first + i];
         const struct plan_memory *memory = &order->plan->memories[access->memory];
         struct live *live = memory->kind == PLAN_BUFFER ? live_memory(run, memory->id) : NULL;
-        if (live && is_root(live) && (access->flags & PLAN_WRITES) && !is_again(order->plan, node, i))
+        if (live && is_root(live) && (access->flags & PLAN_WRITES) && !is_second_write(order->plan, node, i))
             status = memory_bring(run, live, find_queue(run, live->parent), node->record);
     }
     return status;
