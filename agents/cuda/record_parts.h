@@ -49,9 +49,7 @@ struct cuda_fields {
 // ---- kernels: the most frequent records, so a record has only the parts with a value
 
 #define KERNEL_WORDS(WORD)                                                                                   \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    NAMED_SPAN_WORDS(WORD)                                                                                   \
     WORD(global_x, TSMITH_FIELD_GLOBAL_X, RECORD_VALUE)                                                      \
     WORD(local_x, TSMITH_FIELD_LOCAL_X, RECORD_VALUE)                                                        \
     WORD(registers, fields.registers, OPTIONAL(RECORD_DYNAMIC))
@@ -94,8 +92,7 @@ struct cuda_fields {
     CAUSE_WORDS(WORD)
 
 #define COPY_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
@@ -110,8 +107,7 @@ struct cuda_fields {
     SOURCE_WORDS(WORD)
 
 #define FILL_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
     WORD(value, fields.value, RECORD_DYNAMIC)                                                                \
@@ -123,8 +119,7 @@ struct cuda_fields {
     SOURCE_WORDS(WORD)
 
 #define GRAPH_WORDS(WORD)                                                                                    \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))
 
 #define EVENT_WORDS(WORD)                                                                                    \
@@ -140,18 +135,14 @@ struct cuda_fields {
 // ---- the host
 
 #define CALL_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    NAMED_SPAN_WORDS(WORD)                                                                                   \
     WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
 #define CALL_STACK_WORDS(WORD)                                                                               \
     CALL_WORDS(WORD)                                                                                         \
     WORD(stack, TSMITH_FIELD_STACK, RECORD_STACK)
 
 #define SYNC_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    NAMED_SPAN_WORDS(WORD)                                                                                   \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
     WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
@@ -160,22 +151,16 @@ struct cuda_fields {
 
 // On the thread that ran it.
 #define HOST_FUNCTION_WORDS(WORD)                                                                            \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
     WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
     GRAPH_NODE_WORDS(WORD)
 
-#define OVERHEAD_WORDS(WORD)                                                                                 \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))
+#define OVERHEAD_WORDS(WORD) NAMED_SPAN_WORDS(WORD)
 
 #define COMPILE_WORDS(WORD)                                                                                  \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    NAMED_SPAN_WORDS(WORD)                                                                                   \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
     WORD(cache_path, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                             \
     WORD(cache_bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
 

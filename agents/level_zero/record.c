@@ -7,15 +7,8 @@
 #include "agentkit/record_words.h"
 
 #define CALL_WORDS(WORD)                                                                                     \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
-    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)                                                          \
+    CALL_TICKS_WORDS(WORD)                                                                                   \
     WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
-#define WAIT_WORDS(WORD)                                                                                     \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))
 #define MEMORY_WORDS(WORD)                                                                                   \
     TICKS_WORDS(WORD)                                                                                        \
     WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
@@ -39,7 +32,7 @@
 
 #define LEVEL_ZERO_RECORD_PARTS(PART)                                                                        \
     PART(call_words, CALL_WORDS)                                                                             \
-    PART(wait_words, WAIT_WORDS)                                                                             \
+    PART(wait_words, WAIT_TICKS_WORDS)                                                                       \
     PART(memory_words, MEMORY_WORDS)                                                                         \
     PART(compile_words, COMPILE_WORDS)                                                                       \
     PART(timed_words, SPAN_WORDS)                                                                            \
@@ -164,9 +157,7 @@ void record_command(const struct command *command, const struct launch *launch, 
         RECORD_PUT(at, copy_words, .direction = command->direction);
     if (command->has_bytes)
         RECORD_PUT(at, bytes_words, .bytes = command->bytes);
-    const uint32_t words = (uint32_t)(at - head);
-    *head = record_head(shapes.command[command->class][timed][command->has_bytes], words, launch->track);
-    ring_commit(ring, words);
+    record_close(ring, head, at, shapes.command[command->class][timed][command->has_bytes], launch->track);
 }
 
 uint32_t record_queue_track(const struct object *queue, const char *what, const struct object *device,

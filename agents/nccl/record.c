@@ -179,9 +179,7 @@ static void record_passages(const struct operation *operation, uint32_t track) {
                    .end = i + 1 < passed ? operation->passages[i + 1].tick : operation->stop, .name = name,
                    .category = operation->communicator->name);
         at = is_step ? put_step(at, operation) : put_other(at, operation);
-        const uint32_t words = (uint32_t)(at - head);
-        *head = record_head(is_step ? shapes.step : shapes.other, words, track);
-        ring_commit(ring, words);
+        record_close(ring, head, at, is_step ? shapes.step : shapes.other, track);
     }
 }
 
@@ -241,8 +239,6 @@ void record_operation(const struct operation *operation) {
     RECORD_PUT(at, begin_words, .start = ran ? first : operation->start, .end = ran ? last : operation->stop,
                .name = operation->function, .category = operation->communicator->name);
     at = form.put(at, operation);
-    const uint32_t words = (uint32_t)(at - head);
-    *head = record_head(form.shape, words, track);
-    ring_commit(ring, words);
+    record_close(ring, head, at, form.shape, track);
     record_passages(operation, track);
 }

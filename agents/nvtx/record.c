@@ -128,9 +128,7 @@ static void write_torch(struct ring *ring, const struct label *label, uint64_t s
     for (int i = 0; i < TORCH_NAME_PARTS; i++)
         if (i > TORCH_NAME_OP_ID || label->torch >> i & 1)
             *at++ = label->parts[i];
-    const uint32_t words = (uint32_t)(at - head);
-    *head = record_head(torch_shapes[label->torch & 3], words, label->name);
-    ring_commit(ring, words);
+    record_close(ring, head, at, torch_shapes[label->torch & 3], label->name);
 }
 
 void record_write(enum form form, uint32_t track, const struct label *label, uint64_t start, uint64_t end) {
@@ -157,9 +155,7 @@ void record_write(enum form form, uint32_t track, const struct label *label, uin
         if (label->has_color)
             RECORD_PUT(at, color_words, label->color);
     }
-    const uint32_t words = (uint32_t)(at - head);
-    *head = record_head(shapes[form][variant], words, on_track(form) ? track : label->name);
-    ring_commit(ring, words);
+    record_close(ring, head, at, shapes[form][variant], on_track(form) ? track : label->name);
 }
 
 void record_resource(const char *what, uint64_t object, uint32_t domain, uint32_t name) {

@@ -8,18 +8,11 @@
 
 // ---- on the calling thread
 
-#define CALL_WORDS(WORD)                                                                                     \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
-    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
 #define STACK_WORDS(WORD) WORD(stack, TSMITH_FIELD_STACK, RECORD_STACK)
 #define BLOCKING_WORDS(WORD) WORD(blocking, TSMITH_FIELD_BLOCKING, RECORD_VALUE)
 
 #define SYNC_WORDS(WORD)                                                                                     \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
+    WAIT_TICKS_WORDS(WORD)                                                                                   \
     WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))
 
 #define MEMORY_WORDS(WORD)                                                                                   \
@@ -98,7 +91,7 @@
 #define WAITS_WORDS(WORD) WORD(count, TSMITH_FIELD_WAITS, RECORD_LIST)
 
 #define OPENCL_RECORD_PARTS(PART)                                                                            \
-    PART(call_words, CALL_WORDS)                                                                             \
+    PART(call_words, CALL_TICKS_WORDS)                                                                       \
     PART(stack_words, STACK_WORDS)                                                                           \
     PART(blocking_words, BLOCKING_WORDS)                                                                     \
     PART(sync_words, SYNC_WORDS)                                                                             \

@@ -31,6 +31,16 @@
     M(L, uint64_t, start, 40)                                                                                \
     M(L, uint64_t, end, 48)
 
+// The same of what may be part of another operation.
+#define SDK_ASYNC_NESTED(M, L)                                                                               \
+    SDK_HEAD(M, L)                                                                                           \
+    M(L, uint64_t, correlation, 16)                                                                          \
+    M(L, uint64_t, external, 24)                                                                             \
+    M(L, uint64_t, ancestor, 32)                                                                             \
+    M(L, uint64_t, thread, 40)                                                                               \
+    M(L, uint64_t, start, 48)                                                                                \
+    M(L, uint64_t, end, 56)
+
 // What is known of a dispatch, at offset O of a record: of its own size, and never longer than 128 bytes.
 #define SDK_DISPATCH_INFO(M, L, O)                                                                           \
     M(L, uint64_t, info_size, (O))                                                                           \
@@ -58,13 +68,7 @@
     M(L, uint64_t, source, 88)
 
 #define SDK_ALLOCATION(M, L)                                                                                 \
-    SDK_HEAD(M, L)                                                                                           \
-    M(L, uint64_t, correlation, 16)                                                                          \
-    M(L, uint64_t, external, 24)                                                                             \
-    M(L, uint64_t, ancestor, 32)                                                                             \
-    M(L, uint64_t, thread, 40)                                                                               \
-    M(L, uint64_t, start, 48)                                                                                \
-    M(L, uint64_t, end, 56)                                                                                  \
+    SDK_ASYNC_NESTED(M, L)                                                                                   \
     M(L, uint64_t, agent, 64)                                                                                \
     M(L, uint64_t, address, 72)                                                                              \
     M(L, uint64_t, bytes, 80)
@@ -91,13 +95,7 @@
     M(L, uint64_t, source_queue, 80)
 
 #define SDK_GRAPH(M, L)                                                                                      \
-    SDK_HEAD(M, L)                                                                                           \
-    M(L, uint64_t, correlation, 16)                                                                          \
-    M(L, uint64_t, external, 24)                                                                             \
-    M(L, uint64_t, ancestor, 32)                                                                             \
-    M(L, uint64_t, thread, 40)                                                                               \
-    M(L, uint64_t, start, 48)                                                                                \
-    M(L, uint64_t, end, 56)                                                                                  \
+    SDK_ASYNC_NESTED(M, L)                                                                                   \
     M(L, uint64_t, agent, 64)                                                                                \
     M(L, uint64_t, queue, 72)                                                                                \
     M(L, uint64_t, graph, 80)                                                                                \

@@ -16,8 +16,7 @@
     OWN(kernels, "kernel_dispatch_count", U64, "")
 
 #define KERNEL_WORDS(WORD)                                                                                   \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(dispatch, fields.dispatch, OPTIONAL(RECORD_DYNAMIC))                                                \
     WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
     WORD(local_x, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))
@@ -32,29 +31,24 @@
     CAUSE_WORDS(WORD)
 
 #define COPY_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
     WORD(source, TSMITH_FIELD_SOURCE, OPTIONAL(RECORD_VALUE))                                                \
     WORD(destination, TSMITH_FIELD_DESTINATION, OPTIONAL(RECORD_VALUE))
 
 #define CALL_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
+    NAMED_SPAN_WORDS(WORD)                                                                                   \
     WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
     WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
 
 #define MEMORY_WORDS(WORD)                                                                                   \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
     WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
 
 #define EVENT_WORDS(WORD)                                                                                    \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(event, fields.event, OPTIONAL(RECORD_DYNAMIC))
 // The list is one word longer than this: the correlation of what it waited for.
 #define WAIT_WORDS(WORD)                                                                                     \
@@ -63,8 +57,7 @@
     WORD(waits, TSMITH_FIELD_WAITS, RECORD_LIST)
 
 #define GRAPH_WORDS(WORD)                                                                                    \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
+    CAUSED_SPAN_WORDS(WORD)                                                                                  \
     WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))                                                      \
     WORD(kernels, fields.kernels, OPTIONAL(RECORD_DYNAMIC))
 

@@ -210,8 +210,7 @@ static void write_kernel(const struct seen *seen, uint32_t track, uint32_t name)
     if (has_segments)
         RECORD_PUT(at, kernel_segments_words, sdk_dispatch_private_segment(record),
                    sdk_dispatch_group_segment(record));
-    *head = record_head(shapes.kernel[parts], (uint32_t)(at - head), track);
-    ring_commit(reader.ring, (uint32_t)(at - head));
+    record_close(reader.ring, head, at, shapes.kernel[parts], track);
 }
 
 static void record_dispatch(const struct seen *common) {

@@ -26,6 +26,25 @@
     WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
     WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
 
+// A call, or what is named like one, on the trace clock; what a call caused.
+#define NAMED_SPAN_WORDS(WORD)                                                                               \
+    SPAN_WORDS(WORD)                                                                                         \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))
+#define CAUSED_SPAN_WORDS(WORD)                                                                              \
+    SPAN_WORDS(WORD)                                                                                         \
+    CAUSE_WORDS(WORD)
+// A call, and a wait, on the host's clock.
+#define CALL_TICKS_WORDS(WORD)                                                                               \
+    TICKS_WORDS(WORD)                                                                                        \
+    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
+    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                            \
+    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
+#define WAIT_TICKS_WORDS(WORD)                                                                               \
+    TICKS_WORDS(WORD)                                                                                        \
+    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
+    WORD(queue, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))
+
 // A kernel's sizes, where most kernels have all of them; KERNEL_3D_WORDS: where most have one dimension.
 #define KERNEL_SIZES_WORDS(WORD)                                                                             \
     WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \

@@ -66,6 +66,14 @@ static inline uint64_t *record_begin(struct ring *ring, uint16_t shape, uint32_t
     return at + 1;
 }
 
+// Ends a record of a length that was not known before: `head` is what was reserved, `at` the place behind its last word.
+static inline void record_close(struct ring *ring, uint64_t *head, const uint64_t *at, uint16_t shape,
+                                uint32_t subject) {
+    const uint32_t words = (uint32_t)(at - head);
+    *head = record_head(shape, words, subject);
+    ring_commit(ring, words);
+}
+
 // Writes a record that has one part. Without room, or a ring, the event is dropped; the ring has counted it.
 #define RECORD_WRITE(to, shape, subject, part, ...)                                                          \
     do {                                                                                                     \
