@@ -131,8 +131,9 @@ function makePanels(studio: Studio): HTMLElement {
   tabs.addEventListener("keydown", (event) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
-    const now = PANELS.findIndex((panel) => panel.id === studio.panel.split(":")[0]);
-    const next = PANELS[(now + by + PANELS.length) % PANELS.length]!;
+    const shown = PANELS.filter((_, i) => !buttons[i]!.hidden);
+    const now = shown.findIndex((panel) => panel.id === studio.panel.split(":")[0]);
+    const next = shown[(now + by + shown.length) % shown.length]!;
     studio.show(next.id);
     document.getElementById(`tab-${next.id}`)?.focus();
   });

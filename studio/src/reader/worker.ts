@@ -12,11 +12,14 @@ export interface TraceFile {
 export type Order = { base: string; traces: TraceFile[] } | { id: number; trace: number; request: string } | { cancel: number };
 
 const FILLED_MOST = 1 << 29; // bytes of a trace whose events are all read where no detail was kept
+const DETAIL_MOST = 4 << 20; // bytes of a detail that is read before the first picture; a larger one is read after it
 const BATCHES_AT_ONCE = 4; // between two looks at the requests
 
 interface Open {
   reader: Reader | null;
   failure: Answered | null;
+  detail: string | null; // not read yet
+  isSeen: boolean; // tiles were asked for
   isFilling: boolean;
 }
 
@@ -31,17 +34,24 @@ async function openTrace(number: number): Promise<Open> {
   const known = opened.get(number);
   if (known) return known;
   const trace = traces[number]!;
-  const open: Open = { reader: null, failure: null, isFilling: false };
+  const open: Open = { reader: null, failure: null, detail: trace.detail, isSeen: false, isFilling: false };
   opened.set(number, open);
   try {
     open.reader = await Reader.load(await code, files);
     const answer = open.reader.open(trace.file);
     if (answer.status !== 200) open.failure = answer;
-    else if (!trace.detail || open.reader.load(trace.detail).status !== 200) open.isFilling = sizeOf(trace.file) <= FILLED_MOST;
+    else if (!trace.detail || sizeOf(trace.detail) <= DETAIL_MOST) readDetail(open, trace);
   } catch (error) {
     open.failure = failed(String((error as Error).message));
   }
   return open;
+}
+
+// What was kept of the tiles; else they are filled from the events, where these are not too many to be fetched.
+function readDetail(open: Open, trace: TraceFile): void {
+  const { detail } = open;
+  open.detail = null;
+  if (!detail || open.reader!.load(detail).status !== 200) open.isFilling = sizeOf(trace.file) <= FILLED_MOST;
 }
 
 function sizeOf(name: string): number {
@@ -62,10 +72,13 @@ async function run(): Promise<void> {
       const open = await openTrace(next.trace);
       const { status, bytes } = open.failure ?? open.reader!.ask(next.request);
       postMessage({ id: next.id, status, bytes });
+      open.isSeen ||= next.request.startsWith("tile");
     } else {
+      const unread = [...opened].find(([, open]) => open.detail && open.isSeen && !open.failure);
       const filling = [...opened.values()].find((open) => open.isFilling);
-      if (!filling) break;
-      filling.isFilling = filling.reader!.fill(BATCHES_AT_ONCE);
+      if (unread) readDetail(unread[1], traces[unread[0]]!);
+      else if (filling) filling.isFilling = filling.reader!.fill(BATCHES_AT_ONCE);
+      else break;
     }
     await pause();
   }
