@@ -78,7 +78,7 @@ bool trace_is_directory(const char *path) {
     if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
         return false;
     if (tsmith_capture_is_session(path))
-        complain_command("a recording that was not finished: tracesmith recover ", path,
+        complain_command("the recording is not finished: tracesmith recover ", path,
                          " -o FILE makes it a trace");
     else
         complain("%s is a directory, not a trace", path);

@@ -89,13 +89,13 @@ static int find_by_process(const char *word, struct text *directory) {
     char *end = NULL;
     search.pid = strtoull(word, &end, 10);
     if (*end || end == word || !search.pid || word[0] == '-') {
-        complain("'%s' is neither the directory of a recording nor a process id", word);
+        complain("'%s' is neither a session directory nor a process id", word);
         return EXIT_USAGE;
     }
     sessions_each(add_if_matching, &search);
     if (search.found)
         return EXIT_DONE;
-    complain("process %s belongs to no running recording", word);
+    complain("process %s is not part of a running recording", word);
     return EXIT_LACKING;
 }
 
@@ -104,7 +104,7 @@ int sessions_find(const char *word, struct text *directory) {
     struct stat status;
     if (word && stat(word, &status) == 0 && S_ISDIR(status.st_mode)) {
         if (!tsmith_capture_is_session(word)) {
-            complain("%s is a directory, but not of a recording", word);
+            complain("%s is not a session directory", word);
             return EXIT_DAMAGED;
         }
         text_add_cstr(directory, word);

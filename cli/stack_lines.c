@@ -207,7 +207,7 @@ void stacks_add_text(struct stacks *stacks, struct text *text, uint32_t stack, s
     }
     if (count && stacks->lines[count - 1].flags & TSMITH_FRAME_TRUNCATED) {
         text_add_repeat(text, ' ', INDENT);
-        text_add_cstr(text, "[truncated] the callers of this are not known\n");
+        text_add_cstr(text, "[truncated] further callers are unknown\n");
     }
 }
 

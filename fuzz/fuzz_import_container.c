@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a compressed file: what comes out of it, and whether it is damaged, is the same from a file and from a
+// Any bytes as a compressed file: the decompressed data, and whether it is damaged, are the same from a file and from a
 // pipe of which the first bytes were read already; and the importer of any detected format ends.
 #include "import.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets of importers share: any bytes are imported, and what comes out keeps the rules of a stream
+// What the fuzz targets of importers share: any bytes are imported, and the result keeps the rules of a stream
 // (sorted batches, of tracks, fields and strings that are there).
 #ifndef FUZZ_IMPORT_H
 #define FUZZ_IMPORT_H

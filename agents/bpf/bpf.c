@@ -244,7 +244,7 @@ static struct agent_bpf *open_agent(const struct agent_bpf_options *options, enu
     int status = agent ? 0 : write_message(message, size, "no memory");
     if (!status &&
         (options->interface != AGENT_BPF_INTERFACE || options->probe_count > AGENT_BPF_PROBES_MOST))
-        status = write_message(message, size, "the programs for the kernel are of another version");
+        status = write_message(message, size, "the programs for the kernel have another version");
     for (unsigned i = 0; !status && i < options->probe_count; i++) {
         status = find_probe(agent, i, options, message, size);
         *why = status ? AGENT_BPF_NOT_THERE : AGENT_BPF_REFUSED;

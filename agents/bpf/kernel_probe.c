@@ -39,7 +39,7 @@ static void describe_value(const struct btf *btf, unsigned type, struct agent_bp
         btf_is_int(is) ? (btf_int_encoding(is) & BTF_INT_SIGNED) != 0 : btf_is_any_enum(is) && btf_kflag(is);
 }
 
-// What is handed over as a whole structure takes several places, or none: those before it are looked at.
+// What is handed over as a whole structure takes several places, or none: only the arguments before it are read.
 static void describe(const struct btf *btf, const struct btf_type *function,
                      struct agent_bpf_signature *signature) {
     const struct btf_type *is = btf__type_by_id(btf, function->type);
@@ -115,18 +115,17 @@ int kernel_probe_find(struct kernel_probe *probe, const char *function, char *me
     btf__free(kernel);
     if (found)
         return 0;
-    snprintf(
-        message, size,
-        "the kernel describes no function named '%.128s'%s%s%s (those that were inlined, or changed by its "
-        "compiler, cannot be probed)",
-        function, nearest.name[0] ? ": is it '" : "", nearest.name, nearest.name[0] ? "'?" : "");
+    snprintf(message, size,
+             "the kernel has no function named '%.128s' that can be probed%s%s%s (functions that the "
+             "compiler inlined or changed cannot be probed)",
+             function, nearest.name[0] ? ": is it '" : "", nearest.name, nearest.name[0] ? "'?" : "");
     return -1;
 }
 
 // ---- the programs
 
 static int write_refusal(const struct kernel_probe *probe, int error, char *message, unsigned long size) {
-    snprintf(message, size, "the kernel does not let its function '%s' be probed: %s", probe->function,
+    snprintf(message, size, "the kernel rejects a probe of its function '%s': %s", probe->function,
              error == NOT_SUPPORTED || error == EOPNOTSUPP
                  ? "it was built without CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
              : error == EINVAL || error == EBUSY || error == ENOENT

@@ -88,7 +88,7 @@ enum { NAME_MOST = 512, NEAR_MOST = 64, NEAR = PROBE_SITE_FAR - 1 };
 
 struct search {
     const char *function;
-    agent_bpf_demangle *demangle; // NULL: only the linker's names are looked at
+    agent_bpf_demangle *demangle; // NULL: only the linker's names are compared
     uint64_t address;             // 0: not found
     unsigned distance;            // of the nearest name
     char nearest[NAME_MOST];
@@ -251,7 +251,7 @@ static int find_static(Elf *elf, struct probe_site *site, const char *name, char
         look_in_notes(elf, notes, name, base, site);
     if (site->count)
         return 0;
-    snprintf(message, size, "%.400s has no static probe named '%.200s' (readelf -n lists those it has)",
+    snprintf(message, size, "%.400s has no static probe named '%.200s' (readelf -n lists its probes)",
              site->path, name);
     return -1;
 }

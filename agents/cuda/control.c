@@ -91,8 +91,8 @@ static void sum_up(void) {
     look_for_other_buffers();
     if (open && open >= made / 2 && !buffers_taken) {
         snprintf(text, sizeof text,
-                 "%s gave no record of %llu of %llu launches: see that %s is not older than the driver (set "
-                 "%s), and that no other tool in the program takes its records",
+                 "%s returned no record of %llu of %llu launches: check that %s is not older than the driver "
+                 "(set %s), and that no other tool in the program takes its records",
                  vendor.interface, (unsigned long long)open, (unsigned long long)made, cupti.path,
                  vendor.variable);
         agent_notice(text);

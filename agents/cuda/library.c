@@ -163,14 +163,14 @@ static void explain(const char *asked, int result, char *why, size_t size) {
             vendor.platform, stem, vendor.library, driver, refused.count > 1 ? "tried " : "", refused.text,
             vendor.interface, vendor.partial ? "" : " of CUDA 11.0 or newer", vendor.partial ? "" : "CUDA ",
             result == CUPTI_OK ? ""
-            : vendor.partial   ? "see that the driver works, and "
-                               : "see that the driver works (nvidia-smi), and ",
+            : vendor.partial   ? "check that the driver works, and "
+                               : "check that the driver works (nvidia-smi), and ",
             vendor.variable);
     } else if (asked) {
         const char *error = dlerror(); // begins with the name
         snprintf(why, size,
-                 "%s work is not recorded: %s names no library: %s; set it to the path of "
-                 "%.*s, or unset it to have that looked for",
+                 "%s work is not recorded: %s names no library: %s; set it to the path of %.*s, or unset it "
+                 "to search for it",
                  vendor.platform, vendor.variable, error ? error : asked, stem, vendor.library);
     } else {
         snprintf(why, size, "%s work is not recorded: %.*s was not found; %s or set %s to its path",

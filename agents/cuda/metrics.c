@@ -78,7 +78,7 @@ static void say_refused(const char *step, int result) {
             ? "another tool has the GPU's performance counters (Nsight, DCGM, --pc-samples); stop it"
             : "metrics need a GPU of compute capability 7.5 or higher, and libnvperf_host next to libcupti";
     snprintf(text, sizeof text,
-             "no metrics of the GPU: CUPTI says %s (%d) at %s: %s; everything else is recorded",
+             "no metrics of the GPU: CUPTI returned %s (%d) at %s: %s; everything else is recorded",
              library_error(result), result, step, advice);
     notice_metrics(text);
 }

@@ -199,7 +199,7 @@ static int enable(struct sampled *sampled, void *context) {
 
 static void say_refused(int result) {
     char text[512];
-    snprintf(text, sizeof text, "no PC samples: CUPTI says %s (%d): %s; everything else is recorded",
+    snprintf(text, sizeof text, "no PC samples: CUPTI returned %s (%d): %s; everything else is recorded",
              library_error(result), result,
              result == CUPTI_PRIVILEGES || result == CUPTI_VIRTUALIZED_PRIVILEGES
                  ? "this user may not read the GPU's performance counters (ERR_NVGPUCTRPERM); the "

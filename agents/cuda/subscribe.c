@@ -284,7 +284,7 @@ static void enable_refused(void) {
         const int result = refused >> i & 1 ? subscribe_kind(kinds[i].kind) : CUPTI_OK;
         if (result == CUPTI_OK || !kinds[i].needed)
             continue;
-        snprintf(text, sizeof text, "kernels are not recorded: %s says %s (%d)", vendor.interface,
+        snprintf(text, sizeof text, "kernels are not recorded: %s returned %s (%d)", vendor.interface,
                  library_error(result), result);
         agent_notice(text);
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
@@ -312,7 +312,7 @@ static void enable_switches(void) {
         cupti_has(CUPTI_13_1) ? subscribe_kind(CUPTI_KIND_CONTEXT_SWITCH) : CUPTI_NOT_SUPPORTED;
     if (result == CUPTI_OK)
         return;
-    snprintf(text, sizeof text, "switches between contexts are not recorded: CUPTI %u says %s (%d)",
+    snprintf(text, sizeof text, "switches between contexts are not recorded: CUPTI %u returned %s (%d)",
              cupti.version, library_error(result), result);
     channel_attribute(agent.channel, "notice.cuda-switches", text);
 }
@@ -327,7 +327,8 @@ static void enable_latency(void) {
     if (result == CUPTI_OK)
         return;
     snprintf(text, sizeof text,
-             "when kernels were queued and submitted is not recorded: CUPTI says %s (%d); everything else is",
+             "the times at which kernels were queued and submitted are not recorded: CUPTI returned %s (%d); "
+             "everything else is",
              library_error(result), result);
     channel_attribute(agent.channel, "notice.cuda-latency", text);
 }
@@ -393,14 +394,13 @@ static int enable_all(void) {
 
 static const char *advice_for_result(int result) {
     if (vendor.partial && result != CUPTI_MULTIPLE_SUBSCRIBERS)
-        return "see that the driver works, and that the library is of its version";
+        return "check that the driver works, and that the library is of its version";
     switch (result) {
     case CUPTI_MULTIPLE_SUBSCRIBERS:
         return vendor.partial
                    ? "another tool has it in this process, and keeps it; run without it"
-                   : "another tool has CUPTI in this process (a profiler, or the program's own use "
-                     "of it), and keeps it; "
-                     "run without it, or with CUDA 13.3 or newer where both can be subscribed";
+                   : "another tool has CUPTI in this process (a profiler, or the program's own use of it), "
+                     "and keeps it; run without it, or use CUDA 13.3 or newer, which allows both";
     case CUPTI_PRIVILEGES:
     case CUPTI_VIRTUALIZED_PRIVILEGES:
         return "this user may not profile; the administrator can allow it "
@@ -419,7 +419,7 @@ static const char *advice_for_result(int result) {
                "or set "
                "TRACESMITH_CUPTI to its path";
     default:
-        return "see that the driver works (nvidia-smi), and that libcupti is of its CUDA version (set "
+        return "check that the driver works (nvidia-smi), and that libcupti has its CUDA version (set "
                "TRACESMITH_CUPTI to its path)";
     }
 }
@@ -447,10 +447,9 @@ static void withdraw(void) {
 
 static void say_alone(int taken, const char *who, char *text, size_t size) {
     snprintf(text, size,
-             "%s refuses to be subscribed to: %s (%d)%s%s; kernels, copies, calls and waits are "
-             "recorded without a subscription; contexts, streams, call stacks, samples, metrics, migrations "
-             "of unified memory and the "
-             "number of missing launches are not",
+             "%s rejects the subscription: %s (%d)%s%s; kernels, copies, calls and waits are recorded "
+             "without a subscription; contexts, streams, call stacks, samples, metrics, migrations of "
+             "unified memory and the number of missing launches are not",
              vendor.interface, library_error(taken), taken, who[0] ? ", held by " : "", who);
     agent_notice(text);
     channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
@@ -471,7 +470,7 @@ bool subscribe(int taken, char *why, size_t size) {
         withdraw();
     }
     const char *by = holder[0] ? holder : who;
-    snprintf(why, size, "%s work is not recorded: %s (%s) says %s (%d) at %s%s%s%s: %s", vendor.platform,
+    snprintf(why, size, "%s work is not recorded: %s (%s) returned %s (%d) at %s%s%s%s: %s", vendor.platform,
              vendor.interface, cupti.path, library_error(result), result, step, by[0] ? ", held by \"" : "",
              by, by[0] ? "\"" : "", advice_for_result(result));
     return false;

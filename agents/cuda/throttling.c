@@ -25,7 +25,7 @@ static void describe(uint32_t level, char *text, size_t size) {
         [THROTTLING_DRIVER] = "other calls, and the driver's, are left out",
         [THROTTLING_STACKS] = "other calls, the driver's, and stacks are left out",
         [THROTTLING_CALLS] = "calls and stacks are left out",
-        [THROTTLING_NOTES] = "only what the devices did is recorded, not who launched it",
+        [THROTTLING_NOTES] = "only device work is recorded, not the calls that launched it",
     };
     snprintf(text, size, "%s at the end", left_out[level]);
 }

@@ -208,7 +208,7 @@ static void list_board(struct machine *machine, struct board *board, each_device
     (void)ANSWERS(&machine->nvml, nvmlDeviceGetName, board->handle, name, sizeof name);
     (void)ANSWERS(&machine->nvml, nvmlDeviceGetMemoryInfo, board->handle, &memory);
     (void)ANSWERS(&machine->nvml, nvmlDeviceGetMaxClockInfo, board->handle, NVML_CLOCK_SM, &clock);
-    add_fact(&description, "cuda", "does not give this device to this user");
+    add_fact(&description, "cuda", "does not offer this device to this user");
     describe_board(machine, board, &description);
     const struct agent_device found = {GPU(machine, name), .memory_bytes = memory.total, .clock_mhz = clock,
                                        .facts = description.facts};

@@ -36,7 +36,8 @@ static const char *cuda_text(int result) {
     case 100:
         return "no device that CUDA can use";
     case 34:
-        return "libcuda is the toolkit's, to link with: the driver's own is not found first";
+        return "libcuda is the stub library of the toolkit: put the driver's library before it in the search "
+               "path";
     case 3:
     case 999:
         return "the driver could not be started";
@@ -60,7 +61,7 @@ bool cuda_open(struct cuda_library *cuda, char *why, size_t size) {
     CUDA_FUNCTIONS(FIND)
 #undef FIND
     if (!cuda->cuInit || !cuda->cuDeviceGetCount || !cuda->cuDeviceGet) {
-        snprintf(why, size, "libcuda.so.1 is no CUDA driver");
+        snprintf(why, size, "libcuda.so.1 is not a CUDA driver");
         return false;
     }
     const int result = cuda->cuInit(0);

@@ -208,7 +208,7 @@ static bool set_up(struct sampler *sampler, const char *directory, char *why, si
         return false;
     }
     if (channel_open(directory, "nvml", &sampler->channel) != TSMITH_OK) {
-        snprintf(why, size, "no memory or space in the session");
+        snprintf(why, size, "out of memory, or no space in the session directory");
         return false;
     }
     sampler->tsc = channel_tick_is_tsc(sampler->channel);

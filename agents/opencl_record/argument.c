@@ -200,7 +200,7 @@ static void put_argument(struct recording_writer *writer, const struct argument 
     } else if (argument->target && argument->target->kind == OBJECT_OPAQUE) {
         recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_REFUSED);
         recording_put_text(writer, RECORDING_KEY_TEXT,
-                           "an argument of the kernel is a pipe, or of another API");
+                           "an argument of the kernel is a pipe, or belongs to another API");
     } else if (argument->target || sampler) {
         recording_put(writer, RECORDING_KEY_FORM, RECORDING_ARGUMENT_OBJECT);
         recording_put(writer, RECORDING_KEY_TARGET, sampler ? sampler : argument->target->id);

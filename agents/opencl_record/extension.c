@@ -51,7 +51,7 @@ static void *give_function(const char *name, void *function) {
         return give_list(function);
     const int number = entry_fetched(name);
     if (number >= 0 && !(atomic_fetch_or(&said, 1u << number) >> number & 1))
-        refuse(name, "the program fetched it by name: what it enqueues is not recorded", NULL, 0, NULL);
+        refuse(name, "the program looked it up by name: its commands are not recorded", NULL, 0, NULL);
     return function;
 }
 

@@ -112,8 +112,7 @@ static void write_reason(void) {
     struct recording_writer last = {0};
     recording_begin(&last, RECORDING_REFUSED);
     recording_put_text(&last, RECORDING_KEY_NAME, RECORDING_STOPPED);
-    recording_put_text(&last, RECORDING_KEY_TEXT,
-                       "there was no room in the session directory to record any further");
+    recording_put_text(&last, RECORDING_KEY_TEXT, "the session directory has no space left");
     if (recording_end(&last) && has_room(last.length))
         write_record(last.bytes, last.length);
     free(last.bytes);

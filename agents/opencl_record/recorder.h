@@ -370,7 +370,7 @@ struct transfer {
     const void *pattern; // of a fill
     size_t pattern_size;
 };
-// Before the driver, for a command that is looked at; and after, for one that is to be written down.
+// Before the driver, for a command that is examined; and after, for one that is to be recorded.
 void transfer_access(const struct transfer *transfer, struct access *access);
 void transfer_record(const struct transfer *transfer, struct access *access, const cl_event *event);
 

@@ -87,7 +87,7 @@ cl_int record_clEnqueueMigrateMemObjects(cl_command_queue queue, cl_uint objects
     const cl_int status = recorder.next.clEnqueueMigrateMemObjects(
         queue, objects, memory, flags, pass.access.count, pass.access.waits, event);
     if (gives_up)
-        return pass_end(&pass, status, "clEnqueueMigrateMemObjects", "the contents were given up", memory,
+        return pass_end(&pass, status, "clEnqueueMigrateMemObjects", "the contents were discarded", memory,
                         objects, event);
     pass.access.recorded = pass.wanted;
     if (access_end(&pass.access, status, event)) {

@@ -141,7 +141,7 @@ static const char *start(struct snapshot *snapshot, const struct object *memory)
         return "out of memory while copying it";
     snapshot->through = copy_queue_take(memory->context, &snapshot->queue);
     if (!snapshot->through)
-        return memory->context->references > 0 ? "the driver gave no queue to copy it with"
+        return memory->context->references > 0 ? "the driver created no queue to copy it with"
                                                : "the program had released its context";
     markers_make(&markers);
     if (markers.event_count) {
@@ -270,7 +270,7 @@ static void conclude(struct snapshot *snapshot) {
     if (wait_for(snapshot, &status))
         write_down(snapshot, status);
     else
-        write_missing(snapshot->verify, "the program ended before what was enqueued had been executed");
+        write_missing(snapshot->verify, "the program ended before the enqueued commands were executed");
 }
 
 struct left {
@@ -333,7 +333,7 @@ static void give_up_pending(void) {
     struct snapshot *next;
     for (struct snapshot *list = take_pending(); list; list = next) {
         next = list->next;
-        write_missing(list->verify, "no thread could be made to copy it when the program ended");
+        write_missing(list->verify, "no thread could be created to copy it when the program ended");
     }
 }
 

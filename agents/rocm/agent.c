@@ -319,7 +319,7 @@ AGENT_EXPORT struct sdk_tool *rocprofiler_configure(uint32_t version, const char
         return NULL;
     if (version < SDK_VERSION_LEAST) {
         snprintf(why, sizeof why,
-                 "rocprofiler-sdk is version %u.%u, and its records are known from 1.0 on (ROCm 7)",
+                 "rocprofiler-sdk has version %u.%u; version 1.0 (ROCm 7) or newer is needed",
                  version / 10000, version / 100 % 100);
         give_up(why);
         return NULL;

@@ -13,7 +13,7 @@ static bool find(const char *name, void *function, bool required, char *why, siz
     *(void **)function = dlsym(sdk.library, name);
     if (*(void **)function || !required)
         return true;
-    snprintf(why, size, "%s lacks %s: it is of another version than the agent knows", SDK_LIBRARY, name);
+    snprintf(why, size, "%s has no %s: the agent does not support its version", SDK_LIBRARY, name);
     return false;
 }
 
@@ -22,7 +22,7 @@ bool library_load(bool open, char *why, size_t size) {
     if (!sdk.library && open)
         sdk.library = dlopen(SDK_LIBRARY, RTLD_LAZY | RTLD_LOCAL);
     if (!sdk.library) {
-        snprintf(why, size, "%s is not there: it comes with ROCm 7 and later (package rocprofiler-sdk)",
+        snprintf(why, size, "%s was not found: install ROCm 7 or newer (package rocprofiler-sdk)",
                  SDK_LIBRARY);
         return false;
     }

@@ -149,7 +149,7 @@ static void drain(struct object *object) {
     }
 }
 
-// Whether the execution is complete, though the program may not have asked: its fence says so, if it is still that of the
+// Whether the execution is complete, though the program may not have asked: its fence shows it, if it is still that of the
 // submission.
 static bool is_complete(const struct object *object) {
     const struct buffer *buffer = object->buffer;

@@ -124,7 +124,7 @@ static bool read_form(const struct invocation *invocation, struct analyze *analy
         return false;
     }
     if (rows && (json || csv || !quantity_count(rows, &count) || count == 0)) {
-        complain(json || csv ? "--rows is for text: JSON and CSV have all rows"
+        complain(json || csv ? "--rows applies to text only; JSON and CSV have all rows"
                              : "--rows: '%s' is not a number of rows",
                  rows);
         return false;
@@ -144,7 +144,7 @@ static bool read_quick(const struct invocation *invocation, struct analyze *anal
     add_name(analyze, "kernels");
     if (analyze->name_count == 1 && !invocation_flag(invocation, "all") && !window_has_time(&analyze->window))
         return true;
-    complain("--quick prints only kernels of the whole trace; the stored totals have nothing else");
+    complain("--quick prints only the kernels of the whole trace; the stored totals contain nothing else");
     return false;
 }
 
@@ -162,12 +162,12 @@ static bool read_partial(const struct invocation *invocation, struct analyze *an
     if (!to || analyze->form != FORM_OVERVIEW || invocation_value(invocation, "html") ||
         invocation_value(invocation, "markdown")) {
         complain(to ? "--partial writes no tables: it cannot be combined with their options"
-                    : "--partial needs --output: it writes bytes, not text");
+                    : "--partial needs --output; a partial is not text");
         return false;
     }
     for (size_t i = 0; i < analyze->file_count; i++) {
         if (convert_is_same_file(analyze->files[i], to)) {
-            complain("%s is read and cannot be written at the same time", to);
+            complain("%s is also an input file; choose another file with --output", to);
             return false;
         }
     }
@@ -476,8 +476,8 @@ static int put_ranks(const void *context, const tsmith_report *report) {
 }
 
 static const char RANKS_HINT[] =
-    "\nEach trace was analyzed separately. If they are the ranks of one run, --ranks compares\n"
-    "them: which ranks come late to collectives, and which ranks wait.\n";
+    "\nEach trace was analyzed separately. If they are the ranks of one run, compare them with\n--ranks: it "
+    "reports which ranks arrive late at collectives, and which ranks wait.\n";
 
 static int analyze_files(const struct analyze *analyze) {
     int worst = EXIT_DONE;

@@ -69,7 +69,7 @@ static tsmith_status add_trace(tsmith_ranks *ranks, const char *path, tsmith_err
     return status;
 }
 
-// A trace that cannot be read is missing in the answer, which says so. Only what every trace would meet ends the command.
+// A trace that cannot be read is listed as missing in the answer. Only what every trace would meet ends the command.
 static int add_file(tsmith_ranks *ranks, const char *path) {
     tsmith_error error;
     tsmith_status status =

@@ -95,7 +95,7 @@ static bool read_report(int fd, struct loop_report *out) {
 
 static int complain_of_loop(int wait_status) {
     if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == EXIT_LACKING) {
-        complain("no OpenCL device was found; a CPU can be one (Debian: apt install pocl-opencl-icd)");
+        complain("no OpenCL device was found; PoCL makes the CPU one (Debian: apt install pocl-opencl-icd)");
         return EXIT_LACKING;
     }
     if (WIFSIGNALED(wait_status))

@@ -141,7 +141,8 @@ int command_devices(const struct invocation *invocation) {
     if (status < 0)
         complain("%s", error.message);
     else if (count <= 1)
-        complain("no device was found: a CPU can be one (Debian: apt install pocl-opencl-icd)");
+        complain(
+            "no device was found; PoCL makes the CPU an OpenCL device (Debian: apt install pocl-opencl-icd)");
     else
         code = EXIT_DONE;
     tsmith_dictionary_destroy(dictionary);

@@ -85,7 +85,7 @@ static void add_legend(struct text *text, const tsmith_topology *topology) {
             text_add_format(text, "%-8s %s\n", tsmith_topology_path_name(kinds[i].kind), kinds[i].text);
     if (nvidia)
         text_add_cstr(text,
-                      "NVLink is not described in /sys: NVIDIA GPUs may have links that are not shown.\n");
+                      "/sys does not describe NVLink: NVIDIA GPUs may have links that are not shown.\n");
 }
 
 static void add_nodes(struct text *text, const tsmith_topology *topology) {
@@ -179,6 +179,6 @@ int devices_topology(const struct invocation *invocation) {
     text_finish(&text);
     tsmith_topology_close(topology);
     if (empty)
-        complain("no GPU is described in /sys/bus/pci");
+        complain("no GPU was found in /sys/bus/pci");
     return empty ? EXIT_LACKING : EXIT_DONE;
 }

@@ -57,7 +57,8 @@ static bool read_sides(const struct invocation *invocation, struct differing *di
     if (base) {
         if (differing->base_count && count)
             return true;
-        complain("--base needs at least one file, and the new side another: see 'tracesmith help diff'");
+        complain(
+            "--base needs at least one file, and the new side needs one too; see 'tracesmith help diff'");
         return false;
     }
     differing->base_count = invocation->operands_before_dashes;
@@ -65,8 +66,9 @@ static bool read_sides(const struct invocation *invocation, struct differing *di
         differing->base_count = 1;
     if (differing->base_count && differing->base_count < count)
         return true;
-    complain(count < 2 ? "diff needs two traces: see 'tracesmith help diff'"
-                       : "the base side is not clear; write 'diff A1 A2 -- B1 B2', or --base A1,A2");
+    complain(count < 2
+                 ? "diff needs two traces: see 'tracesmith help diff'"
+                 : "more than two traces need a separator; write 'diff A1 A2 -- B1 B2', or --base A1,A2");
     return false;
 }
 
@@ -83,7 +85,7 @@ static bool read_options(const struct invocation *invocation, struct differing *
         return false;
     }
     if (rows && (differing->json || differing->csv || !quantity_count(rows, &count) || !count)) {
-        complain(differing->json || differing->csv ? "--rows is for text: JSON and CSV have all rows"
+        complain(differing->json || differing->csv ? "--rows applies to text only; JSON and CSV have all rows"
                                                    : "--rows: '%s' is not a number of rows",
                  rows);
         return false;

@@ -35,7 +35,7 @@ const char *option_export_word(size_t index) {
 
 const char *option_export_doc(size_t index) {
     const char *doc = tsmith_export_format_doc((unsigned)index);
-    return doc ? doc : "Graphviz: commands and calls of a window, and what had to come before what";
+    return doc ? doc : "Graphviz: commands and calls of a window, and their dependencies";
 }
 
 static bool ends_with(const char *name, const char *end) {

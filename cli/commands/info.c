@@ -339,7 +339,7 @@ static void write_state(const struct trace *trace, bool quick) {
     if (!trace->is_whole && terminal_color())
         text_add_cstr(&line, PLAIN);
     if (trace->is_whole && !trace_is_foreign(trace))
-        text_add_cstr(&line, quick ? " (its checksums were not verified)" : ", every checksum is right");
+        text_add_cstr(&line, quick ? " (its checksums were not verified)" : ", all checksums are correct");
     end_line(&line);
     text_finish(&line);
 }
@@ -552,7 +552,7 @@ static void write_device_clock(const struct trace *trace, const tsmith_row *row,
     label(&line, "device clock");
     text_pad_right(&line, text_add_safe(&line, name, 40), 24);
     if (clock->state == TSMITH_CLOCK_CONTRADICTED) {
-        text_add_cstr(&line, "no offset satisfies the trace's launches and waits");
+        text_add_cstr(&line, "no offset agrees with all launches and waits of the trace");
     } else {
         text_add_cstr(&line, "disagrees with the host's: placed by ");
         add_offset(&line, clock->offset);

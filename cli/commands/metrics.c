@@ -177,7 +177,7 @@ static void answer_request(struct metrics *metrics, tsmith_capture *capture, str
         text_add_cstr(&body, "the token is missing or wrong\n");
         answer(connection, "401 Unauthorized", &body);
     } else if (strncmp(connection->request, "GET /metrics ", 13) != 0) {
-        text_add_cstr(&body, "there is only GET /metrics\n");
+        text_add_cstr(&body, "not found; use GET /metrics\n");
         answer(connection, "404 Not Found", &body);
     } else {
         metrics->totals.size = sizeof metrics->totals;

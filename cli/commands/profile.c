@@ -231,8 +231,8 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     }
     if (options->armed &&
         (range || invocation_flag(invocation, "flight") || invocation_value(invocation, "output"))) {
-        complain("--armed cannot be combined with --capture, --flight and --output: 'tracesmith record' "
-                 "names the file");
+        complain("--armed cannot be combined with --capture, --flight or --output; choose the file with "
+                 "'tracesmith record --output'");
         return false;
     }
     tsmith_error error;
@@ -329,12 +329,12 @@ static void add_missing(struct text *line, const struct summary *summary, uint64
     if (lost) {
         text_add_counted(line, lost, "event lost", "events lost");
         text_add_cstr(line, summary->trace.summary.lost[TSMITH_REASON_NO_TIMING] ? " or without times" : "");
-        text_add_cstr(line, " (tracesmith info says why)");
+        text_add_cstr(line, " (see tracesmith info)");
     } else {
         text_add_cstr(line, summary->result->session_removed ? "incomplete: the session directory was removed"
                             : summary->result->unrecorded    ? "not of every process"
                             : summary->result->written && trace_uncounted_losses(&summary->trace).uncounted
-                                ? "an unknown number of events lost (tracesmith info says why)"
+                                ? "an unknown number of events lost (see tracesmith info)"
                             : !summary->result->written ? "incomplete"
                             : stacks                    ? "no event lost"
                                                         : "nothing lost");
@@ -343,7 +343,7 @@ static void add_missing(struct text *line, const struct summary *summary, uint64
         return;
     text_add_cstr(line, ", ");
     text_add_counted(line, stacks, "call stack", "call stacks");
-    text_add_cstr(line, " missing or incomplete (tracesmith info says why)");
+    text_add_cstr(line, " missing or incomplete (see tracesmith info)");
 }
 
 static void write_text(const struct summary *summary) {
@@ -419,7 +419,7 @@ static void say_what_went_wrong(const struct summary *summary) {
     }
     complain("the trace is incomplete: %s", result->error.message);
     if (result->unwritten)
-        complain("%" PRIu64 " later %s could not be written", result->unwritten,
+        complain("%" PRIu64 " further %s could not be written", result->unwritten,
                  plural(result->unwritten, "event", "events"));
     complain_command("what was written before is readable; tracesmith recover ", summary->path,
                      " -o FILE completes it");

@@ -119,9 +119,8 @@ static int look_around(void *context) {
                            tsmith_capture_directory(wait->capture));
     uint32_t running = tsmith_capture_left_running(wait->capture);
     if (running && ++wait->looks == MOMENT)
-        complain(
-            "the program has ended; still recording %u %s that it left running (Ctrl-C ends the recording)",
-            running, plural(running, "process", "processes"));
+        complain("the program has ended; still recording %u %s that it started (Ctrl-C ends the recording)",
+                 running, plural(running, "process", "processes"));
     return 1;
 }
 

@@ -188,7 +188,7 @@ static void check_program(struct recording *recording, struct program *program) 
     if (state == TSMITH_ON_DEMAND_DONE || state == TSMITH_ON_DEMAND_FAILED)
         finish(recording, program, state == TSMITH_ON_DEMAND_DONE, note);
     else if (recording->ending && state == TSMITH_ON_DEMAND_IDLE)
-        finish(recording, program, false, "it was ended before it began");
+        finish(recording, program, false, "Ctrl-C ended it before it began");
 }
 
 static void wait_for_all(struct recording *recording) {

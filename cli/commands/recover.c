@@ -301,7 +301,7 @@ int command_recover(const struct invocation *invocation) {
     if (is_directory && tsmith_capture_is_session(recovery.from))
         return recover_session(&recovery, &left);
     if (is_directory) {
-        complain("%s is a directory, but not of a recording", recovery.from);
+        complain("%s is not a session directory", recovery.from);
         return EXIT_DAMAGED;
     }
     if (strcmp(recovery.from, "-") == 0) {

@@ -382,8 +382,8 @@ static void add_verdicts(struct text *text, const struct replay *replay, bool js
     }
     text_add_cstr(text, json ? "}" : first ? "nothing was compared\n" : "\n");
     if (!json && !first && !has_compared(replay))
-        text_add_cstr(text,
-                      "nothing could be compared: the replay does not show whether the results are right\n");
+        text_add_cstr(
+            text, "nothing could be compared: the replay does not show whether the results are correct\n");
 }
 
 static int run_replay(struct replay *replay, struct text *text, bool json) {

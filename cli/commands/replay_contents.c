@@ -203,7 +203,7 @@ static void add_all(struct text *text, const struct contents *contents, uint64_t
         text_add_format(text, ",\"contents\":{\"command\":%" PRIu64 ",\"left_out\":%zu,\"memories\":[",
                         command, contents->left_out);
     else if (!contents->count)
-        text_add_format(text, "command %" PRIu64 " writes no memory that is known\n", command);
+        text_add_format(text, "command %" PRIu64 " writes no known memory\n", command);
     for (size_t i = 0; i < contents->count; i++) {
         text_add_cstr(text, json && i ? ",\n" : "");
         json ? add_memory_json(text, &contents->memories[i], &room)

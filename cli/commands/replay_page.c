@@ -25,12 +25,12 @@ bool replay_check_page(const struct invocation *invocation) {
         return true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (invocation_flag(invocation, others[i])) {
-            complain("--%s is about a replay, which --%s does not make", page, others[i]);
+            complain("--%s needs a replay and cannot be combined with --%s", page, others[i]);
             return false;
         }
     if (!mode || strcmp(mode, "dry-run") != 0)
         return page_may_replace(invocation, invocation->operands[0]);
-    complain("--%s is about a replay, which --mode dry-run does not make", page);
+    complain("--%s needs a replay and cannot be combined with --mode dry-run", page);
     return false;
 }
 

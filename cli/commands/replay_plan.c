@@ -158,7 +158,7 @@ static bool is_shown(const tsmith_hazard *hazard, bool confirmed) {
 }
 
 static void add_ordered(struct text *text, size_t possible, bool confirmed) {
-    text_add_cstr(text, possible ? "every use of memory that is known to conflict is ordered\n"
+    text_add_cstr(text, possible ? "every known conflicting use of memory is ordered\n"
                                  : "every conflicting use of memory is ordered\n");
     if (possible && !confirmed)
         text_add_format(
@@ -278,7 +278,7 @@ static void add_permutation(struct text *text, const tsmith_permutation_summary 
     text_add_cstr(text, " compared in each, ");
     text_add_counted(text, summary->replays, "replay\n", "replays\n");
     if (summary->noisy)
-        text_add_format(text, "note: %" PRIu64 " %s in the same order, too, and %s left out\n",
+        text_add_format(text, "note: %" PRIu64 " %s even in the recorded order, and %s left out\n",
                         summary->noisy, plural(summary->noisy, "result differs", "results differ"),
                         plural(summary->noisy, "was", "were"));
 }

@@ -31,7 +31,7 @@ void say_foreign(struct text *text, tsmith_recording *recording, const tsmith_re
         text_add_safe(text, text_string(mapping.name), 100);
         text_add_cstr(text, " (driver ");
         text_add_safe(text, text_string(mapping.driver), 60);
-        text_add_cstr(text, "); differences may be the device's\n");
+        text_add_cstr(text, "); differences may come from the device\n");
     }
     tsmith_replay_destroy(chosen);
 }
@@ -59,11 +59,11 @@ void say_damage(struct text *text, const struct trace *trace, const tsmith_recor
         return;
     }
     if (frames)
-        text_add_format(
-            text, "damaged: %" PRIu64 " %s of the file cannot be read; everything below is about the rest\n",
-            frames, plural(frames, "part", "parts"));
+        text_add_format(text,
+                        "damaged: %" PRIu64 " %s of the file cannot be read; the following covers the rest\n",
+                        frames, plural(frames, "part", "parts"));
     if (cut)
-        text_add_cstr(text, "truncated: the file ends early; everything below is about the part before\n");
+        text_add_cstr(text, "truncated: the file ends early; the following covers the readable part\n");
     if (summary->damaged)
         text_add_format(text, "damaged: %" PRIu64 " %s of the recording invalid and left out\n",
                         summary->damaged, plural(summary->damaged, "record is", "records are"));

@@ -21,7 +21,7 @@ static char *read_file(const char *path) {
     size_t length = text ? fread(text, 1, SOURCE_MOST + 1, file) : 0;
     if (!text || ferror(file) || length > SOURCE_MOST || memchr(text, '\0', length)) {
         complain("--source: %s: %s", path,
-                 !file || ferror(file) ? strerror(errno) : "it is not the source of a kernel");
+                 !file || ferror(file) ? strerror(errno) : "the file contains no kernel source");
         free(text);
         text = NULL;
     }

@@ -190,7 +190,7 @@ static const struct rule rules[] = {
     {SYS_bind, ALWAYS, 0, 0, REFUSE},
     {SYS_listen, ALWAYS, 0, 0, REFUSE},
     {SYS_io_uring_setup, ALWAYS, 0, 0, ABSENT},
-    // files: the name of what is to be written is looked at, to be counted
+    // files: the name of the file to be written is read, to be counted
     {SYS_openat, IF_BITS, 2, WRITING, TELL},
     {437, ALWAYS, 0, 0, ABSENT}, // openat2
 #ifdef SYS_open

@@ -374,7 +374,7 @@ static void add_uncalibrated(const struct simulate *simulate, struct text *text,
 
 static void add_held_out_text(const tsmith_simulation_model *model, struct text *text) {
     if (model->held_out_error < 0) {
-        text_add_cstr(text, "No prediction was tested on this trace: ");
+        text_add_cstr(text, "The accuracy of predictions could not be tested on this trace: ");
         if (model->held_out_recorded)
             text_add_format(text,
                             "only %.0f%% of the second half's time has a counterpart in the first half\n",
@@ -405,7 +405,7 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
         text_add_duration(text, model->unexplained);
         text_add_cstr(text, " of it have no explanation in the trace and are kept as recorded");
         text_add_cstr(text, (double)model->unexplained > UNEXPLAINED_MUCH * (double)model->recorded
-                                ? ", so no change will make them shorter: take the answer with care\n"
+                                ? ", so no change shortens them: treat the answer with caution\n"
                                 : "\n");
     }
     if (model->inferred)
@@ -418,7 +418,7 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
             model->recorded > 0 ? 100 * (double)model->rests / (double)model->recorded : 0,
             plural(model->inferred, "it", "them"));
     if (model->uncalibrated && simulate->asked) {
-        text_add_cstr(text, "Taken as 0, because it decided nothing in this trace: ");
+        text_add_cstr(text, "Assumed to be 0, because it did not affect the duration of this trace: ");
         add_uncalibrated(simulate, text, "");
         text_add_cstr(text, ". The answer is a bound.\n");
     }
@@ -638,7 +638,7 @@ static void add_answer_text(const struct simulate *simulate, struct text *text,
         text_add_cstr(text, "If every call cost as much as recorded: ");
         add_times_text(simulate, text, found->point.from, found->point.to);
         if (found->unexplained) {
-            text_add_cstr(text, "Nothing in the trace explains ");
+            text_add_cstr(text, "The trace does not explain ");
             text_add_duration(text, found->unexplained);
             text_add_cstr(text, " of delays on the way: the range is with and without them\n");
         }
@@ -688,7 +688,7 @@ static int run(struct simulate *simulate, struct text *text) {
         text_add_cstr(text, json ? "}\n" : "");
         output_text(text);
         complain(
-            "the model reproduces this trace too badly for an answer (%.1f%% off); --force prints one anyway",
+            "the model's error on this trace is too large for an answer (%.1f%%); --force prints one anyway",
             100 * simulate->model->error);
         return EXIT_NO;
     }

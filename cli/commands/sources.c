@@ -30,7 +30,7 @@ static void report_xray(const struct sources *sources) {
         complain("--xray: the program logged no function: it must be built with clang -fxray-instrument, and "
                  "a process that is killed logs nothing more");
     if (unreadable)
-        complain("--xray: %zu of its logs could not be read: %s", unreadable, error.message);
+        complain("--xray: %zu logs could not be read: %s", unreadable, error.message);
 }
 
 // ---- the kernel

@@ -75,7 +75,7 @@ static int complain_of(const char *directory, tsmith_status status, const tsmith
     else if (status == TSMITH_END)
         complain("the recording in %s ended before it published totals", directory);
     else
-        complain("the recording in %s publishes no totals: its collector is stopped, or of another version",
+        complain("the recording in %s publishes no totals: its collector is stopped or has another version",
                  directory);
     return EXIT_LACKING;
 }

@@ -17,8 +17,8 @@ static const struct option analyze_options[] = {
      .doc = "Treat the files as ranks of one run: report which ranks arrive late at collectives, and which "
             "wait"},
     {.name = "partial",
-     .doc = "Write to --output what --ranks keeps of the traces; 'analyze' of such files answers as --ranks "
-            "does of the traces"},
+     .doc = "Write the data that --ranks needs from the traces to --output; 'analyze' of such files gives "
+            "the same answer as --ranks of the traces"},
     PAGE_OPTIONS("With --ranks: also write the answer"),
     {.name = "gpu-util", .doc = "Device utilization and its causes: breakdown, idle, streams"},
     {.name = "memory", .doc = "Memory use and transfers: memory, bandwidth"},
@@ -38,9 +38,8 @@ static const struct option analyze_options[] = {
     HIDE_INTERPRETER_OPTION("In callsites"),
     {.name = "peak",
      .argument = "PEAKS",
-     .doc = "In roofline: what every device reaches at most per second, as flops=NUMBER, bytes=NUMBER or "
-            "both with a "
-            "comma: flops=989T,bytes=3.35T (k, M, G, T, P: powers of 1000)"},
+     .doc = "In roofline: the peak rates of every device per second, as flops=NUMBER, bytes=NUMBER or both "
+            "with a comma: flops=989T,bytes=3.35T (k, M, G, T, P: powers of 1000)"},
     {.name = "rows",
      .letter = 'n',
      .argument = "COUNT",
@@ -114,11 +113,10 @@ const struct command report_entry = {
     .name = "report",
     .operands = "FILE",
     .doc = "Write a report about a trace: one HTML page, or Markdown",
-    .about =
-        "The page has what to fix first, a timeline, the tables of all analyses, and what is missing. It "
-        "is one file that loads nothing and is complete with scripts off; scripts only zoom the "
-        "timeline. Names in the trace are shown as text, whatever they contain.\n\nFILE may have any "
-        "format that TraceSmith reads; - is standard input.",
+    .about = "The page has the most expensive problems, a timeline, the tables of all analyses, and the "
+             "losses. It is one file that loads nothing and is complete without scripts; scripts only zoom "
+             "the timeline. Names in the trace are always shown as plain text.\n\nFILE may have any format "
+             "that TraceSmith reads; - is standard input.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,
@@ -130,7 +128,7 @@ const struct command report_entry = {
 // ---- studio
 
 static const struct option studio_options[] = {
-    {.name = "port", .argument = "PORT", .doc = "Port to listen on; default: any that is free"},
+    {.name = "port", .argument = "PORT", .doc = "Port to listen on; default a free port"},
     {.name = "listen",
      .argument = "ADDRESS",
      .doc = "Listen on this IPv4 address instead of 127.0.0.1. Anyone who can reach it and knows the printed "
@@ -139,8 +137,8 @@ static const struct option studio_options[] = {
     {.name = "export",
      .argument = "DIR",
      .doc = "Do not serve; write the page and the traces to this new folder, for any web server that answers "
-            "range requests. The page has "
-            "the timeline, findings, analyses and flame graph; for other questions it names the command"},
+            "range requests. The page has the timeline, findings, analyses and flame graph; for other "
+            "questions it shows the command to run"},
     END_OF_OPTIONS};
 static const struct example studio_examples[] = {
     {"tracesmith studio trace.sbt", "A trace in the browser"},
@@ -155,9 +153,9 @@ const struct command studio_entry = {
     .doc = "Show traces in a browser: timeline, findings, SQL, comparisons",
     .about =
         "Serves a page on 127.0.0.1 and prints its address, which contains a token; only a browser with this "
-        "token can read the traces. Nothing is loaded from or sent to any other place, and the files are not "
-        "changed. Ctrl-C ends the server.\n\nThe page shows a trace of any size: it asks for what is "
-        "visible, and the file stays where it is. Every view names the command that prints the same.",
+        "token can read the traces. The page loads nothing from other servers and sends nothing to them, and "
+        "the files are not changed. Ctrl-C ends the server.\n\nThe page shows a trace of any size, because "
+        "it requests only the visible part. Every view names the command that prints the same.",
     .operands_least = 1,
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_TRACE,
@@ -175,7 +173,7 @@ static const struct option diff_options[] = {
     {.name = "gate",
      .argument = "CONDITION",
      .repeated = true,
-     .doc = "Exit with 1 unless the condition METRIC<LIMIT is met, as in 'kernel_time<+3%'; may be given "
+     .doc = "Exit with 1 unless the condition METRIC<LIMIT holds, as in 'kernel_time<+3%'; may be given "
             "several times"},
     {.name = "junit",
      .argument = "OUT",

@@ -31,12 +31,11 @@ const struct command import_entry = {
     .operands = "IN...",
     .doc = "Convert traces of other profilers to .sbt files",
     .about = "Every command opens these formats directly; an .sbt file is smaller, opens at once, and "
-             "windows of it are "
-             "read without the rest.\n\n"
-             "The format of IN is detected from its content. A file may be plain, or compressed with gzip "
-             "or zstd. SBT itself is read too, and reports of Nsight Systems (.nsys-rep) are read with the "
-             "nsys that is installed. - is standard input. Nothing is left out: what has no field of its own "
-             "is kept as a dynamic field. Damaged parts are counted in the loss ledger.",
+             "windows of it are read without the rest.\n\nThe format of IN is detected from its content. A "
+             "file may be plain, or compressed with gzip or zstd. SBT itself is read too, and reports of "
+             "Nsight Systems (.nsys-rep) are read with the nsys that is installed. - is standard input. "
+             "Nothing is left out: a value without a field of its own becomes a dynamic field. Damaged parts "
+             "are counted in the loss ledger.",
     .list_heading = "Formats",
     .list_word = option_import_word,
     .list_doc = option_import_doc,

@@ -76,7 +76,7 @@ static const char *wait_word(size_t index) {
 
 static const char *wait_doc(size_t index) {
     static const char *const docs[] = {
-        "until all processes that it started have exited; Ctrl-C ends the recording earlier",
+        "until all processes that the program started have exited; Ctrl-C ends the recording earlier",
         "until the program itself has exited",
     };
     return docs[index];
@@ -128,7 +128,7 @@ static const struct option profile_options[] = {
      .word = tsmith_agent_name,
      .word_doc = tsmith_agent_doc,
      .list = true,
-     .doc = "GPU APIs to record, separated by commas; default all that are not preloaded"},
+     .doc = "GPU APIs to record, separated by commas; default all except level-zero"},
     {.name = "cuda",
      .argument = "LIST",
      .word = cuda_word,
@@ -150,8 +150,8 @@ static const struct option profile_options[] = {
      .word_doc = agent_doc,
      .repeated = true,
      .assigned = true,
-     .doc = "An option of an agent; may be given several times. --cuda, --pc-samples and --gpu-metrics are "
-            "shorter forms of it"},
+     .doc = "Option of an agent; may be given several times. --cuda, --pc-samples and --gpu-metrics are "
+            "shorter forms"},
     {.name = "wait",
      .argument = "WHOM",
      .word = wait_word,
@@ -224,12 +224,11 @@ static const struct option profile_options[] = {
     {.name = "trigger",
      .argument = "WHAT",
      .repeated = true,
-     .doc =
-         "With --flight: when to write (below); may be given several times. SIGUSR2 and 'tracesmith trigger' "
-         "always do"},
+     .doc = "With --flight: when to write (below); may be given several times. SIGUSR2 and 'tracesmith "
+            "trigger' always write"},
     {.name = "after",
      .argument = "TIME",
-     .doc = "With --flight: time after a trigger that is in its file as well; default 0"},
+     .doc = "With --flight: end the file this long after the trigger; default 0"},
     {.name = "cool-down",
      .argument = "TIME",
      .doc = "With --flight: time after a trigger in which other triggers are only counted; default 1s"},
@@ -237,17 +236,14 @@ static const struct option profile_options[] = {
      .argument = "N",
      .doc = "With --flight: number of files after which triggers are only counted; default 16"},
     {.name = "armed",
-     .doc =
-         "Load the agents and record nothing, until 'tracesmith record' asks for a recording (docs/live.md)"},
+     .doc = "Load the agents, and record only when 'tracesmith record' requests it (docs/live.md)"},
     {.name = "metrics-listen",
      .argument = "ADDRESS",
-     .doc = "Answer scrapers of Prometheus with the totals, at a port of the loopback interface "
-            "(127.0.0.1:9464; "
-            "port 0: any that is free). The bearer token is in the session directory (docs/live.md)"},
+     .doc = "Serve the totals to Prometheus on a port of the loopback interface (127.0.0.1:9464; port 0: a "
+            "free port). The bearer token is in the session directory (docs/live.md)"},
     {.name = "live",
-     .doc =
-         "Add up the totals that 'tracesmith top' shows from the first event on. Without it they begin when "
-         "the first 'top' is started (docs/live.md)"},
+     .doc = "Compute the totals of 'tracesmith top' from the first event on. Without this option they begin "
+            "when the first 'top' starts (docs/live.md)"},
     {.name = "json", .doc = "Print the summary on stderr as one line of JSON"},
     END_OF_OPTIONS};
 static const struct example profile_examples[] = {
@@ -310,18 +306,13 @@ const struct command top_entry = {
     .name = "top",
     .operands = "[PID | DIRECTORY]",
     .doc = "Show the totals of a running recording",
-    .about =
-        "Shows, twice a second, how busy each device is, the kernels with the most time, copies, waits, "
-        "memory, "
-        "lost events and the cost of recording itself, until the recording ends. PID is a recorded process, "
-        "or "
-        "the 'tracesmith profile' that records it; DIRECTORY is its session directory. Neither is needed if "
-        "one "
-        "recording of this user is running.\n\nThe collector adds up the events that it delivers, from the "
-        "moment when the first 'top' asks for it, or from the start with 'profile --live'; the profiled "
-        "program "
-        "does nothing for it. 'busy' is the share of the second before the last one, because events are "
-        "delivered with a delay (docs/live.md).",
+    .about = "Shows, twice a second, how busy each device is, the kernels with the most time, copies, waits, "
+             "memory, lost events and the cost of recording itself, until the recording ends. PID is a "
+             "recorded process, or the 'tracesmith profile' that records it; DIRECTORY is its session "
+             "directory. Neither is needed if one recording of this user is running.\n\nThe collector adds "
+             "up the events that it delivers, from the start of the first 'top' on, or from the start of the "
+             "program with 'profile --live'; this costs the profiled program nothing. 'busy' is the share of "
+             "the second before the last one, because events are delivered with a delay (docs/live.md).",
     .operands_most = 1,
     .options = top_options,
     .examples = top_examples,
@@ -339,7 +330,7 @@ static const struct option record_options[] = {
     {.name = "duration",
      .letter = 'd',
      .argument = "TIME",
-     .doc = "How long to record (5, 500ms, 2m); default 5s, or, with --steps, until they have ended"},
+     .doc = "How long to record (5, 500ms, 2m); default 5s, or with --steps until the steps have ended"},
     {.name = "platform",
      .letter = 'p',
      .argument = "API",
@@ -388,11 +379,9 @@ const struct command trigger_entry = {
     .name = "trigger",
     .operands = "[PID | DIRECTORY]",
     .doc = "Write the window of a flight recorder",
-    .about = "Asks a running 'tracesmith profile --flight' to write the events of its last seconds into a "
-             "file, as if "
-             "one of its triggers had occurred. Returns when it has seen that; the file is complete about a "
-             "second "
-             "later. PID and DIRECTORY are as for 'tracesmith top'.",
+    .about = "Requests a running 'tracesmith profile --flight' to write the events of its last seconds to a "
+             "file, as if one of its triggers had occurred. Returns when the request was received; the file "
+             "is complete about a second later. PID and DIRECTORY are as for 'tracesmith top'.",
     .operands_most = 1,
     .options = trigger_options,
     .examples = trigger_examples,

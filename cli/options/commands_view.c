@@ -59,14 +59,14 @@ const struct command view_entry = {
         "Without an option, lists all events of all tracks in the order of their start: time since the start "
         "of the trace, duration, track, kind, and a description.\n\nJSON and CSV have every field of the "
         "event under the names in docs/events.md, with times in nanoseconds on the trace clock. The JSON is "
-        "one document with one event per line. Other fields of a trace may have any name: they are in the "
-        "object args of the event, and in CSV in columns args.NAME. If an event has several such fields of "
-        "one name, the first is shown. Bytes that are not UTF-8 are replaced by U+FFFD.\n\nWith --stacks, "
-        "events with a recorded call stack (`tracesmith profile --stacks`) show it: in text as one line per "
-        "function, in JSON as the array frames, innermost first, and in CSV as the column call_path, with "
-        "the names from the outermost to the innermost separated by semicolons. Names that the trace lacks "
-        "are looked up in files with the build id that was loaded. A frame without a name is shown as module "
-        "and offset.\n\nLosses of the trace and damage of the file are reported on stderr.",
+        "one document with one event per line. Additional fields of a trace are in the object args of the "
+        "event, and in CSV in columns args.NAME. If an event has several such fields with the same name, the "
+        "first is shown. Bytes that are not UTF-8 are replaced by U+FFFD.\n\nWith --stacks, events with a "
+        "recorded call stack (`tracesmith profile --stacks`) show it: in text as one line per function, in "
+        "JSON as the array frames, innermost first, and in CSV as the column call_path, with the names from "
+        "the outermost to the innermost separated by semicolons. Names that are not in the trace are looked "
+        "up in files with the recorded build id. A frame without a name is shown as module and "
+        "offset.\n\nLosses of the trace and damage of the file are reported on stderr.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,
@@ -80,7 +80,7 @@ const struct command view_entry = {
 static const struct option info_options[] = {
     BINARY_OPTION,
     {.name = "quick",
-     .doc = "Do not verify the checksums of the whole file (verification takes about a second for a few GB)"},
+     .doc = "Do not verify the checksums of the whole file (which takes about one second for a few GiB)"},
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example info_examples[] = {
@@ -92,10 +92,9 @@ const struct command info_entry = {
     .name = "info",
     .operands = "FILE",
     .doc = "Summarize the content and the losses of a trace",
-    .about =
-        "Prints, without decoding events: version, duration, events by kind, processes, devices, tracks, "
-        "clocks and their accuracy, losses and their reasons, bytes per event, and whether the file ended "
-        "properly. The checksums of the whole file are verified, so that 'complete' is reliable.",
+    .about = "Prints, without decoding events: version, duration, events by kind, processes, devices, "
+             "tracks, clocks and their accuracy, losses and their reasons, bytes per event, and whether the "
+             "file is complete. The checksums of the whole file are verified.",
     .operands_least = 1,
     .operands_most = 1,
     .operand_kind = VALUE_TRACE,

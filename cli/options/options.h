@@ -26,7 +26,7 @@
 #define BINARY_OPTION                                                                                        \
     {                                                                                                        \
         .name = "binary", .argument = "PROGRAM", .kind = VALUE_FILE,                                         \
-        .doc = "Program that wrote an XRay log; it has the names of its functions; default "                 \
+        .doc = "For an XRay log: the program that wrote it, which has the function names; default "          \
                "TRACESMITH_BINARY"                                                                           \
     }
 #define EXACT_OPTION                                                                                         \

@@ -313,7 +313,7 @@ static void write_hosts(struct stats *stats) {
         output_text(&line);
     }
     if (rows && !knows_waits)
-        output_cstr("this trace has waits only as calls: see tracesmith analyze --only sync\n");
+        output_cstr("the trace records waits only as calls: see tracesmith analyze --only sync\n");
     print_left_out(rows > ROWS_MOST ? rows - ROWS_MOST : 0);
     text_finish(&line);
 }

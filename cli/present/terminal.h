@@ -12,7 +12,7 @@
 // The exit codes of every command. Help, man pages and docs/commands.md are made from this table.
 #define EXIT_CODE_TABLE(X)                                                                                   \
     X(EXIT_DONE, 0, "done")                                                                                  \
-    X(EXIT_NO, 1, "the answer is \"no\": a launch is missing, there is nothing to draw")                     \
+    X(EXIT_NO, 1, "the answer is \"no\": for example, a launch is missing or there is nothing to draw")      \
     X(EXIT_USAGE, 2, "the command line is invalid")                                                          \
     X(EXIT_DAMAGED, 3, "the input is unreadable or damaged; the readable part was shown")                    \
     X(EXIT_LACKING, 4,                                                                                       \

@@ -523,7 +523,7 @@ static void draw_legend(const struct timeline *timeline) {
                                             : "capital: half of the time or more; blank: nothing happened\n");
     if (timeline->has_depth) {
         text_add_repeat(&line, ' ', timeline->label_columns);
-        text_add_format(&line, "at once: most commands together; %s: device idle\n",
+        text_add_format(&line, "at once: most commands at one time; %s: device idle\n",
                         terminal_unicode() ? "\u00b7" : ".");
     }
     output_text(&line);
@@ -777,7 +777,7 @@ int view_timeline(struct view *view) {
             code = EXIT_LACKING;
         }
         if (code == EXIT_DONE && !timeline.events) {
-            complain("%s: nothing to draw: no such events are in that window", view->trace.path);
+            complain("%s: nothing to draw: the window contains no such events", view->trace.path);
             code = EXIT_NO;
         }
         if (code == EXIT_DONE)

@@ -166,7 +166,7 @@ static void simulate(struct server *server, struct file *file, const struct requ
     if (good)
         (void)answer_by_command(server, words, out);
     else
-        answer_failure(out, 400, "simulate does not know these changes");
+        answer_failure(out, 400, "Unknown changes for simulate");
     while (count)
         free(made[--count]);
 }
@@ -203,7 +203,7 @@ static void contents(const struct server *server, const struct file *file, const
     uint64_t number;
     if (!picture_number(command, UINT32_MAX, &number) || (pid && !picture_number(pid, UINT64_MAX, &number))) {
         answer_failure(out, 400,
-                       "contents needs the number of a command, and may name its process: "
+                       "The request needs the number of a command, and may name its process: "
                        "command=0&pid=1234");
         return;
     }
@@ -228,7 +228,7 @@ static void about_file(struct server *server, struct file *file, const char *wha
                        const struct request *request, struct answer *out) {
     const bool is_post = strcmp(request->method, "POST") == 0;
     if (is_post != (strcmp(what, "sql") == 0 || strcmp(what, "replay") == 0 || strcmp(what, "contents") == 0))
-        answer_failure(out, 405, "The method of the request does not fit");
+        answer_failure(out, 405, "This request does not support the method");
     else if (strcmp(what, "live") == 0)
         answer_live(file, request, out);
     else if (strcmp(what, "overview") == 0)
@@ -289,7 +289,8 @@ static bool add_side(struct server *server, const char *list, const char **words
             return true;
         list = comma + 1;
     }
-    answer_failure(out, 400, "diff needs the numbers of traces, at most %d of a side: before=0&after=1,2",
+    answer_failure(out, 400,
+                   "The request needs the numbers of traces, at most %d per side: before=0&after=1,2",
                    SIDE_MOST);
     return false;
 }

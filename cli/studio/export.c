@@ -110,7 +110,7 @@ static bool export_trace(struct server *server, size_t number) {
     make_name(file->path, name);
     (void)snprintf(folder, sizeof folder, "%zu", number);
     if (mkdir(folder, 0777) != 0) {
-        complain("%s cannot be made: %s", folder, strerror(errno));
+        complain("%s cannot be created: %s", folder, strerror(errno));
         return false;
     }
     if (asprintf(&path, "%s/%s", folder, name) < 0) {
@@ -128,11 +128,11 @@ static bool export_trace(struct server *server, size_t number) {
 bool export_traces(struct server *server, const char *folder) {
     // What is in a folder is kept: rmdir takes an empty one only.
     if (rmdir(folder) != 0 && errno != ENOENT) {
-        complain("%s cannot be the exported folder: %s; give the name of a new one", folder, strerror(errno));
+        complain("cannot export to %s: %s; choose a new folder", folder, strerror(errno));
         return false;
     }
     if (mkdir(folder, 0777) != 0 || chdir(folder) != 0) {
-        complain("%s cannot be made: %s", folder, strerror(errno));
+        complain("%s cannot be created: %s", folder, strerror(errno));
         return false;
     }
     if (!write_page())

@@ -138,7 +138,7 @@ bool export_answers(struct server *server) {
     }
     text_add_cstr(&exported.list, "],\n\"answers\":{");
     if (good && mkdir("answers", 0777) != 0) {
-        complain("answers cannot be made");
+        complain("cannot compute the answers");
         good = false;
     }
     for (size_t i = 0; good && i < server->file_count; i++)

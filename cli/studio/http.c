@@ -106,9 +106,9 @@ static const char *why_foreign(const struct http *http, struct MHD_Connection *c
     if (!host || (strcmp(host, http->host) != 0 && strcmp(host, http->local_host) != 0))
         return "The request is for another host.\n";
     if (origin && (strncmp(origin, "http://", 7) != 0 || strcmp(origin + 7, host) != 0))
-        return "The request comes from the page of another site.\n";
+        return "The request comes from a page of another site.\n";
     if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
-        return "The request comes from the page of another site.\n";
+        return "The request comes from a page of another site.\n";
     return NULL;
 }
 
@@ -219,7 +219,7 @@ static enum MHD_Result answer_whole(struct http *http, struct MHD_Connection *co
                       : send_refusal(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Pages support only GET.\n");
     if (!has_cookie(http, connection))
         return send_refusal(connection, MHD_HTTP_FORBIDDEN,
-                            "Open the address that the command printed: it has the token.\n");
+                            "Open the address that the command printed; it contains the token.\n");
     return answer_api(http, connection, method, path, incoming);
 }
 

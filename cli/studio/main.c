@@ -62,9 +62,8 @@ static int export(struct server *server, const char *folder) {
     const char *name;
     struct page_part part;
     if (!page_static_at(0, &name, &part)) {
-        complain("this tracesmith was built without the reader for browsers: it is built where clang, lld, "
-                 "libclang-rt-14-dev-wasm32 "
-                 "and wasi-libc are (Debian: apt install them)");
+        complain("this tracesmith was built without the reader for browsers (reader.wasm); build it with "
+                 "clang, lld, libclang-rt-14-dev-wasm32 and wasi-libc installed");
         return EXIT_LACKING;
     }
     if (!export_traces(server, folder))

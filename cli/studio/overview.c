@@ -188,7 +188,7 @@ static void add_state(struct text *text, const struct picture *picture) {
     if (picture->incomplete)
         text_add_json_cstr(text, picture->incomplete);
     else if (!summary.complete)
-        text_add_cstr(text, "\"The file is damaged or was not finished; what is readable is shown\"");
+        text_add_cstr(text, "\"The file is damaged or incomplete; the readable part is shown\"");
     else
         text_add_cstr(text, "null");
 }

@@ -19,12 +19,11 @@ extern "C" {
 // What a full ring does with events. X(NAME, number, "name", "doc")
 #define TSMITH_OVERFLOW_TABLE(X)                                                                             \
     X(DROP_NEWEST, 0, "drop-newest",                                                                         \
-      "keep what was recorded first; count what comes while the ring is full")                               \
-    X(DROP_OLDEST, 1, "drop-oldest", "keep what was recorded last; count what is overwritten")               \
+      "keep the oldest events; count the events that arrive while the ring is full")                         \
+    X(DROP_OLDEST, 1, "drop-oldest", "keep the newest events; count the events that are overwritten")        \
     X(BLOCK, 2, "block",                                                                                     \
-      "let the program wait until there is room; events are lost, and counted as block_timeout, only when "  \
-      "the "                                                                                                 \
-      "collector is silent for longer than the block timeout")
+      "let the program wait until there is room; events are lost, and counted as block_timeout, only if "    \
+      "the collector has no heartbeat for longer than the block timeout")
 
 typedef enum tsmith_overflow {
 #define TSMITH_OVERFLOW_ENUM(NAME, number, name, doc) TSMITH_OVERFLOW_##NAME = number,
@@ -87,13 +86,13 @@ typedef struct tsmith_capture_options {
 // What is recorded to be replayed. X("name", "argument", "which commands")
 #define TSMITH_CAPTURE_RANGE_TABLE(X)                                                                        \
     X("all", "", "everything")                                                                               \
-    X("kernels", ":M+N", "N launches from the Mth on (the first is 1), and what is between them")            \
+    X("kernels", ":M+N", "N launches from the Mth on (the first is 1), and the commands between them")       \
     X("kernel", ":NAME[:M+N]", "the launches of one kernel, or N of them from the Mth on")                   \
     X("between", ":NAME..NAME", "from a launch of one kernel to the next of another, each time")             \
-    X("queue", ":N", "the commands of the Nth queue that the program makes")                                 \
-    X("thread", ":N", "the commands of the Nth host thread to enqueue one")                                  \
-    X("signal", "", "what lies between one tsmith_capture_trigger and the next")                             \
-    X("range", ":NAME", "what is enqueued, by any thread, while an NVTX range of this name is open")
+    X("queue", ":N", "the commands of the Nth queue that the program creates")                               \
+    X("thread", ":N", "the commands of the Nth host thread that enqueues one")                               \
+    X("signal", "", "the commands between one tsmith_capture_trigger and the next")                          \
+    X("range", ":NAME", "the commands that any thread enqueues while an NVTX range of this name is open")
 
 // Whether the APIs and the agents' options exist and fit together, before anything is made: INVALID_ARGUMENT names
 // the problem and the available values. tsmith_capture_create checks the same.

@@ -19,17 +19,17 @@ extern "C" {
 
 // What makes a flight recorder write a file. X("name", "argument", "when")
 #define TSMITH_FLIGHT_TRIGGER_TABLE(X)                                                                       \
-    X("signal", "", "SIGUSR2 to tracesmith; 'tracesmith trigger' works in any case")                         \
+    X("signal", "", "tracesmith received SIGUSR2 (always active, as is 'tracesmith trigger')")               \
     X("range", ":NAME>TIME", "a range of this name took longer than TIME (20ms)")                            \
     X("range", ":NAME>p99*K",                                                                                \
-      "a range of this name took longer than K times the 99th percentile of those before it, of at least "   \
-      "100 (p50, p90, p95, p99, p99.9)")                                                                     \
-    X("gap", ":TIME", "a device ran nothing for longer than TIME, between two commands")                     \
-    X("error", "[:CODE]", "a call of a GPU API returned an error, or this one")                              \
+      "a range of this name took longer than K times the 99th percentile of the earlier ones "               \
+      "(at least 100; p50, p90, p95, p99, p99.9)")                                                           \
+    X("gap", ":TIME", "a device was idle for longer than TIME between two commands")                         \
+    X("error", "[:CODE]", "a call of a GPU API returned an error, or the error CODE")                        \
     X("loss", "", "events were lost")                                                                        \
     X("exit", "", "the program ended")                                                                       \
     X("crash", "", "the program was ended by a signal, or with an exit code other than 0")                   \
-    X("file", ":PATH", "this file was made or modified")
+    X("file", ":PATH", "this file was created or modified")
 
 typedef struct tsmith_flight_options {
     size_t size; // sizeof(tsmith_flight_options)

@@ -105,7 +105,7 @@ typedef struct tsmith_live_sums tsmith_live_sums;
 
 // `since`, ns on the trace clock, is handed on to the totals. ERROR_NO_MEMORY.
 TSMITH_API tsmith_status tsmith_live_sums_create(int64_t since, tsmith_live_sums **out, tsmith_error *error);
-// All batches have the same dictionary. When memory is exhausted, `failed` of the totals says so.
+// All batches have the same dictionary. When memory is exhausted, `failed` of the totals is set.
 TSMITH_API void tsmith_live_sums_add(tsmith_live_sums *sums, const tsmith_dictionary *dictionary,
                                      const tsmith_batch *batch);
 // The totals of all batches so far. `now`, ns on the trace clock, is the time that `recent` counts back from. Zero: sequence, ended,

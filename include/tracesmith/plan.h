@@ -129,7 +129,7 @@ typedef struct tsmith_dependency {
     size_t size; // sizeof(tsmith_dependency), the caller's
     uint64_t pid;
     tsmith_plan_command first, second; // in the order of the recording
-    uint64_t result_buffer;            // what came out different: this buffer,
+    uint64_t result_buffer;            // the result that differs: this buffer,
     const char *result;                // "read", "map" or "at the end",
     uint64_t result_command;           // so many commands before it (of a read or map)
 } tsmith_dependency;

@@ -21,7 +21,7 @@ extern "C" {
 #define TSMITH_REPORT_FORMAT_TABLE(X)                                                                        \
     X(HTML, 0, "html",                                                                                       \
       "one page with tables and pictures, which loads nothing and is complete without scripts")              \
-    X(MARKDOWN, 1, "markdown", "GitHub's Markdown: what to fix first, what was found, what is missing")
+    X(MARKDOWN, 1, "markdown", "GitHub's Markdown: what to fix first, findings, losses")
 
 typedef enum tsmith_report_format {
 #define TSMITH_REPORT_FORMAT_ENUM(NAME, number, name, doc) TSMITH_REPORT_FORMAT_##NAME = number,

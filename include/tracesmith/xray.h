@@ -23,7 +23,7 @@ extern "C" {
 #define TSMITH_XRAY_MODE_TABLE(X)                                                                            \
     X(BASIC, 0, "basic", "every call, into a file that grows")                                               \
     X(FDR, 1, "fdr",                                                                                         \
-      "XRay's flight data recorder: cheaper, in buffers that keep the last calls; needs the program's "      \
+      "XRay's flight data recorder: lower cost; its buffers keep the last calls; needs the program's "       \
       "symbols")
 
 typedef enum tsmith_xray_mode {

@@ -81,7 +81,7 @@ static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_opt
         analysis->needs_ranges |= running->kind->ranges;
         running->state = calloc(1, running->kind->state_size + 1);
         if (!running->state)
-            return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating an analysis.");
+            return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating an analysis");
     }
     return TSMITH_OK;
 }
@@ -100,7 +100,7 @@ tsmith_status tsmith_analysis_create(const tsmith_analysis_options *given, tsmit
         return status;
     tsmith_analysis *analysis = calloc(1, sizeof *analysis);
     if (!analysis)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating an analysis.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating an analysis");
     status = choose(analysis, &options, error);
     if (status == TSMITH_OK && !(is_rate(options.peak_flops) && is_rate(options.peak_bytes)))
         status = status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
@@ -152,7 +152,7 @@ void tsmith_analysis_destroy(tsmith_analysis *analysis) {
 }
 
 static tsmith_status no_memory(const struct running *running, tsmith_status status, tsmith_error *error) {
-    return status_set(error, status, "Out of memory while running the analysis \"%s\".", running->kind->name);
+    return status_set(error, status, "out of memory while running the analysis \"%s\"", running->kind->name);
 }
 
 tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
@@ -162,7 +162,7 @@ tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictio
         return status;
     if (analysis->needs_ranges && !ranges_add(&analysis->ranges, dictionary, batch))
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                          "Out of memory while reading the ranges of the host.");
+                          "out of memory while reading the ranges of the host");
     const tsmith_timeline_options *options = &analysis->timeline->options;
     const tsmith_interval window = {options->from, options->to};
     for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -333,13 +333,13 @@ tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dic
     tsmith_status status = tsmith_timeline_finish(analysis->timeline, dictionary, error);
     if (status == TSMITH_OK && analysis->needs_ranges && !ranges_make(&analysis->ranges, analysis->timeline))
         status =
-            status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the ranges of the host.");
+            status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the ranges of the host");
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, -1, NEEDS_TIMELINE, error);
     if (status == TSMITH_OK && analysis->needs_ranges && analysis->needs >= NEEDS_STATES &&
         !gap_ranges_make(&analysis->gap_ranges, analysis->timeline, &analysis->ranges))
         status =
-            status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the ranges of the host.");
+            status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the ranges of the host");
     ranges_finish(&analysis->ranges);
     if (status == TSMITH_OK && analysis->needs >= NEEDS_GRAPH)
         status = tsmith_graph_create(analysis->timeline, dictionary, &analysis->graph, error);

@@ -10,7 +10,7 @@
 #include "tracesmith/view.h"
 
 enum { SEQUENCE, FORWARD_THREAD, FLOW, FLOW_ID };
-// Operators with one number, and threads that have it, that are looked at: a file that has more gets no match.
+// Operators with one number, and threads that have it, that are examined: a file that has more gets no match.
 enum { TRIES = 64 };
 
 void autograd_finish(struct autograd *autograd) {

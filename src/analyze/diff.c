@@ -91,7 +91,7 @@ tsmith_status tsmith_diff_create(const tsmith_diff_options *options, tsmith_diff
     tsmith_diff *diff = calloc(1, sizeof *diff);
     if (!diff || tsmith_dictionary_create(&diff->keys) != TSMITH_OK) {
         free(diff);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating a diff.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a diff");
     }
     diff->confidence = confidence;
     *out = diff;
@@ -278,7 +278,7 @@ tsmith_status tsmith_diff_add(tsmith_diff *diff, tsmith_diff_side side, tsmith_s
     if (status == TSMITH_OK)
         status = read = tsmith_pump(source, sink, NULL, NULL, error);
     if (status >= 0 && !take_run(diff, analysis, (int)side))
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating a diff.");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a diff");
     if (status >= 0) {
         diff->runs[side]++;
         diff->truncated += read == TSMITH_TRUNCATED;
@@ -294,7 +294,7 @@ tsmith_status tsmith_diff_finish(tsmith_diff *diff, tsmith_error *error) {
                           "A diff needs a run on each side and can be finished only once.");
     tsmith_status status = diff_report(diff);
     if (status != TSMITH_OK)
-        return status_set(error, status, "Out of memory while reporting a diff.");
+        return status_set(error, status, "out of memory while reporting a diff");
     diff->finished = true;
     return TSMITH_OK;
 }

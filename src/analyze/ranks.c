@@ -17,7 +17,7 @@ tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error) {
     if (!ranks || tsmith_dictionary_create(&ranks->keys) != TSMITH_OK) {
         free(ranks);
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                          "Out of memory while creating a comparison of ranks.");
+                          "out of memory while creating a comparison of ranks");
     }
     *out = ranks;
     return TSMITH_OK;
@@ -206,7 +206,7 @@ static tsmith_status read_source(struct reading *reading, tsmith_source *source,
     const tsmith_batch *batch;
     tsmith_status got, status = tsmith_timeline_create(NULL, &reading->ledger);
     if (status != TSMITH_OK)
-        return status_set(error, status, "Out of memory while reading the trace of a rank.");
+        return status_set(error, status, "out of memory while reading the trace of a rank");
     reading->ledger->ledger_only = true;
     while ((got = tsmith_source_next(source, &batch, error)) == TSMITH_OK || got == TSMITH_AGAIN) {
         if (got == TSMITH_AGAIN)
@@ -217,7 +217,7 @@ static tsmith_status read_source(struct reading *reading, tsmith_source *source,
             return status;
         if (!add_batch(reading, batch))
             return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                              "Out of memory while reading the collectives of a rank.");
+                              "out of memory while reading the collectives of a rank");
     }
     if (got < 0)
         return got;
@@ -265,8 +265,7 @@ tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_so
         rank.truncated = status == TSMITH_TRUNCATED;
     }
     if (!rank.label || (status >= 0 && !ranks_push(ranks, &rank)))
-        status =
-            status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the trace of a rank.");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the trace of a rank");
     if (status < 0)
         rank_finish(&rank);
     tsmith_timeline_destroy(reading.ledger);
@@ -283,7 +282,7 @@ tsmith_status tsmith_ranks_add_missing(tsmith_ranks *ranks, const char *label, c
     if (rank.label && rank.reason && ranks_push(ranks, &rank))
         return TSMITH_OK;
     rank_finish(&rank);
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while noting a trace of a rank.");
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while noting a trace of a rank");
 }
 
 // ---- all of them
@@ -302,7 +301,7 @@ tsmith_status tsmith_ranks_finish(tsmith_ranks *ranks, tsmith_error *error) {
                           "A comparison of ranks needs at least two traces, and these are one trace.");
     tsmith_status status = arranged ? ranks_report(ranks) : TSMITH_ERROR_NO_MEMORY;
     return status == TSMITH_OK ? status
-                               : status_set(error, status, "Out of memory while reporting the ranks.");
+                               : status_set(error, status, "out of memory while reporting the ranks");
 }
 
 const tsmith_report *tsmith_ranks_report(const tsmith_ranks *ranks) {

@@ -193,7 +193,7 @@ tsmith_status tsmith_ranks_write_partial(const tsmith_ranks *ranks, const tsmith
         add_entries(&all, entries, ranks->count);
     }
     if (!entries || all.failed)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while writing a partial.");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while writing a partial");
     else
         status = destination_write(&(struct destination){.fd = -1, .output = *output}, "partial", all.data,
                                    all.size, error);

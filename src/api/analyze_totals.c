@@ -16,7 +16,7 @@ static tsmith_status add_totals(tsmith_analysis *analysis, const tsmith_aggregat
     size_t kept = 0;
     tsmith_kernel_total *totals = malloc((count + 1) * sizeof *totals);
     if (!totals)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while adding up the kernels.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while adding up the kernels");
     for (size_t i = 0; i < count; i++) {
         const tsmith_aggregate *one = &aggregates[i];
         if (one->kind != TSMITH_KIND_KERNEL)

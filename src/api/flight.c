@@ -430,7 +430,7 @@ tsmith_status tsmith_flight_request(const char *directory, tsmith_error *error) 
     const int fd =
         openat(session.fd, REQUEST_NAME, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0)
-        status = status_set_errno(error, "cannot ask the flight recorder in %s", directory);
+        status = status_set_errno(error, "cannot send a request to the flight recorder in %s", directory);
     else
         close(fd);
     bool waiting = fd >= 0;

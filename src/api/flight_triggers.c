@@ -111,8 +111,8 @@ tsmith_status flight_triggers_parse(struct flight_triggers *triggers, const char
         triggers->count++;
         if (!parse(&triggers->items[i], words[i]))
             return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                              "'%s' is no trigger: signal, range:NAME>20ms, range:NAME>p99*2, gap:TIME, "
-                              "error[:CODE], loss, exit, crash, file:PATH",
+                              "unknown trigger '%s'; available: signal, range:NAME>20ms, range:NAME>p99*2, "
+                              "gap:TIME, error[:CODE], loss, exit, crash, file:PATH",
                               words[i]);
     }
     return TSMITH_OK;
@@ -309,7 +309,7 @@ static void ask_gaps(struct flight_trigger *trigger, uint32_t device, int64_t de
             break;
         if (to > delivered || to - from <= trigger->limit)
             continue;
-        (void)snprintf(why, sizeof why, "%s: device %u ran nothing for %.6f ms", trigger->text, device,
+        (void)snprintf(why, sizeof why, "%s: device %u was idle for %.6f ms", trigger->text, device,
                        (double)(to - from) / 1e6);
         fire(context, to, why);
     }

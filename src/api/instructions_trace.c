@@ -153,7 +153,7 @@ static void add_loss(struct maker *maker, const tsmith_instructions_launch *laun
     append(maker, TSMITH_KIND_LOSS, launch->start);
     set(maker, TSMITH_FIELD_LOST, launch->steps_lost);
     set(maker, TSMITH_FIELD_REASON, TSMITH_REASON_TABLE_FULL);
-    set_text(maker, TSMITH_FIELD_TEXT, "steps of the work-item, more than were asked for (--steps)");
+    set_text(maker, TSMITH_FIELD_TEXT, "steps of the work-item beyond the limit (--steps)");
 }
 
 // ---- the source

@@ -53,7 +53,7 @@ tsmith_status tsmith_live_open(const char *directory, tsmith_live **out, tsmith_
     memcpy(live->path, directory, strnlen(directory, sizeof live->path - 1));
     errno = live->directory < 0 ? errno : request_totals(live);
     if (errno) {
-        status_set_errno(error, "cannot ask the recording in %s for its totals", directory);
+        status_set_errno(error, "cannot request the totals of the recording in %s", directory);
         const tsmith_status failed = error ? error->status : TSMITH_ERROR_IO;
         tsmith_live_close(live);
         return failed;

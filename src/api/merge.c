@@ -81,7 +81,7 @@ static tsmith_status find_origin(struct merging *merging, const char *path, tsmi
     if (strcmp(tsmith_trace_format(merging->other), "sbt") != 0 && summary.first_start > YEAR_2001)
         return TSMITH_OK;
     return status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                      "%s cannot be merged: it does not say when its time began on the wall clock", path);
+                      "%s cannot be merged: the start of its clock on the wall clock is unknown", path);
 }
 
 static int64_t convert(const struct merging *merging, int64_t time) {
@@ -139,8 +139,8 @@ static tsmith_status read_clocks(struct merging *merging, const char *recording,
         return no_memory(error);
     if (!merging->wall.count)
         return status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                          "%s cannot be merged into: it does not compare its clock with the wall clock; "
-                          "TraceSmith's own recordings do",
+                          "cannot merge into %s: its clock is not compared with the wall clock (only "
+                          "TraceSmith's own recordings can be merged into)",
                           recording);
     for (uint32_t kind = 0; kind < TSMITH_KIND_LIMIT; kind++)
         merging->has_work |= summary.kinds[kind] && tsmith_kinds_have(work, kind);
@@ -274,7 +274,7 @@ static tsmith_status check_whole(struct merging *merging, const char *recording,
     const tsmith_status status = tsmith_sbt_summarize(tsmith_trace_sbt(merging->recording), &summary, error);
     if (status == TSMITH_OK && !summary.complete)
         return status_set(error, TSMITH_TRUNCATED,
-                          "%s ends early or is damaged: what could be read was merged", recording);
+                          "%s ends early or is damaged: only the readable part was merged", recording);
     return status == TSMITH_OK ? tsmith_trace_ended(merging->other, error) : status;
 }
 

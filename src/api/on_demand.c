@@ -138,8 +138,9 @@ static void begin(struct tsmith_on_demand *on_demand) {
     }
     // The CUDA agent gets the times of recording from its own process only.
     if (is_used(on_demand, "cuda"))
-        (void)snprintf(on_demand->note, sizeof on_demand->note,
-                       "CUDA work is missing: its agent cannot be switched on from another process yet");
+        (void)snprintf(
+            on_demand->note, sizeof on_demand->note,
+            "CUDA work is not recorded: the CUDA agent cannot be switched on from another process yet");
     on_demand->stage = RECORDING;
     on_demand->begun = clock_trace_now();
     tsmith_capture_arm(on_demand->capture, 1);
@@ -180,7 +181,7 @@ void tsmith_on_demand_look(tsmith_on_demand *on_demand) {
         answer(on_demand, TSMITH_ON_DEMAND_WAITING);
     }
     if (on_demand->stage == WAITING && is_withdrawn(on_demand)) {
-        (void)snprintf(on_demand->note, sizeof on_demand->note, "it was ended before its time");
+        (void)snprintf(on_demand->note, sizeof on_demand->note, "it was ended early");
         end(on_demand, TSMITH_ON_DEMAND_FAILED);
     }
     if (on_demand->stage == WAITING && clock_now(CLOCK_REALTIME) >= on_demand->request.at)

@@ -57,7 +57,7 @@ static tsmith_status make_request(const tsmith_on_demand_request *given, struct 
         out->duration = DEFAULT_DURATION;
     if (!chosen.output || chosen.output[0] != '/' || chosen.duration < 0)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "a recording on demand needs the absolute path of its file");
+                          "a recording on demand needs the absolute path of its output file");
     if (!copy_text(out->output, sizeof out->output, chosen.output) ||
         !copy_text(out->step, sizeof out->step, chosen.step ? chosen.step : "step") ||
         !copy_text(out->api, sizeof out->api, chosen.api))
@@ -73,12 +73,13 @@ static tsmith_status put_request(const struct session_directory *session,
     const int fd = openat(session->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     tsmith_status status = TSMITH_OK;
     if (fd < 0)
-        return status_set_errno(error, "cannot ask the recording in %s", session->path);
+        return status_set_errno(error, "cannot send a request to the recording in %s", session->path);
     if (!file_write(fd, request, sizeof *request) ||
         linkat(session->fd, name, session->fd, ON_DEMAND_REQUEST, 0))
-        status = errno == EEXIST ? status_set(error, TSMITH_ERROR_BUSY, "%s: another recording is under way",
-                                              session->path)
-                                 : status_set_errno(error, "cannot ask the recording in %s", session->path);
+        status =
+            errno == EEXIST
+                ? status_set(error, TSMITH_ERROR_BUSY, "%s: another recording is in progress", session->path)
+                : status_set_errno(error, "cannot send a request to the recording in %s", session->path);
     close(fd);
     (void)unlinkat(session->fd, name, 0);
     return status;

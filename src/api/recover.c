@@ -127,7 +127,7 @@ static void open_file(struct completion *completion) {
     out->file_whole =
         tsmith_dictionary_find_attribute(sbt_continue_dictionary(completion->file), WHOLE).bytes != NULL;
     if (out->file_whole)
-        snprintf(out->note, sizeof out->note, "%.400s had everything already", path);
+        snprintf(out->note, sizeof out->note, "%.400s already contained everything", path);
     else
         match_file(completion, &tail);
 }

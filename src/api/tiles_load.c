@@ -58,8 +58,8 @@ tsmith_status tsmith_tiles_load(tsmith_tiles *tiles, const char *path, tsmith_er
     if (status != TSMITH_OK)
         return status;
     if (!trace_tiles_read(kept, tiles))
-        status = status_set(error, TSMITH_ERROR_CORRUPT, "%s is not the detail of this trace, or is damaged",
-                            path);
+        status =
+            status_set(error, TSMITH_ERROR_CORRUPT, "%s does not belong to this trace or is damaged", path);
     tsmith_sbt_close(kept);
     return status;
 }

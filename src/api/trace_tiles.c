@@ -74,7 +74,7 @@ tsmith_status tsmith_trace_load_tiles(tsmith_trace *trace, tsmith_tiles *tiles, 
     }
     return good ? TSMITH_OK
                 : status_set(error, TSMITH_ERROR_NOT_FOUND,
-                             "No detail of this trace was kept that can be used");
+                             "no usable timeline detail of this trace is in the cache");
 }
 
 // ---- keeping
@@ -126,7 +126,7 @@ tsmith_status trace_tiles_write(int fd, const tsmith_tiles *tiles, tsmith_error 
     if (!all || tsmith_dictionary_create(&dictionary) != TSMITH_OK) {
         free(all);
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                          "Out of memory while keeping the detail of a timeline");
+                          "out of memory while keeping the detail of a timeline");
     }
     for (int i = 0; i < DETAIL_COLUMNS; i++)
         columns[i] = all + (size_t)i * DETAIL_MOST;
@@ -166,7 +166,7 @@ tsmith_status tsmith_trace_keep_tiles(tsmith_trace *trace, const tsmith_tiles *t
 tsmith_status tsmith_tiles_save(const tsmith_tiles *tiles, const char *path, tsmith_error *error) {
     if (!tiles_kept_count(tiles))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                          "%s: not all events were read into these tiles; there is nothing to keep", path);
+                          "%s: the timeline detail is incomplete and cannot be kept", path);
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return status_set_errno(error, "%s cannot be written", path);

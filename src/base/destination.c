@@ -30,7 +30,7 @@ tsmith_status destination_write(const struct destination *to, const char *name, 
 tsmith_status destination_check(const tsmith_output *output, tsmith_error *error) {
     return output && output->write
                ? TSMITH_OK
-               : status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "the output has no function to write to");
+               : status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "the output has no write function");
 }
 
 struct cookie {

@@ -4,7 +4,7 @@
 // while the programs run; over a dead directory (recover) the same code reads what is left.
 //
 // Nothing in the directory is believed: a program that scribbles over its files, or truncates them, gets a damaged
-// trace, not a crash of the collector. What other processes wrote is copied out (pread) before it is looked at, and
+// trace, not a crash of the collector. What other processes wrote is copied out (pread) before it is examined, and
 // every word of the copy is checked on each use; the files of this process itself are read in place. What the collector
 // changes in the files of others it changes by system calls (collect_shared.c), never through a mapping: truncating a
 // file turns every access to a mapping of it into SIGBUS, and a library must not catch the signals of its process.
@@ -128,7 +128,7 @@ struct collect_channel {
     struct layout_rings
         *rings; // a copy of LAYOUT_DATA_AT bytes, as far as they are in use; of `local` the rings themselves
     void *shared;       // of another process, live: the same part of the file, mapped for its addresses only
-    bool live;          // the process is still running: what was copied is looked at again
+    bool live;          // the process is still running: what was copied is examined again
     bool files_damaged; // truncated or overwritten: its files are not looked at any more
     int table_fd, rings_fd;
     struct ring_pool *local; // the channel is this process's: its sub-buffers are read in place

@@ -17,8 +17,8 @@ static const struct format {
     {"csv", "CSV: one line per event, with every field; those of the trace itself as args.NAME", ".csv",
      csv_open},
     {"folded",
-     "folded stacks, for flame graphs: device time by call path where the trace has call stacks, else ns in "
-     "slices that lie within one another",
+     "folded stacks, for flame graphs: device time by call path if the trace has call stacks, otherwise ns "
+     "in nested slices",
      ".folded", folded_open},
     {"flamegraph", "the same as a flame graph: an SVG that any browser shows, to zoom and search in", ".svg",
      flamegraph_open},

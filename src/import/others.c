@@ -44,11 +44,10 @@ static const char *find_pickle(struct view view) {
         !strchr("\x95}](c", view.bytes[2]))
         return NULL;
     if (contains_text(view, LOOK, "segments") || contains_text(view, LOOK, "device_traces"))
-        return "a memory snapshot of PyTorch (a pickle), which TraceSmith does not read: look at it on "
+        return "a memory snapshot of PyTorch (a pickle), which TraceSmith does not read: open it on "
                "pytorch.org/memory_viz, or record with torch.profiler(profile_memory=True) and import that "
                "trace";
-    return "a Python pickle, which TraceSmith does not read; a memory snapshot of PyTorch can be looked at "
-           "on "
+    return "a Python pickle, which TraceSmith does not read; a memory snapshot of PyTorch can be opened on "
            "pytorch.org/memory_viz";
 }
 
@@ -73,12 +72,10 @@ static const char *find_name(const char *name) {
     static const struct {
         const char *ending, *text;
     } names[] = {
-        {".nsys-rep",
-         "a report of Nsight Systems: make a database of it with nsys export --type sqlite FILE, and import "
-         "that (tracesmith import does both where nsys is installed)"},
+        {".nsys-rep", "a report of Nsight Systems: make a database of it with nsys export --type sqlite "
+                      "FILE, and import that (tracesmith import does both if nsys is installed)"},
         {".qdrep", "a report of Nsight Systems: make a database of it with nsys export --type sqlite FILE, "
-                   "and import that "
-                   "(tracesmith import does both where nsys is installed)"},
+                   "and import that (tracesmith import does both if nsys is installed)"},
         {".ncu-rep",
          "a report of Nsight Compute, which TraceSmith does not read: ncu --import FILE shows it"}};
     size_t length = strlen(name);

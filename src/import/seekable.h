@@ -15,7 +15,7 @@ struct seekable {
         problem; // the compressed file that it was unpacked from is damaged; NULL: it is not, or there was none
 };
 
-// The file itself, or a copy without a name of what comes out of a pipe. Takes over the place's descriptor if that is
+// The file itself, or a copy, in an unnamed file, of the data of a pipe. Takes over the place's descriptor if that is
 // owned, also on failure.
 tsmith_status seekable_open(struct seekable *file, const struct import_place *place, tsmith_error *error);
 // The same of an input that was opened already: a compressed one is unpacked into a file without a name. Closes the input,

@@ -209,9 +209,8 @@ void sqlite_in_close(struct sqlite_in *in) {
 static const char *other_tool(const struct sqlite_in *in) {
     if (sqlite_in_has(in, "StringTable") || sqlite_in_has_column(in, "CUPTI_ACTIVITY_KIND_RUNTIME", "_id_"))
         return "a database of nvprof (NVIDIA Visual Profiler), which TraceSmith does not read; profile the "
-               "program "
-               "again with tracesmith profile or with nsys, or see what is in it with: nvprof -i FILE "
-               "--print-gpu-trace";
+               "program again with tracesmith profile or with nsys, or list its contents with: nvprof -i "
+               "FILE --print-gpu-trace";
     if (sqlite_in_has(in, "rocpd_api") || sqlite_in_has(in, "rocpd_kernelapi"))
         return "a database of rocmProfileData (.rpd), which TraceSmith does not read; make JSON of it with "
                "its "

@@ -295,7 +295,7 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
             continue;
         (*injected)++;
         if (!is_met(agent->needs))
-            continue; // launch_missing says so
+            continue; // launch_missing reports it
         if (agent->layer) {
             if (!inject_layer(list, agent, directory))
                 return false;

@@ -146,7 +146,7 @@ tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmi
     struct finding finding = {.topology = calloc(1, sizeof **out)};
     *out = NULL;
     if (!finding.topology)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the topology.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the topology");
     const int length = snprintf(finding.topology->root, TOPOLOGY_PATH, "%s", root ? root : "");
     tsmith_status status = TSMITH_OK;
     if (length < 0 || length >= TOPOLOGY_PATH - TOPOLOGY_LINE ||
@@ -161,7 +161,7 @@ tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmi
     if (status == TSMITH_OK)
         topology_find_links(finding.topology);
     if (status == TSMITH_OK && finding.topology->failed)
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading the topology.");
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the topology");
     if (status == TSMITH_OK)
         *out = finding.topology;
     else

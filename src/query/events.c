@@ -456,7 +456,9 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
             return_any_column(cursor, context, index);
         else
             sqlite3_result_error(
-                context, "a field of the trace's own is only read where it is named: no NATURAL JOIN", -1);
+                context,
+                "additional fields of a trace must be named in the statement; NATURAL JOIN is not possible",
+                -1);
         return SQLITE_OK;
     }
     const struct cell *cell = &cursor->cells[index];

@@ -169,10 +169,10 @@ static void judge_hashes(const struct compare_tolerance *tolerance, tsmith_repla
         result->reason = "only a hash of it was recorded, and it differs between replays";
     } else if (tolerance->ulps || tolerance->absolute > 0) {
         result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
-        result->reason = "only a hash of it was recorded: it differs, and how far is not known";
+        result->reason = "only a hash of it was recorded: it differs by an unknown amount";
     } else {
         result->verdict = TSMITH_VERDICT_DIVERGED;
-        result->reason = "only a hash of it was recorded: where in these 64 KiB it differs is not known";
+        result->reason = "only a hash of it was recorded: where in these 64 KiB it differs is unknown";
     }
 }
 
@@ -208,8 +208,7 @@ static void compare_result(struct tsmith_replay *replay, const struct execute_re
     }
     if (!recorded || size != from->size) {
         result->verdict = TSMITH_VERDICT_UNCOMPARABLE;
-        result->reason =
-            recorded ? "its size is not what was recorded" : "what was recorded of it is damaged";
+        result->reason = recorded ? "its size is not what was recorded" : "its recorded data is damaged";
         free(recorded);
         return;
     }

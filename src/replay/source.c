@@ -86,7 +86,7 @@ static tsmith_status say_missing(tsmith_status status, struct tsmith_recording *
                                  tsmith_error *error) {
     char names[800];
     list_kernels(recording, names, sizeof names);
-    return status_set(error, status, "no program in the recording has a kernel '%s'; there are: %s", kernel,
+    return status_set(error, status, "no program in the recording has a kernel '%s'; available: %s", kernel,
                       *names ? names : "none");
 }
 

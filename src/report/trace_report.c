@@ -96,7 +96,7 @@ tsmith_status tsmith_trace_report_write(tsmith_trace *trace, const tsmith_trace_
             &page, error);
     tsmith_analysis_destroy(page.analysis);
     if (status == TSMITH_OK && page.truncated)
-        return status_set(error, TSMITH_TRUNCATED, "The trace ends early, and the report says so");
+        return status_set(error, TSMITH_TRUNCATED, "the trace ends early; the report states this");
     return status;
 }
 

@@ -133,7 +133,7 @@ static const char *create_hint(int code) {
     case EACCES:
     case EPERM:
     case EROFS:
-        return ": choose a folder you may write to";
+        return ": choose a folder to which you may write";
     case ENOENT:
     case ENOTDIR:
         return ": its folder does not exist";

@@ -409,9 +409,8 @@ tsmith_status reader_say_end(const tsmith_sbt *trace, tsmith_error *error) {
             (unsigned long long)damaged, damaged == 1 ? " was" : "s were",
             (unsigned long long)trace->first_bad);
     uint64_t offset = trace->torn_offset != UINT64_MAX ? trace->torn_offset : trace->size;
-    return status_set_at(
-        error, TSMITH_TRUNCATED, offset, UINT64_MAX,
-        "%s: the file ends at byte %llu without its last part (the recording was cut off, or is "
-        "still going on); everything before byte %llu was read",
-        trace->path, (unsigned long long)trace->size, (unsigned long long)offset);
+    return status_set_at(error, TSMITH_TRUNCATED, offset, UINT64_MAX,
+                         "%s: the file ends at byte %llu without its last part (the recording was cut off or "
+                         "is still running); everything before byte %llu was read",
+                         trace->path, (unsigned long long)trace->size, (unsigned long long)offset);
 }

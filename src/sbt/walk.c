@@ -98,7 +98,7 @@ tsmith_status reader_walk(tsmith_sbt *trace, uint64_t offset, tsmith_error *erro
 
 // ---- a file that grows
 
-// What lies behind the last sound frame may be written at this moment: it is looked at again.
+// What lies behind the last sound frame may be written at this moment: it is read again.
 static void forget_end(tsmith_sbt *trace) {
     trace->damaged_regions = trace->walked.regions;
     trace->damaged_bytes = trace->walked.bytes;

@@ -129,7 +129,7 @@ static tsmith_status flush(struct sbt_writer *writer, tsmith_error *error) {
         status_set_errno(&writer->broken, FORMAT, writer->path, events, plural(events, "event", "events"),
                          code == ENOSPC || code == EDQUOT ? "Free some space or write to another place"
                          : code == EPIPE                  ? "The reader of the pipe has exited"
-                                                          : "The system says why");
+                                                          : "See the system error");
     return break_off(writer, error);
 }
 

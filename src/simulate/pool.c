@@ -102,7 +102,7 @@ static bool device_kernels_make(struct device_kernels *list, const tsmith_simula
 }
 
 // Goes through the moments with a clock whose speed depends on how many run; `ended_kernel` gets how far the clock went
-// while it ran. With `demand` < 0 the speed is the depth itself, and what comes out its average over the kernel.
+// while it ran. With `demand` < 0 the speed is the depth itself, and the result is its average over the kernel.
 static void run_clock(const struct device_kernels *list, double demand,
                       void (*ended_kernel)(void *context, struct shared_kernel *kernel, double advance),
                       void *context) {

@@ -223,7 +223,7 @@ static bool find_errors(tsmith_simulation *simulation) {
 
 static tsmith_status no_memory(const tsmith_simulation *simulation, tsmith_error *error) {
     return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                      "Out of memory while simulating %" PRIu32 " commands and %" PRIu32 " calls.",
+                      "out of memory while simulating %" PRIu32 " commands and %" PRIu32 " calls.",
                       simulation->command_count, simulation->node_count - simulation->command_count);
 }
 
@@ -265,7 +265,7 @@ tsmith_status tsmith_simulation_create(const tsmith_timeline *timeline, const ts
     tsmith_simulation *simulation = calloc(1, sizeof *simulation);
     tsmith_status status = TSMITH_ERROR_NO_MEMORY;
     if (!simulation)
-        return status_set(error, status, "Out of memory while creating a simulation.");
+        return status_set(error, status, "out of memory while creating a simulation");
     simulation->timeline = timeline;
     simulation->graph = graph;
     simulation->dictionary = dictionary;

@@ -102,7 +102,7 @@ done:
     if (status != TSMITH_OK) {
         tsmith_graph_destroy(graph);
         return status_set(error, status,
-                          "Out of memory while building the graph of %zu commands and %zu calls.",
+                          "out of memory while building the graph of %zu commands and %zu calls",
                           timeline->command_count, timeline->call_count);
     }
     *out = graph;

@@ -150,7 +150,7 @@ tsmith_status tsmith_graph_write_dot(const tsmith_graph *graph, const tsmith_dic
                               .shown = calloc((size_t)graph->node_count + 1, sizeof(bool)),
                               .out = out};
     if (!drawing.shown)
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while drawing the graph.");
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while drawing the graph");
     fprintf(out, "// TraceSmith: %" PRId64 " ns from %" PRId64 " ns\ndigraph trace {\n  rankdir=LR;\n",
             window.to - window.from, window.from);
     write_rows(&drawing);

@@ -179,7 +179,7 @@ tsmith_status states_create(const tsmith_timeline *timeline, const tsmith_graph 
         status = add_segments(states, devices_only);
     if (status != TSMITH_OK) {
         tsmith_states_destroy(states);
-        return status_set(error, status, "Out of memory while computing the states of %zu commands.",
+        return status_set(error, status, "out of memory while computing the states of %zu commands",
                           timeline->command_count);
     }
     *out = states;

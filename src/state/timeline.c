@@ -554,7 +554,7 @@ tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictio
     for (uint32_t at = 0; at < columns.count; at++)
         if (!add_event(timeline, dictionary, &columns, at, track, queue))
             return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                              "Out of memory while building a timeline of %zu commands.",
+                              "out of memory while building a timeline of %zu commands",
                               timeline->command_count);
     if (timeline->command_count >= TSMITH_INDEX_NONE || timeline->call_count >= TSMITH_INDEX_NONE)
         return status_set(error, TSMITH_ERROR_LIMIT,

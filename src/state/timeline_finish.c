@@ -355,6 +355,6 @@ done:
     timeline->text_class = NULL;
     return status == TSMITH_OK
                ? status
-               : status_set(error, status, "Out of memory while building a timeline of %zu commands.",
+               : status_set(error, status, "out of memory while building a timeline of %zu commands",
                             timeline->command_count);
 }

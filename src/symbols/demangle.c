@@ -121,7 +121,7 @@ static bool take_fortran_apart(const char *name, struct output *output) {
 }
 
 static bool take_d_apart(const char *name, struct output *output) {
-    enum { BACK_MAX = 20, D_MAX = 2048 }; // references to parts of the name can double what comes out
+    enum { BACK_MAX = 20, D_MAX = 2048 }; // references to parts of the name can double the output
     size_t back = 0;
     if (memcmp(name, "_D", 2) != 0 || strlen(name) > D_MAX)
         return false;

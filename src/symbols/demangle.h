@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { DEMANGLE_MAX = 16 << 10 }; // bytes of a name that is taken apart, and of what comes out
+enum { DEMANGLE_MAX = 16 << 10 }; // bytes of a mangled name, and of the demangled name
 
 // Writes the demangled name and a NUL and returns its length; 0 when the name is not mangled, or damaged, or too long.
 size_t demangle(const char *name, char *into, size_t size);

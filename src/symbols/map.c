@@ -32,7 +32,7 @@ static char *read_all(int fd, size_t *size) {
     return text;
 }
 
-// A hexadecimal number, with or without 0x, and what is behind it; NULL when there is none.
+// A hexadecimal number, with or without 0x. Returns the text after it; NULL when there is none.
 static const char *take_number(const char *at, uint64_t *value) {
     if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X'))
         at += 2;

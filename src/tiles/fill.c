@@ -9,7 +9,7 @@
 
 static tsmith_status out_of_memory(tsmith_error *error) {
     return status_set(error, TSMITH_ERROR_NO_MEMORY,
-                      "Out of memory while building the buckets of a timeline");
+                      "out of memory while building the buckets of a timeline");
 }
 
 bool tiles_make_finest(struct tile_track *track) {

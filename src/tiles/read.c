@@ -17,7 +17,7 @@ struct wanted {
 };
 
 static tsmith_status out_of_memory(tsmith_error *error) {
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while reading a part of the timeline");
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading a part of the timeline");
 }
 
 // ---- from the file

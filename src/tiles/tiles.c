@@ -10,7 +10,7 @@
 #include "tiles/tiles.h"
 
 static tsmith_status out_of_memory(tsmith_error *error) {
-    return status_set(error, TSMITH_ERROR_NO_MEMORY, "Out of memory while creating the tracks of a timeline");
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating the tracks of a timeline");
 }
 
 static struct tile_track *track_of(struct tsmith_tiles *tiles, struct table *known, uint32_t number) {

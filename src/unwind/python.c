@@ -268,7 +268,7 @@ static uint32_t merge(struct python_thread *thread, const struct python_native *
 }
 
 // The thread state that is current, if it is another one of this thread: up to 3.11 that of the thread that holds the interpreter
-// lock, which may be another thread and gone by the time it is looked at, so the kernel is asked.
+// lock, which may be another thread and gone by the time it is read, so the kernel is asked.
 static uint64_t inner_state(struct python_thread *thread, uint64_t state) {
     uint64_t current = python.interpreter.current ? (uint64_t)(uintptr_t)python.interpreter.current() : 0;
     if (!current || current == state || current == thread->stranger)

@@ -29,7 +29,7 @@ enum agent_value {
     X(METRICS, "metrics", NUMBER, "US", 10, 1000000,                                                         \
       "sample the activity of SMs, tensor cores, memory and links every US microseconds; default 100")       \
     X(METRIC_NAMES, "metric-names", NAMES, "NAMES", 1, 16,                                                   \
-      "sample the metrics in NAMES, separated by +, in place of these")
+      "sample the metrics in NAMES, separated by +, instead of the default metrics")
 
 #define ROCM_OPTION_TABLE(X)                                                                                 \
     X(HSA, "hsa", NONE, NULL, 0, 0, "record calls of the HSA runtime too; slows launches down")              \

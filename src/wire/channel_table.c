@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A channel's table: the append-only file of what its records refer to. An entry is written whole, then
-// `committed` moves past it by a release store; what is behind `committed` is never touched again.
+// `committed` moves past it by a release store; the entries before `committed` are never touched again.
 #include "base/table.h"
 #include "wire/channel_private.h"
 

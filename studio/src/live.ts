@@ -8,7 +8,7 @@ import { Timeline } from "./timeline/timeline";
 
 const EVERY = 500, HIDDEN = 3000, SLOWEST = 10000; // ms between two requests; of a hidden page; while the server does not answer
 const SPAN = 10e9; // ns that are seen at first
-const QUIET = 2e9; // ns without an event before the page says so
+const QUIET = 2e9; // ns without an event before the page reports it
 
 const WORDS: Record<LiveState["state"], string> = {
   recording: "Recording", ended: "The recording has ended; this is the finished trace", stopped: "The recording stopped",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kit's commands in flight over a mock driver, whose commands are complete when the test says so: each is recorded and
+// The kit's commands in flight over a mock driver, whose commands are complete when the test decides it: each is recorded and
 // released once, in whatever order they complete; a queue that runs in order is asked no more than it must; lists grow, are
 // left to other threads, and are forgotten in a forked child.
 #include "support/numbered.h"

@@ -111,7 +111,7 @@ static void *refresh_in_thread(void *unused) {
     return unused;
 }
 
-// Side by side, while modules are looked at all the time.
+// Side by side, while modules are examined all the time.
 static void emit_in_threads(void) {
     pthread_t threads[THREADS], refresher;
     void *without;

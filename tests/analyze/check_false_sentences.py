@@ -394,7 +394,7 @@ def file_state(made):
     path = stored(made, fill)
     with open(path, "rb") as file:
         whole = file.read()
-    words = {"right": "every checksum is right", "quick": "its checksums were not verified", "damaged": "damaged: see below",
+    words = {"right": "all checksums are correct", "quick": "its checksums were not verified", "damaged": "damaged: see below",
              "cut": "not complete: see below", "nothing": "nothing up to where the file ends",
              "parts": "nothing in the undamaged parts"}
     check(b"k8" in whole or len(whole) > 1000, "the file is as long as it should be")

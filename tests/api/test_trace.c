@@ -239,7 +239,7 @@ static void cut_off(void **state) {
     assert_int_equal(add_up(source, &ended).count, count);
     assert_int_equal(ended, TSMITH_TRUNCATED);
     tsmith_source_destroy(source);
-    // An .sbt that is cut off is opened as it is, and says so itself.
+    // An .sbt that is cut off is opened unchanged, and reports it itself.
     tsmith_sbt_summary summary = {.size = sizeof summary};
     char bytes[1 << 16];
     int fd = open(sbt_path, O_RDONLY | O_CLOEXEC);

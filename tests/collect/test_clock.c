@@ -196,7 +196,7 @@ static void absurd_device_times(void **unused) {
 }
 
 // A first call that blocks for seconds admits every clock of the host that is less apart from the others. The command was queued at
-// its beginning: by the clock that says so. A later call that contradicts the choice leads to the clock that it admits.
+// its beginning: by the clock that fits. A later call that contradicts the choice leads to the clock that it admits.
 static void long_first_call(void **unused) {
     (void)unused;
     enum { SECOND = 1000000000 };

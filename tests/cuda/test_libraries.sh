@@ -114,7 +114,7 @@ taken versions "$work/v/libcupti.so.11.8" "$linker" ".*so.13: FAKE_ERROR \(999\)
 fake "$work/d/libcupti.so.13" 130000 35
 works "$work/d/libcupti.so.12"
 look denied 13000 "$work/d" "$work_program" launches=40
-grep -q 'CUDA work is not recorded: CUPTI (.*/d/libcupti.so.13) says FAKE_ERROR (35) .*this user may not profile' "$work/denied.err" ||
+grep -q 'CUDA work is not recorded: CUPTI (.*/d/libcupti.so.13) returned FAKE_ERROR (35) .*this user may not profile' "$work/denied.err" ||
     fail "denied: $(cat "$work/denied.err")"
 
 # None goes with the driver: all that were tried are named with their errors, and the program runs as ever.

@@ -71,7 +71,7 @@ for how in held held,late,unordered,version=18; do
     MOCK_CUPTI=$how record "alone-$how" -- "$programs/cu_work" launches=400 threads=2 graphs=3
     [ "$status" -eq 0 ] || fail "$how: exit status $status"
     sed 's/ pid .*//' "$work/alone-$how.out" | cmp -s - "$work/bare.counts" || fail "$how: the program says otherwise"
-    grep -q 'CUPTI refuses to be subscribed to: .*(39), held by an unknown user; kernels,' "$work/alone-$how.err" ||
+    grep -q 'CUPTI rejects the subscription: .*(39), held by an unknown user; kernels,' "$work/alone-$how.err" ||
         fail "$how: $(cat "$work/alone-$how.err")"
 done
 # Within cuInit no kind can be enabled: what is launched after the first looks of the agent is recorded.

@@ -90,7 +90,7 @@ for vendor in Musa, Maca:
     held = run("held")
     held.expect(len(held.of("kernel")) == 100 and held.lost["unmatched"] == 100, f"lost {held.lost}")
     silent = run("silent")
-    silent.expect(silent.lost == {"no_completion": 100} and f"{vendor.INTERFACE} gave no record of 100" in silent.said, f"lost {silent.lost}, {silent.said}")
+    silent.expect(silent.lost == {"no_completion": 100} and f"{vendor.INTERFACE} returned no record of 100" in silent.said, f"lost {silent.lost}, {silent.said}")
     fed = run("fed")
     fed.expect(len(fed.of("kernel")) == 50000 + fed.truth["launches"] and not fed.missing("untraced", "corrupt", "ring_full"), f"{len(fed.of('kernel'))} kernels, lost {fed.lost}")
 

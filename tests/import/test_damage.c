@@ -105,7 +105,7 @@ static void check_flips(const char *format, size_t container) {
         packed.bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         bool same = trip.status == TSMITH_OK && strcmp(trip.json, whole.json) == 0;
         if (!same && trip.status == TSMITH_OK)
-            fail_msg("%s, %s: bit %zu of byte %zu is wrong and nothing says so", format,
+            fail_msg("%s, %s: bit %zu of byte %zu is wrong and not reported", format,
                      containers[container].name, bit % 8, bit / 8);
         // A damaged trace that was read in part reports that in its own ledger, too.
         if (trip.status == TSMITH_TRUNCATED && trip.losses == 0)

@@ -229,8 +229,8 @@ def wait_until(true):
 
 
 def refused():
-    for options, says in ((["--trigger", "nothing"], b"no trigger"), (["--trigger", "range:step>"], b"no trigger"),
-                          (["--trigger", "range:step>p99"], b"no trigger"), (["--trigger", "gap"], b"no trigger"),
+    for options, says in ((["--trigger", "nothing"], b"unknown trigger"), (["--trigger", "range:step>"], b"unknown trigger"),
+                          (["--trigger", "range:step>p99"], b"unknown trigger"), (["--trigger", "gap"], b"unknown trigger"),
                           (["--max-files", "0"], b"--max-files"), (["--after", "x"], b"--after")):
         done = run("profile", "--flight", *options, "true", code=2)
         check(says in done.stderr, "%s: %s" % (options, done.stderr))

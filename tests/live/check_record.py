@@ -78,7 +78,7 @@ def windows():
     recording = Recording("-o", first, "-d", "1h", "--pid", str(program.process.pid), "-p", "opencl")
     program.step(20)
     busy = run("record", "-o", os.path.join(WORK, "busy.sbt"), "--pid", program.process.pid, code=4)
-    check(b"another recording is under way" in busy.stderr, busy.stderr)
+    check(b"another recording is in progress" in busy.stderr, busy.stderr)
     recording.stop()
     check_file(first, 11, 30)
     # Silent again.

@@ -126,11 +126,11 @@ def hostile():
 
 def refused():
     done = run("top", "1", code=4)
-    check(b"no running recording" in done.stderr, done.stderr)
+    check(b"not part of a running recording" in done.stderr, done.stderr)
     done = run("top", "nothing", code=2)
     check(b"neither" in done.stderr, done.stderr)
     done = run("top", WORK, code=3)
-    check(b"not of a recording" in done.stderr, done.stderr)
+    check(b"is not a session directory" in done.stderr, done.stderr)
     done = run("top", "--interval", "1ms", code=2)
     check(b"--interval" in done.stderr, done.stderr)
 

@@ -6,7 +6,7 @@
 //                                   another result, or "host" when only the program's own memory is at stake
 //   cl_hazards NAME [--fixed]       the one with the mistake, or its twin
 //
-// What comes out of the ones with the mistake is not checked: on a device that takes its time it is wrong.
+// The results of those with the mistake are not checked: on a slow device they are wrong.
 
 #include "program.h"
 

@@ -221,7 +221,7 @@ replay 2 family --contents "$most" --pid "$least"
 # A source that does not compile, makes another kernel, or replaces an unknown kernel, is never "everything is the
 # same".
 replay 2 loop --source "tock=$work/edited.cl"
-grep -q "'tock'; there are: 'tick'" "$work/loop.err" || fail "a kernel that is not there: $(cat "$work/loop.err")"
+grep -q "'tock'; available: 'tick'" "$work/loop.err" || fail "a kernel that is not there: $(cat "$work/loop.err")"
 replay 2 loop --permute 2 --source "tock=$work/edited.cl"
 sed 's/tick/tock/' "$work/edited.cl" >"$work/other.cl"
 replay 3 loop --source "tick=$work/other.cl"
@@ -257,5 +257,5 @@ sys.exit(0 if any(r == "disk_full" and "ran out of space" in t for r, t in losse
 PY
     replay 4 full # there was no room for a result, and a replay without one is no success
     verdicts full 'a["recording"]["commands"] < 60 and a["recording"]["unfinished"] == 1 and v["diverged"] == 0'
-    verdicts full 'any(x["function"] == "everything after" and "no room" in x["reason"] for x in a["refusals"])'
+    verdicts full 'any(x["function"] == "everything after" and "no space left" in x["reason"] for x in a["refusals"])'
 fi

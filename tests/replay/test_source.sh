@@ -82,7 +82,7 @@ gives 0 'every: 2 results' build.sbt --save-results every --all
 
 # Existing files are kept, and missing ones are reported.
 gives 4 'edited.cl: File exists' build.sbt --save-source fill=edited.cl
-gives 3 "no program in the recording has a kernel 'blur'; there are: 'fill'" build.sbt --save-source blur=blur.cl
+gives 3 "no program in the recording has a kernel 'blur'; available: 'fill'" build.sbt --save-source blur=blur.cl
 [ ! -e blur.cl ] || fail "a file was made of nothing"
 
 [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls "$TMPDIR")"

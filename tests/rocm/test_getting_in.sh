@@ -41,7 +41,7 @@ has child 50
 MOCK_ROCM=version=605 record old -- "$program" launches=50
 same old
 has old 0
-grep -q 'rocprofiler-sdk is version 0.6' "$work/old.err" || fail "old: $(cat "$work/old.err")"
+grep -q 'rocprofiler-sdk has version 0.6' "$work/old.err" || fail "old: $(cat "$work/old.err")"
 
 # No SDK. With the variable the program would be ended, so it is not set, and that is said.
 mkdir "$work/no-sdk" "$work/no-name"

@@ -30,7 +30,7 @@ refused() {
     if "$TRACESMITH" studio --export "$2" "$3" >"$folder/out" 2>"$folder/err"; then fail "$3 was exported to $2"; fi
     grep -q "$1" "$folder/err" || fail "$3 to $2: $(cat "$folder/err")"
 }
-refused 'cannot be the exported folder' "$folder/site" "$folder/run.sbt"
+refused 'cannot export to' "$folder/site" "$folder/run.sbt"
 refused 'cannot be imported' "$folder/other" "$here/test_static.sh"
 
 needs_browser

@@ -117,7 +117,7 @@ class Answers:
             if peak is not None and not 0 < peak < float("inf"):
                 raise ValueError(f"analyze: a peak is a rate above 0, not {peak!r}")
         if isinstance(skip, str):
-            raise TypeError("analyze: skip is a text, not several")
+            raise TypeError("analyze: skip must be a list of texts, not one text")
         start, end = self._window(start, end)
         return Analysis(self._native.analyze(names, tuple(skip), start, end, bool(hide_interpreter), peak_flops or 0.0, peak_bytes or 0.0))
 

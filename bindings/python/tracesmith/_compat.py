@@ -332,14 +332,14 @@ class TracingSession:
 
     def _room(self) -> bool:
         if self._begun is None or self._ended is not None:
-            raise StateError("the session does not run")
+            raise StateError("the session is not running")
         if (len(self._events) + len(self._counters) + 1) * _BYTES_OF_EVENT <= self._config.buffer_size_kb * 1024:
             return True
         self._dropped += 1
         return False
 
     def emit(self, event: TraceEvent) -> bool:
-        """Takes a copy of an event. False if there is no room. Raises StateError where the session does not run."""
+        """Takes a copy of an event. False if there is no room. Raises StateError where the session is not running."""
         import copy
         import time
 
@@ -363,12 +363,12 @@ class TracingSession:
             return True
 
     def stop(self) -> bool:
-        """Ends. Raises StateError where the session does not run."""
+        """Ends. Raises StateError where the session is not running."""
         import time
 
         with self._lock:
             if self._begun is None or self._ended is not None:
-                raise StateError("stop: the session does not run")
+                raise StateError("stop: the session is not running")
             self._ended = time.monotonic_ns()
             return True
 

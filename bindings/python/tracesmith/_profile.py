@@ -77,7 +77,7 @@ def profile(
     ranges, marks and counters, are recorded into `path` inside it.
 
     Make it before the program first uses a GPU: an API that is in use already cannot be recorded in this process. Then
-    IncompleteRecordingWarning says so, and `note`. `python -m tracesmith run script.py` always begins early enough.
+    IncompleteRecordingWarning and `note` report this. `python -m tracesmith run script.py` always begins early enough.
 
     path:           the SBT file to write; it is created with mode 0600.
     schedule:       which steps are recorded (tracesmith.schedule); None: everything. step() marks the steps.

@@ -94,12 +94,12 @@ def simulate(
     changes: list[tuple[int, tuple[str, ...], float, int]] = []
     for what, factors in scale.items():
         if what not in _SCALES:
-            raise ArgumentError(f"simulate: scale has {what!r}, which is none of {', '.join(_SCALES)}")
+            raise ArgumentError(f"simulate: scale has {what!r}, available: {', '.join(_SCALES)}")
         changes += [(_SCALES[what], (name,), float(factor), 0) for name, factor in factors.items()]
     if policy not in _POLICIES:
-        raise ArgumentError(f"simulate: policy is {policy!r}, which is none of {', '.join(_POLICIES)}")
+        raise ArgumentError(f"simulate: policy is {policy!r}, available: {', '.join(_POLICIES)}")
     if isinstance(drop_sync, str) or isinstance(fuse, str):
-        raise TypeError("simulate: drop_sync and fuse are several, not a text")
+        raise TypeError("simulate: drop_sync and fuse must be lists, not a text")
     changes += [(_DROP_SYNC, (name,), 1.0, 0) for name in drop_sync]
     changes += [(_FUSE, tuple(names), 1.0, 0) for names in fuse]
     if graph is not None:
@@ -111,6 +111,6 @@ def simulate(
         raise ArgumentError("simulate: the change applies to nothing in the trace")
     if answer.error > _ERROR_MOST and not force:
         raise UnsupportedError(
-            f"simulate: the model reproduces this trace too badly for an answer ({answer.error:.1%} off); force=True gives one"
+            f"simulate: the model's error on this trace is too large for an answer ({answer.error:.1%}); force=True gives one"
         )
     return answer

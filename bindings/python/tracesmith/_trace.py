@@ -42,7 +42,7 @@ class Trace(Answers):
         if not info["complete"]:
             import warnings
 
-            why = info["incomplete_because"] or f"{info['damaged_frames']} damaged frames, or no proper end"
+            why = info["incomplete_because"] or f"{info['damaged_frames']} damaged frames, or the end of the file is missing"
             warnings.warn(f"{self._path}: {why}", IncompleteTraceWarning, stacklevel=3)
 
     def __enter__(self) -> Trace:
@@ -141,7 +141,7 @@ class Trace(Answers):
         columns = tuple(columns)
         types = _field_types()
         if not columns:
-            raise ArgumentError("events: columns names no column")
+            raise ArgumentError("events: columns is empty")
         if kinds != [] and len(set(columns)) == len(columns) and all(types.get(name) in _WHOLE for name in columns):
             wanted = None if kinds is None else tuple(kinds)
             return Result(lambda: self._native.events(columns, wanted, start, end))
@@ -171,12 +171,12 @@ class Trace(Answers):
         table = self.tables.get(name)
         # Tables of kinds have the columns of events; others (devices, strings...) have no start and kind.
         if name == "events" or table is None or not {"start", "kind", "track_name"} <= set(table["columns"]):
-            raise ArgumentError(f"events: there is no kind {name!r}")
+            raise ArgumentError(f"events: unknown kind {name!r}")
 
     @staticmethod
     def _quoted(column: str, known: Iterable[str]) -> str:
         if column not in known:
-            raise ArgumentError(f"events: there is no column {column!r}")
+            raise ArgumentError(f"events: unknown column {column!r}")
         return '"' + column.replace('"', '""') + '"'
 
 
@@ -270,7 +270,7 @@ class Result:
         for name, kind, values, valid, words in self._stream().columns():
             if name == column:
                 if words is not None or kind not in _BUFFER_FORMATS:
-                    raise TypeError(f"buffer: the column {column!r} is no column of numbers")
+                    raise TypeError(f"buffer: the column {column!r} is not numeric")
                 assert isinstance(values, bytearray)  # as of all columns of numbers
                 return memoryview(values).cast(_BUFFER_FORMATS[kind]), None if valid is None else memoryview(valid)
         raise KeyError(column)

@@ -96,7 +96,7 @@ class _Rank:
         steps = list(trace.sql("SELECT DISTINCT name FROM range WHERE name LIKE 'ProfilerStep%'"))
         self.steps = sorted({int(found) for name, in steps for found in re.findall(r"ProfilerStep\s*#\s*(\d+)", name)})
         if not parts:
-            raise UnsupportedError(f"{trace.path}: the trace names no streams, which HTA's questions are about")
+            raise UnsupportedError(f"{trace.path}: the trace has no streams, which HTA's methods need")
         self.gpu = _microseconds(trace.sql(" UNION ALL ".join(parts) + " ORDER BY 2").pandas())
         self.calls = trace.sql(
             "SELECT name, start, end, correlation FROM api WHERE correlation IS NOT NULL AND duration IS NOT NULL"
@@ -144,7 +144,7 @@ class TraceAnalysis:
 
         if trace_files is None:
             if not trace_dir:
-                raise ArgumentError("TraceAnalysis: neither trace_files nor trace_dir")
+                raise ArgumentError("TraceAnalysis: trace_files or trace_dir is needed")
             trace_files = sorted(name for name in os.listdir(trace_dir) if name.endswith((".json", ".json.gz", ".sbt")))
         files = dict(trace_files if isinstance(trace_files, Dictionary) else enumerate(trace_files))
         self._paths = {rank: os.path.join(trace_dir, path) for rank, path in files.items()}

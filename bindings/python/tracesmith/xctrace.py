@@ -12,7 +12,7 @@ __all__ = ["XCTraceProfiler", "profile_with_xctrace"]
 
 def _refuse() -> NoReturn:
     raise UnsupportedError(
-        "xctrace is a program of macOS. Record there with `xctrace record`, export the trace with `xctrace export`, "
+        "xctrace runs on macOS only. Record there with `xctrace record`, export the trace with `xctrace export`, "
         "and give the XML file to tracesmith.open"
     )
 

@@ -681,7 +681,7 @@ static bool find_trace_events(struct chrome *chrome) {
     struct input *input = &chrome->input;
     if (chrome->reader->saw_events || input->begin == input->end)
         return false;
-    // What stands at the commit could not be read: only what is behind it counts.
+    // What stands at the commit could not be read: only the text after it counts.
     const char *from = input->window + input->begin + 1;
     const char *found = memmem(from, input->end - input->begin - 1, wanted, sizeof wanted - 1);
     if (!found)
@@ -711,11 +711,11 @@ static tsmith_status stop_early(struct chrome *chrome, tsmith_error *error) {
         chrome->problems.counts[PROBLEM_NO_END]--;
         return TSMITH_END;
     }
-    reader->stopped = status_set_at(error, TSMITH_TRUNCATED, offset, reader->events,
-                                    "%s: ends early at byte %llu%s%s; what is before that (%llu %s) was read",
-                                    chrome->name, (unsigned long long)offset, input->problem ? ": " : "",
-                                    input->problem ? input->problem : "", (unsigned long long)reader->events,
-                                    plural(reader->events, "event", "events"));
+    reader->stopped = status_set_at(
+        error, TSMITH_TRUNCATED, offset, reader->events,
+        "%s: ends early at byte %llu%s%s; everything before it (%llu %s) was read", chrome->name,
+        (unsigned long long)offset, input->problem ? ": " : "", input->problem ? input->problem : "",
+        (unsigned long long)reader->events, plural(reader->events, "event", "events"));
     return reader->stopped;
 }
 

@@ -237,7 +237,7 @@ static bool set_sizes(struct chrome *chrome, tsmith_batch *batch, const struct v
     return true;
 }
 
-// The values that are looked at together, by role; NULL: the event has none.
+// The values that are examined together, by role; NULL: the event has none.
 struct known_values {
     const struct event *event;
     const struct value *grid, *block, *bandwidth, *bytes;

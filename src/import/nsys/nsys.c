@@ -185,7 +185,7 @@ static void note_damage(struct nsys *nsys, const char *why) {
     if (!nsys->damaged)
         (void)status_set_at(
             &nsys->stop, TSMITH_TRUNCATED, UINT64_MAX, nsys->row_count,
-            "%s: table %s is damaged (%s); what could be read of it and all other tables was read",
+            "%s: table %s is damaged (%s); the readable part of it and all other tables were read",
             nsys->name, table->name, why);
     nsys->damaged = true;
 }
@@ -333,7 +333,7 @@ static void note_short(struct nsys *nsys) {
                 "the file ends after %llu of %llu bytes", (unsigned long long)nsys->in.file.size,
                 (unsigned long long)stated);
     (void)status_set_at(&nsys->stop, TSMITH_TRUNCATED, nsys->in.file.size, UINT64_MAX,
-                        "%s: ends after %llu of %llu bytes; what could be read was read", nsys->name,
+                        "%s: ends after %llu of %llu bytes; everything readable was read", nsys->name,
                         (unsigned long long)nsys->in.file.size, (unsigned long long)stated);
     nsys->damaged = true;
 }

@@ -10,7 +10,7 @@
 
 enum {
     PACKET = 1,
-    LOOK = 192,              // bytes that are looked at to see the format
+    LOOK = 192,              // bytes that are examined to detect the format
     UNPACKED_MAX = 64 << 20, // of a packet of compressed packets
     PACKETS_PER_RUN = 256
 };
@@ -318,7 +318,7 @@ static bool skip(struct input *input, uint64_t length) {
     }
 }
 
-// What is behind the last whole packet.
+// The bytes after the last whole packet.
 static tsmith_status end_of_file(struct pf *pf) {
     struct input *input = &pf->input;
     if (input->cut)

@@ -67,7 +67,7 @@ static void damage(struct rocpd *rocpd, const char *why) {
                 (unsigned long long)rocpd->row_count, plural(rocpd->row_count, "row", "rows"));
     if (!rocpd->damaged)
         (void)status_set_at(&rocpd->stop, TSMITH_TRUNCATED, UINT64_MAX, rocpd->row_count,
-                            "%s: table %s%s is damaged (%s, after %llu %s); what could be read was read",
+                            "%s: table %s%s is damaged (%s, after %llu %s); everything readable was read",
                             rocpd->name, tables[rocpd->table], rocpd_part(rocpd)->suffix, why,
                             (unsigned long long)rocpd->row_count, plural(rocpd->row_count, "row", "rows"));
     rocpd->damaged = true;
@@ -249,7 +249,7 @@ static void note_short(struct rocpd *rocpd) {
                 "the file ends after %llu of %llu bytes", (unsigned long long)rocpd->in.file.size,
                 (unsigned long long)stated);
     (void)status_set_at(&rocpd->stop, TSMITH_TRUNCATED, rocpd->in.file.size, UINT64_MAX,
-                        "%s: ends after %llu of %llu bytes; what could be read was read", rocpd->name,
+                        "%s: ends after %llu of %llu bytes; everything readable was read", rocpd->name,
                         (unsigned long long)rocpd->in.file.size, (unsigned long long)stated);
     rocpd->damaged = true;
 }

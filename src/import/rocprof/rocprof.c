@@ -500,7 +500,7 @@ static tsmith_status run(struct chrome *chrome, void *state, tsmith_error *error
         chrome->problems.counts[rocprof->state == IN_ARRAY ? PROBLEM_TRUNCATED : PROBLEM_NO_END]++;
         rocprof->state = OVER;
         return status_set_at(error, TSMITH_TRUNCATED, offset, rocprof->events,
-                             "%s: cannot be read beyond byte %llu; what is before that (%llu %s) was read",
+                             "%s: cannot be read beyond byte %llu; everything before it (%llu %s) was read",
                              chrome->name, (unsigned long long)offset, (unsigned long long)rocprof->events,
                              plural(rocprof->events, "record", "records"));
     }

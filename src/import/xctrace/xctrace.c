@@ -55,7 +55,7 @@ static void stop_at(struct xctrace *xctrace, const char *why) {
     uint64_t offset = (uint64_t)XML_GetCurrentByteIndex(xctrace->parser);
     (void)status_set_at(
         &xctrace->stop, TSMITH_TRUNCATED, offset, xctrace->rows,
-        "%s: cannot be read beyond byte %llu (line %lu): %s; what is before that (%llu %s) was read",
+        "%s: cannot be read beyond byte %llu (line %lu): %s; everything before it (%llu %s) was read",
         xctrace->name, (unsigned long long)offset, (unsigned long)XML_GetCurrentLineNumber(xctrace->parser),
         why, (unsigned long long)xctrace->rows, plural(xctrace->rows, "row", "rows"));
     xctrace->ended_early = true;

@@ -161,7 +161,7 @@ static void note_cut(struct xplane *xplane, uint64_t offset, const char *why) {
     if (!xplane->damaged) {
         ledger_note(&xplane->ledger, xplane->dictionary, TSMITH_REASON_CORRUPT, 0, true, "%s", why);
         (void)status_set_at(&xplane->stop, TSMITH_TRUNCATED, offset, UINT64_MAX,
-                            "%s: %s (at byte %llu); what could be read was read", xplane->name, why,
+                            "%s: %s (at byte %llu); everything readable was read", xplane->name, why,
                             (unsigned long long)offset);
     }
     xplane->damaged = true;

@@ -118,7 +118,7 @@ static void end(struct xray *xray) {
         ledger_note(&xray->ledger, xray->dictionary, TSMITH_REASON_CORRUPT, 0, true,
                     "the log ends within a record or buffer");
         (void)status_set_at(&xray->stop, TSMITH_TRUNCATED, xray->file.size, xray->records,
-                            "%s: ends within a record or buffer; what is before that (%llu %s) was read",
+                            "%s: ends within a record or buffer; everything before it (%llu %s) was read",
                             xray->name, (unsigned long long)xray->records,
                             plural(xray->records, "record", "records"));
     }

@@ -86,7 +86,8 @@ void included_execute(struct run *run, const struct recording_record *record) {
         run_note(run, "%s, which a source includes, is missing from the recording", name);
     else if (!lay_out(run, name, bytes, size))
         run_note(run,
-                 "%s, which a source includes, could not be written for the compiler: %s (TMPDIR says where)",
+                 "%s, which a source includes, could not be written for the compiler: %s (TMPDIR selects the "
+                 "directory)",
                  name, strerror(errno));
     free(bytes);
 }

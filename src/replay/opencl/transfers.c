@@ -162,7 +162,7 @@ tsmith_status execute_write(struct run *run, struct command *command) {
                          chunk_key_of(recording_value(command->record, RECORDING_KEY_TRANSFER))))
         memory_doubted(run, place.memory,
                        "the program changed its memory while a write of it was on its way: which of the two "
-                       "the device got is not known");
+                       "the device received is unknown");
     share_event(run, command, transfer.done);
     return follow_transfer(run, command, &transfer);
 }

@@ -26,7 +26,7 @@
 //     hardware      times of kernels come from hardware events: when they were queued is not to be had
 //     pthreads      threads cannot be named as the system names them
 //     pc...         how it samples: cupti_sampling.c
-//     fatal=N       at the Nth kernel it meets an error, says so, and finalizes itself
+//     fatal=N       at the Nth kernel it meets an error, reports it, and finalizes itself
 //     hostnodes     the nodes of graphs are host functions
 //     nodes         another user of CUPTI requests graphs node by node
 //     compute=N     the devices' compute capability (90)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ViennaCL: a sparse system by conjugate gradients, a dense product, a dense system by LU. Prints what came out, exactly.
+// ViennaCL: a sparse system by conjugate gradients, a dense product, a dense system by LU. Prints the exact results.
 #define VIENNACL_WITH_OPENCL
 #include <cstdio>
 #include <map>

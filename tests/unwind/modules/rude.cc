@@ -226,7 +226,7 @@ static void (*const liars[])(void (*)(void)) = {lies_small, lies_large, lies_odd
 static void (*const liars[])(void (*)(void)) = {rude_framed};
 #endif
 
-// What comes of it is anything; but within the stack, and the inner part right.
+// The result may be anything, but it lies within the stack, and its inner part is right.
 __attribute__((noinline)) static void lying() {
     for (void (*const liar)(void (*)(void)) : liars)
         for (int i = 0; i < 20; i++)

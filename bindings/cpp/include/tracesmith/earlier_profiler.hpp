@@ -185,7 +185,7 @@ class TracingSession {
         begun_ = now();
         return true;
     }
-    // False if there is no room. Throws StateError where the session does not run.
+    // False if there is no room. Throws StateError where the session is not running.
     bool emit(TraceEvent event) {
         const std::lock_guard<std::mutex> hold(lock_);
         if (!room("emit"))
@@ -238,7 +238,7 @@ class TracingSession {
     }
     void running(const char *what) const {
         if (!begun_ || ended_)
-            throw StateError(TSMITH_ERROR_STATE, std::string(what) + ": the session does not run");
+            throw StateError(TSMITH_ERROR_STATE, std::string(what) + ": the session is not running");
     }
     bool room(const char *what) {
         running(what);
