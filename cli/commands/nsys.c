@@ -19,6 +19,7 @@
 #include "cli/opened_trace.h"
 #include "cli/present/terminal.h"
 #include "cli/present/text.h"
+#include "tool.h"
 #include "tracesmith/sbt.h"
 
 extern char **environ;
@@ -105,7 +106,7 @@ static void hand_on(int signal_number) {
 
 // The wait status of a program that was run, -1 when it could not be. A signal typed at the terminal reaches it by itself;
 // one that was sent to us is handed on.
-static int run(char *const *words, int stdout_to) {
+int tool_run(char *const *words, int stdout_to) {
     static const int typed[] = {SIGINT, SIGQUIT}, sent[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
     struct sigaction before[6], ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = hand_on};
     posix_spawn_file_actions_t files;
@@ -148,13 +149,14 @@ static bool runnable(const char *path) {
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-static bool find_in_path(struct text *out) {
+static bool find_in_path(const char *name, struct text *out) {
     const char *path = getenv("PATH");
     for (const char *at = path ? path : ""; *at; at += *at == ':') {
         const size_t length = strcspn(at, ":");
         text_clear(out);
         text_add(out, length ? at : ".", length ? length : 1);
-        text_add_cstr(out, "/nsys");
+        text_add_cstr(out, "/");
+        text_add_cstr(out, name);
         if (runnable(text_cstr(out)))
             return true;
         at += length;
@@ -162,13 +164,10 @@ static bool find_in_path(struct text *out) {
     return false;
 }
 
-// PATH, then where its packages put it.
-static bool find_nsys(struct text *out) {
-    static const char *const places[] = {"/usr/local/cuda/bin/nsys", "/opt/nvidia/nsight-systems/*/bin/nsys",
-                                         "/opt/nvidia/nsight-systems-cli/*/bin/nsys"};
-    if (find_in_path(out))
+bool tool_find(const char *program, const char *const *places, struct text *out) {
+    if (find_in_path(program, out))
         return true;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    for (size_t i = 0; places[i]; i++) {
         glob_t found;
         bool there = glob(places[i], 0, NULL, &found) == 0;
         const char *last = there && found.gl_pathc ? found.gl_pathv[found.gl_pathc - 1] : NULL; // the newest
@@ -183,9 +182,15 @@ static bool find_nsys(struct text *out) {
     return false;
 }
 
-static bool make_folder(struct text *out) {
+static bool find_nsys(struct text *out) {
+    static const char *const places[] = {"/usr/local/cuda/bin/nsys", "/opt/nvidia/nsight-systems/*/bin/nsys",
+                                         "/opt/nvidia/nsight-systems-cli/*/bin/nsys", NULL};
+    return tool_find("nsys", places, out);
+}
+
+bool tool_make_folder(struct text *out) {
     const char *root = getenv("TMPDIR");
-    text_add_format(out, "%s/tracesmith-nsys-XXXXXX", root && *root ? root : "/tmp");
+    text_add_format(out, "%s/tracesmith-tool-XXXXXX", root && *root ? root : "/tmp");
     char *path = strdup(text_cstr(out));
     const bool made = path && mkdtemp(path);
     if (!made)
@@ -197,7 +202,7 @@ static bool make_folder(struct text *out) {
     return made;
 }
 
-static void remove_folder(const char *path) {
+void tool_remove_folder(const char *path) {
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
@@ -218,7 +223,7 @@ static bool record(const struct invocation *invocation, const char *nsys, const 
                  split(&words, invocation_value(invocation, "nsys-args"));
     for (size_t i = 0; right && i < invocation->operand_count; i++)
         right = add_word(&words, invocation->operands[i]);
-    *status = right ? run(words.items, -1) : -1;
+    *status = right ? tool_run(words.items, -1) : -1;
     words_finish(&words);
     text_finish(&output);
     return right && *status != -1;
@@ -244,7 +249,7 @@ static bool export_report(const char *nsys, const char *report, const char *to) 
     const bool right = add_word(&words, nsys) && add_word(&words, "export") &&
                        add_word(&words, "--type=sqlite") && add_word(&words, "--force-overwrite=true") &&
                        add_word(&words, text_cstr(&output)) && add_word(&words, report);
-    const int status = right ? run(words.items, STDERR_FILENO) : -1;
+    const int status = right ? tool_run(words.items, STDERR_FILENO) : -1;
     words_finish(&words);
     text_finish(&output);
     return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && access(to, R_OK) == 0;
@@ -254,7 +259,7 @@ static tsmith_status open_sink(void *context, tsmith_sink **out, tsmith_error *e
     return tsmith_sbt_writer_open(text_cstr(context), NULL, out, error);
 }
 
-static int import(const char *from, const char *to) {
+int tool_import(const char *from, const char *to, const char *tool) {
     struct convert convert;
     struct text name = {0};
     tsmith_source *source = NULL;
@@ -266,14 +271,14 @@ static int import(const char *from, const char *to) {
     losses_complain(&convert.losses, to);
     const int code = convert_exit_code(&convert);
     if (convert.status >= 0)
-        complain("%s: %llu %s from Nsight Systems", to, (unsigned long long)convert.events,
-                 plural(convert.events, "event", "events"));
+        complain("%s: %llu %s from %s", to, (unsigned long long)convert.events,
+                 plural(convert.events, "event", "events"), tool);
     convert_finish(&convert);
     text_finish(&name);
     return code;
 }
 
-static int exit_code_of(int status) {
+int tool_exit_code(int status) {
     return WIFEXITED(status)     ? WEXITSTATUS(status)
            : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
                                  : EXIT_LACKING;
@@ -288,7 +293,7 @@ static int profile_into(const struct invocation *invocation, const char *nsys, c
     text_add_format(&database, "%s/report.sqlite", folder);
     if (!record(invocation, nsys, folder, &status))
         goto done;
-    code = exit_code_of(status);
+    code = tool_exit_code(status);
     if (!find_report(folder, &report)) {
         complain("nsys exited with status %d and wrote no report; see its output above", code);
         code = code ? code : EXIT_LACKING;
@@ -299,14 +304,14 @@ static int profile_into(const struct invocation *invocation, const char *nsys, c
     if (!export_report(nsys, text_cstr(&report), text_cstr(&database)))
         complain("nsys could not export its report to SQLite; see its output above");
     else
-        imported = import(text_cstr(&database), path);
+        imported = tool_import(text_cstr(&database), path, "Nsight Systems");
     keep = imported != EXIT_DONE;
     code = code ? code : imported;
     if (keep)
         complain("the report is kept: %s", text_cstr(&report));
 done:
     if (!keep)
-        remove_folder(folder);
+        tool_remove_folder(folder);
     text_finish(&report);
     text_finish(&database);
     return code;
@@ -339,7 +344,7 @@ int nsys_profile(const struct invocation *invocation, const char *path) {
         complain("nsys was found neither in PATH nor in its default directories: install Nsight Systems "
                  "(developer.nvidia.com/nsight-systems; from NVIDIA's repository: apt install "
                  "nsight-systems-cli), or omit --nsys to record with TraceSmith");
-    if (found && make_folder(&folder))
+    if (found && tool_make_folder(&folder))
         code = profile_into(invocation, text_cstr(&nsys), text_cstr(&folder), path);
     text_finish(&nsys);
     text_finish(&folder);
@@ -363,7 +368,7 @@ bool nsys_export(const char *report, struct text *folder, struct text *database)
                  "directories; on a machine that has it, run nsys export --type sqlite %s, and import the "
                  "database that it writes",
                  report, report);
-    done = done && make_folder(folder);
+    done = done && tool_make_folder(folder);
     if (done) {
         text_add_format(database, "%s/report.sqlite", text_cstr(folder));
         complain("running %s export --type=sqlite --force-overwrite=true --output=%s %s", text_cstr(&nsys),
@@ -378,7 +383,7 @@ bool nsys_export(const char *report, struct text *folder, struct text *database)
 
 void nsys_forget(struct text *folder, struct text *database) {
     if (text_cstr(folder)[0])
-        remove_folder(text_cstr(folder));
+        tool_remove_folder(text_cstr(folder));
     text_finish(folder);
     text_finish(database);
 }

@@ -16,6 +16,7 @@
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 #include "flight.h"
+#include "mctracer.h"
 #include "nsys.h"
 #include "record.h"
 #include "sources.h"
@@ -550,6 +551,10 @@ int command_profile(const struct invocation *invocation) {
     if (code == EXIT_DONE && nsys_wanted(invocation)) {
         text_finish(&program);
         return nsys_profile(invocation, path);
+    }
+    if (code == EXIT_DONE && invocation_flag(invocation, "mctracer")) {
+        text_finish(&program);
+        return mctracer_profile(invocation, path);
     }
     if (code == EXIT_DONE && !flight_wanted(invocation) && !options.armed && !trace_may_replace(path))
         code = EXIT_USAGE;

@@ -197,6 +197,8 @@ static const struct option profile_options[] = {
     {.name = "nsys-args",
      .argument = "OPTIONS",
      .doc = "The same, with OPTIONS for nsys profile, separated by blanks; quotes group words"},
+    {.name = "mctracer",
+     .doc = "Record with MetaX's mcTracer instead (the MACA SDK must be installed), and import its trace"},
     {.name = "sched",
      .doc = "Record off-CPU times of the program's threads, what they waited for and which thread woke them "
             "(Linux with eBPF; root); with --stacks, with call stacks"},

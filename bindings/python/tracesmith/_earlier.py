@@ -12,7 +12,6 @@ import sys
 _MISSING = {
     "--xctrace": "xctrace is a program of macOS; record there with `xctrace record`, export the trace with `xctrace export`, and open "
                  "the XML file with any command of tracesmith",
-    "--mctracer": "MetaX's MACA is not recorded by this version",
 }
 # Runs a program again and again for a number of seconds.
 _LOOP = ("import subprocess, sys, time\nend = time.monotonic() + float(sys.argv[1])\n"
