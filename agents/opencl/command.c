@@ -30,7 +30,7 @@ void command_returned(struct command *command, enum call_id function, cl_command
                       enum blocking blocking, cl_uint wait_count) {
     command->call.end = agent_tick();
     command->call.function = function;
-    command->call.queue = object_find(OBJECT_QUEUE, queue);
+    command->call.queue = object_used(OBJECT_QUEUE, queue);
     command->blocking = blocking;
     command->first_launch = false;
     command->name = 0;
@@ -48,8 +48,8 @@ void command_copy(struct command *command, tsmith_operation operation, tsmith_di
                   uint64_t bytes, cl_mem source, cl_mem destination) {
     command_plain(command, CLASS_COPY, operation);
     RECORD_SET(command->body + BODY_FIXED, copy_words, .direction = direction, .bytes = bytes,
-               .source = object_number(object_find(OBJECT_MEMORY, source)),
-               .destination = object_number(object_find(OBJECT_MEMORY, destination)));
+               .source = object_number(object_used(OBJECT_MEMORY, source)),
+               .destination = object_number(object_used(OBJECT_MEMORY, destination)));
     command->body_words = BODY_FIXED + RECORD_PART_WORDS(copy_words);
 }
 
@@ -70,7 +70,7 @@ void command_map(struct command *command, tsmith_operation operation, cl_map_fla
 void command_fill(struct command *command, tsmith_operation operation, uint64_t bytes, cl_mem destination) {
     command_plain(command, CLASS_FILL, operation);
     RECORD_SET(command->body + BODY_FIXED, fill_words, .bytes = bytes,
-               .destination = object_number(object_find(OBJECT_MEMORY, destination)));
+               .destination = object_number(object_used(OBJECT_MEMORY, destination)));
     command->body_words = BODY_FIXED + RECORD_PART_WORDS(fill_words);
 }
 

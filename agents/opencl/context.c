@@ -77,6 +77,23 @@ static struct object *queue_add(cl_command_queue queue, cl_context context, cl_d
     return object;
 }
 
+// One that was made before us: profiling cannot be switched on any more.
+struct object *queue_adopt(cl_command_queue queue) {
+    cl_context context = NULL;
+    cl_device_id device = NULL;
+    cl_command_queue_properties asked = 0;
+    if (opencl_next.clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS)
+        return NULL;
+    opencl_next.clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+    opencl_next.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof asked, &asked, NULL);
+    return queue_add(queue, context, device, asked, false);
+}
+
+// Whether a queue gets profiling that the program did not ask for. A late agent leaves again, and could not hide it any more.
+static bool profiles_all(void) {
+    return channel_live(agent.channel) && !objects_adopt;
+}
+
 // Whether a driver may have refused for the sake of what we added.
 static bool refused_properties(cl_int result) {
     return result == CL_INVALID_QUEUE_PROPERTIES || result == CL_INVALID_VALUE ||
@@ -86,7 +103,7 @@ static bool refused_properties(cl_int result) {
 cl_command_queue layer_clCreateCommandQueue(cl_context context, cl_device_id device,
                                             cl_command_queue_properties properties, cl_int *error) {
     struct call call = call_begin(CALL_clCreateCommandQueue);
-    bool hidden = channel_live(agent.channel) && !(properties & CL_QUEUE_PROFILING_ENABLE);
+    bool hidden = profiles_all() && !(properties & CL_QUEUE_PROFILING_ENABLE);
     cl_int result = CL_SUCCESS;
     cl_command_queue queue = opencl_next.clCreateCommandQueue(
         context, device, properties | (hidden ? CL_QUEUE_PROFILING_ENABLE : 0), &result);
@@ -142,7 +159,7 @@ cl_command_queue layer_clCreateCommandQueueWithProperties(cl_context context, cl
                                                           cl_int *error) {
     struct call call = call_begin(CALL_clCreateCommandQueueWithProperties);
     struct property_list list = properties_with_profiling(properties);
-    list.changed &= channel_live(agent.channel);
+    list.changed &= profiles_all();
     cl_int result = CL_SUCCESS;
     cl_command_queue queue = opencl_next.clCreateCommandQueueWithProperties(
         context, device, list.changed ? list.values : properties, &result);

@@ -24,5 +24,6 @@ static void last_pass(void) {
 void control_start(void) {
     static const struct agent_control_work work = {
         .look = periodic_pass, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 1000};
-    agent_control_start(&work, agent.channel);
+    if (agent_recording())
+        agent_control_start(&work, agent.channel);
 }

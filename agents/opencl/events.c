@@ -17,6 +17,11 @@ bool events_init(void) {
     return map_init(&table, LOG2_BUCKETS);
 }
 
+void events_forget(void) {
+    for (size_t i = 0; i < (size_t)MAP_SLOTS << LOG2_BUCKETS; i++)
+        atomic_store(&table.slots[i].key, 0);
+}
+
 bool events_add(cl_event event, uint64_t correlation, bool held) {
     return map_put(&table, event, correlation << CORRELATION_SHIFT | REFERENCE | (held ? HELD : 0));
 }

@@ -12,6 +12,7 @@
 #include "agent.h"
 
 bool events_init(void);
+void events_forget(void); // all of them
 
 // The program got this event with one reference. False: no room, the event must not be held.
 bool events_add(cl_event event, uint64_t correlation, bool held);

@@ -4,7 +4,7 @@
 #include "command.h"
 
 static uint64_t image_bytes(cl_mem image, const size_t *region) {
-    const struct object *object = object_find(OBJECT_MEMORY, image);
+    const struct object *object = object_used(OBJECT_MEMORY, image);
     if (!object || !region)
         return 0;
     return (uint64_t)region[0] * region[1] * region[2] * object->memory.element_size;

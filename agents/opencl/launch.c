@@ -40,7 +40,7 @@ static uint64_t size_of(cl_uint dimensions, const size_t *sizes, cl_uint dimensi
 static void command_kernel(struct command *command, tsmith_operation operation, cl_kernel kernel,
                            cl_uint dimensions, const size_t *offset, const size_t *global,
                            const size_t *local) {
-    struct object *object = object_find(OBJECT_KERNEL, kernel);
+    struct object *object = object_used(OBJECT_KERNEL, kernel);
     const struct object *device = command->call.queue ? command->call.queue->queue.device : NULL;
     uint64_t *body = command->body + BODY_FIXED;
     command->operation = operation;
@@ -99,8 +99,8 @@ static __attribute__((noinline)) cl_int launch_remembered(cl_command_queue queue
                                                           const size_t *global, const size_t *local) {
     const uint32_t generation = atomic_load_explicit(&objects_generation, memory_order_relaxed);
     const cl_int result = launch(queue, kernel, 1, NULL, global, local, 0, NULL, NULL);
-    const struct object *object = object_find(OBJECT_KERNEL, kernel);
-    struct object *known = object_find(OBJECT_QUEUE, queue);
+    const struct object *object = object_used(OBJECT_KERNEL, kernel);
+    struct object *known = object_used(OBJECT_QUEUE, queue);
     if (object && object->kernel.name && known && result == CL_SUCCESS)
         *repeated_at(kernel) = (struct repeated){.kernel = kernel,
                                                  .queue = queue,

@@ -11,6 +11,7 @@
 #include "agentkit/stacks.h"
 #include "command.h"
 #include "events.h"
+#include "late.h"
 #include "objects.h"
 #include "overhead.h"
 #include "pending.h"
@@ -46,6 +47,7 @@ const char *agent_device_type(cl_device_type type) {
 }
 
 static void after_fork_child(void) {
+    late_after_fork_child();
     objects_after_fork_child();
     pending_after_fork_child();
 }
@@ -62,19 +64,32 @@ static void begin(void) {
     pending_begin();
 }
 
+// What was known of objects, events and launches is of another time.
+static void again(void) {
+    objects_forget();
+    events_forget();
+    times_begin();
+    (void)stacks_start(agent.channel);
+}
+
 static const struct agent_spec spec = {.api = OPENCL_API,
+                                       .again = again,
                                        .prepare = prepare,
                                        .begin = begin,
                                        .fork_child = after_fork_child,
                                        .in_flight = pending_abandon};
 
 // The wrappers of what is there to be wrapped. Entries beyond what the loader knows stay empty.
-static void fill(void) {
+void layer_fill(void) {
 #define CALL_FILL(name)                                                                                      \
     if (opencl_next.name)                                                                                    \
         entry_table.name = layer_##name;
     OPENCL_CALLS(CALL_FILL)
 #undef CALL_FILL
+}
+
+const struct agent_spec *layer_spec(void) {
+    return &spec;
 }
 
 // The control thread calls the loader's functions: they must stay when the program closes the loader.
@@ -89,7 +104,7 @@ void entry_begin(const cl_icd_dispatch *target, size_t bytes, bool again) {
     memcpy(&opencl_next, target, bytes);
     if (!again && agent_attach(&spec)) {
         keep_loaded(target);
-        fill();
+        layer_fill();
     }
 }
 

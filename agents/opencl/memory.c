@@ -63,6 +63,22 @@ static uint64_t created_size(struct call *call, cl_mem memory, cl_int result) {
     return bytes;
 }
 
+// Its bytes do not count as live: those of other objects that were made before are not known either.
+struct object *memory_adopt(cl_mem memory) {
+    size_t bytes = 0, element = 0;
+    if (opencl_next.clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof bytes, &bytes, NULL) != CL_SUCCESS)
+        return NULL;
+    struct object *object = object_add(OBJECT_MEMORY, memory, NULL);
+    if (!object)
+        return NULL;
+    cl_mem_object_type type = CL_MEM_OBJECT_BUFFER;
+    opencl_next.clGetMemObjectInfo(memory, CL_MEM_TYPE, sizeof type, &type, NULL);
+    if (type != CL_MEM_OBJECT_BUFFER)
+        opencl_next.clGetImageInfo(memory, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL);
+    object->memory = (struct memory){.bytes = bytes, .element_size = element};
+    return object;
+}
+
 static void buffer_created(struct call *call, cl_mem buffer, cl_int result, cl_mem_flags flags, size_t size) {
     memory_created(call, TSMITH_OPERATION_BUFFER, buffer, result, NULL,
                    (struct memory){.bytes = size, .owned = size, .flags = flags});

@@ -15,7 +15,9 @@ struct map objects_table;
 _Atomic uint32_t objects_generation;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;      // guards free_lists
 static pthread_mutex_t describing = PTHREAD_MUTEX_INITIALIZER; // one thread at a time asks about a device
+static pthread_mutex_t adopting = PTHREAD_MUTEX_INITIALIZER; // one thread at a time asks about an old object
 static struct object *free_lists[OBJECT_TYPES];
+bool objects_adopt;
 static _Atomic uint64_t numbers[OBJECT_TYPES];
 
 bool objects_init(void) {
@@ -25,6 +27,7 @@ bool objects_init(void) {
 void objects_after_fork_child(void) {
     pthread_mutex_init(&mutex, NULL);
     pthread_mutex_init(&describing, NULL);
+    pthread_mutex_init(&adopting, NULL);
 }
 
 // A new slab of entries; called with the mutex held.
@@ -95,6 +98,47 @@ struct object *object_add(enum object_type type, const void *key, const struct o
         return NULL;
     }
     return object;
+}
+
+static struct object *adopt(enum object_type type, const void *key) {
+    void *handle = (void *)(uintptr_t)key;
+    switch (type) {
+    case OBJECT_QUEUE:
+        return queue_adopt(handle);
+    case OBJECT_KERNEL:
+        return kernel_adopt(handle);
+    case OBJECT_MEMORY:
+        return memory_adopt(handle);
+    default:
+        return NULL;
+    }
+}
+
+struct object *object_adopt(enum object_type type, const void *key) {
+    enum {
+        UNKNOWN = 1 << 30
+    }; // references: how many the program has cannot be known, so the agent never sees the last one go
+    if (!key)
+        return NULL;
+    pthread_mutex_lock(&adopting);
+    struct object *object = object_find(type, key);
+    if (!object && (object = adopt(type, key)))
+        atomic_store(&object->references, UNKNOWN);
+    pthread_mutex_unlock(&adopting);
+    return object;
+}
+
+void objects_forget(void) {
+    for (size_t i = 0; i < (size_t)MAP_SLOTS << LOG2_BUCKETS; i++) {
+        struct map_slot *slot = &objects_table.slots[i];
+        struct object *object = (struct object *)(uintptr_t)atomic_load(&slot->value);
+        // Devices stay: their ids are those of the channel, which is continued.
+        if (!atomic_load(&slot->key) || object->type == OBJECT_DEVICE)
+            continue;
+        atomic_store(&slot->key, 0);
+        object_recycle(object);
+    }
+    atomic_fetch_add(&objects_generation, 1);
 }
 
 void object_retain(struct object *object) {

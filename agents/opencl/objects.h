@@ -83,6 +83,10 @@ struct object {
 };
 
 bool objects_init(void);
+// What object_adopt adds, in the files of these objects.
+struct object *queue_adopt(cl_command_queue queue);
+struct object *kernel_adopt(cl_kernel kernel);
+struct object *memory_adopt(cl_mem memory);
 void objects_after_fork_child(void);
 
 // Adds an object that has one reference; NULL when there is no room (counted). `parent` may be NULL.
@@ -94,6 +98,16 @@ static inline struct object *object_find(enum object_type type, const void *key)
     struct object *object = (struct object *)(uintptr_t)map_get(&objects_table, key);
     return object && object->type == type ? object : NULL;
 }
+// The same of an object that the program uses. An agent that came late does not know those that were made before: such a one is
+// added, by asking the driver about it.
+extern bool objects_adopt;
+struct object *object_adopt(enum object_type type, const void *key);
+static inline struct object *object_used(enum object_type type, const void *key) {
+    struct object *object = object_find(type, key);
+    return __builtin_expect(!object && objects_adopt, 0) ? object_adopt(type, key) : object;
+}
+// A late agent comes again: the program may have released any of them, and the driver given out their addresses again.
+void objects_forget(void);
 void object_retain(struct object *object);
 // Takes one reference away. True when it was the last: the object is out of the table and the caller's to
 // report; object_recycle then gives the entry back.

@@ -181,7 +181,7 @@ cl_program layer_clLinkProgram(cl_context context, cl_uint count, const cl_devic
 // ---- kernels
 
 // `name` NULL: it is asked for, and what does not fit is cut. `program` NULL: it is asked for.
-static void kernel_add(cl_kernel kernel, cl_program program, const char *name) {
+static struct object *kernel_add(cl_kernel kernel, cl_program program, const char *name) {
     char asked[4096];
     size_t size = 0;
     if (!name && opencl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof asked, asked, &size) !=
@@ -192,6 +192,11 @@ static void kernel_add(cl_kernel kernel, cl_program program, const char *name) {
     struct object *object = object_add(OBJECT_KERNEL, kernel, object_find(OBJECT_PROGRAM, program));
     if (object)
         object->kernel.name = channel_string_cstr(agent.channel, name ? name : asked);
+    return object;
+}
+
+struct object *kernel_adopt(cl_kernel kernel) {
+    return kernel_add(kernel, NULL, NULL);
 }
 
 static void kernel_created(struct call *call, cl_kernel kernel, cl_int result, cl_program program,

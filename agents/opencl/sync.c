@@ -12,7 +12,7 @@ cl_int layer_clFinish(cl_command_queue queue) {
     if (!agent_on())
         return opencl_next.clFinish(queue);
     struct call call = call_begin_with_stack(CALL_clFinish);
-    call.queue = object_find(OBJECT_QUEUE, queue);
+    call.queue = object_used(OBJECT_QUEUE, queue);
     const bool busy = call.queue && atomic_exchange(&call.queue->queue.busy, false);
     // What is complete already is recorded while the device does the rest: the wait is as long without it. No flush before
     // it: the program sent none, and there are drivers whose clFinish then waits for nothing (Mesa 22.3).
@@ -55,7 +55,7 @@ cl_int layer_clFlush(cl_command_queue queue) {
     if (!agent_on())
         return opencl_next.clFlush(queue);
     struct call call = call_begin(CALL_clFlush);
-    call.queue = object_find(OBJECT_QUEUE, queue);
+    call.queue = object_used(OBJECT_QUEUE, queue);
     const cl_int result = opencl_next.clFlush(queue);
     call_record(&call, result);
     return result;

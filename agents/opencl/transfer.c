@@ -12,7 +12,7 @@ static void command_migrate(struct command *command, cl_uint count, const cl_mem
                             cl_mem_migration_flags flags) {
     uint64_t bytes = 0;
     for (cl_uint i = 0; memory && i < count && !(flags & CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED); i++) {
-        const struct object *object = object_find(OBJECT_MEMORY, memory[i]);
+        const struct object *object = object_used(OBJECT_MEMORY, memory[i]);
         bytes += object ? object->memory.bytes : 0;
     }
     const bool to_host = flags & CL_MIGRATE_MEM_OBJECT_HOST;

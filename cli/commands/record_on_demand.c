@@ -14,6 +14,7 @@
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 #include "cli/sessions.h"
+#include "record_on_demand.h"
 #include "tracesmith/on_demand.h"
 
 enum { PROGRAMS_MOST = 64 };
@@ -206,31 +207,47 @@ static void wait_for_all(struct recording *recording) {
     }
 }
 
+static int run(struct recording *recording, const char *path) {
+    const struct sigaction action = {.sa_handler = interrupt};
+    for (size_t i = 0; i < recording->count; i++)
+        if (!name_output(recording, &recording->programs[i], path ? path : "trace.sbt"))
+            return EXIT_USAGE;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < recording->count; i++)
+        request_recording(recording, &recording->programs[i]);
+    wait_for_all(recording);
+    for (size_t i = 0; i < recording->count; i++) {
+        text_finish(&recording->programs[i].directory);
+        text_finish(&recording->programs[i].output);
+    }
+    return recording->code;
+}
+
+bool armed_record(uint64_t pid, int64_t duration, const char *path, int *code) {
+    static struct recording recording;
+    recording.pid = pid;
+    recording.request = (tsmith_on_demand_request){.size = sizeof recording.request, .duration = duration};
+    sessions_each(add_if_matching, &recording);
+    if (!recording.count)
+        return false;
+    *code = run(&recording, path);
+    return true;
+}
+
 int command_record(const struct invocation *invocation) {
     static struct recording recording;
-    const char *path = invocation_value(invocation, "output");
-    const struct sigaction action = {.sa_handler = interrupt};
     if (!read_options(invocation, &recording))
         return EXIT_USAGE;
     sessions_each(add_if_matching, &recording);
     if (!recording.count) {
         if (recording.pid)
-            complain("process %" PRIu64 " belongs to no armed program", recording.pid);
+            complain("process %" PRIu64
+                     " belongs to no armed program; 'tracesmith attach' can record others, within limits",
+                     recording.pid);
         else
             complain("no armed program of this user is running: start one with 'tracesmith profile --armed'");
         return EXIT_LACKING;
     }
-    for (size_t i = 0; i < recording.count; i++)
-        if (!name_output(&recording, &recording.programs[i], path ? path : "trace.sbt"))
-            return EXIT_USAGE;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    for (size_t i = 0; i < recording.count; i++)
-        request_recording(&recording, &recording.programs[i]);
-    wait_for_all(&recording);
-    for (size_t i = 0; i < recording.count; i++) {
-        text_finish(&recording.programs[i].directory);
-        text_finish(&recording.programs[i].output);
-    }
-    return recording.code;
+    return run(&recording, invocation_value(invocation, "output"));
 }

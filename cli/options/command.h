@@ -105,6 +105,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(profile)                                                                                               \
     X(top)                                                                                                   \
     X(record)                                                                                                \
+    X(attach)                                                                                                \
     X(trigger)                                                                                               \
     X(view)                                                                                                  \
     X(info)                                                                                                  \

@@ -292,6 +292,62 @@ const struct command profile_entry = {
     .run = command_profile,
 };
 
+// ---- attach
+
+static const struct option attach_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "Output file; default trace.sbt"},
+    {.name = "duration",
+     .letter = 'd',
+     .argument = "TIME",
+     .doc = "How long to record (5, 500ms, 2m); default until Ctrl-C or the end of the program"},
+    {.name = "buffer",
+     .letter = 'b',
+     .argument = "SIZE",
+     .doc = "Maximum size of each thread's ring buffer (512K, 4M, 1G); default 64M"},
+    {.name = "overflow",
+     .argument = "POLICY",
+     .word = overflow_word,
+     .word_doc = overflow_doc,
+     .doc = "What to do when a ring buffer is full; default drop-newest"},
+    {.name = "api",
+     .argument = "LIST",
+     .word = tsmith_agent_name,
+     .word_doc = tsmith_agent_doc,
+     .list = true,
+     .doc = "GPU APIs to record, separated by commas; default all whose agents can come late (OpenCL)"},
+    {.name = "json", .doc = "Print the summary on stderr as one line of JSON"},
+    END_OF_OPTIONS};
+static const struct example attach_examples[] = {
+    {"tracesmith attach 4711 -d 10 -o trace.sbt", "Record process 4711 for ten seconds"}, {NULL, NULL}};
+
+const struct command attach_entry = {
+    .name = "attach",
+    .operands = "PID",
+    .doc = "Record a program that was started without TraceSmith",
+    .about = "Records process PID of this user from now on, and leaves it as it was. If it is armed "
+             "('tracesmith profile "
+             "--armed'), its agents are switched on. Otherwise one of its threads that waits in a system "
+             "call is borrowed for "
+             "some hundred microseconds, to load the agents.\n\nWhat cannot be done safely is refused with "
+             "the reason, and "
+             "nothing is changed: programs that are statically linked, use musl or a glibc before 2.34, have "
+             "a filter of system calls "
+             "(seccomp) or a shadow stack, run as another user, in another container or under a debugger, or "
+             "have no thread at a safe "
+             "place for a second. On processors other than x86-64 only armed programs can be recorded. "
+             "OpenCL can be recorded; what "
+             "a late arrival cannot see is listed in docs/live.md.",
+    .operands_least = 1,
+    .operands_most = 1,
+    .options = attach_options,
+    .examples = attach_examples,
+    .run = command_attach,
+};
+
 // ---- top
 
 static const struct option top_options[] = {
@@ -362,7 +418,7 @@ const struct command record_entry = {
     .about =
         "Records programs of this user that were started with 'tracesmith profile --armed': their agents are "
         "loaded and silent, and are switched on for the time of the recording. Programs that were started "
-        "otherwise cannot be recorded yet. Ctrl-C ends the recording early and keeps what was recorded. An "
+        "otherwise: 'tracesmith attach'. Ctrl-C ends the recording early and keeps what was recorded. An "
         "existing output file is replaced if it is a trace, when the new one is complete.",
     .options = record_options,
     .examples = record_examples,

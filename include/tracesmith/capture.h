@@ -104,6 +104,25 @@ TSMITH_API tsmith_status tsmith_capture_create(const tsmith_capture_options *opt
 // NOT_FOUND or PERMISSION when it cannot be run, as a shell would see it.
 TSMITH_API tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv,
                                               tsmith_error *error);
+// What attaching did to a program.
+typedef struct tsmith_attach_report {
+    size_t size;            // sizeof(tsmith_attach_report), the caller's
+    uint32_t thread;        // of the program, which loaded the agent
+    uint32_t threads_tried; // others that were stopped, found unsafe and let go
+    int64_t
+        stopped_ns; // how long the thread stood still, from before it was asked to stop until it was let go
+    int64_t longest_stop_ns; // the same, of any thread
+    int64_t ready_ns;        // from the beginning until the agents recorded
+    char text[512];          // what is not recorded, for people; "" if there is nothing to say
+} tsmith_attach_report;
+
+// Instead of tsmith_capture_start: records a program of this user that runs already, from now until tsmith_capture_stop or its
+// end. One of its threads is borrowed to load the agents; what cannot be done safely is refused with the reason: PERMISSION, STATE,
+// UNSUPPORTED, BUSY (no thread was at a safe place for a second). Only x86-64 with glibc 2.34 or newer; only agents that can
+// come late (docs/live.md). `out` may be NULL; it is filled on failure, too. The agents leave by themselves when the capture ends or
+// its process is gone.
+TSMITH_API tsmith_status tsmith_capture_attach(tsmith_capture *capture, uint32_t pid,
+                                               tsmith_attach_report *out, tsmith_error *error);
 // The live source: next() returns AGAIN after at most ~50 ms without news, END when the program has ended and
 // all it left is drained. Destroying the capture destroys it.
 TSMITH_API tsmith_source *tsmith_capture_source(tsmith_capture *capture);

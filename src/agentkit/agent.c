@@ -14,6 +14,8 @@ __thread struct agent_thread agent_thread;
 
 static const struct agent_spec *_Atomic spec;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *given_directory, *given_options; // to a late agent, in place of the environment
+static bool parked;
 
 static void fork_child(void) {
     const struct agent_spec *mine = atomic_load(&spec);
@@ -27,9 +29,9 @@ static void fork_child(void) {
 
 static void attach(void) {
     const struct agent_spec *mine = atomic_load(&spec);
-    const char *directory = secure_getenv(CHANNEL_ENVIRONMENT);
+    const char *directory = given_directory ? given_directory : secure_getenv(CHANNEL_ENVIRONMENT);
     struct channel *channel = NULL;
-    if (!directory || !*directory || (mine->prepare && !mine->prepare()) ||
+    if (agent.channel || !directory || !*directory || (mine->prepare && !mine->prepare()) ||
         channel_open(directory, mine->api, &channel) != TSMITH_OK)
         return;
     agent.tsc = channel_tick_is_tsc(channel);
@@ -48,8 +50,44 @@ bool agent_attach(const struct agent_spec *what) {
     return agent_recording();
 }
 
+static bool attach_again(const struct agent_spec *what, const char *directory) {
+    struct channel *channel = NULL;
+    if (!what->again || channel_open_again(agent.channel, directory, what->api, &channel) != TSMITH_OK)
+        return false;
+    if (what->not_in_children)
+        channel_not_in_children(channel);
+    agent.channel = channel;
+    agent.tsc = channel_tick_is_tsc(channel);
+    parked = false;
+    what->again();
+    atomic_store(&agent.over, false);
+    return true;
+}
+
+bool agent_attach_late(const struct agent_spec *what, const char *directory, const char *options) {
+    if (agent.channel && !parked)
+        return false;
+    given_options = options;
+    if (parked)
+        return attach_again(what, directory);
+    given_directory = directory;
+    const bool begun = agent_attach(what);
+    given_directory = NULL;
+    return begun;
+}
+
+void agent_leave(void) {
+    atomic_store(&agent.over, true);
+    channel_close(agent.channel);
+}
+
+void agent_park(void) {
+    channel_park(agent.channel);
+    parked = true;
+}
+
 const char *agent_option(const char *api, const char *key) {
-    const char *at = secure_getenv(AGENT_OPTIONS), *value = NULL;
+    const char *at = given_options ? given_options : secure_getenv(AGENT_OPTIONS), *value = NULL;
     const size_t api_length = strlen(api), key_length = strlen(key);
     while (at && *at) {
         const char *name = at + api_length + 1;

@@ -46,6 +46,8 @@ struct agent_spec {
     void (*end)(void);
     // After that: how many events are in flight. They are counted as no_completion. Calls no driver.
     uint64_t (*in_flight)(void);
+    // Attached again, to another session: what was known of the program's objects is out of date. NULL: never.
+    void (*again)(void);
     bool not_in_children; // the API does not work in forked children: they record nothing
 };
 
@@ -71,6 +73,15 @@ extern __thread struct agent_thread agent_thread
 // Attaches the process to the session that the environment names, at the first call; later calls only return whether
 // it is attached and not over. Any thread. The spec stays.
 bool agent_attach(const struct agent_spec *spec);
+
+// The same in a program that runs already (`tracesmith attach`): the session and the options of agents are given. After
+// agent_leave and agent_park it can be called again: `spec->again` is called in place of `prepare` and `begin`, and ids that
+// were registered stay valid. One thread calls these functions.
+bool agent_attach_late(const struct agent_spec *spec, const char *session_directory, const char *options);
+// Nothing is recorded from now on, and the collector has all that was. Commands in flight are the agent's own concern.
+void agent_leave(void);
+// The collector needs nothing more: gives back the memory of the session.
+void agent_park(void);
 
 // Attached, and not over.
 static inline bool agent_recording(void) {

@@ -57,7 +57,7 @@ static void *control_main(void *unused) {
     return NULL;
 }
 
-static void at_exit(void) {
+static void stop(void) {
     uint32_t running = CONTROL_RUNNING;
     if (!atomic_compare_exchange_strong(&state, &running, CONTROL_STOPPING))
         return;
@@ -66,6 +66,12 @@ static void at_exit(void) {
     for (uint32_t heard = atomic_load(&bell);
          atomic_load(&state) == CONTROL_STOPPING && clock_trace_now() < until; heard = atomic_load(&bell))
         wait_for_bell(heard, work->last_pass_ms / 20);
+}
+
+bool agent_control_stop(void) {
+    uint32_t stopped = CONTROL_STOPPED;
+    stop();
+    return atomic_compare_exchange_strong(&state, &stopped, CONTROL_NONE) || stopped == CONTROL_NONE;
 }
 
 // The thread is the parent's; the next start makes one here.
@@ -86,14 +92,14 @@ bool agent_control_start(const struct agent_control_work *what, struct channel *
     }
     if (!atomic_exchange(&exit_handler, 1)) {
         pthread_atfork(NULL, NULL, after_fork_child);
-        atexit(at_exit);
+        atexit(stop);
     }
     return true;
 }
 
 void agent_control_exit_first(void) {
     if (atomic_load(&exit_handler))
-        atexit(at_exit);
+        atexit(stop);
 }
 
 void agent_control_wake(void) {

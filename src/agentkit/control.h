@@ -27,6 +27,8 @@ struct agent_control_work {
 // thread to be had a later call tries again. Whether this call made it. In a forked
 // child there is none until the next start.
 bool agent_control_start(const struct agent_control_work *work, struct channel *channel);
+// Ends it before the program does, with its last pass. A later start makes one again. False: it did not end in time.
+bool agent_control_stop(void);
 // Its end at exit is registered once more: before those of libraries that registered since. Whichever comes first ends it.
 void agent_control_exit_first(void);
 // It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal

@@ -170,6 +170,13 @@ uint64_t pending_epoch(void) {
     return ends * 2 + (atomic_load(&reapers) != 0);
 }
 
+bool pending_any(void) {
+    for (const struct pending_list *list = atomic_load(&lists); list; list = list->next)
+        if (!list_empty(list))
+            return true;
+    return false;
+}
+
 uint64_t pending_abandon(void) {
     uint64_t left = 0;
     for (struct pending_list *list = atomic_load(&lists); list; list = list->next) {

@@ -88,6 +88,8 @@ void pending_reap_neglected(void);
 // Counts the passes that have ended, twice; odd while one is at work. The same even number before and after means that in
 // between nothing of the agent's was released.
 uint64_t pending_epoch(void);
+// Whether anything is in flight.
+bool pending_any(void);
 // Forgets everything in flight, without touching the driver; how many commands that were.
 uint64_t pending_abandon(void);
 void pending_after_fork_child(void);

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/attach.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "collect/collector.h"
@@ -30,10 +31,12 @@
 #include "collect/session_processes.h"
 #include "launch/launch.h"
 #include "launch/sampler.h"
+#include "wire/process.h"
 
-static const int64_t PATIENCE = 50000000;   // ns that next() waits for news
-static const int64_t LINGER = 100000000;    // ns
-static const int64_t LOOK = 100000000;      // ns between looks whether others run
+static const int64_t PATIENCE = 50000000;          // ns that next() waits for news
+static const int64_t LINGER = 100000000;           // ns
+static const int64_t LINGER_ATTACHED = 2000000000; // ns: its commands in flight
+static const int64_t LOOK = 100000000;             // ns between looks whether others run
 static const int64_t LOOK_AGAIN = 20000000; // ns, after a search that found no process and was not clear
 enum { SURE = 5 };                          // such looks in a row
 static const long FIRST_NAP =
@@ -51,6 +54,11 @@ struct tsmith_capture {
     tsmith_capture_options options;
     _Atomic pid_t program; // 0: not started, or reaped
     bool started;
+    bool is_attached; // the program is not our child
+    struct process_seen attached;
+    struct attach_what late;
+    tsmith_status late_status; // why no agent could be loaded into a program that runs
+    tsmith_error late_error;
     bool ended;
     int wait_status;
     int64_t ended_at;              // the program, or the wait for others
@@ -75,7 +83,20 @@ struct tsmith_capture {
 
 // ---- the source
 
+// A program that runs without us continues after the recording.
+static void look_after_attached(struct tsmith_capture *capture) {
+    if (capture->ended || (!atomic_load(&capture->stop) && process_is_alive(&capture->attached)))
+        return;
+    session_directory_arm(&capture->directory, false); // the agents leave
+    capture->ended = true;
+    capture->ended_at = clock_trace_now();
+}
+
 static void reap_program(struct tsmith_capture *capture) {
+    if (capture->is_attached) {
+        look_after_attached(capture);
+        return;
+    }
     pid_t pid = atomic_load(&capture->program);
     int status;
     if (!capture->started || capture->ended || pid <= 0)
@@ -94,7 +115,7 @@ static void reap_program(struct tsmith_capture *capture) {
 // was clear, otherwise after SURE such searches in a row.
 static bool others_run(struct tsmith_capture *capture) {
     int64_t now = clock_trace_now();
-    bool waiting = !capture->options.only_program && !atomic_load(&capture->stop);
+    bool waiting = !capture->options.only_program && !capture->is_attached && !atomic_load(&capture->stop);
     if (capture->looked && (!waiting || capture->looks_without == SURE))
         return false;
     if (capture->looked && now - capture->looked < (capture->looks_without ? LOOK_AGAIN : LOOK))
@@ -112,7 +133,7 @@ static bool time_to_close(struct tsmith_capture *capture) {
         return false;
     sampler_stop(&capture->sampler);
     return (collector_live_processes(capture->collector) == 0 ||
-            clock_trace_now() - capture->ended_at > LINGER);
+            clock_trace_now() - capture->ended_at > (capture->is_attached ? LINGER_ATTACHED : LINGER));
 }
 
 static void end_session(struct tsmith_capture *capture) {
@@ -241,11 +262,12 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     const char *missing = launch_missing(&capture->options);
     if (missing)
         tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "notice.missing", missing);
-    if (capture->options.gpu_counter_rate)
-        status = launch_agent_directory(capture->options.agent_directory, capture->agent_directory,
-                                        sizeof capture->agent_directory, error);
+    status = launch_agent_directory(capture->options.agent_directory, capture->agent_directory,
+                                    sizeof capture->agent_directory, error);
     if (status)
         goto fail_directory;
+    capture->late.agent_directory = capture->agent_directory;
+    capture->late_status = attach_select(&capture->options, &capture->late, &capture->late_error);
     tsmith_source *losses;
     gone_look(&capture->gone, &capture->directory, true);
     if (gone_source_create(&capture->gone, &losses) || other_sources_add(&capture->other_sources, losses)) {
@@ -320,6 +342,37 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
     atomic_store(&capture->program, pid);
     collector_program_started(capture->collector, (uint64_t)pid);
     capture->started = true;
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_capture_attach(tsmith_capture *capture, uint32_t pid, tsmith_attach_report *out,
+                                    tsmith_error *error) {
+    char text[64];
+    if (capture->started)
+        return status_set(error, TSMITH_ERROR_STATE, "a capture can start only one program");
+    if (capture->late_status) {
+        if (error)
+            *error = capture->late_error;
+        return capture->late_status;
+    }
+    snprintf(text, sizeof text, "process %u, attached", pid);
+    tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "command", text);
+    session_directory_set_command(&capture->directory, text);
+    capture->late.pid = (pid_t)pid;
+    capture->late.session_directory = capture->directory.path;
+    capture->late.agent_directory = capture->agent_directory;
+    tsmith_attach_report report = {.size = sizeof report};
+    const tsmith_status status = attach_run(&capture->late, &report, error);
+    sized_give(tsmith_attach_report, &report, out);
+    if (status) {
+        session_directory_end(&capture->directory);
+        return status;
+    }
+    if (report.text[0])
+        tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "notice.attach",
+                                        report.text);
+    capture->attached = (struct process_seen){.pid = pid, .start_time = process_start_time_of(pid)};
+    capture->is_attached = capture->started = true;
     return TSMITH_OK;
 }
 

@@ -48,6 +48,7 @@ struct agent_row {
     const char *layer, *folders, *more_folders;
     // It is preloaded, which not every program bears: not one of the agents that are loaded by default.
     bool only_if_named;
+    bool comes_late; // it can be loaded into a program that runs already (wire/attach_order.h)
 };
 
 // NULL past the last.

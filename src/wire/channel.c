@@ -337,7 +337,8 @@ static void note_other_builds(struct channel *channel, const char *api) {
     channel_attribute(channel, key, text);
 }
 
-static tsmith_status open_process(const char *session_directory, const char *api, struct channel **out) {
+static tsmith_status open_process(const char *session_directory, const char *api,
+                                  struct channel_process *before, struct channel **out) {
     tsmith_status status = TSMITH_ERROR_STATE;
     struct channel *channel = NULL;
     struct channel_process *process = calloc(1, sizeof *process);
@@ -354,8 +355,15 @@ static tsmith_status open_process(const char *session_directory, const char *api
     if (!process->directory)
         goto fail;
     status = TSMITH_ERROR_NO_SPACE;
+    if (before && !channel_table_inherit(process, before))
+        goto fail;
     if (!make_files(process) || !join(process, channel, api))
         goto fail;
+    if (before) {
+        channel_table_rebuild(process);
+        channel_table_forget(before);
+        atomic_store(&process->correlation, atomic_load(&before->correlation));
+    }
     process->channels = channel;
     describe_process(channel);
     pthread_mutex_lock(&room->registry_lock);
@@ -472,6 +480,11 @@ static struct channel *join_any(const char *session_directory, const char *api) 
 }
 
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out) {
+    return channel_open_again(NULL, session_directory, api, out);
+}
+
+tsmith_status channel_open_again(struct channel *before, const char *session_directory, const char *api,
+                                 struct channel **out) {
     int saved = errno;
     tsmith_status status = TSMITH_OK;
     *out = NULL;
@@ -481,7 +494,7 @@ tsmith_status channel_open(const char *session_directory, const char *api, struc
     pthread_mutex_lock(&room->open_lock);
     *out = join_any(session_directory, api);
     if (!*out)
-        status = open_process(session_directory, api, out);
+        status = open_process(session_directory, api, before ? before->process : NULL, out);
     pthread_mutex_unlock(&room->open_lock);
     errno = saved;
     return status;
@@ -575,6 +588,13 @@ void channel_detach(struct channel *channel) {
     unlock(process);
     if (last)
         retire_channel(process);
+}
+
+void channel_park(struct channel *channel) {
+    lock(channel->process);
+    channel->process->keeps = true;
+    unlock(channel->process);
+    channel_detach(channel);
 }
 
 bool channel_live(const struct channel *channel) {

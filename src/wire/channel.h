@@ -36,6 +36,10 @@ struct channel;
 // ledger; shapes, fields and lists of channel_begun that are registered with it are its own. Fails quietly (a status, nothing
 // else) when the directory is no live session. The channel lives until channel_close, or for the life of the process.
 tsmith_status channel_open(const char *session_directory, const char *api, struct channel **out);
+// The same in another session, for an API that has given up `before` by channel_park: all ids that it registered there mean the
+// same in the new channel.
+tsmith_status channel_open_again(struct channel *before, const char *session_directory, const char *api,
+                                 struct channel **out);
 // The API does not work in forked children, so it never uses the channel there. Other APIs in it do.
 void channel_not_in_children(struct channel *channel);
 // The process is ending or the API is over: marks the end of its records; the last one hands over the content of the
@@ -44,6 +48,8 @@ void channel_not_in_children(struct channel *channel);
 void channel_close(struct channel *channel);
 // After channel_close and the last drain, in a process that lives on: the last API gives back all memory but the structs.
 void channel_detach(struct channel *channel);
+// channel_detach of a channel that channel_open_again may continue: what was registered in it is kept in memory.
+void channel_park(struct channel *channel);
 // Where this process itself has the rings file of that device and inode mapped; NULL when it has not.
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode);
 

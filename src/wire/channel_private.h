@@ -80,6 +80,10 @@ struct channel_process {
     struct channel_process *next;
     char api[LAYOUT_API_BYTES]; // the first: names the files
     char *directory;            // heap
+    // Of a channel that is to be continued in another session (channel_open_again): its entries, once it is detached.
+    bool keeps;
+    char *kept;
+    uint64_t kept_bytes;
     char path[PATH_BYTES];
     char rings_path[PATH_BYTES];
 };
@@ -105,7 +109,10 @@ void channel_unlock(struct channel *channel);
 // The table, under the lock. Creating it copies the entries of the table there was (a parent's).
 bool channel_table_create(struct channel_process *process);
 void channel_table_detach(struct channel_process *process);
-// In a forked child: the entries are the only valid data of the table.
+// Begins with the entries that the other table kept. False: there is no memory. The other one gives them back afterwards.
+bool channel_table_inherit(struct channel_process *process, const struct channel_process *from);
+void channel_table_forget(struct channel_process *process);
+// Of entries that are another process's or another session's: they are the only valid data of the table.
 void channel_table_rebuild(struct channel_process *process);
 // Backs the page of one more ledger by space.
 bool channel_table_reserve_ledger(struct channel_process *process, uint32_t ledger);

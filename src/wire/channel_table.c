@@ -86,7 +86,32 @@ done:
     return done;
 }
 
+bool channel_table_inherit(struct channel_process *process, const struct channel_process *from) {
+    char *copy = from->kept ? memory_take(from->kept_bytes) : NULL;
+    if (!copy)
+        return false;
+    memcpy(copy, from->kept, from->kept_bytes);
+    process->entries = copy;
+    process->entries_bytes = process->entries_used = from->kept_bytes;
+    return true;
+}
+
+void channel_table_forget(struct channel_process *process) {
+    if (process->kept)
+        munmap(process->kept, process->kept_bytes);
+    process->kept = NULL;
+}
+
+static void keep_entries(struct channel_process *process) {
+    process->kept = process->entries_used ? memory_take(process->entries_used) : NULL;
+    process->kept_bytes = process->entries_used;
+    if (process->kept)
+        memcpy(process->kept, process->entries, process->entries_used);
+}
+
 void channel_table_detach(struct channel_process *process) {
+    if (process->keeps)
+        keep_entries(process);
     munmap(process->entries, process->entries_bytes);
     if (process->interned)
         munmap(process->interned, process->interned_places * sizeof *process->interned);

@@ -60,6 +60,12 @@ uint64_t process_start_time(void) {
     return start_time_of("self");
 }
 
+uint64_t process_start_time_of(uint64_t pid) {
+    char who[24];
+    snprintf(who, sizeof who, "%llu", (unsigned long long)pid);
+    return start_time_of(who);
+}
+
 // 0 where the system does not say by which numbers a process is known: gVisor gives each process another number of its namespace.
 uint32_t process_namespace(void) {
     char text[4096];

@@ -8,6 +8,8 @@
 
 // When the calling process began, in clock ticks since boot (field 22 of its stat); 0: not known (no /proc).
 uint64_t process_start_time(void);
+// The same of another process, by its number here.
+uint64_t process_start_time_of(uint64_t pid);
 // The PID namespace of the calling process; 0: not known.
 uint32_t process_namespace(void);
 

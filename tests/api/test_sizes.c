@@ -238,6 +238,7 @@ enum { OPTIONS_COUNT = sizeof OPTIONS / sizeof OPTIONS[0] };
 static const char *const RESULTS[] = {
     "tsmith_agent_option_description",
     "tsmith_bounds",
+    "tsmith_attach_report",
     "tsmith_capture_completion",
     "tsmith_capture_left",
     "tsmith_dependency",

@@ -86,7 +86,7 @@ fi
 for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     [ -f "$agent" ] || continue
     case ${agent##*/} in
-    libtracesmith-opencl*.so) entry='cl[A-Z][A-Za-z0-9]*|tracesmith_agent_devices|tracesmith_opencl_correlation|tracesmith_opencl_asks' ;;
+    libtracesmith-opencl*.so) entry='cl[A-Z][A-Za-z0-9]*|tracesmith_agent_devices|tracesmith_agent_late|tracesmith_opencl_correlation|tracesmith_opencl_asks' ;;
     libtracesmith-nccl.so) entry='ncclProfiler_v[1-6]' ;;
     libtracesmith-rocm.so) entry='rocprofiler_configure|tracesmith_agent_(devices|switched)' ;;
     libtracesmith-openmp.so) entry='ompt_start_tool' ;;
@@ -98,6 +98,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;
     libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)|tracesmith_nvtx_watch' ;;
 
+    libtracesmith-attach.so) entry='tracesmith_attach_enter' ;;
     libtracesmith-xray.so) entry='__libc_start_main' ;;
     # Neither is an agent: they are loaded into our own process, and need what they translate.
     libtracesmith-bpf.so) entry='tracesmith_bpf_calls' ;;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent in a program that runs already (`tracesmith attach`; agents/attach/starter.c calls it). Rules: agent.h.
+//
+// Loaders take layers only when they start. But every object that a driver hands out begins with a pointer to the driver's
+// table of functions, through which the loader calls it (cl_khr_icd). Its entries are replaced by the layer's wrappers,
+// each by one store of a pointer, and put back when the agent leaves, unless another tool has changed them meanwhile. A thread
+// that is in a wrapper then goes on: the library is never unloaded.
+//
+// What this cannot see: calls that do not go through the loader, times of commands in queues that were made before
+// without profiling, and that later queues get none either: it could not be hidden once the agent is gone (query.c).
+//
+// A driver is changed only if its table is of the known form: it lies in a mapping of a library, and its functions are in libraries.
+// The functions beyond its version of OpenCL may not be there: neither read nor changed. One driver is recorded; `opencl_next` has
+// room for one.
+#include "agent.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agentkit/control.h"
+#include "agentkit/overhead.h"
+#include "agentkit/stacks.h"
+#include "control.h"
+#include "events.h"
+#include "late.h"
+#include "objects.h"
+#include "pending.h"
+#include "wire/attach_order.h"
+
+enum { ENTRIES = sizeof(cl_icd_dispatch) / sizeof(void *), PLATFORMS_MOST = 16 };
+
+static void **table; // the driver's; NULL: not changed
+static size_t table_entries;
+static bool table_is_read_only;
+
+// ---- the driver's table
+
+// How many entries the table of a platform has, by the version of OpenCL that it says it has.
+static size_t entries_of(const cl_icd_dispatch *functions, cl_platform_id platform) {
+    char version[128] = "";
+    if (functions->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof version - 1, version, NULL) !=
+            CL_SUCCESS ||
+        strncmp(version, "OpenCL ", 7) != 0)
+        return 0;
+    char *point;
+    const unsigned long major = strtoul(version + 7, &point, 10),
+                        minor = *point == '.' ? strtoul(point + 1, NULL, 10) : 0;
+    const unsigned long number = major * 10 + (minor < 10 ? minor : 9); // "OpenCL 3.0 PoCL": 30
+    const size_t bytes = number < 11   ? offsetof(cl_icd_dispatch, clSetEventCallback)
+                         : number < 12 ? offsetof(cl_icd_dispatch, clCreateSubDevices)
+                         : number < 20 ? offsetof(cl_icd_dispatch, clCreateCommandQueueWithProperties)
+                         : number < 21 ? offsetof(cl_icd_dispatch, clCloneKernel)
+                         : number < 22 ? offsetof(cl_icd_dispatch, clSetProgramReleaseCallback)
+                         : number < 30 ? offsetof(cl_icd_dispatch, clCreateBufferWithProperties)
+                                       : sizeof(cl_icd_dispatch);
+    return bytes / sizeof(void *);
+}
+
+// The mapping that has all of the range: whether it can be read and written. False: there is none.
+static bool find_mapping(const void *from, size_t bytes, bool *writable) {
+    char line[4352], *at = line;
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        const uintptr_t begin = strtoull(line, &at, 16), end = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
+        found = (uintptr_t)from >= begin && (uintptr_t)from + bytes <= end && at[0] == ' ' && at[1] == 'r';
+    }
+    if (maps)
+        fclose(maps);
+    *writable = found && at[2] == 'w';
+    return found;
+}
+
+static bool is_function(const void *at) {
+    Dl_info info;
+    return at && dladdr(at, &info) != 0 && info.dli_fbase;
+}
+
+static bool set_writable(bool on) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = (uintptr_t)table & ~(page - 1);
+    const size_t bytes = (uintptr_t)(table + table_entries) - begin;
+    return !table_is_read_only || mprotect((void *)begin, bytes, PROT_READ | (on ? PROT_WRITE : 0)) == 0;
+}
+
+// Replaces what is `from` by what is `to`, entry by entry. False: the table cannot be written to.
+static bool exchange(void *const *from, void *const *to) {
+    void *const *wrappers = (void *const *)(void *)&entry_table;
+    if (!set_writable(true))
+        return false;
+    for (size_t i = 0; i < table_entries; i++) {
+        void *expected = from[i];
+        if (wrappers[i] && expected)
+            __atomic_compare_exchange_n(&table[i], &expected, to[i], false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED);
+    }
+    (void)set_writable(false);
+    return true;
+}
+
+static void put_back(void) {
+    if (table)
+        exchange((void *const *)(void *)&entry_table, (void *const *)(void *)&opencl_next);
+    table = NULL;
+}
+
+// Whether the platform's driver can be recorded; fills `opencl_next`.
+static bool take_driver(cl_platform_id platform) {
+    cl_icd_dispatch *functions;
+    bool writable;
+    memcpy(&functions, (const void *)platform, sizeof functions);
+    if (!find_mapping(functions, offsetof(cl_icd_dispatch, clSetEventCallback), &writable) ||
+        !is_function((const void *)functions->clGetPlatformInfo) ||
+        !is_function((const void *)functions->clFinish))
+        return false;
+    const size_t entries = entries_of(functions, platform);
+    if (!entries || !find_mapping(functions, entries * sizeof(void *), &writable))
+        return false;
+    void *const *all = (void *const *)(void *)functions;
+    for (size_t i = 0; i < entries; i++)
+        if (all[i] && !is_function(all[i]))
+            return false;
+    memset(&opencl_next, 0, sizeof opencl_next);
+    memcpy(&opencl_next, functions, entries * sizeof(void *));
+    table = (void **)(void *)functions;
+    table_entries = entries;
+    table_is_read_only = !writable;
+    return true;
+}
+
+// The platforms of the loader that the program has. 0: it has none, or none of its drivers is loaded.
+static cl_uint find_platforms(cl_platform_id *platforms, char *text, size_t size) {
+    cl_uint count = 0;
+    void *loader = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    cl_api_clGetPlatformIDs get = loader ? (cl_api_clGetPlatformIDs)dlsym(loader, "clGetPlatformIDs") : NULL;
+    if (!get)
+        snprintf(text, size, "the program has not loaded OpenCL (libOpenCL.so.1)");
+    else if (get(PLATFORMS_MOST, platforms, &count) != CL_SUCCESS || !count)
+        snprintf(text, size, "OpenCL has no platform in this program");
+    if (loader)
+        dlclose(loader);
+    return count < PLATFORMS_MOST ? count : PLATFORMS_MOST;
+}
+
+static bool find_driver(char *text, size_t size) {
+    cl_platform_id platforms[PLATFORMS_MOST];
+    char name[128] = "";
+    const cl_uint count = find_platforms(platforms, text, size);
+    for (cl_uint i = 0; i < count; i++) {
+        if (!take_driver(platforms[i]))
+            continue;
+        opencl_next.clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+        snprintf(text, size,
+                 "OpenCL: objects that were made before have no event of their creation; commands of queues "
+                 "without profiling have "
+                 "no device times%s%s",
+                 count > 1 ? "; only recorded platform: " : "", count > 1 ? name : "");
+        return true;
+    }
+    if (count)
+        snprintf(text, size, "the OpenCL driver's table of functions is of a form that is not known");
+    return false;
+}
+
+// ---- life
+
+void late_after_fork_child(void) {
+    put_back();
+}
+
+static bool begin(const char *directory, const char *options, char *text, size_t size) {
+    if (!find_driver(text, size))
+        return false;
+    objects_adopt = true;
+    if (!agent_attach_late(layer_spec(), directory, options)) {
+        table = NULL;
+        snprintf(text, size, "OpenCL of this program is recorded already, or was loaded with an agent");
+        return false;
+    }
+    layer_fill();
+    control_start();
+    if (exchange((void *const *)(void *)&opencl_next, (void *const *)(void *)&entry_table))
+        return true;
+    table = NULL;
+    agent_control_stop();
+    agent_leave();
+    snprintf(text, size, "the OpenCL driver's table of functions cannot be written to");
+    return false;
+}
+
+// Until the commands in flight are complete: only then the driver's references on their events can be given back.
+static void leave(void) {
+    const struct timespec moment = {.tv_nsec = 2000000};
+    put_back();
+    atomic_store(&agent.over, true);
+    agent_control_stop();
+    while (pending_any()) {
+        pending_reap_all(true);
+        nanosleep(&moment, NULL);
+    }
+    agent_leave();
+}
+
+AGENT_EXPORT extern const struct agent_late tracesmith_agent_late;
+const struct agent_late tracesmith_agent_late = {.begin = begin, .leave = leave, .park = agent_park};

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tracesmith attach`, the last step of its ladder: makes a program load libtracesmith-attach.so (src/inject/), which carries out the
+// order in the session directory (agents/attach/starter.c). capture.c calls it.
+#include "api/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/sized.h"
+#include "base/status.h"
+#include "inject/inject.h"
+#include "launch/launch_agents.h"
+
+// ns: until a thread is found; until the library has taken the order; until its agents are in place.
+static const int64_t FIND = 900000000, TAKE = 900000000, BEGIN = 10000000000;
+
+tsmith_status attach_select(const tsmith_capture_options *options, struct attach_what *out,
+                            tsmith_error *error) {
+    const struct agent_row *agent;
+    char all[256] = "", path[4096];
+    size_t used = 0, listed = 0;
+    for (size_t i = 0; (agent = agent_row_at(i)); i++) {
+        if (!agent->comes_late)
+            continue;
+        listed += (size_t)snprintf(all + listed, sizeof all - listed, "%s%s", listed ? ", " : "", agent->api);
+        if (agent_is_selected(options, agent->api) &&
+            launch_agent_path(out->agent_directory, agent->api, path, sizeof path))
+            used += (size_t)snprintf(out->agents + used, sizeof out->agents - used, "%s%s", used ? "," : "",
+                                     agent->api);
+    }
+    if (!used)
+        return status_set(error, TSMITH_ERROR_MISSING,
+                          "no selected API can be recorded in a program that runs already; possible: %s",
+                          all);
+    return agent_options_write(options, out->options, sizeof out->options, error);
+}
+
+// ---- the order
+
+static tsmith_status make_order(const struct attach_what *what, struct attach_order **out,
+                                tsmith_error *error) {
+    char path[4096 + 32];
+    struct attach_order order = {.magic = ATTACH_ORDER_MAGIC, .bytes = sizeof order, .state = ATTACH_WAITING};
+    void *at = MAP_FAILED;
+    (void)snprintf(order.agents, sizeof order.agents, "%s", what->agents);
+    (void)snprintf(order.agent_directory, sizeof order.agent_directory, "%s", what->agent_directory);
+    (void)snprintf(order.options, sizeof order.options, "%s", what->options);
+    (void)snprintf(path, sizeof path, "%s/" ATTACH_ORDER_NAME, what->session_directory);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && file_write(fd, &order, sizeof order))
+        at = mmap(NULL, sizeof order, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const int failure = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = failure;
+    if (at == MAP_FAILED)
+        return status_set_errno(error, "cannot write %s", path);
+    *out = at;
+    return TSMITH_OK;
+}
+
+// Until the state is another one than before; the last one seen.
+static uint32_t wait_for_change(const struct attach_order *order, uint32_t before, int64_t patience) {
+    const struct timespec moment = {.tv_nsec = 500000};
+    const int64_t until = clock_trace_now() + patience;
+    uint32_t state;
+    while ((state = atomic_load_explicit(&order->state, memory_order_acquire)) == before &&
+           clock_trace_now() < until)
+        nanosleep(&moment, NULL);
+    return state;
+}
+
+// ---- the call
+
+static tsmith_status call(const struct attach_what *what, struct inject_target *target,
+                          struct inject_report *report, tsmith_error *error) {
+    enum { LOAD_NOW = 2 }; // RTLD_NOW of glibc, and local
+    char library[4096 + 64], name[4096 + 32];
+    struct inject_call load = {
+        .function = "dlopen", .text = what->session_directory, .then = ATTACH_LINK, .number = LOAD_NOW};
+    const struct inject_call enter = {
+        .library = ATTACH_LIBRARY, .function = ATTACH_ENTER_SYMBOL, .text = what->session_directory};
+    if (inject_library(target, ATTACH_LIBRARY)) // it stayed from an earlier time
+        return inject_call(target, &enter, FIND, report, error);
+    (void)snprintf(library, sizeof library, "%s/" ATTACH_LIBRARY, what->agent_directory);
+    (void)snprintf(name, sizeof name, "%s/" ATTACH_LINK, what->session_directory);
+    if (access(library, R_OK) != 0)
+        return status_set_errno(error, "cannot use %s", library);
+    if (symlink(library, name) != 0)
+        return status_set_errno(error, "cannot make %s", name);
+    return inject_call(target, &load, FIND, report, error);
+}
+
+static tsmith_status wait_for_agents(const struct attach_what *what, struct attach_order *order,
+                                     tsmith_error *error) {
+    uint32_t state = wait_for_change(order, ATTACH_WAITING, TAKE), waiting = ATTACH_WAITING;
+    if (state == ATTACH_WAITING && atomic_compare_exchange_strong(&order->state, &waiting, ATTACH_CANCELED))
+        return status_set(error, TSMITH_ERROR_BUSY,
+                          "process %d has not loaded the agent in time (it may be busy loading something "
+                          "else, have no room for it, "
+                          "or still finish an earlier recording); nothing is recorded",
+                          (int)what->pid);
+    state = wait_for_change(order, ATTACH_TAKEN, BEGIN);
+    order->text[sizeof order->text - 1] = '\0';
+    if (state == ATTACH_READY)
+        return TSMITH_OK;
+    return status_set(error, state == ATTACH_FAILED ? TSMITH_ERROR_MISSING : TSMITH_ERROR_BUSY,
+                      "process %d cannot be recorded: %s", (int)what->pid,
+                      state == ATTACH_FAILED && order->text[0] ? order->text
+                                                               : "its agents did not begin in time");
+}
+
+tsmith_status attach_run(const struct attach_what *what, tsmith_attach_report *out, tsmith_error *error) {
+    const int64_t begun = clock_trace_now();
+    struct inject_target *target = NULL;
+    struct attach_order *order = NULL;
+    struct inject_report report = {0};
+    tsmith_status status = inject_open(what->pid, &target, error);
+    if (!status)
+        status = make_order(what, &order, error);
+    if (!status)
+        status = call(what, target, &report, error);
+    if (!status)
+        status = wait_for_agents(what, order, error);
+    tsmith_attach_report made = {.size = sizeof made,
+                                 .thread = (uint32_t)report.thread,
+                                 .threads_tried = report.threads_tried,
+                                 .stopped_ns = report.stopped_ns,
+                                 .longest_stop_ns = report.longest_ns,
+                                 .ready_ns = clock_trace_now() - begun};
+    if (!status)
+        memcpy(made.text, order->text, sizeof made.text);
+    sized_give(tsmith_attach_report, &made, out);
+    if (order)
+        munmap(order, sizeof *order);
+    inject_close(target);
+    return status;
+}

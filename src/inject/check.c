@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cannot be done safely is refused here, with what the user can do about it. inject.c calls it.
+#include "inject/check.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "inject/frame.h"
+
+#if defined(__x86_64__)
+enum { OWN_MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { OWN_MACHINE = EM_AARCH64 };
+#else
+enum { OWN_MACHINE = EM_NONE };
+#endif
+
+// ---- /proc
+
+static bool read_text(pid_t pid, const char *what, char *text, size_t room) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, what);
+    FILE *file = fopen(path, "re");
+    const size_t length = file ? fread(text, 1, room - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    return length > 0;
+}
+
+// State and time of start, fields 3 and 22 of its stat.
+static bool read_stat(pid_t pid, char *state, uint64_t *start) {
+    char text[1024];
+    if (!read_text(pid, "stat", text, sizeof text))
+        return false;
+    const char *at = strrchr(text, ')');
+    if (!at || strlen(at) < 3)
+        return false;
+    *state = at[2];
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    *start = at ? strtoull(at, NULL, 10) : 0;
+    return *start != 0;
+}
+
+// Whether real, effective, saved and file system ids of the line are all `own`.
+static bool ids_are(pid_t pid, const char *key, unsigned own) {
+    char text[8192];
+    if (!read_text(pid, "status", text, sizeof text))
+        return false;
+    const char *line = strstr(text, key);
+    char *at = line ? text + (line - text) + strlen(key) : NULL;
+    for (int i = 0; at && i < 4; i++) {
+        const char *before = at;
+        if (strtoull(before, &at, 10) != own || at == before)
+            return false;
+    }
+    return at != NULL;
+}
+
+static bool has_shadow_stack(pid_t pid) {
+    char text[8192];
+    const char *line =
+        read_text(pid, "status", text, sizeof text) ? strstr(text, "x86_Thread_features:") : NULL;
+    const char *end = line ? strchr(line, '\n') : NULL;
+    const char *found = line ? strstr(line, "shstk") : NULL;
+    return found && (!end || found < end);
+}
+
+// The program file's machine and class; and whether it names a loader.
+static bool read_program(pid_t pid, Elf64_Ehdr *head, bool *is_dynamic) {
+    char path[64];
+    Elf64_Phdr segment;
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool read = fd >= 0 && pread(fd, head, sizeof *head, 0) == (ssize_t)sizeof *head &&
+                      memcmp(head->e_ident, ELFMAG, SELFMAG) == 0;
+    *is_dynamic = false;
+    for (uint32_t i = 0; read && head->e_ident[EI_CLASS] == ELFCLASS64 && i < head->e_phnum; i++)
+        if (pread(fd, &segment, sizeof segment, (off_t)(head->e_phoff + i * sizeof segment)) ==
+            (ssize_t)sizeof segment)
+            *is_dynamic |= segment.p_type == PT_INTERP;
+    if (fd >= 0)
+        close(fd);
+    return read;
+}
+
+static bool same_namespace(pid_t pid, const char *name) {
+    char path[64];
+    struct stat own, theirs;
+    snprintf(path, sizeof path, "/proc/self/ns/%s", name);
+    const bool read = stat(path, &own) == 0;
+    snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, name);
+    return !read || (stat(path, &theirs) == 0 && own.st_ino == theirs.st_ino && own.st_dev == theirs.st_dev);
+}
+
+// ---- what the process is
+
+#define REFUSE(status, ...) return status_set(error, TSMITH_ERROR_##status, __VA_ARGS__)
+
+static tsmith_status check_permission(pid_t pid, tsmith_error *error) {
+    char scope[16] = "";
+    struct stat memory;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    // The kernel asks the same as for ptrace.
+    const int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        return TSMITH_OK;
+    }
+    const int scope_fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+    if (scope_fd >= 0) {
+        const ssize_t got = read(scope_fd, scope, sizeof scope - 1);
+        scope[got > 0 ? got : 0] = '\0';
+        close(scope_fd);
+    }
+    if (scope[0] == '3')
+        REFUSE(PERMISSION,
+               "this system allows no process to attach to another one (kernel.yama.ptrace_scope is 3)");
+    if (scope[0] == '1' || scope[0] == '2')
+        REFUSE(PERMISSION,
+               "process %d may not be attached to: kernel.yama.ptrace_scope is %c. Run 'tracesmith attach' "
+               "as root (or with "
+               "CAP_SYS_PTRACE), or set it to 0: sysctl kernel.yama.ptrace_scope=0",
+               (int)pid, scope[0]);
+    REFUSE(PERMISSION, "process %d may not be attached to%s", (int)pid,
+           stat(path, &memory) == 0 && memory.st_uid != geteuid()
+               ? ": it has changed its user or has more rights than you (setuid, capabilities)"
+               : " (in a container: --cap-add SYS_PTRACE)");
+}
+
+static tsmith_status check_tracer(const struct inject_target *target, tsmith_error *error) {
+    uint64_t tracer = 0;
+    if (target_status(target->pid, target->pid, "TracerPid:", 10, &tracer) && tracer)
+        REFUSE(STATE, "process %d is being traced by process %llu already (a debugger, strace)",
+               (int)target->pid, (unsigned long long)tracer);
+    return TSMITH_OK;
+}
+
+static tsmith_status check_program(pid_t pid, tsmith_error *error) {
+    Elf64_Ehdr head;
+    bool is_dynamic;
+    if (!read_program(pid, &head, &is_dynamic))
+        REFUSE(PERMISSION, "the program of process %d cannot be read (a kernel thread, or it has ended)",
+               (int)pid);
+    if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != OWN_MACHINE)
+        REFUSE(UNSUPPORTED, "process %d is of another architecture than tracesmith", (int)pid);
+    if (!is_dynamic)
+        REFUSE(
+            UNSUPPORTED,
+            "process %d is statically linked: it cannot load a library. Start it with 'tracesmith profile'",
+            (int)pid);
+    return TSMITH_OK;
+}
+
+tsmith_status check_process(struct inject_target *target, tsmith_error *error) {
+    const pid_t pid = target->pid;
+    uint64_t seccomp = 0;
+    char state;
+    if (!FRAME_SUPPORTED)
+        REFUSE(
+            UNSUPPORTED,
+            "attaching to a program that was not armed is possible on x86-64 only. Start it with 'tracesmith "
+            "profile --armed'");
+    if (pid == getpid() || pid <= 1)
+        REFUSE(INVALID_ARGUMENT, "process %d cannot be attached to", (int)pid);
+    if (!read_stat(pid, &state, &target->start_time) || state == 'Z' || state == 'X')
+        REFUSE(NOT_FOUND, "there is no process %d", (int)pid);
+    if (!ids_are(pid, "\nUid:", geteuid()) || !ids_are(pid, "\nGid:", getegid()))
+        REFUSE(PERMISSION,
+               "process %d is another user's, or has changed its user (setuid): run 'tracesmith attach' as "
+               "that user",
+               (int)pid);
+    tsmith_status status = check_tracer(target, error);
+    if (!status)
+        status = check_permission(pid, error);
+    if (!status)
+        status = check_program(pid, error);
+    if (status)
+        return status;
+    if (state == 'T' || state == 't')
+        REFUSE(STATE, "process %d is stopped (SIGSTOP): continue it first", (int)pid);
+    if (target_status(pid, pid, "Seccomp:", 10, &seccomp) && seccomp)
+        REFUSE(UNSUPPORTED,
+               "process %d has a filter of system calls (seccomp), which may end it when it loads a library. "
+               "Start it with "
+               "'tracesmith profile --armed'",
+               (int)pid);
+    if (has_shadow_stack(pid))
+        REFUSE(UNSUPPORTED,
+               "process %d has a shadow stack, which would end it on a call that it did not make", (int)pid);
+    if (!same_namespace(pid, "mnt") || !same_namespace(pid, "user"))
+        REFUSE(UNSUPPORTED, "process %d is in another container: run 'tracesmith attach' in that container",
+               (int)pid);
+    return TSMITH_OK;
+}
+
+tsmith_status check_again(const struct inject_target *target, tsmith_error *error) {
+    uint64_t start = 0;
+    char state;
+    if (!read_stat(target->pid, &state, &start) || state == 'Z' || state == 'X' ||
+        start != target->start_time)
+        REFUSE(STATE, "process %d has ended", (int)target->pid);
+    return check_tracer(target, error);
+}
+
+// ---- what it has loaded
+
+static bool has_musl(const struct inject_target *target) {
+    for (size_t i = 0; i < target->code.count; i++)
+        if (target->code.mappings[i].file && strstr(target->code.mappings[i].file->path, "/ld-musl-"))
+            return true;
+    return false;
+}
+
+tsmith_status check_libraries(struct inject_target *target, tsmith_error *error) {
+    target->libc = target_file(target, "libc.so.6");
+    if (!target->libc && has_musl(target))
+        REFUSE(UNSUPPORTED,
+               "process %d uses musl: only programs with glibc can be attached to. Start it with 'tracesmith "
+               "profile'",
+               (int)target->pid);
+    target->loader = target_file(target, "ld-linux-x86-64.so.2");
+    if (!target->libc || !target->loader)
+        REFUSE(UNSUPPORTED, "process %d has no glibc that is known (libc.so.6, ld-linux-x86-64.so.2)",
+               (int)target->pid);
+    if (!target_is_mapped(target, target->libc) || !target_is_mapped(target, target->loader) ||
+        !exports_read(&target->exports, target, target->libc))
+        REFUSE(UNSUPPORTED,
+               "the libc of process %d is not the file %s any more: it was replaced since the process was "
+               "started",
+               (int)target->pid, target->libc->path);
+    if (!exports_find(&target->exports, "dlopen"))
+        REFUSE(UNSUPPORTED, "the glibc of process %d is older than 2.34: it cannot be made to load a library",
+               (int)target->pid);
+    target->return_code = frame_find_return(target);
+    if (!target->return_code)
+        REFUSE(UNSUPPORTED, "the libc of process %d has no known way back from a signal handler",
+               (int)target->pid);
+    return TSMITH_OK;
+}

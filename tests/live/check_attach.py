@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""attach: a program that was started without TraceSmith makes a step for each byte that it reads. The launches of a step have its
+number as their size, so a file shows exactly which steps were recorded."""
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from support import TRACESMITH, check, run
+
+PROGRAMS, WORK = sys.argv[1:3]
+LAUNCHES = 5
+CYCLES = int(os.environ.get("TRACESMITH_ATTACH_CYCLES", "20"))
+# A sanitizer's own files are of no interest here, only its verdict: the exit code.
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Steps:
+    """cl_steps, which waits for a byte before each step."""
+
+    def __init__(self, steps, prefix=()):
+        command = [*prefix, os.path.join(PROGRAMS, "cl_steps"), str(steps), "1000000", "0", "ask"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        bufsize=0)
+        self.pid = self.process.pid
+        self.process.stdout.readline()
+        self.made = 0
+        self.last = steps
+        self.lines = []
+
+    def step(self, count=1):
+        """Makes the next steps: returns when they have ended, and the program waits again."""
+        for _ in range(count):
+            self.process.stdin.write(b"x")
+            self.made += 1
+            self.lines.append(self.process.stdout.readline())
+            if self.made < self.last:
+                self.process.stdout.readline()
+
+    def finish(self):
+        self.step(self.last - self.made)
+        errors = self.process.stderr.read().decode()
+        check(self.process.wait(60) == 0, "the program ended with %s: %s" % (self.process.returncode, errors))
+        numbers = [int(line.split()[0]) for line in self.lines]
+        check(numbers == list(range(1, self.last + 1)), "the program's own account: %s" % numbers)
+
+
+class Attached:
+    def __init__(self, pid, path, *options):
+        self.path = path
+        self.process = subprocess.Popen([TRACESMITH, "attach", str(pid), "-o", path, "--json", *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = self.process.stderr.readline()
+        check(b"recording" in line, "attach says %s" % line)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.wait()
+
+    def wait(self):
+        errors = self.process.stderr.read().decode()
+        check(self.process.wait(120) == 0, "attach gave %d: %s" % (self.process.returncode, errors))
+        lines = [line for line in errors.splitlines() if line.startswith("{")]
+        return json.loads(lines[-1]) if lines else None
+
+
+def check_file(path, first, last):
+    """All launches of the steps from first to last, and of no other."""
+    events = json.loads(run("view", "-f", "json", path).stdout)["events"]
+    sizes = sorted(event["global_x"] for event in events if event["kind"] == "kernel")
+    check(sizes == sorted(list(range(first, last + 1)) * LAUNCHES), "steps %d to %d: %s" % (first, last, sizes))
+    calls = [event for event in events if event["kind"] == "api" and event["name"] == "clEnqueueNDRangeKernel"]
+    check(len(calls) == len(sizes) and all(call["duration"] >= 0 for call in calls), "a call for each launch")
+    check(all(event["name"] == "tick" for event in events if event["kind"] == "kernel"), "kernels are named")
+
+
+def threads(pid):
+    return sorted(os.listdir("/proc/%d/task" % pid))
+
+
+def wait_for(program, what, condition):
+    """A state of the program that is reached without a message: the test ends it, not a time."""
+    while program.poll() is None and not condition():
+        os.sched_yield()
+    if program.poll() is not None:
+        check(False, "%s: the program ended with %s: %s" % (what, program.poll(), program.stderr.read()))
+
+
+def opencl():
+    program = Steps(60)
+    before = threads(program.pid)
+    program.step(10)
+    first = os.path.join(WORK, "first.sbt")
+    attached = Attached(program.pid, first)
+    program.step(15)
+    refused = run("attach", program.pid, "-o", os.path.join(WORK, "second.sbt"), code=4)
+    check(b"cannot be" in refused.stderr or b"already" in refused.stderr or b"still" in refused.stderr, refused.stderr)
+    program.step(5)
+    result = attached.stop()
+    check(result["kernels"] == 20 * LAUNCHES and result["how"] == "borrowed thread", result)
+    check(0 < result["stopped_ns"] <= result["longest_stop_ns"], result)
+    check("creation" in result["not_recorded"], result)
+    check_file(first, 11, 30)
+    program.step(10)
+    wait_for(program.process, "no thread of ours is left", lambda: threads(program.pid) == before)
+    # Again, and the program ends meanwhile.
+    last = os.path.join(WORK, "last.sbt")
+    attached = Attached(program.pid, last)
+    program.step(5)
+    program.finish()
+    attached.wait()
+    check_file(last, 41, 60)
+
+
+def cycles():
+    program = Steps(2 * CYCLES + 1)
+    before = threads(program.pid)
+    stops = []
+    path = os.path.join(WORK, "cycle.sbt")
+    for cycle in range(CYCLES):
+        attached = Attached(program.pid, path)
+        program.step()
+        stops.append(attached.stop()["stopped_ns"])
+        check_file(path, 2 * cycle + 1, 2 * cycle + 1)
+        program.step()
+        wait_for(program.process, "no thread of ours is left", lambda: threads(program.pid) == before)
+    program.finish()
+    stops.sort()
+    print("%d cycles; a thread stood still for %.0f us (median), %.0f us (99 %%), %.0f us (longest)" %
+          (CYCLES, stops[len(stops) // 2] / 1e3, stops[len(stops) * 99 // 100] / 1e3, stops[-1] / 1e3))
+
+
+def armed():
+    program = Steps(20, [TRACESMITH, "profile", "--armed", "--"])
+    path = os.path.join(WORK, "armed.sbt")
+    program.step(5)
+    attached = Attached(program.pid, path)
+    program.step(5)
+    attached.process.send_signal(signal.SIGINT)
+    attached.wait()
+    check_file(path, 6, 10)
+    program.finish()
+
+
+def refuse(pid, *words):
+    path = os.path.join(WORK, "refused.sbt")
+    done = run("attach", pid, "-o", path, code=4)
+    check(any(word in done.stderr for word in words), "attach says %s" % done.stderr)
+    check(not os.path.exists(path), "no file")
+
+
+class Waits:
+    """A program that waits for the end of its input."""
+
+    def __init__(self, *command, **options):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        check(self.process.stdout.readline() == b"waits\n", "%s waits" % command[0])
+
+    def end(self):
+        out, _ = self.process.communicate(timeout=60)
+        check(self.process.returncode == 0 and out == b"done\n", "the program is unharmed: %s %s" % (self.process.returncode, out))
+
+
+def build(name, *options):
+    source = os.path.join(WORK, "waits.c")
+    with open(source, "w") as file:
+        file.write("#include <stdio.h>\n#include <unistd.h>\nint main(void) { char byte; puts(\"waits\"); fflush(stdout);\n"
+                   "while (read(0, &byte, 1) == 1) ; puts(\"done\"); return 0; }\n")
+    path = os.path.join(WORK, name)
+    return path if subprocess.run(["cc", "-o", path, source, *options], stderr=subprocess.DEVNULL).returncode == 0 else None
+
+
+def refusals():
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    refuse(gone.pid, b"there is no process")
+    refuse(1, b"cannot be attached", b"another user")
+    for word in ("0", "-1", "x", "99999999999"):
+        run("attach", word, code=2)
+    run("attach", os.getpid(), "-d", "0", code=2)
+    plain = build("plain")
+    static = build("static", "-static")
+    if plain:
+        # No OpenCL: the library is loaded, finds nothing to do, and the program continues.
+        program = Waits(plain)
+        refuse(program.process.pid, b"has not loaded OpenCL")
+        refuse(program.process.pid, b"has not loaded OpenCL")
+        program.end()
+        # Another tracer.
+        program = Waits(plain)
+        check(libc.ptrace(0x4206, program.process.pid, 0, 0) == 0, "the test traces it")  # PTRACE_SEIZE
+        refuse(program.process.pid, b"traced by process %d" % os.getpid())
+        check(libc.ptrace(0x4207, program.process.pid, 0, 0) == 0, "interrupt")
+        os.waitpid(program.process.pid, 0x40000000)
+        check(libc.ptrace(17, program.process.pid, 0, 0) == 0, "detach")
+        program.end()
+        # Stopped.
+        program = Waits(plain)
+        program.process.send_signal(signal.SIGSTOP)
+        os.waitpid(program.process.pid, os.WUNTRACED)
+        refuse(program.process.pid, b"is stopped")
+        program.process.send_signal(signal.SIGCONT)
+        program.end()
+    if static:
+        program = Waits(static)
+        refuse(program.process.pid, b"statically linked")
+        program.end()
+    if plain and os.geteuid() == 0:
+        os.chmod(WORK, 0o755)
+        program = Waits(plain, user=65534)
+        refuse(program.process.pid, b"another user's")
+        program.end()
+
+
+opencl()
+cycles()
+armed()
+refusals()
+print("attach: ok")
