@@ -68,7 +68,7 @@ uint32_t agent_operation_name(tsmith_operation operation);
 const char *agent_device_type(cl_device_type type);
 
 // The wrappers, of the driver's own types.
-#define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) layer_##name;
+#define CALL_DECLARE(name) __typeof__(*(OPENCL_POINTER(name))0) layer_##name;
 OPENCL_CALLS(CALL_DECLARE)
 #undef CALL_DECLARE
 

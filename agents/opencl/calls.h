@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// The type of a pointer to a function of OpenCL. (What CL/cl_icd.h calls it differs by version.)
+#define OPENCL_POINTER(name) __typeof__(((cl_icd_dispatch *)0)->name)
+
 // By the agent and the recorder.
 #define OPENCL_BOTH_CALLS(X)                                                                                 \
     /* contexts, queues */                                                                                   \

@@ -14,7 +14,7 @@
     X(clGetDeviceInfo)
 
 struct loader {
-#define FUNCTION_MEMBER(name) cl_api_##name name;
+#define FUNCTION_MEMBER(name) OPENCL_POINTER(name) name;
     FUNCTIONS(FUNCTION_MEMBER)
 #undef FUNCTION_MEMBER
 };
@@ -27,7 +27,7 @@ static bool loader_open(struct loader *loader) {
     if (!library)
         return false;
 #define FUNCTION_FIND(name)                                                                                  \
-    if (!(loader->name = (cl_api_##name)dlsym(library, #name)))                                              \
+    if (!(loader->name = (OPENCL_POINTER(name))dlsym(library, #name)))                                       \
         return false;
     FUNCTIONS(FUNCTION_FIND)
 #undef FUNCTION_FIND

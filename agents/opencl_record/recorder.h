@@ -453,7 +453,7 @@ void kernel_settle(struct kernel *kernel);
     X(clSetEventCallback)
 
 // The wrappers, of the driver's own types.
-#define CALL_DECLARE(name) __typeof__(*(cl_api_##name)0) record_##name;
+#define CALL_DECLARE(name) __typeof__(*(OPENCL_POINTER(name))0) record_##name;
 RECORDED_CALLS(CALL_DECLARE)
 #undef CALL_DECLARE
 

@@ -13,7 +13,7 @@
 //
 // Emitting takes no lock and makes no system call: the first emission of a thread maps its ring. A NULL
 // session makes every emission a no-op, so that call sites need no condition. Emitting while another thread
-// stops the session is counted, not undefined.
+// stops the session is counted, not undefined; an emission after the stop does nothing.
 //
 // fork: the session stays the parent's. A forked child may emit: its events are in the parent's file, as those of a
 // process of its own, if they came before the parent stopped the session. tsmith_session_stop in the child ends only the
@@ -84,7 +84,7 @@ TSMITH_API const char *const *tsmith_session_environment(const tsmith_session *s
 // Switches the agents of this session off, and on again. Emissions are not affected. STATE in a process that did not start
 // the session.
 TSMITH_API tsmith_status tsmith_session_switch(tsmith_session *session, int on, tsmith_error *error);
-// Live figures; exact only after the stop.
+// Live figures; tsmith_session_stop gives the exact ones. All 0 in a forked child.
 TSMITH_API void tsmith_session_statistics_get(const tsmith_session *session, tsmith_session_statistics *out);
 
 // Registers a name, counter or category once; emissions take its id. 0 when the table of names is full (such

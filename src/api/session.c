@@ -6,8 +6,8 @@
 //
 // Stopping while others emit: the channel's gate closes, so that the next emission of every thread takes the slow path
 // and is counted as late; a record being written at this moment is stored into memory that stays mapped until its
-// thread has left it. struct tsmith_session itself is never freed for the same reason: some hundred bytes per session,
-// and its shapes where tsmith_emit was used.
+// thread has left it. struct tsmith_session, its channel and its shapes are lasting for the same reason (wire/lasting.h): they
+// read as they were or as zeros, and a process may start any number of sessions one after the other.
 #define TRACESMITH_NO_INLINE_CHECK // the functions themselves are defined here
 #include "tracesmith/session.h"
 
@@ -32,13 +32,11 @@
 #include "collect/session_directory.h"
 #include "tracesmith/sbt.h"
 #include "wire/channel.h"
+#include "wire/lasting.h"
 
 // The shapes every session registers first, in this order: so their ids are constants on the event path.
 enum fixed_shape { SHAPE_BEGIN, SHAPE_END, SHAPE_MARK, SHAPE_COUNT, SHAPES_FIXED };
-enum {
-    SHAPES_MAX = 256,
-    SHAPES_EACH = 16
-}; // of tsmith_emit; taken that many at a time, because they are kept for good
+enum { SHAPES_MAX = 256, SHAPES_EACH = 8 }; // of tsmith_emit; taken that many at a time
 
 // Making a shape takes shapes_lock, then the channel's lock. Over a fork it is held, so that a child finds it free.
 static pthread_mutex_t shapes_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -74,14 +72,16 @@ struct collecting {
     struct collect_totals at_failure;
 };
 
-// The emitting side, kept for good.
 static const tsmith_session_statistics no_statistics = {.size = sizeof no_statistics};
 
+// The emitting side.
 struct tsmith_session {
-    struct channel *channel;
+    // Of a channel that is over (all zeros). It is used when this session reads as zeros, because it has ended: channel_at is 0
+    // then, and an emission finds a closed gate without a check of its own.
+    struct channel_gate over;
+    ptrdiff_t channel_at;          // from here
     uint64_t heads[SHAPES_FIXED];  // of their records, without a subject
     struct collecting *collecting; // NULL: attached to a session of another process
-    tsmith_session *next;          // of the retired ones
     pthread_mutex_t lock;          // of what follows
     tsmith_session_statistics live;
     pid_t owner; // the process that started it
@@ -90,14 +90,19 @@ struct tsmith_session {
     _Atomic uint32_t shape_count;
 };
 
-static pthread_mutex_t retired_lock = PTHREAD_MUTEX_INITIALIZER;
-static tsmith_session *retired;
+static_assert(offsetof(struct tsmith_session, over) == 0, "a session that is over is a channel that is over");
+static struct lasting all_sessions = {.bytes = sizeof(struct tsmith_session)};
+static struct lasting all_shapes = {.bytes = SHAPES_EACH * sizeof(struct emit_shape)};
+
+static inline struct channel *channel_of(tsmith_session *session) {
+    return (struct channel *)(void *)((char *)session + session->channel_at);
+}
 
 // ---- emitting
 
 static inline void emit_one(tsmith_session *session, enum fixed_shape shape, uint32_t subject) {
     const uint64_t head = session->heads[shape] | (uint64_t)subject << 32;
-    struct ring *ring = channel_ring(session->channel);
+    struct ring *ring = channel_ring(channel_of(session));
     uint64_t *at = ring ? ring_reserve(ring, 2) : NULL;
     if (__builtin_expect(!at, 0))
         return;
@@ -125,7 +130,7 @@ void tsmith_count(tsmith_session *session, uint32_t counter, double value) {
     if (!session)
         return;
     const uint64_t head = session->heads[SHAPE_COUNT] | (uint64_t)counter << 32;
-    struct ring *ring = channel_ring(session->channel);
+    struct ring *ring = channel_ring(channel_of(session));
     uint64_t *at = ring ? ring_reserve(ring, 3) : NULL;
     if (__builtin_expect(!at, 0))
         return;
@@ -169,15 +174,13 @@ static uint16_t find_shape(const tsmith_session *session, const struct emit_shap
     return 0;
 }
 
-// The place of the next shape, under the lock; NULL: there is no room.
+// The place of the next shape, under the lock; NULL: out of memory. Nobody else will find the shape then.
 static struct emit_shape *next_shape(tsmith_session *session, uint32_t count) {
-    if (count == SHAPES_MAX)
-        return NULL;
-    struct emit_shape *shapes =
+    struct emit_shape *some =
         atomic_load_explicit(&session->shapes[count / SHAPES_EACH], memory_order_relaxed);
-    if (!shapes && (shapes = calloc(SHAPES_EACH, sizeof *shapes)) != NULL)
-        atomic_store_explicit(&session->shapes[count / SHAPES_EACH], shapes, memory_order_relaxed);
-    return shapes ? &shapes[count % SHAPES_EACH] : NULL;
+    if (!some && (some = lasting_take(&all_shapes)) != NULL)
+        atomic_store_explicit(&session->shapes[count / SHAPES_EACH], some, memory_order_relaxed);
+    return some ? &some[count % SHAPES_EACH] : NULL;
 }
 
 static void lock_shapes(void) {
@@ -220,11 +223,13 @@ static uint16_t make_shape(tsmith_session *session, struct emit_shape *wanted, t
     lock_shapes();
     uint16_t id = find_shape(session, wanted); // another thread may have been quicker
     uint32_t count = atomic_load_explicit(&session->shape_count, memory_order_relaxed);
-    struct emit_shape *place = id == 0 ? next_shape(session, count) : NULL;
-    if (place && (id = channel_shape(session->channel, &shape)) != 0) {
+    if (id == 0 && count < SHAPES_MAX && (id = channel_shape(channel_of(session), &shape)) != 0) {
+        struct emit_shape *place = next_shape(session, count); // the session has not ended: it has an id
         wanted->id = id;
-        *place = *wanted;
-        atomic_store_explicit(&session->shape_count, count + 1, memory_order_release);
+        if (place) {
+            *place = *wanted;
+            atomic_store_explicit(&session->shape_count, count + 1, memory_order_release);
+        }
     }
     unlock_shapes();
     return id;
@@ -256,10 +261,10 @@ void tsmith_emit(tsmith_session *session, tsmith_kind kind, uint32_t track, uint
     if (shape == 0)
         shape = make_shape(session, &wanted, &why);
     if (shape == 0) {
-        channel_lose(session->channel, why, 1);
+        channel_lose(channel_of(session), why, 1);
         return;
     }
-    struct ring *ring = channel_ring(session->channel);
+    struct ring *ring = channel_ring(channel_of(session));
     uint64_t *at = ring ? ring_reserve(ring, count) : NULL;
     if (!at)
         return;
@@ -276,20 +281,20 @@ int64_t tsmith_session_now(const tsmith_session *session) {
 // ---- registering
 
 uint32_t tsmith_session_name(tsmith_session *session, const char *name) {
-    return session ? channel_string_cstr(session->channel, name) : 0;
+    return session ? channel_string_cstr(channel_of(session), name) : 0;
 }
 
 uint32_t tsmith_session_track(tsmith_session *session, const char *name) {
-    return session ? channel_track(session->channel,
+    return session ? channel_track(channel_of(session),
                                    &(tsmith_track){.kind = TSMITH_TRACK_CUSTOM,
-                                                   .name = channel_string_cstr(session->channel, name)})
+                                                   .name = channel_string_cstr(channel_of(session), name)})
                    : 0;
 }
 
 uint32_t tsmith_session_field(tsmith_session *session, const char *name, tsmith_type type, const char *unit) {
     bool possible = type == TSMITH_TYPE_I64 || type == TSMITH_TYPE_U64 || type == TSMITH_TYPE_F64 ||
                     type == TSMITH_TYPE_STRING || type == TSMITH_TYPE_BOOL;
-    uint32_t field = session && name && possible ? channel_field(session->channel, name, type, unit) : 0;
+    uint32_t field = session && name && possible ? channel_field(channel_of(session), name, type, unit) : 0;
     return field ? TSMITH_FIELD_DYNAMIC + field : 0;
 }
 
@@ -307,7 +312,7 @@ static bool register_shapes(tsmith_session *session) {
     };
     bool all = true;
     for (int i = 0; i < SHAPES_FIXED; i++) {
-        const uint16_t id = channel_shape(session->channel, &shapes[i]);
+        const uint16_t id = channel_shape(channel_of(session), &shapes[i]);
         session->heads[i] = record_head(id, 1u + shapes[i].field_count, 0);
         all = all && id;
     }
@@ -382,7 +387,10 @@ static void *collect_main(void *self) {
 // ---- life
 
 static tsmith_status open_channel(tsmith_session *session, const char *directory, tsmith_error *error) {
-    tsmith_status status = channel_open(directory, "session", &session->channel);
+    struct channel *channel;
+    tsmith_status status = channel_open(directory, "session", &channel);
+    if (channel)
+        session->channel_at = (char *)channel - (char *)session;
     if (!status && !register_shapes(session))
         status = TSMITH_ERROR_NO_SPACE;
     if (status)
@@ -405,13 +413,20 @@ static tsmith_status start_thread(tsmith_session *session, tsmith_error *error) 
     return TSMITH_OK;
 }
 
+// The emitting side has ended. NULL is allowed.
+static void retire_session(tsmith_session *session) {
+    for (uint32_t i = 0; session && i < SHAPES_MAX / SHAPES_EACH; i++)
+        lasting_leave(&all_shapes, atomic_load_explicit(&session->shapes[i], memory_order_relaxed));
+    lasting_leave(&all_sessions, session);
+}
+
 // Takes down what there is of the collecting side.
 static void finish_collecting(tsmith_session *session) {
     struct collecting *collecting = session->collecting;
     tsmith_sink_destroy(collecting->sink);
     collector_destroy(collecting->collector);
-    if (session->channel)
-        channel_detach(session->channel);
+    if (session->channel_at)
+        channel_detach(channel_of(session));
     session_agents_end(&collecting->agents);
     session_directory_remove(&collecting->directory);
     session->collecting = NULL;
@@ -459,7 +474,7 @@ static tsmith_status start(tsmith_session *session, const tsmith_session_options
     if (!status)
         status = open_channel(session, collecting->directory.path, error);
     if (!status && agents->note[0])
-        channel_attribute(session->channel, "notice.session", agents->note);
+        channel_attribute(channel_of(session), "notice.session", agents->note);
     pthread_once(&fork_once, prepare_forks);
     if (status)
         return status;
@@ -484,7 +499,7 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
     if (!chosen.path)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "a session needs the path of the file to write");
-    struct tsmith_session *session = calloc(1, sizeof *session);
+    struct tsmith_session *session = lasting_take(&all_sessions);
     struct collecting *collecting = calloc(1, sizeof *collecting);
     status = TSMITH_ERROR_NO_MEMORY;
     if (!session || !collecting) {
@@ -502,12 +517,13 @@ tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith
         *out = session;
         return TSMITH_OK;
     }
-    channel_close(session->channel);
+    if (session->channel_at)
+        channel_close(channel_of(session));
     finish_collecting(session);
     collecting = NULL;
 fail:
     free(collecting);
-    free(session);
+    retire_session(session);
     return status;
 }
 
@@ -517,7 +533,7 @@ tsmith_status tsmith_session_attach(tsmith_session **out, tsmith_error *error) {
     if (!directory)
         return status_set(error, TSMITH_ERROR_STATE,
                           "this process is not being recorded; start it with `tracesmith profile`");
-    tsmith_session *session = calloc(1, sizeof *session);
+    tsmith_session *session = lasting_take(&all_sessions);
     if (!session)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while attaching to a session");
     pthread_mutex_init(&session->lock, NULL);
@@ -525,7 +541,7 @@ tsmith_status tsmith_session_attach(tsmith_session **out, tsmith_error *error) {
     const tsmith_status status = open_channel(session, directory, error);
     pthread_once(&fork_once, prepare_forks);
     if (status) {
-        free(session);
+        retire_session(session);
         return status;
     }
     *out = session;
@@ -574,18 +590,11 @@ static tsmith_session_statistics final_statistics(const struct collecting *colle
     return statistics;
 }
 
-static void retire_session(tsmith_session *session) {
-    pthread_mutex_lock(&retired_lock);
-    session->next = retired;
-    retired = session;
-    pthread_mutex_unlock(&retired_lock);
-}
-
 // The thread that collects, the file and the session directory belong to the parent, which continues. The child's
 // events are in the parent's session, as those of a separate process.
 static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_statistics *statistics,
                                    tsmith_error *error) {
-    channel_close(session->channel);
+    channel_close(channel_of(session));
     sized_give(tsmith_session_statistics, &no_statistics, statistics);
     return status_set(error, TSMITH_ERROR_STATE,
                       "the session belongs to process %d, which started it; in a forked child only the "
@@ -595,7 +604,7 @@ static tsmith_status stop_in_child(tsmith_session *session, tsmith_session_stati
 
 // The collector is in another process, which continues.
 static tsmith_status stop_attached(tsmith_session *session, tsmith_session_statistics *statistics) {
-    channel_close(session->channel);
+    channel_close(channel_of(session));
     sized_give(tsmith_session_statistics, &no_statistics, statistics);
     retire_session(session);
     return TSMITH_OK;
@@ -615,7 +624,7 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
         own_process_switch(false);
     struct collecting *collecting = session->collecting;
     // In this order: no new emission, no thread waits for room any more, then the last drain.
-    channel_close(session->channel);
+    channel_close(channel_of(session));
     session_directory_end(&collecting->directory);
     atomic_store(&collecting->stopping, true);
     pthread_join(collecting->thread, NULL);

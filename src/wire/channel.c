@@ -8,8 +8,10 @@
 //     OPEN --fork, in the child--> FORKED --first use--> REVIVING --> OPEN (own files, same ids) or DEAD
 //     OPEN --the last of its APIs closes--> CLOSED --all detached--> CLOSED, without memory in the session
 //
-// Locks: the room's open_lock, registry_lock, then a process's lock. The event path takes none. Neither struct is ever freed:
-// a thread may be about to look at a gate.
+// Locks: the room's open_lock, registry_lock, then a process's lock. The event path takes none. A thread may be about to look
+// at the gate of a channel that is over: channels are lasting (wire/lasting.h). A process is freed when it was detached, no
+// thread has a ring of it, and no call is between channel_enter and channel_leave, by which a thread comes from a channel
+// to its process. Whoever detaches the next process looks for that.
 //
 // A fork takes none of them. A thread in a driver may need one while it holds the driver's own locks, and the forking
 // thread waits for those in the fork handlers of the driver: if it held ours by then, both would wait forever. A forked
@@ -32,6 +34,7 @@
 #include "base/clock.h"
 #include "base/thread_sanitizer.h"
 #include "tracesmith/capture.h"
+#include "wire/lasting.h"
 #include "wire/meeting.h"
 #include "wire/memory.h"
 #include "wire/process.h"
@@ -43,6 +46,7 @@ static struct channel_room own_room = {.open_lock = PTHREAD_MUTEX_INITIALIZER,
                                        .registry_lock = PTHREAD_MUTEX_INITIALIZER};
 static struct channel_room *room; // own_room, or that of another library
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct lasting channels = {.bytes = sizeof(struct channel)};
 ptrdiff_t channel_here_at;
 
 static const uint32_t RING_BACKOFF = 1024; // calls
@@ -63,7 +67,24 @@ static void unlock(struct channel_process *process) {
     channel_here()->inside--;
 }
 
+void channel_enter(void) {
+    atomic_fetch_add(&room->users, 1);
+}
+
+void channel_leave(void) {
+    atomic_fetch_sub(&room->users, 1);
+}
+
 // ---- threads
+
+// A signal handler must not find a ring with the id 0, which is that of a channel that is over.
+static void forget_rings(struct channel_here *here) {
+    here->ring = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    here->id = 0;
+    here->owners = NULL;
+    here->backoff = 0;
+}
 
 // Under the channel's lock. The ring is the calling thread's.
 static void ring_part(struct ring_owner *owner) {
@@ -81,7 +102,8 @@ static void ring_part(struct ring_owner *owner) {
 static void thread_end(void *unused) {
     (void)unused;
     struct ring_owner *owner = room_here.owners;
-    memset(&room_here, 0, sizeof room_here);
+    forget_rings(&room_here);
+    room_here.inside = 0;
     while (owner) {
         struct ring_owner *next = owner->next;
         struct channel_process *process = owner->process;
@@ -143,10 +165,12 @@ static void fork_process(struct channel_process *process) {
 
 static void after_fork_child(void) {
     thread_sanitizer_pause();
-    // A signal handler may have forked while its thread had a lock: it goes on under it.
-    const uint32_t inside = room_here.inside;
-    memset(&room_here, 0, sizeof room_here);
-    room_here.inside = inside;
+    // A signal handler may have forked while its thread had a lock: it goes on under it, and `inside` stays.
+    forget_rings(&room_here);
+    // Another thread may have been changing the list. If one was in a process, here nothing is freed any more.
+    own_room.retired = NULL;
+    if (atomic_load(&own_room.users))
+        atomic_store(&own_room.users, INT64_MAX / 2);
     pthread_mutex_init(&own_room.open_lock, NULL);
     pthread_mutex_init(&own_room.registry_lock, NULL);
     for (struct channel_process *process = own_room.registry; process; process = process->next)
@@ -309,7 +333,7 @@ static void leave_word(const char *session_directory) {
 }
 
 static struct channel *make_channel(const struct layout_control *control, const char *api) {
-    struct channel *channel = strlen(api) < LAYOUT_API_BYTES ? calloc(1, sizeof *channel) : NULL;
+    struct channel *channel = strlen(api) < LAYOUT_API_BYTES ? lasting_take(&channels) : NULL;
     if (channel)
         channel->gate.armed = &control->armed;
     return channel;
@@ -318,6 +342,10 @@ static struct channel *make_channel(const struct layout_control *control, const 
 static void free_process(struct channel_process *process) {
     if (process->control)
         munmap(process->control, LAYOUT_PAGE);
+    if (process->threads_known.items)
+        munmap(process->threads_known.items,
+               process->threads_known.places * sizeof *process->threads_known.items);
+    pthread_mutex_destroy(&process->lock);
     free(process->directory);
     free(process);
 }
@@ -377,7 +405,7 @@ static tsmith_status open_process(const char *session_directory, const char *api
     return TSMITH_OK;
 fail:
     leave_word(session_directory);
-    free(channel);
+    lasting_leave(&channels, channel);
     free_process(process);
     return status;
 }
@@ -434,19 +462,30 @@ static bool make_open(struct channel_process *process) {
 }
 
 bool channel_lock(struct channel *channel) {
-    if (channel_here()->inside) {
-        channel_here()->inside++;
-        return false;
+    struct channel_process *process = NULL;
+    if (!channel_here()->inside) {
+        channel_enter();
+        process = channel->process;
+        if (process)
+            lock(process);
+        if (process && channel->process) // still: under its lock that does not change
+            return make_open(process) && !channel->closed;
+        if (process)
+            unlock(process);
+        channel_leave();
     }
-    lock(channel->process);
-    return make_open(channel->process) && !channel->closed;
+    channel_here()->inside++;
+    return false;
 }
 
 void channel_unlock(struct channel *channel) {
-    if (channel_here()->inside == 1)
-        unlock(channel->process);
-    else
+    struct channel_process *process = channel_here()->inside == 1 ? channel->process : NULL;
+    if (!process) {
         channel_here()->inside--;
+        return;
+    }
+    unlock(process);
+    channel_leave();
 }
 
 // Joins the process's channel in that session. NULL: it has none that takes one more.
@@ -463,7 +502,7 @@ static struct channel *join_process(struct channel_process *process, const char 
         atomic_thread_fence(memory_order_release);
         process->channels = channel;
     } else {
-        free(channel);
+        lasting_leave(&channels, channel);
         channel = NULL;
     }
     unlock(process);
@@ -528,10 +567,7 @@ static void close_process(struct channel_process *process) {
     }
 }
 
-void channel_close(struct channel *channel) {
-    if (!channel)
-        return;
-    struct channel_process *process = channel->process;
+static void close_in(struct channel_process *process, struct channel *channel) {
     lock(process);
     if (!channel->closed && (process->state == CHANNEL_OPEN || process->state == CHANNEL_FORKED)) {
         channel->closed = true;
@@ -544,6 +580,45 @@ void channel_close(struct channel *channel) {
     unlock(process);
 }
 
+void channel_close(struct channel *channel) {
+    if (!channel)
+        return;
+    channel_enter();
+    struct channel_process *process = channel->process;
+    if (process)
+        close_in(process, channel);
+    channel_leave();
+}
+
+static void free_channel(struct channel_process *process) {
+    for (struct channel *channel = process->channels, *next; channel; channel = next) {
+        next = channel->next;
+        lasting_leave(&channels, channel);
+    }
+    munmap(process->head, LAYOUT_ENTRIES_AT);
+    free_process(process);
+}
+
+// Frees the retired processes in which no thread is or can come to be. Under the registry's lock.
+static void reclaim_channels(void) {
+    struct channel_process **at = &room->retired;
+    if (atomic_load(&room->users)) // which is read after all of them were taken out of their channels
+        return;
+    while (*at) {
+        struct channel_process *process = *at;
+        lock(process);
+        const bool held = process->threads > 0;
+        unlock(process);
+        if (held) {
+            at = &process->next;
+            continue;
+        }
+        *at = process->next;
+        free_channel(process);
+    }
+}
+
+// Takes a detached process out of its channels, so that no more threads come to it.
 static void retire_channel(struct channel_process *process) {
     struct channel_process **at = &room->registry;
     pthread_mutex_lock(&room->registry_lock);
@@ -551,8 +626,15 @@ static void retire_channel(struct channel_process *process) {
         at = &(*at)->next;
     if (*at) {
         *at = process->next;
+        lock(process);
+        for (struct channel *channel = process->channels; channel; channel = channel->next) {
+            channel->gate.ledger = NULL;
+            channel->process = NULL;
+        }
+        unlock(process);
         process->next = room->retired;
         room->retired = process;
+        reclaim_channels();
     }
     pthread_mutex_unlock(&room->registry_lock);
 }
@@ -698,7 +780,7 @@ uint32_t channel_thread(struct channel *channel, uint32_t tid) {
 // A signal handler must not find the id of one channel with the ring of another.
 static void use_ring(struct ring *ring, uint64_t id) {
     struct channel_here *here = channel_here();
-    here->id = 0;
+    here->id = CHANNEL_NONE_ID;
     atomic_signal_fence(memory_order_seq_cst);
     here->ring = ring;
     atomic_signal_fence(memory_order_seq_cst);
@@ -717,13 +799,13 @@ static struct ring *other_ring(const struct channel *channel) {
 }
 
 static struct ring *make_ring(struct channel *channel) {
-    struct channel_process *process = channel->process;
     struct ring *ring = NULL;
     channel_here()->inside++;
     drop_stale_rings();
     channel_here()->inside--;
     if (!channel_lock(channel))
         goto done;
+    struct channel_process *process = channel->process;
     uint64_t id = atomic_load(&process->id);
     for (struct ring_owner *owner = channel_here()->owners; owner && !ring; owner = owner->next)
         if (owner->process == process)
@@ -750,7 +832,8 @@ struct ring *channel_ring_slow(struct channel *channel) {
     int saved = errno;
     struct ring *ring = NULL;
     tsmith_reason reason = TSMITH_REASON_NO_MEMORY;
-    if (atomic_load_explicit(&channel->gate.id, memory_order_relaxed) == CHANNEL_CLOSED_ID) {
+    const uint64_t id = atomic_load_explicit(&channel->gate.id, memory_order_relaxed);
+    if (id == CHANNEL_CLOSED_ID || id == 0) {
         // Late: nothing to make.
     } else if (channel_here()->inside > 0) {
         reason = TSMITH_REASON_INTERRUPTED; // in a signal handler

@@ -43,10 +43,11 @@ tsmith_status channel_open_again(struct channel *before, const char *session_dir
 // The API does not work in forked children, so it never uses the channel there. Other APIs in it do.
 void channel_not_in_children(struct channel *channel);
 // The process is ending or the API is over: marks the end of its records; the last one hands over the content of the
-// rings. Threads that emit all the same do no harm. The struct stays, its memory in the session goes with the
-// process.
+// rings. Threads that emit all the same do no harm.
 void channel_close(struct channel *channel);
-// After channel_close and the last drain, in a process that lives on: the last API gives back all memory but the structs.
+// After channel_close and the last drain, in a process that lives on: the last API gives back all memory, some of it when
+// threads have left. The channel may still be emitted to, registered with and closed, which does nothing; for this it reads as it
+// was or as zeros, for the life of the process (wire/lasting.h).
 void channel_detach(struct channel *channel);
 // channel_detach of a channel that channel_open_again may continue: what was registered in it is kept in memory.
 void channel_park(struct channel *channel);
@@ -109,7 +110,7 @@ uint64_t channel_correlations(struct channel *channel, uint64_t count);
 struct channel_gate {
     _Atomic uint64_t id; // first in struct channel
     const _Atomic uint32_t *armed;
-    struct layout_ledger *ledger; // the API's
+    struct layout_ledger *_Atomic ledger; // the API's; NULL: over
 };
 struct channel_here {
     uint64_t id;
@@ -183,7 +184,8 @@ static inline void channel_flight_add(_Atomic uint64_t *counter, uint32_t list, 
 }
 static inline struct layout_flight *channel_flight(struct channel *channel, uint32_t list) {
     const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
-    return &gate->ledger->flights[list < LAYOUT_FLIGHTS ? list : LAYOUT_FLIGHTS - 1];
+    struct layout_ledger *ledger = atomic_load_explicit(&gate->ledger, memory_order_relaxed);
+    return &ledger->flights[list < LAYOUT_FLIGHTS ? list : LAYOUT_FLIGHTS - 1];
 }
 static inline void channel_begun(struct channel *channel, uint32_t list, uint64_t count) {
     channel_flight_add(&channel_flight(channel, list)->begun, list, count);

@@ -14,6 +14,7 @@
 #define PATH_BYTES 4096
 #define CHANNEL_CLOSED_ID UINT64_MAX // what no thread's ring was made for: nor 0, a thread's that has none
 #define CHANNEL_FORKED_ID (UINT64_MAX - 1)
+#define CHANNEL_NONE_ID (UINT64_MAX - 2) // of a thread that is changing its ring: of no channel
 
 enum channel_state {
     CHANNEL_DEAD = 0,
@@ -48,13 +49,14 @@ struct channel_room {
     pthread_mutex_t open_lock; // one channel is opened at a time: the next may join it
     pthread_mutex_t registry_lock;
     struct channel_process *registry;
-    struct channel_process *retired; // detached; kept, as a thread may still look at a gate
+    struct channel_process *retired; // detached; freed when no thread is in it
+    _Atomic int64_t users; // calls that use the process of a channel without being in the registry's lock
     pthread_key_t thread_key;
     ptrdiff_t here_at; // channel_here_at of all of them
     _Atomic uint64_t last_id;
 };
 
-// What all APIs of the process share: the files, the strings, the rings. Never freed.
+// What all APIs of the process share: the files, the strings, the rings.
 struct channel_process {
     _Atomic uint64_t id;            // of the gates of its open channels
     struct layout_control *control; // its first page
@@ -88,11 +90,11 @@ struct channel_process {
     char rings_path[PATH_BYTES];
 };
 
-// One API's part in it. Never freed: a thread may be about to look at its gate.
+// One API's part in it. Lasting: a thread may be about to look at its gate.
 struct channel {
     struct channel_gate gate;
-    struct channel_process *process;
-    bool closed, detached; // under the process's lock
+    struct channel_process *_Atomic process; // NULL: over, for good
+    bool closed, detached;                   // under the process's lock
     bool not_in_children;
     struct channel *next; // of the same process
 };
@@ -105,6 +107,9 @@ static_assert(offsetof(struct channel_room, meeting) == 0, "a room is found by i
 // thread would wait for itself.
 bool channel_lock(struct channel *channel);
 void channel_unlock(struct channel *channel);
+// Between these two the process that a channel names, if it names one, is not freed. May be called in a signal handler.
+void channel_enter(void);
+void channel_leave(void);
 
 // The table, under the lock. Creating it copies the entries of the table there was (a parent's).
 bool channel_table_create(struct channel_process *process);

@@ -319,9 +319,7 @@ uint16_t channel_shape(struct channel *channel, const struct record_shape *shape
     return (uint16_t)id;
 }
 
-void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count) {
-    struct layout_ledger *ledger = channel->gate.ledger;
-    uint64_t now = clock_tick(channel_tick_is_tsc(channel));
+static void count_loss(struct layout_ledger *ledger, uint64_t now, tsmith_reason reason, uint64_t count) {
     uint64_t never = 0;
     atomic_compare_exchange_strong_explicit(&ledger->lost_first, &never, now, memory_order_relaxed,
                                             memory_order_relaxed);
@@ -329,4 +327,13 @@ void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count)
     if ((uint32_t)reason < LAYOUT_REASONS)
         atomic_fetch_add_explicit(&ledger->lost[reason], count, memory_order_relaxed);
     atomic_fetch_add_explicit(&ledger->lost_reported, 1, memory_order_release);
+}
+
+void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count) {
+    channel_enter();
+    struct layout_ledger *ledger = channel->gate.ledger;
+    const struct channel_process *process = channel->process;
+    if (ledger && process)
+        count_loss(ledger, clock_tick(process->control->tick_is_tsc != 0), reason, count);
+    channel_leave();
 }

@@ -31,7 +31,7 @@ static void find_loader(void) {
         library = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!library)
         return;
-#define FIND(name) loader.name = (cl_api_##name)dlsym(library, #name);
+#define FIND(name) loader.name = (OPENCL_POINTER(name))dlsym(library, #name);
     OPENCL_CALLS(FIND)
     OPENCL_ASKED(FIND)
 #undef FIND

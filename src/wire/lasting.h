@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects that may be read after their end, by a thread that still has their address. Such a thread reads an object as it was or
+// as zeros, for the life of the process. The memory goes back to the system in blocks, as soon as all objects of a block have
+// left; its addresses are not used again. Neither call takes a lock, so that a forked child can call both.
+#ifndef BASE_LASTING_H
+#define BASE_LASTING_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lasting {
+    size_t bytes;         // of an object: a few KiB at most
+    _Atomic uintptr_t at; // the block and, in its lower bits, how many objects of it were taken
+};
+
+// An object, all zero and aligned to 16 bytes. NULL: out of memory.
+void *lasting_take(struct lasting *objects);
+// The object has ended. It must not be written to any more. NULL is allowed.
+void lasting_leave(const struct lasting *objects, void *object);
+
+#endif
