@@ -174,7 +174,7 @@ static uint16_t find_shape(const tsmith_session *session, const struct emit_shap
     return 0;
 }
 
-// The place of the next shape, under the lock; NULL: out of memory. Nobody else will find the shape then.
+// The place of the next shape, under the lock; NULL: out of memory. No other caller finds the shape then.
 static struct emit_shape *next_shape(tsmith_session *session, uint32_t count) {
     struct emit_shape *some =
         atomic_load_explicit(&session->shapes[count / SHAPES_EACH], memory_order_relaxed);

@@ -11,7 +11,7 @@
 // Locks: the room's open_lock, registry_lock, then a process's lock. The event path takes none. A thread may be about to look
 // at the gate of a channel that is over: channels are lasting (wire/lasting.h). A process is freed when it was detached, no
 // thread has a ring of it, and no call is between channel_enter and channel_leave, by which a thread comes from a channel
-// to its process. Whoever detaches the next process looks for that.
+// to its process. The next call of channel_detach does so.
 //
 // A fork takes none of them. A thread in a driver may need one while it holds the driver's own locks, and the forking
 // thread waits for those in the fork handlers of the driver: if it held ours by then, both would wait forever. A forked
