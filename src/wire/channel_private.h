@@ -124,4 +124,7 @@ bool channel_table_reserve_ledger(struct channel_process *process, uint32_t ledg
 uint32_t channel_table_string(struct channel *channel, const char *bytes, size_t length);
 uint32_t channel_table_add(struct channel *channel, uint32_t type, const void *payload, size_t bytes);
 
+// The track of a ring that the calling thread makes, under the lock.
+uint32_t channel_make_thread_track(struct channel *channel);
+
 #endif

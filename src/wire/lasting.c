@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lasting objects (lasting.h), used by channels and sessions: objects are cut from blocks, and a block counts those that have left.
 #include "wire/lasting.h"
 
 #include <sys/mman.h>
