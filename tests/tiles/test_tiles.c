@@ -356,7 +356,7 @@ static void grow(struct fixture *fixture, struct random *random) {
 
 // A few events for long, then many in a short time: no tile of what was read is preliminary.
 static void keeps_up_with_a_burst(void **state) {
-    enum { SPARSE = 1000, BURST = 600000, STEP = 20 };
+    enum { SPARSE = 1000, GAP = 500000, BURST = 600000, STEP = 20 };
     (void)state;
     struct fixture fixture = {.is_grown = true};
     struct random random = {5};
@@ -364,9 +364,9 @@ static void keeps_up_with_a_burst(void **state) {
     fixture.queue = made_track(&fixture.made, TSMITH_TRACK_QUEUE, made_process(&fixture.made, 1),
                                made_device(&fixture.made, "device"), 0, "queue");
     for (int64_t i = 0; i < SPARSE; i++)
-        made_event(&fixture.made, TSMITH_KIND_KERNEL, fixture.queue, i * 10000000, 1000);
+        made_event(&fixture.made, TSMITH_KIND_KERNEL, fixture.queue, i * GAP, 1000);
     for (int64_t i = 0; i < BURST; i++)
-        made_event(&fixture.made, TSMITH_KIND_KERNEL, fixture.queue, (int64_t)SPARSE * 10000000 + i * STEP,
+        made_event(&fixture.made, TSMITH_KIND_KERNEL, fixture.queue, (int64_t)SPARSE * GAP + i * STEP,
                    STEP / 2);
     write_file(&fixture.made, 500, random);
     assert_int_equal(tsmith_sbt_open(path, &fixture.file, NULL), TSMITH_OK);
@@ -374,7 +374,7 @@ static void keeps_up_with_a_burst(void **state) {
     grow(&fixture, &random);
     tsmith_tile tile = {.size = sizeof tile};
     const uint32_t level = 14; // a tile of 8.4 ms: all of the middle one is in the burst
-    const uint64_t index = ((uint64_t)SPARSE * 10000000 >> (level + 9)) + 1;
+    const uint64_t index = ((uint64_t)SPARSE * GAP >> (level + 9)) + 1;
     assert_int_equal(tsmith_tiles_read(fixture.tiles, fixture.queue, level, index, &tile, NULL), TSMITH_OK);
     assert_int_equal(tile.form, TSMITH_FORM_BUCKETS);
     assert_false(tile.preliminary);
