@@ -109,6 +109,10 @@ def add_agent(tree):
     tree.insert("tests/build/test_symbols.sh", r"^    libtracesmith-xray\.so\) ",
                 "    libtracesmith-toy.so) entry='toy_tool_start' ;;\n")
     tree.add("tests/toy/test_toy.sh", "test_toy_agent.sh")
+    tree.insert("tests/vendors.txt", r"^Level Zero \(",
+                "Toy GPU ([docs](docs/new-agent.md)) | toy | calls | its toy library | real | toy.toy\n")
+    subprocess.run([os.path.join(tree.root, "tests/build/test_vendors.sh"), "--update"], check=True,
+                   env=dict(os.environ, TRACESMITH_SOURCE_DIR=tree.root))
 
 
 # The first cell of the row, what the row's <names> are here, and the edit.
