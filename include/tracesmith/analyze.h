@@ -2,10 +2,10 @@
 // Answers: the analyses of a trace, each as a report of tables with a finding in plain words.
 //
 // An analysis is given the batches of a trace, once, in any order, and then finished; its reports are the same for
-// equal traces. Text, JSON and CSV are written from the same tables. Every report says what share of the window it
-// covers. docs/analyses.md says what each means. Analyses of commands and waits share one timeline (48 to 88 bytes per
-// command, 48 or 60 per API call), graph and states, up to 320 bytes per command and 336 per call (tracesmith/timeline.h says
-// which limit they have), those of ranges 24 bytes per range; `kernels` and `memory` need none.
+// equal traces. Text, JSON and CSV are written from the same tables. Every report states the share of the window that
+// it covers. docs/analyses.md defines each analysis. Analyses of commands and waits share one timeline (48 to 88 bytes
+// per command, 48 or 60 per API call), graph and states, up to 320 bytes per command and 336 per call
+// (tracesmith/timeline.h describes their limit), those of ranges 24 bytes per range; `kernels` and `memory` need none.
 // One thread at a time.
 #ifndef TRACESMITH_ANALYZE_H
 #define TRACESMITH_ANALYZE_H

@@ -13,9 +13,9 @@
 //     kinds, operations, directions and reasons; a number that this version has no word for is shown as a decimal number.
 //   - A column's metadata may have its "unit" and its description ("doc").
 //
-// Ownership: `out` is the caller's and need not be initialized; what it holds is freed by its own `release`, which the
-// importing library calls. A stream is released by the caller or its importer before the object that the stream was made from
-// is closed; arrays that came out of it stay valid after that until they are released. On failure `out->release` is NULL.
+// Ownership: `out` belongs to the caller and need not be initialized. Its `release`, which the importing library calls,
+// frees its contents. The caller or the importer releases a stream before closing the object from which it was created;
+// arrays of the stream stay valid until they are released. On failure `out->release` is NULL.
 //
 // Threads: a stream is used by one thread at a time, under the rule of that object. Arrays and schemas may be read
 // by any number of threads and released by any thread.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch: up to TSMITH_BATCH_MAX events of one track, sorted by start time, as columns.
 //
-// A column is an array with one element per event, and a validity bitmap: a value that is not known is not
-// valid, it is never 0 by accident. Columns that no event of the batch has are absent. A batch handed to a
-// reader (by a source, or to a sink) is lent: it is read-only, and lives until its source moves on or the sink returns. A
-// reader that needs it for longer retains it.
+// A column is an array with one element per event, and a validity bitmap: an unknown value is marked as not valid and
+// is never 0. A column without any value is absent. A batch that a source passes to a reader or that a sink receives is
+// lent: it is read-only, and valid until the source yields the next batch or the sink returns. A reader that needs it
+// for longer retains it.
 //
-// Threads: a lent batch is read by one thread at a time, the one that it was lent to. A retained batch never changes: any
-// number of threads may read, retain and release it at once. What it refers to by number is in the dictionary of its
-// source, which has a rule of its own (tracesmith/dictionary.h).
+// Threads: a lent batch is read by one thread at a time, the one that it was lent to. A retained batch never changes:
+// any number of threads may read, retain and release it at once. The objects that it refers to by number are in the
+// dictionary of its source, which has its own thread rule (tracesmith/dictionary.h).
 #ifndef TRACESMITH_BATCH_H
 #define TRACESMITH_BATCH_H
 

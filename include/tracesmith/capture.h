@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording another program: a session directory, the program with the agents injected, and the source of
-// what they record. `tracesmith profile` is this and a file writer.
+// Recording another program: a session directory, the program with the agents injected, and the source of the recorded
+// events. `tracesmith profile` is a capture and a file writer.
 #ifndef TRACESMITH_CAPTURE_H
 #define TRACESMITH_CAPTURE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace's events refer to: strings, processes, devices, tracks, clocks, attributes, fields of its own, call
-// stacks.
+// The dictionary: the objects that the events of a trace refer to by number: strings, processes, devices, tracks,
+// clocks, attributes, additional fields, call stacks.
 //
 // A dictionary only grows: ids are dense, given in order, and never change their meaning. A source owns one
 // and adds to it before it delivers a batch that needs it; a consumer that remembers how many entries of each

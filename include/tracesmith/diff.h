@@ -2,8 +2,8 @@
 // Two sides of traces compared: per kernel (also by shape), operator, range and state, matched by name.
 //
 // A side is one run or several of the same program. With two or more on both sides every change has a confidence
-// interval (Welch's: the runs are independent, their means about normal, variances may differ); with one, a change is
-// what it is. A name that a run does not have counts as 0 in it. Deterministic. One thread at a time.
+// interval (Welch's: the runs are independent, their means about normal, variances may differ); with one run on a side
+// there is no interval. A name that does not occur in a run counts as 0. Deterministic. One thread at a time.
 #ifndef TRACESMITH_DIFF_H
 #define TRACESMITH_DIFF_H
 

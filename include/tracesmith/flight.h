@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flight recorder: a sink that keeps the batches of the last seconds in memory, and writes them into a file when something
-// happens: one complete trace for each trigger. `tracesmith profile --flight` is this behind a capture.
+// A flight recorder: a sink that keeps the batches of the last seconds in memory and writes them to a file when a
+// trigger occurs: one complete trace for each trigger. `tracesmith profile --flight` is a capture and a flight
+// recorder.
 //
 // One thread calls everything but tsmith_flight_trigger.
 #ifndef TRACESMITH_FLIGHT_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why commands ran when they ran: a graph of the commands and calls of a timeline.
 //
-// Every command and every call is a node. An edge joins a moment of one node (its start or its end) to a
-// moment of another that could not come before it. Edges always point forward in time: one that the trace's
-// own times contradict (clocks that disagree) is left out and counted. Dependencies that are not in the trace
-// are not guessed, except for the kinds marked "inferred", whose description has the rule.
+// Every command and every call is a node. An edge connects a moment of one node (its start or its end) with a moment of
+// another node that must not come before it. Edges always point forward in time: one that the trace's own times
+// contradict (clocks that disagree) is left out and counted. Dependencies that are not in the trace are not guessed,
+// except for the kinds marked "inferred", whose description has the rule.
 //
 // A device's clock may differ from the hosts'. If the recorded times of a device are impossible (a command that
 // starts before the call that launched it, a wait that returns before what it waited for has ended), its times are

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what other profilers write. An importer is a source like any other; which format a file has is seen
-// from its content, never from its name.
+// Reading what other profilers write. An importer is a source. The format of a file is detected from its content, never
+// from its name.
 #ifndef TRACESMITH_IMPORT_H
 #define TRACESMITH_IMPORT_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorded kernel does, instruction by instruction: the recording is run on Oclgrind, a device that interprets,
+// The instructions that a recorded kernel executes: the recording is run on Oclgrind, a device that interprets kernels,
 // and every instruction, memory access and branch of a kernel is counted. docs/instruction-level.md defines the terms.
 //
-// The instructions are LLVM's, as Oclgrind's compiler made them of the recorded source: not those of another device.
-// Oclgrind is loaded into the calling process; its variables (OCLGRIND_*) are set for the time of the call, so no
-// other thread may read or change the environment meanwhile. One thread at a time in a process.
+// The instructions are LLVM's, as Oclgrind's compiler generates them from the recorded source; another device has other
+// instructions. Oclgrind is loaded into the calling process. Its environment variables (OCLGRIND_*) are set during the
+// call, so no other thread may read or change the environment during that time. One thread at a time in a process.
 #ifndef TRACESMITH_INSTRUCTIONS_H
 #define TRACESMITH_INSTRUCTIONS_H
 

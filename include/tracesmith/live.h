@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Totals of a recording while it runs: what `tracesmith top` shows. The collector adds up the batches that it delivers, so that
-// the profiled program does nothing for it, and publishes the totals in a file of the session directory while it has
-// readers. At the end they are those of the trace.
+// Totals of a running recording, as `tracesmith top` shows them. The collector adds up the batches that it delivers, so
+// the totals cost the profiled program nothing. While there are readers, it publishes the totals in a file of the
+// session directory. The last totals equal those of the trace.
 //
-// A reader trusts nothing in the file: its owner, its size, a checksum, counts and texts are checked. It needs permission to
+// A reader treats the file as untrusted and checks its owner, size, checksum, counts and texts. It needs permission to
 // write to the session directory, so it is the recording's user, or root.
 #ifndef TRACESMITH_LIVE_H
 #define TRACESMITH_LIVE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the library hands out.
+// Memory that the library allocates for its caller.
 #ifndef TRACESMITH_MEMORY_H
 #define TRACESMITH_MEMORY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recording on demand: the agents of a program are loaded and silent until another process asks for a recording.
-// `tracesmith profile --armed` is the recorder's side of it, `tracesmith record` the other.
+// Recording on demand: the agents of a program are loaded but inactive until another process requests a recording.
+// `tracesmith profile --armed` uses the recorder's side, `tracesmith record` the other side.
 //
 // Both sides belong to the same user: a request is a file in the session directory (0700), which names the file to be written.
 #ifndef TRACESMITH_ON_DEMAND_H

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output to a function of the caller's: memory, a socket, a compressor, a file object of another language.
+// Output to a function of the caller, which may write to memory, a socket, a compressor or a file object of another
+// language.
 #ifndef TRACESMITH_OUTPUT_H
 #define TRACESMITH_OUTPUT_H
 

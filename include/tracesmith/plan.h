@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan of a recording: which of its commands had to come before which (queues, wait lists, barriers, waits of the
-// host), what memory each of them uses, and conflicts that nothing orders. Nothing is run for it: no device is needed.
+// The plan of a recording: the required order of its commands (queues, wait lists, barriers, waits of the host), the
+// memory that each command uses, and conflicting commands without an order. Making a plan runs nothing and needs no
+// device.
 //
-// How order and use of memory are found is at the top of src/replay/plan.h; what cannot be known is in docs/replay.md.
-// A plan borrows its recording. One thread at a time.
+// The top of src/replay/plan.h describes how order and use of memory are found; docs/replay.md describes the limits. A
+// plan borrows its recording. One thread at a time.
 #ifndef TRACESMITH_PLAN_H
 #define TRACESMITH_PLAN_H
 

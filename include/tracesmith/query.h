@@ -2,9 +2,9 @@
 // SQL over a trace: every kind of event is a table, every field a column (docs/query.md has them all).
 //
 // Read-only: SELECT, WITH, VALUES, EXPLAIN, and temporary tables and views, which live as long as the query handle.
-// Nothing is copied into a database: rows come out of the batches of the file, and only the columns and the stretch
-// of time that a statement asks for are decoded. What is not known is NULL, never 0. Times and durations are integers
-// in nanoseconds.
+// Nothing is copied into a database: rows are read from the batches of the file, and only the columns and the time
+// range that a statement needs are decoded. An unknown value is NULL, never 0. Times and durations are integers in
+// nanoseconds.
 //
 // The dialect is SQLite's. Only a statement that groups, joins or sorts keeps rows, and no more than it needs of them.
 // One thread at a time, except tsmith_query_interrupt.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of one distributed run, a trace each: which comes late to collectives, who waits, how far steps differ.
+// The ranks of one distributed run, with one trace each: which rank arrives late at collectives, which ranks wait, and
+// how much steps differ.
 //
-// Clocks of several machines need not agree, so arrival is judged without them: a collective ends for all at about the
-// same time, so a rank for which it lasts d ns shorter than for another came d ns later. Collectives are matched by name
-// and process group, the n-th of one rank with the n-th of the others. 24 bytes per collective and rank. One thread at
-// a time.
+// The clocks of several machines may differ, so arrival is computed without them: a collective ends on all ranks at
+// about the same time, so a rank on which it is d ns shorter than on another arrived d ns later. Collectives are
+// matched by name and process group, the n-th of one rank with the n-th of the others. 24 bytes per collective and
+// rank. One thread at a time.
 //
 // The answer depends on the set of traces alone, not on the order in which they are added, nor on whether they came as
 // traces or as partials. A trace that is added twice counts once.

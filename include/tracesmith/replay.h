@@ -2,8 +2,8 @@
 // Recordings: the commands of a program with their objects and data, kept in a trace (tsmith_capture_options.recording),
 // and run again on a real device. Every buffer that a command wrote gets a verdict.
 //
-// What a recording keeps, and what it refuses, is in docs/replay.md. A replay runs in the calling process, which loads the
-// OpenCL loader for it; a driver that crashes takes the process with it. One thread at a time per recording.
+// docs/replay.md describes what a recording contains and what cannot be recorded. A replay runs in the calling process
+// and loads the OpenCL loader into it; a crash of the driver ends the process. One thread at a time per recording.
 #ifndef TRACESMITH_REPLAY_H
 #define TRACESMITH_REPLAY_H
 

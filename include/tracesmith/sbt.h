@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SBT, TraceSmith's own file: writing it, opening it, asking it for a window. The format is
-// docs/sbt-format.md.
+// SBT, TraceSmith's own file format: writing a file, opening it, reading a window of it. docs/sbt-format.md specifies
+// the format.
 #ifndef TRACESMITH_SBT_H
 #define TRACESMITH_SBT_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emitting from your own program: start a session, emit from any number of threads, stop, and there is a
-// file.
+// Emitting from your own program: start a session, emit from any number of threads, and stop it; the result is a file.
 //
 //     tsmith_session *session;
 //     tsmith_session_options options = {.size = sizeof options, .path = "my.sbt"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What if: the graph of a trace run again in virtual time, as recorded or with something changed.
+// Simulation: the graph of a trace is run again in virtual time, as recorded or with changes.
 //
 // A simulation takes from the trace how long every command ran, how long every host call took and the host's time
 // between its calls. The latency of a launch, the distance of commands in a queue and the time of a wait's return are

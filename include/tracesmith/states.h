@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every command, queue and device was doing at every moment of the window.
+// The state of every command, queue and device at every moment of the window.
 //
 // A command goes Enqueued -> Queued -> Submitted -> Blocked -> Running -> Finished -> Observed. A queue (row)
 // is always in exactly one state, and so is a device: their states add up to the window exactly, in integer

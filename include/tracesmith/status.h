@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How every call of the library reports: one signed status, and an optional error for a person.
+// How every call of the library reports its result: one signed status, and an optional error message for the user.
 //
 // 0 is success, positive values are ordinary outcomes that are not failures (the end of a stream, "try
 // again", "what was readable has been delivered"), negative values are failures.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of a trace at any zoom: the load of each track in buckets of 2^k nanoseconds, and single events where few are seen.
 //
-// Tiles are filled in one pass over the events of a file. They keep about 16 bytes for every 64 events, and nothing else: 25 MB for
-// 100 million events. What is finer than that is read from the file when it is asked for. The timeline of `tracesmith studio` is
-// drawn from tiles.
+// Tiles are filled in one pass over the events of a file. They keep about 16 bytes for every 64 events: 25 MB for 100
+// million events. Finer detail is read from the file on request. The timeline of `tracesmith studio` is drawn from
+// tiles.
 //
 // Times of tiles are nanoseconds since tsmith_tiles_origin. One thread at a time, and the same thread rule as the file that they
 // were made of: it must not be used by another thread during a call, and must outlive the tiles.

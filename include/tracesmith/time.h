@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on times and durations that a hostile trace cannot overflow: what does not fit is the nearest that does.
+// Arithmetic on times and durations that a hostile trace cannot overflow: a result that does not fit is the nearest
+// value that fits.
 #ifndef TRACESMITH_TIME_H
 #define TRACESMITH_TIME_H
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the devices of a trace did and when: commands by queue, the calls that launched them, busy time,
-// concurrency, gaps.
+// The timeline of a trace: the commands of each queue, the calls that launched them, busy time, concurrency, gaps.
 //
-// A timeline is filled with batches and then finished; from then on it is read-only and all that it hands out
-// is borrowed from it. It keeps 48 bytes per command (72 where the trace has times of queueing, submission or completion), 16 more
-// of one that moves bytes or has a wait list, and 48 bytes per call of the GPU API, 12 more of one that waits for commands or
-// events, and nothing of any other event: a trace of 10 million events of which two thirds are calls and commands needs 320 MB.
-// Columns of batches are not kept: their order is that of the file, and a batch in memory takes as much. With what is made
-// from it (graph, states, reports) that is up to 320 and 336 bytes. A trace that needs more than half of the machine's
-// memory, or than the environment variable TRACESMITH_MEMORY_LIMIT says ("3GiB"), is read to its end, and finishing
-// fails with ERROR_LIMIT and the memory that it needs.
-// Times are int64 nanoseconds on the trace clock. One thread at a time; read-only use from any thread.
+// A timeline is filled with batches and then finished. After that it is read-only, and everything that it returns is
+// borrowed from it. It keeps 48 bytes per command (72 where the trace has times of queueing, submission or completion),
+// 16 more of one that moves bytes or has a wait list, and 48 bytes per call of the GPU API, 12 more of one that waits
+// for commands or events, and nothing of any other event: a trace of 10 million events of which two thirds are calls
+// and commands needs 320 MB. Columns of batches are not kept: their order is that of the file, and a batch in memory
+// takes as much. With what is made from it (graph, states, reports) that is up to 320 and 336 bytes. A trace that needs
+// more than half of the machine's memory, or than the environment variable TRACESMITH_MEMORY_LIMIT says ("3GiB"), is
+// read to its end, and finishing fails with ERROR_LIMIT and the memory that it needs. Times are int64 nanoseconds on
+// the trace clock. One thread at a time; read-only use from any thread.
 #ifndef TRACESMITH_TIMELINE_H
 #define TRACESMITH_TIMELINE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report about a trace for people who do not have TraceSmith: one HTML page that needs nothing else, or Markdown for a pull
+// A report about a trace for readers who do not have TraceSmith: one self-contained HTML page, or Markdown for a pull
 // request.
 #ifndef TRACESMITH_TRACE_REPORT_H
 #define TRACESMITH_TRACE_REPORT_H

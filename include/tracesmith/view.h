@@ -13,9 +13,9 @@
 //         if (tsmith_view_i64(&views[0], row, &start) && tsmith_view_i64(&views[1], row, &duration))
 //             ...
 //
-// A field that the batch does not have has a view as well, of which every value is unknown. An accessor of a quantity returns
-// false, and leaves *out as it was, where the value is unknown; compilers warn where that is not looked at. Ids (strings,
-// tracks, stacks) and the words of the vocabulary (kinds, operations...) have the number 0 for "none", which
+// A field that the batch does not have has a view as well, in which every value is unknown. If the value is unknown, an
+// accessor of a quantity returns false and leaves *out unchanged; compilers warn if the caller ignores the result. Ids
+// (strings, tracks, stacks) and the words of the vocabulary (kinds, operations...) have the number 0 for "none", which
 // tsmith_view_id and tsmith_view_word return.
 //
 // A view is valid as long as its batch is (tracesmith/batch.h), and is read by any number of threads.
