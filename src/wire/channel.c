@@ -664,8 +664,10 @@ void channel_detach(struct channel *channel) {
         last = last && other->detached;
     if (last)
         detach_process(process);
+    // A channel that may be continued keeps its process: the next one takes over its entries.
+    const bool over = last && !process->keeps;
     unlock(process);
-    if (last)
+    if (over)
         retire_channel(process);
 }
 

@@ -2,8 +2,8 @@
 // Objects that may be read after their end, by a thread that still has their address. Such a thread reads an object as it was or
 // as zeros, for the life of the process. The memory goes back to the system in blocks, as soon as all objects of a block have
 // left; its addresses are not used again. Neither call takes a lock, so that a forked child can call both.
-#ifndef BASE_LASTING_H
-#define BASE_LASTING_H
+#ifndef WIRE_LASTING_H
+#define WIRE_LASTING_H
 
 #include <stdatomic.h>
 #include <stddef.h>

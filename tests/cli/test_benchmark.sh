@@ -8,7 +8,8 @@ trap 'rm -rf "$work"' EXIT
 # Without any device: the message names what is missing, and how to get it.
 mkdir "$work/empty"
 code=0
-OCL_ICD_VENDORS="$work/empty" OPENCL_VENDOR_PATH="$work/empty" "$TRACESMITH" devices >"$work/out" 2>"$work/err" || code=$?
+OCL_ICD_VENDORS="$work/empty" OPENCL_VENDOR_PATH="$work/empty" VK_DRIVER_FILES="$work/none.json" VK_ICD_FILENAMES="$work/none.json" \
+    "$TRACESMITH" devices >"$work/out" 2>"$work/err" || code=$?
 [ $code = 4 ] || {
     echo "devices without a device gave $code"
     cat "$work/out" "$work/err"

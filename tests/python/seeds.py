@@ -82,7 +82,7 @@ events, trace_file = profile_with_xctrace(["python", "train.py"], duration=60, t
 profiler = XCTraceProfiler()
 events = profiler.profile_command(["python", "train.py"])
 profiler.export_perfetto("metal_trace.json")
-""", "xctrace is a program of macOS"),
+""", "xctrace runs on macOS only"),
     ("devices", """
 from examples.device_utils import DeviceManager, benchmark
 dm = DeviceManager()

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 _MISSING = {
-    "--xctrace": "xctrace is a program of macOS; record there with `xctrace record`, export the trace with `xctrace export`, and open "
+    "--xctrace": "xctrace runs on macOS only; record there with `xctrace record`, export the trace with `xctrace export`, and open "
                  "the XML file with any command of tracesmith",
 }
 # Runs a program again and again for a number of seconds.
