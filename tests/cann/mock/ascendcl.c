@@ -33,7 +33,8 @@ static uint64_t now(void) {
 static uint64_t run_on(uint32_t stream, uint64_t ns, uint64_t *until) {
     const uint64_t after = busy[stream % STREAMS], time = now();
     const uint64_t start = after > time ? after : time;
-    *until = busy[stream % STREAMS] = start + ns;
+    *until = start + ns;
+    busy[stream % STREAMS] = *until;
     return start;
 }
 
