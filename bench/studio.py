@@ -41,6 +41,10 @@ MOVE = """async (steps) => {
     }
     return [timeline.frames, between]; }"""
 
+# A trace of PyTorch's profiler; None without the corpus.
+OWLV2 = (os.environ["TRACESMITH_CORPUS"] + "/traces_h100_google_owlv2-large-patch14-ensemble__1016001.json.gz"
+         if "TRACESMITH_CORPUS" in os.environ else None)
+
 
 def percentile(values, share):
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
@@ -131,6 +135,26 @@ def report_paint(chromium, path, rounds):
             name, 1e3 * min(took), 1e3 * statistics.median(took), 1e3 * min(pages), 1e3 * min(tabs), max(sizes) / 1e3))
 
 
+def report_answer(chromium, path, rounds):
+    """A compressed trace of another tool, never opened before: from the start of the command to the picture, and to the findings."""
+    pictures, answers = [], []
+    for _ in range(rounds):
+        context = chromium.new_context(viewport={"width": 1920, "height": 1080})
+        page = context.new_page()
+        page.add_init_script(WATCH)
+        page.goto("about:blank")
+        begin = time.time()
+        server = Server(path, options=["--no-cache"])
+        page.goto(server.url, wait_until="commit")
+        page.wait_for_selector(".problems", state="attached")
+        answers.append(time.time() - begin)
+        pictures.append(page.evaluate("window.painted") / 1000 - begin)
+        context.close()
+        server.stop()
+    print("first answer        %.2f MB of Kineto: picture %.2f s, findings %.2f s (medians; most %.2f and %.2f)" % (
+        os.path.getsize(path) / 1e6, statistics.median(pictures), statistics.median(answers), max(pictures), max(answers)))
+
+
 def kept(folder):
     """Bytes below a folder."""
     return sum(os.path.getsize(os.path.join(path, name)) for path, _, names in os.walk(folder) for name in names)
@@ -214,9 +238,8 @@ def report_frames(chromium, path, what, gl=False):
 
 def report_reports(folder):
     pages = [("demo", folder + "/demo.sbt", 350e3), ("10 M events", folder + "/ten.sbt", 5e6)]
-    corpus = os.environ.get("TRACESMITH_CORPUS")
-    if corpus:
-        pages.append(("owlv2", corpus + "/traces_h100_google_owlv2-large-patch14-ensemble__1016001.json.gz", 700e3))
+    if OWLV2:
+        pages.append(("owlv2", OWLV2, 700e3))
     for name, path, most in pages:
         out = folder + "/report.html"
         subprocess.run([os.environ["TRACESMITH"], "report", path, "-o", out], check=True, capture_output=True)
@@ -231,6 +254,8 @@ def main(folder):
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         report_detail(large, cache)
         report_paint(chromium, large, 5)
+        if OWLV2:
+            report_answer(chromium, OWLV2, 5)
         rows = folder + "/rows.json"
         write_rows(rows, 40, 10000)
         report_frames(chromium, rows, "40 tracks  ")
