@@ -29,7 +29,8 @@ void stacks_here_note(uint32_t stack) {
     struct row *row = &rows[tid % ROWS];
     struct note *note = &row->notes[atomic_fetch_add_explicit(&row->next, 1, memory_order_relaxed) % NOTES];
     atomic_store_explicit(&note->time, 0, memory_order_relaxed);
-    atomic_store_explicit(&note->tid, tid, memory_order_release);
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&note->tid, tid, memory_order_relaxed);
     atomic_store_explicit(&note->stack, stack, memory_order_relaxed);
     atomic_store_explicit(&note->time, clock_trace_now(), memory_order_release);
 }
@@ -39,9 +40,13 @@ uint32_t stacks_here_between(uint32_t tid, int64_t start, int64_t end) {
     for (uint32_t i = 0; i < NOTES; i++) {
         const struct note *note = &row->notes[i];
         const int64_t time = atomic_load_explicit(&note->time, memory_order_acquire);
-        if (time && time >= start && time <= end &&
-            atomic_load_explicit(&note->tid, memory_order_relaxed) == tid)
-            return atomic_load_explicit(&note->stack, memory_order_relaxed);
+        const uint32_t whose = atomic_load_explicit(&note->tid, memory_order_relaxed),
+                       stack = atomic_load_explicit(&note->stack, memory_order_relaxed);
+        atomic_thread_fence(memory_order_acquire);
+        // A note that was overwritten meanwhile has another time now.
+        if (time && time >= start && time <= end && whose == tid &&
+            atomic_load_explicit(&note->time, memory_order_relaxed) == time)
+            return stack;
     }
     return 0;
 }

@@ -38,8 +38,10 @@ static int is_runtime(struct dl_phdr_info *info, size_t size, void *unused) {
 }
 
 static void start_if_loaded(void) {
-    if (waits_for && dl_iterate_phdr(is_runtime, NULL) && !atomic_flag_test_and_set(&started))
-        starts();
+    if (!waits_for || !dl_iterate_phdr(is_runtime, NULL) || atomic_flag_test_and_set(&started))
+        return;
+    starts();
+    (void)dlerror(); // of what the agent looked for: the program's own call has succeeded
 }
 
 // ---- dlopen
@@ -83,7 +85,8 @@ AGENT_EXPORT void *dlopen(const char *file, int flags) {
     }
     if (!library)
         library = next(file, flags);
-    start_if_loaded();
+    if (library) // otherwise its dlerror is the program's
+        start_if_loaded();
     return library;
 }
 

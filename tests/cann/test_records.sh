@@ -24,10 +24,30 @@ run fed feed=100000
 record children -- sh -c "'$programs/acl_work' launches=10 && '$programs/acl_work' launches=20"
 LD_LIBRARY_PATH=$TRACESMITH_BUILD_DIR/tests/cann/mock-older:$LD_LIBRARY_PATH run older launches=100
 
+# A program that opens the runtime itself gets no error of what the agent looked for in vain: here the name by which a mock is known,
+# which no MSPTI of a toolkit has.
+mkdir "$work/unnamed"
+ln -s "$mock/libascendcl.so" "$work/unnamed/libascendcl.so"
+sed 's/tracesmith_simulated/xracesmith_simulated/g' "$mock/libmspti.so" >"$work/unnamed/libmspti.so"
+cat >"$work/opens.c" <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+    const void *runtime = dlopen("libascendcl.so", RTLD_NOW);
+    const char *error = dlerror();
+    printf("%s\n", error ? error : "no error");
+    return runtime && !error ? 0 : 1;
+}
+C
+${CC:-cc} -o "$work/opens" "$work/opens.c" -ldl
+usual=$LD_LIBRARY_PATH
+LD_LIBRARY_PATH=$work/unnamed record opens -- "$work/opens"
+LD_LIBRARY_PATH=$usual
+[ "$status" -eq 0 ] || fail "opens: $(cat "$work/opens.out")"
+
 # Without MSPTI; and a program that is none of CANN's.
 mkdir "$work/runtime"
 ln -s "$mock/libascendcl.so" "$work/runtime/libascendcl.so"
-usual=$LD_LIBRARY_PATH
 LD_LIBRARY_PATH=$work/runtime run absent launches=10
 grep -q 'CANN programs are not recorded: libmspti.so was not found' "$work/absent.err" || fail "absent: $(cat "$work/absent.err")"
 LD_LIBRARY_PATH=$usual

@@ -25,7 +25,12 @@ static call *find(void *library, const char *name) {
     return found;
 }
 int main(int count, char **words) {
-    void *library = dlopen(words[1], RTLD_NOW), *which = dlopen("libwhich.so", RTLD_NOW), *none = dlopen("libnothing.so", RTLD_NOW);
+    void *library = dlopen(words[1], RTLD_NOW);
+    if (library && dlerror())
+        return 6; // an error of a call that the program did not make
+    void *which = dlopen("libwhich.so", RTLD_NOW), *none = dlopen("libnothing.so", RTLD_NOW);
+    if (!none && !dlerror())
+        return 7;
     void *context = NULL, *module = NULL, *function = NULL, *again = dlopen(words[1], RTLD_NOW | RTLD_NOLOAD);
     const char *(*place)(void) = NULL;
     if (!library || none || again != library)
