@@ -277,14 +277,6 @@ bool frame_call(const struct inject_target *target, pid_t thread, const struct f
 
 #else
 
-// What the kernel writes into the unused part of the vector registers' memory, 464 bytes from its start.
-struct state_words {
-    uint32_t magic, bytes_with_magic;
-    uint64_t features;
-    uint32_t bytes, reserved[7];
-};
-enum { STATE_WORDS_AT = 464, MAGIC = 0x46505853, MAGIC_BEHIND = 0x46505845 };
-
 bool frame_get(pid_t thread, struct frame_registers *out) {
     (void)thread, (void)out;
     return false;

@@ -85,7 +85,8 @@ static struct {
     uint8_t *at;
     size_t size, used, records;
 } current;
-static uint64_t written, dropped, kernels;
+static uint64_t written, dropped;
+static _Atomic uint64_t kernels; // of threads that hold `under_way` together
 // Read while a call is under way: a flush waits, so that the records of a call are in one buffer.
 static pthread_rwlock_t under_way = PTHREAD_RWLOCK_INITIALIZER;
 
@@ -208,7 +209,7 @@ void mock_kernel(const struct mock_call *call, uint32_t device, uint32_t stream,
                  uint64_t start, uint64_t end) {
     uint8_t record[RECORD_MAX] = {0};
     const unsigned long each = value("zero");
-    const bool zero = each && ++kernels % each == 0;
+    const bool zero = each && (atomic_fetch_add(&kernels, 1) + 1) % each == 0;
     SET(kernel, start, zero ? 0 : start);
     SET(kernel, end, zero ? 0 : end);
     SET(kernel, device, device);
