@@ -249,21 +249,26 @@ class Record(unittest.TestCase):
                     ts.mark("mark")
                 running.set()
 
+        def stop():  # a thread that runs on would keep the interpreter from exiting
+            stopped.set()
+            if thread.ident is not None:
+                thread.join()
+
         thread = threading.Thread(target=work)
+        self.addCleanup(stop)
         for number in range(20):
             with ts.session(f"{number}.sbt") as session:
                 if number == 0:
                     thread.start()
                 running.clear()
-                running.wait()
+                while not running.wait(1):
+                    self.assertTrue(thread.is_alive())
             figures = session.statistics
             with ts.open(f"{number}.sbt") as trace:
                 kinds = trace.info["kinds"]
             self.assertEqual(figures["emitted"], figures["kept"] + figures["dropped"])
             self.assertEqual(kinds.get("range", 0) + kinds.get("marker", 0) + bool(figures["open_ranges"]),
                              figures["kept"])
-        stopped.set()
-        thread.join()
 
     def test_one_session_at_a_time(self):
         with ts.session(self.path) as session:

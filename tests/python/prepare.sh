@@ -93,3 +93,11 @@ if ! is_fresh && ! build_package >"$package/log" 2>&1; then
     exit 1
 fi
 exec 9>&-
+
+# watched COMMAND...: ends before ctest's timeout (tests/CMakeLists.txt), and then says where it was.
+watched() {
+    limit=480
+    [ -z "${TRACESMITH_SANITIZE-}" ] || limit=720
+    [ -z "${TRACESMITH_SOAK-}" ] || limit=21000
+    "$python" -B "$TRACESMITH_SOURCE_DIR/tests/python/watch.py" "$limit" "$@"
+}

@@ -7,4 +7,4 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-"$venv_python" -B -W error "$TRACESMITH_SOURCE_DIR/tests/python/check_replay.py"
+watched "$venv_python" -B -W error "$TRACESMITH_SOURCE_DIR/tests/python/check_replay.py"

@@ -23,7 +23,7 @@ for other in ${TRACESMITH_PYTHONS-python3 python3.10 python3.11 python3.12 pytho
     "$other" -m venv "$work/$version"
     "$work/$version/bin/python" -m pip install --quiet --no-index --no-deps "$package"/wheel/*.whl
     for check in record errors life functions; do
-        "$work/$version/bin/python" -B -W error "$TRACESMITH_SOURCE_DIR/tests/python/check_$check.py"
+        watched "$work/$version/bin/python" -B -W error "$TRACESMITH_SOURCE_DIR/tests/python/check_$check.py"
     done
 done
 [ -n "$tried" ] || echo "skipped: no other Python from 3.10 on in PATH or of pyenv (TRACESMITH_PYTHONS names some)"
