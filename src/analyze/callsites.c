@@ -564,8 +564,9 @@ static void write_paths(struct callsites *sites, const struct analysis_context *
         {"share", TSMITH_CELL_SHARE},   {"self", TSMITH_CELL_DURATION}, {"commands", TSMITH_CELL_COUNT}};
     struct report_table *table = REPORT_TABLE(
         report, "paths",
-        "call paths as a tree, outermost function first, names set in by their depth; a > b: all "
-        "of a's is b's; self and commands are what the last function of a row itself launched",
+        "call paths as a tree, outermost function first, names indented by their depth; a > b: a calls "
+        "only b and launches nothing itself; self and commands are what the last function of a row itself "
+        "launched",
         COLUMNS);
     int64_t least = least_shown(sites);
     size_t depth = 0, left_out = 0;

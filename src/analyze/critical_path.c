@@ -97,7 +97,8 @@ static tsmith_status write_parts(struct state *state, const struct analysis_cont
     if (kept)
         qsort(state->parts, kept, sizeof *state->parts, by_time);
     struct report_table *table = REPORT_TABLE(
-        report, "names", "the path by what it consists of; of a gap, the one that waited", COLUMNS);
+        report, "names",
+        "the path by kind and name; time between two commands has the name of the one that waited", COLUMNS);
     for (size_t i = 0; i < kept; i++) {
         report_text(report, table, analysis_text(class_name(state->parts[i].class)));
         report_text(report, table, tsmith_dictionary_string(context->dictionary, state->parts[i].name));

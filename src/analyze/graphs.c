@@ -143,8 +143,8 @@ static void write_groups(const struct graphs *graphs, const struct analysis_cont
         {"call_mean", TSMITH_CELL_DURATION}, {"call_per_command", TSMITH_CELL_DURATION},
         {"total", TSMITH_CELL_DURATION},     {"span", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(report, "graphs",
-                                              "by the number of commands a launch brought; total is their "
-                                              "time, span from first to last, of all launches",
+                                              "by the number of commands of a launch; total is the sum of "
+                                              "their durations, span from first to last, of all launches",
                                               COLUMNS);
     for (size_t i = 0; i < graphs->group_count; i++) {
         const struct group *one = &graphs->groups[i];
@@ -157,7 +157,7 @@ static void write_groups(const struct graphs *graphs, const struct analysis_cont
             report_integer(report, table, one->calls / (int64_t)(one->launches * one->commands));
         else
             report_unknown(report, table);
-        if (one->commands) { // else it is not known what they brought
+        if (one->commands) { // else their commands are unknown
             report_integer(report, table, one->time);
             report_integer(report, table, one->span);
         } else {
@@ -206,7 +206,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     if (!graphs->graph_count)
         report_finding(report, "No launch of a captured graph is in the %s.", context->scope);
     else if (!graphs->graph_commands)
-        report_finding(report, "Graphs were launched %llu time%s; what they brought is not in the trace.",
+        report_finding(report, "Graphs were launched %llu time%s; their commands are not in the trace.",
                        (unsigned long long)graphs->graph_count, report_plural(graphs->graph_count));
     else
         report_finding(

@@ -256,7 +256,7 @@ static void write_shapes(struct kernels *kernels, const struct analysis_context 
         {"mean", TSMITH_CELL_DURATION}, {"min", TSMITH_CELL_DURATION}, {"max", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(
         report, "shapes",
-        "by name, global size (work-items) and block (work-group); grid is the one over the other", COLUMNS);
+        "by name, global size (work-items) and block (work-group); grid is global size / block", COLUMNS);
     size_t count = kernels->shape_numbers.count;
     if (count)
         qsort(kernels->shapes, count, sizeof *kernels->shapes, by_shape_total);

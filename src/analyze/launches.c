@@ -168,7 +168,7 @@ static void write_steps(const struct launches *launches, const struct analysis_c
                                                    {"to_submitted_median", TSMITH_CELL_DURATION},
                                                    {"to_start_median", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(
-        report, "steps", "the same way, where it is known when a command was queued and submitted", COLUMNS);
+        report, "steps", "medians for the commands whose queued and submitted times are known", COLUMNS);
     for (size_t i = 0; i < launches->row_count; i++) {
         struct steps *steps = &launches->steps[i];
         if (!steps->each[0].count)

@@ -40,11 +40,9 @@ static void note_world(const tsmith_ranks *ranks, struct report *report) {
         report_note(report, "The traces do not state how many ranks the run had.");
     if (ranks->world <= (int64_t)ranks->count)
         return;
-    report_note(
-        report,
-        "The run had %lld ranks: one whose trace is not given may be later, and the others wait for it "
-        "unseen.",
-        (long long)ranks->world);
+    report_note(report,
+                "The run had %lld ranks: a rank whose trace is not given may be later than all of these.",
+                (long long)ranks->world);
     if (ranks->ordered)
         return;
     list_absent(ranks, absent);

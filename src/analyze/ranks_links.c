@@ -158,9 +158,9 @@ static bool is_slow(const struct groups *groups, const struct group *group, int6
 static void write_found(const struct groups *groups, struct report *report) {
     struct report_table *table =
         REPORT_TABLE(report, "links",
-                     "groups whose collectives move their bytes slower than those of the same name "
-                     "in other groups of this size: from the last arrival to the end (median), and "
-                     "what is usual",
+                     "groups whose transfers take longer than those of the same name in other groups "
+                     "of this size; transfer: from the last arrival to the end (median); usual: that "
+                     "of the other groups",
                      COLUMNS);
     size_t found = 0;
     for (size_t from = 0, to; from < groups->count; from = to) {

@@ -106,9 +106,9 @@ static bool write_collectives(struct rank_matching *matching, struct report *rep
         {"skew_max", TSMITH_CELL_DURATION}, {"waited", TSMITH_CELL_DURATION},
         {"last_rank", TSMITH_CELL_COUNT},   {"last_count", TSMITH_CELL_COUNT}};
     struct report_table *table = REPORT_TABLE(report, "collectives",
-                                              "skew is from the first arrival to the last, waited what all "
-                                              "ranks waited for the last, last_rank who "
-                                              "most often was that",
+                                              "skew: from the first arrival to the last; waited: time of "
+                                              "all ranks until the last arrived; last_rank: the one that "
+                                              "arrived last most often",
                                               COLUMNS);
     struct of_key *keys = NULL;
     size_t count = 0, capacity = 0;
@@ -144,9 +144,10 @@ static void write_ranks(const struct rank_matching *matching, struct report *rep
                                                    {"clock_bound", TSMITH_CELL_DURATION}};
     struct report_table *table = REPORT_TABLE(
         report, "ranks",
-        "last: how often it came last, delay: by how much after the one before; compute: its other kernels "
-        "added up; clock_offset: its clock minus the first rank's, by the ends of collectives of both, which "
-        "agree within clock_bound",
+        "last: how often the rank arrived last; delay: by how much after the rank before it, in all; "
+        "compute: "
+        "time of its other kernels; clock_offset: its clock minus that of the first rank, from the ends of "
+        "common collectives, which agree within clock_bound",
         COLUMNS);
     for (size_t i = 0; i < matching->ranks->count; i++) {
         const struct rank *rank = &matching->ranks->items[i];

@@ -66,9 +66,10 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
                      "utilization is of the window, while_active from its first command to its last", QUEUES);
     for (size_t i = 0; i < timeline->row_count; i++)
         add_row(report, queues, context, &timeline->rows[i]);
-    struct report_table *depths =
-        REPORT_TABLE(report, "concurrency",
-                     "how long this many commands ran at once; the last row of many is \"or more\"", DEPTHS);
+    struct report_table *depths = REPORT_TABLE(
+        report, "concurrency",
+        "the time in which this many commands ran at once; the row of 64 includes all larger numbers",
+        DEPTHS);
     int64_t busy = 0, window = context->window.to - context->window.from;
     uint32_t deepest = 0;
     (void)state;

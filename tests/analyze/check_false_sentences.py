@@ -377,7 +377,7 @@ def untimed_graphs(made):
         trace.event(thread, "api", 0, duration=5, name="cudaGraphLaunch", correlation=1)
         for i, timed in enumerate(times):
             trace.event(queue, "kernel", 10 + 10 * i, name="k", correlation=1, **({"duration": 5} if timed else {}))
-    missing = "what they brought is not in the trace"
+    missing = "their commands are not in the trace"
     expect("none has times", report(stored(made, fill, (0, 0)), "graphs"), ["Times are known of 0 of 2"], [missing])
     expect("one has times", report(stored(made, fill, (1, 0)), "graphs"), ["with 1.0 commands each", "Times are known of 1 of 2"], [missing])
     expect("all have times", report(stored(made, fill, (1, 1)), "graphs"), ["with 2.0 commands each"], [missing, "Times are"])
