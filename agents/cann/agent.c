@@ -13,7 +13,6 @@
 
 enum {
     BUFFERS = 64,
-    BUFFER_BYTES = 2 << 20, // MSPTI warns of less
     EXTRA_MOST = 64,
     FLUSH_MS = 100,
     STACKS_MS = 20,
@@ -195,8 +194,8 @@ static void start(void) {
         return;
     }
     describe();
-    buffer_pool_extend(&pool, EXTRA_MOST, BUFFER_BYTES);
-    if (!records_init() || !stacks_here_init() || !buffer_pool_make(&pool, BUFFERS, BUFFER_BYTES)) {
+    buffer_pool_extend(&pool, EXTRA_MOST, CANN_BUFFER_BYTES);
+    if (!records_init() || !stacks_here_init() || !buffer_pool_make(&pool, BUFFERS, CANN_BUFFER_BYTES)) {
         give_up("out of memory");
         return;
     }

@@ -22,6 +22,8 @@
 
 #define AGENT_API "cann"
 
+enum { CANN_BUFFER_BYTES = 2 << 20 }; // MSPTI warns of less
+
 struct mspti {
 #define MSPTI_POINTER(name, ...) int (*name)(__VA_ARGS__);
     MSPTI_FUNCTIONS(MSPTI_POINTER)

@@ -74,12 +74,17 @@ static struct open_range {
     int64_t start;
 } * ranges;
 
+// Where the records of the buffer begin that is read.
+enum { RECORD_LEAST = 8, RECORDS = CANN_BUFFER_BYTES / RECORD_LEAST };
+static struct { uint32_t count, *at; } found;
+
 bool records_init(void) {
     calls = memory_take(CALLS * sizeof *calls);
     ranges = memory_take(RANGES * sizeof *ranges);
+    found.at = memory_take(RECORDS * sizeof *found.at);
     begun = clock_trace_now();
     register_shapes(agent.channel);
-    return calls && ranges;
+    return calls && ranges && found.at;
 }
 
 struct span {
@@ -107,9 +112,10 @@ static bool needs_span(uint64_t start, uint64_t end, struct span *out) {
     return is;
 }
 
-static struct call call_of(uint64_t correlation) {
+static const struct call *call_of(uint64_t correlation) {
+    static const struct call none;
     const struct call *call = &calls[correlation % CALLS];
-    return correlation && call->correlation == correlation ? *call : (struct call){.track = 0};
+    return correlation && call->correlation == correlation ? call : &none;
 }
 
 static uint64_t own_correlation(uint64_t correlation) {
@@ -118,8 +124,8 @@ static uint64_t own_correlation(uint64_t correlation) {
 
 #define SPAN .start = (uint64_t)span.start, .duration = span.duration
 #define CAUSE(id, text)                                                                                      \
-    .correlation = own_correlation(id), .name = (text), .host_track = call_of(id).track,                     \
-    .stack = call_of(id).stack
+    .correlation = own_correlation(id), .name = (text), .host_track = call_of(id)->track,                    \
+    .stack = call_of(id)->stack
 
 // ---- records
 
@@ -151,7 +157,7 @@ static void note_call(const void *record) {
         return;
     const uint32_t stack = stacks_here_between(tid, span.start, span.start + (int64_t)span.duration);
     calls[correlation % CALLS] =
-        (struct call){correlation, tracks_thread(tid), stack ? stack : call_of(correlation).stack};
+        (struct call){correlation, tracks_thread(tid), stack ? stack : call_of(correlation)->stack};
 }
 
 static void read_call(const void *record, const char *category) {
@@ -234,9 +240,9 @@ static void read_hccl(const void *record) {
 
 static void read_external(const void *record) {
     const uint64_t correlation = mspti_external_correlation(record);
-    const struct call call = call_of(correlation);
+    const struct call *call = call_of(correlation);
     // The record has no time of its own.
-    WRITE(external, call.track ? call.track : tracks_of_device(0, TRACKS_EXTERNAL),
+    WRITE(external, call->track ? call->track : tracks_of_device(0, TRACKS_EXTERNAL),
           .start = (uint64_t)clock_trace_now(), .name = texts_id("external id"),
           .correlation = own_correlation(correlation), .external = mspti_external_id(record),
           .certainty = TSMITH_CERTAINTY_UNTIMED);
@@ -384,26 +390,25 @@ static void reader_end(bool whole) {
         channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
 }
 
-// Calls a function for each record, and returns whether all could be read. The iterator may still be in a buffer before.
-static bool each_record(uint8_t *buffer, size_t valid, void (*function)(const void *record)) {
+// Finds the records of a buffer, notes the calls among them, and returns whether all could be read. The iterator is MSPTI's code, which
+// is asked once for each record; it may still be in a buffer before.
+static bool find_records(uint8_t *buffer, size_t valid) {
     void *record = NULL;
     int result;
+    found.count = 0;
     (void)mspti.ActivityGetNextRecord(buffer, 0, &record);
     record = NULL;
     while ((result = mspti.ActivityGetNextRecord(buffer, valid, &record)) == MSPTI_OK) {
         const uint8_t *at = record;
         if (at < buffer || at + sizeof(uint32_t) > buffer + valid ||
-            at + bytes_of(mspti_any_kind(at)) > buffer + valid)
+            at + bytes_of(mspti_any_kind(at)) > buffer + valid || found.count == RECORDS)
             return false;
-        function(record);
+        found.at[found.count++] = (uint32_t)(at - buffer);
+        if (is_call(mspti_any_kind(at)))
+            note_call(at);
     }
     // Anything but the end of the buffer is a rest that cannot be read.
     return result == MSPTI_LIMIT_REACHED;
-}
-
-static void note_if_call(const void *record) {
-    if (is_call(mspti_any_kind(record)))
-        note_call(record);
 }
 
 void records_read(uint8_t *buffer, size_t valid) {
@@ -411,7 +416,9 @@ void records_read(uint8_t *buffer, size_t valid) {
         return;
     pthread_mutex_lock(&lock);
     reader_begin();
-    (void)each_record(buffer, valid, note_if_call);
-    reader_end(each_record(buffer, valid, translate));
+    const bool whole = find_records(buffer, valid);
+    for (uint32_t i = 0; i < found.count; i++)
+        translate(buffer + found.at[i]);
+    reader_end(whole);
     pthread_mutex_unlock(&lock);
 }

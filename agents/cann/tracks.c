@@ -33,7 +33,7 @@ static uint32_t device_of(uint32_t id) {
     return devices[id];
 }
 
-static uint32_t make_track(const struct key *key) {
+static __attribute__((noinline)) uint32_t make_track(const struct key *key) {
     static const char *const whats[] = {"memory", "MSPTI overhead", "external correlation"};
     char name[48];
     if (key->kind == OF_THREAD)
@@ -54,12 +54,14 @@ static uint32_t make_track(const struct key *key) {
     return channel_track(agent.channel, &track);
 }
 
-static uint32_t find(uint32_t kind, uint32_t device, uint32_t number) {
-    const struct key key = {kind, device, number};
-    uint64_t hash = ((uint64_t)number << 32 | device << 2 | kind) * UINT64_C(0x9e3779b97f4a7c15);
-    for (uint32_t at = (uint32_t)(hash >> 32) % PLACES, looks = 0; looks < PLACES;
-         looks++, at = (at + 1) % PLACES) {
-        if (places[at].track && memcmp(&places[at].key, &key, sizeof key) == 0)
+static bool is_of(const struct key *key, uint32_t kind, uint32_t device, uint32_t number) {
+    return key->number == number && key->device == device && key->kind == kind;
+}
+
+// The key is not in its first place.
+static __attribute__((noinline)) uint32_t search(struct key key, uint32_t at) {
+    for (uint32_t looks = 0; looks < PLACES; looks++, at = (at + 1) % PLACES) {
+        if (places[at].track && is_of(&places[at].key, key.kind, key.device, key.number))
             return places[at].track;
         if (places[at].track)
             continue;
@@ -74,6 +76,14 @@ static uint32_t find(uint32_t kind, uint32_t device, uint32_t number) {
     }
     channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
     return 0;
+}
+
+static uint32_t find(uint32_t kind, uint32_t device, uint32_t number) {
+    const uint64_t hash = ((uint64_t)number << 32 | device << 2 | kind) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint32_t at = (uint32_t)(hash >> 32) % PLACES;
+    if (places[at].track && is_of(&places[at].key, kind, device, number))
+        return places[at].track;
+    return search((struct key){kind, device, number}, at);
 }
 
 uint32_t tracks_stream(uint32_t device, uint32_t stream) {

@@ -19,7 +19,7 @@ for how in unordered threads small larger strange torn hccl zero=7 drop=10 small
     MOCK_MSPTI=$how run "how-$how" launches=500 threads=3
 done
 MOCK_MSPTI=held run held launches=10
-options=--stacks run stacks launches=100
+options=--stacks run stacks launches=2000
 run fed feed=100000
 record children -- sh -c "'$programs/acl_work' launches=10 && '$programs/acl_work' launches=20"
 LD_LIBRARY_PATH=$TRACESMITH_BUILD_DIR/tests/cann/mock-older:$LD_LIBRARY_PATH run older launches=100
@@ -163,10 +163,12 @@ held.expect(not held.of("kernel") and held.lost == {"untraced": 1} and "another 
 stacks = Run("stacks")
 stacks.check_kernels()
 launches = [call for call in stacks.named("api", "aclrtLaunchKernel") if "stack" in call]
-stacks.expect(len(launches) == 100, f"{len(launches)} launches with a stack")
+stacks.expect(len(launches) == 2000, f"{len(launches)} launches with a stack")
 stacks.expect(all("stack" in kernel for kernel in stacks.of("kernel")), "kernels with the stack of their launch")
 fed = Run("fed")
-fed.expect(len(fed.named("kernel", "fed")) == 100000 and not fed.lost, f"{len(fed.of('kernel'))} kernels, lost {fed.lost}")
+names = Counter(kernel["name"] for kernel in fed.of("kernel") if kernel["name"].startswith("te_matmul"))
+wanted = Counter(f"te_matmul_{i * 7 % 64:02}_4fe6fca27b2c1ad8bb3b28d2a2a1d2e3_1_kernel0" for i in range(100000))
+fed.expect(names == wanted and not fed.lost, f"{names}, lost {fed.lost}")
 children = Run("children")
 children.expect(len(children.of("kernel")) == 30 and not children.lost, f"{len(children.of('kernel'))} kernels, lost {children.lost}")
 

@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,7 +62,10 @@ static size_t bytes_of(uint32_t kind) {
         MSPTI_KINDS(BYTES)
 #undef BYTES
     };
-    const size_t longer = has("larger") ? LONGER : 0;
+    static _Atomic int larger = -1; // the environment is asked once: not for each record that is fed
+    if (larger < 0)
+        larger = has("larger");
+    const size_t longer = larger ? LONGER : 0;
     if (kind == STRANGE)
         return 32 + longer;
     return kind < MSPTI_KIND_LIMIT && bytes[kind] ? bytes[kind] + longer : 0;
@@ -319,15 +323,24 @@ void mock_rare(const struct mock_call *call) {
     write_record(MSPTI_OVERHEAD, record);
 }
 
-// Fills buffers as fast as possible; the ns that the client took.
+static uint64_t processor_time(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+// Fills buffers as fast as possible, with kernels of 64 names as long as those of CANN's operators; the ns of processor time that the
+// client took.
 uint64_t mock_feed(uint64_t count);
 uint64_t mock_feed(uint64_t count) {
+    static char names[64][80];
     uint8_t record[RECORD_MAX] = {0};
     const uint32_t kind = MSPTI_KERNEL;
     uint64_t taken = 0, time = now();
+    for (int i = 0; i < 64; i++)
+        snprintf(names[i], sizeof names[i], "te_matmul_%02d_4fe6fca27b2c1ad8bb3b28d2a2a1d2e3_1_kernel0", i);
     memcpy(record, &kind, sizeof kind);
     SET(kernel, type, "KERNEL_AICORE");
-    SET(kernel, name, "fed");
     pthread_mutex_lock(&lock);
     for (uint64_t i = 0; full && i < count;) {
         deliver();
@@ -337,13 +350,14 @@ uint64_t mock_feed(uint64_t count) {
             SET(kernel, start, time + i);
             SET(kernel, end, time + i + 5);
             SET(kernel, stream, (uint32_t)(i % 4));
+            SET(kernel, name, (const char *)names[i * 7 % 64]);
             SET(kernel, correlation, i % 1000 + 1);
             memcpy(current.at + current.used, record, bytes_of(kind));
             current.used += bytes_of(kind);
         }
-        const uint64_t before = now();
+        const uint64_t before = processor_time();
         deliver();
-        taken += now() - before;
+        taken += processor_time() - before;
     }
     pthread_mutex_unlock(&lock);
     return taken;
