@@ -9,74 +9,7 @@
 #include "agent.h"
 #include "agentkit/stacks.h"
 
-enum {
-    DEPTH_MAX = 16, // callbacks of one thread that have begun and not ended
-    LISTS = 31,     // of channel_begun: one for each of so many threads
-    LISTS_NONE = UINT32_MAX
-};
-
 enum opened_kind { OPENED_CONSTRUCT, OPENED_DATA_OP, OPENED_SUBMIT };
-
-// What the calling thread has begun. `device` is of the innermost construct: a submission does not have it.
-static __thread struct {
-    struct {
-        struct opened opened;
-        enum opened_kind kind;
-        int device;
-    } at[DEPTH_MAX];
-    uint32_t depth, beyond;
-    uint32_t generation; // of the process: a forked child has none of these
-    uint32_t list;       // 0: not chosen yet; else 1 + its number
-} here;
-
-static _Atomic uint32_t lists_used;
-
-static uint32_t own_list(void) {
-    if (!here.list)
-        here.list = 1 + atomic_fetch_add_explicit(&lists_used, 1, memory_order_relaxed);
-    return here.list - 1 < LISTS ? here.list - 1 : LISTS_NONE;
-}
-
-static void begin(enum opened_kind kind, int device) {
-    const uint32_t generation = atomic_load_explicit(&agent.generation, memory_order_relaxed);
-    if (here.generation != generation) {
-        here.depth = here.beyond = 0;
-        here.generation = generation;
-    }
-    if (here.depth == DEPTH_MAX) {
-        here.beyond++;
-        if (agent_recording()) // the callbacks are set before the agent attaches, which may fail
-            channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
-        return;
-    }
-    here.at[here.depth].kind = kind;
-    here.at[here.depth].device = device;
-    struct opened *opened = &here.at[here.depth++].opened;
-    *opened = (struct opened){0};
-    if (!agent_recording() || !agent_on())
-        return;
-    if (own_list() != LISTS_NONE)
-        channel_begun(agent.channel, own_list(), 1);
-    opened->stack = stacks_capture();
-    opened->start = agent_tick();
-}
-
-// What the callback at the beginning left; its `start` is 0 if it is not recorded.
-static struct opened end(enum opened_kind kind, int *device) {
-    struct opened opened = {0};
-    if (here.beyond) {
-        here.beyond--;
-        return opened;
-    }
-    if (here.generation != atomic_load_explicit(&agent.generation, memory_order_relaxed) || !here.depth ||
-        here.at[here.depth - 1].kind != kind)
-        return opened; // begun before the recording, or in the parent
-    opened = here.at[--here.depth].opened;
-    *device = here.at[here.depth].device;
-    if (opened.start && own_list() != LISTS_NONE)
-        channel_ended(agent.channel, own_list(), 1);
-    return opened;
-}
 
 // ---- callbacks, on the thread that executes the construct
 
@@ -86,12 +19,12 @@ static void target_construct(enum ompt_construct construct, enum ompt_endpoint e
     (void)task, (void)target_task, (void)word;
     const uint64_t now = agent_tick();
     if (endpoint == OMPT_BEGIN) {
-        begin(OPENED_CONSTRUCT, device);
+        nesting_begin(OPENED_CONSTRUCT, 0, device);
         return;
     }
-    const struct opened opened = end(OPENED_CONSTRUCT, &device);
+    const struct nesting opened = nesting_end(OPENED_CONSTRUCT, 0);
     if (opened.start)
-        record_construct(&opened, now, construct_name(construct, code), device, code);
+        record_construct(&opened, now, construct_name(construct, code), code);
 }
 
 static void data_op(enum ompt_endpoint endpoint, union ompt_word *target_task, union ompt_word *word,
@@ -104,15 +37,15 @@ static void data_op(enum ompt_endpoint endpoint, union ompt_word *target_task, u
     const enum ompt_data_op kind = ompt_data_op_kind(operation);
     const bool at_source =
         kind == OMPT_DATA_FROM_DEVICE || kind == OMPT_DATA_DELETE || kind == OMPT_DATA_DISASSOCIATE;
-    int device = at_source ? source_device : destination_device;
+    const int device = at_source ? source_device : destination_device;
     if (endpoint != OMPT_END)
-        begin(OPENED_DATA_OP, device);
+        nesting_begin(OPENED_DATA_OP, 0, device);
     if (endpoint == OMPT_BEGIN)
         return;
-    int begun_on = device;
-    const struct opened opened = end(OPENED_DATA_OP, &begun_on);
+    struct nesting opened = nesting_end(OPENED_DATA_OP, 0);
+    opened.value = device;
     if (opened.start)
-        record_data_op(&opened, endpoint == OMPT_BEGIN_END ? opened.start : now, operation, device,
+        record_data_op(&opened, endpoint == OMPT_BEGIN_END ? opened.start : now, operation,
                        at_source ? source : destination, bytes);
 }
 
@@ -120,14 +53,13 @@ static void submit(enum ompt_endpoint endpoint, union ompt_word *word, uint64_t 
                    unsigned int teams) {
     (void)word, (void)operation_id;
     const uint64_t now = agent_tick();
-    int device = here.depth ? here.at[here.depth - 1].device : -1;
     if (endpoint == OMPT_BEGIN) {
-        begin(OPENED_SUBMIT, device);
+        nesting_begin(OPENED_SUBMIT, 0, nesting_value(-1)); // a submission has the device of its construct
         return;
     }
-    const struct opened opened = end(OPENED_SUBMIT, &device);
+    const struct nesting opened = nesting_end(OPENED_SUBMIT, 0);
     if (opened.start)
-        record_submit(&opened, now, device, teams);
+        record_submit(&opened, now, teams);
 }
 
 // ---- attaching

@@ -16,20 +16,16 @@
 
 #include "abi.h"
 #include "agentkit/agent.h"
+#include "agentkit/nesting.h"
 
 // Registers shapes and fields.
 void record_init(void);
 
-// What a callback at the beginning leaves for the one at the end, on the same thread.
-struct opened {
-    uint64_t start;
-    uint32_t stack;
-};
-
-void record_construct(const struct opened *opened, uint64_t end, uint32_t name, int device, const void *code);
-void record_data_op(const struct opened *opened, uint64_t end, enum ompt_data_op operation, int device,
+// `opened` is what the callback at the beginning left, with OpenMP's number of the device; below 0: it has none.
+void record_construct(const struct nesting *opened, uint64_t end, uint32_t name, const void *code);
+void record_data_op(const struct nesting *opened, uint64_t end, enum ompt_data_op operation,
                     const void *address, uint64_t bytes);
-void record_submit(const struct opened *opened, uint64_t end, int device, uint32_t teams);
+void record_submit(const struct nesting *opened, uint64_t end, uint32_t teams);
 
 // The id of a construct's name: what it is, and the place in the program. Takes a lock once for each place.
 uint32_t construct_name(enum ompt_construct construct, const void *code);

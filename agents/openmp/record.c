@@ -103,43 +103,44 @@ enum { WORDS_MAX = 1 + 3 + 1 + 3 };
 struct writing {
     struct ring *ring;
     uint64_t *head, *at;
+    bool has_device;
 };
 
-static bool writing_begin(struct writing *out, const struct opened *opened, uint64_t end, int device) {
+static bool writing_begin(struct writing *out, const struct nesting *opened, uint64_t end) {
     out->ring = channel_ring(agent.channel);
     out->head = out->ring ? ring_reserve(out->ring, WORDS_MAX) : NULL;
     if (!out->head)
         return false; // dropped, and counted
     out->at = out->head + 1;
     RECORD_PUT(out->at, time_words, .start = opened->start, .end = end, .stack = opened->stack);
-    if (device >= 0)
-        RECORD_PUT(out->at, device_words, .device = (uint64_t)device);
+    out->has_device = opened->value >= 0;
+    if (out->has_device)
+        RECORD_PUT(out->at, device_words, .device = (uint64_t)opened->value);
     return true;
 }
 
-static void writing_end(const struct writing *writing, const uint16_t shape[2], int device, uint32_t name) {
+static void writing_end(const struct writing *writing, const uint16_t shape[2], uint32_t name) {
     const uint32_t words = (uint32_t)(writing->at - writing->head);
-    *writing->head = record_head(shape[device >= 0], words, name);
+    *writing->head = record_head(shape[writing->has_device], words, name);
     ring_commit(writing->ring, words);
 }
 
-void record_construct(const struct opened *opened, uint64_t end, uint32_t name, int device,
-                      const void *code) {
+void record_construct(const struct nesting *opened, uint64_t end, uint32_t name, const void *code) {
     struct writing writing;
-    if (!writing_begin(&writing, opened, end, device))
+    if (!writing_begin(&writing, opened, end))
         return;
     RECORD_PUT(writing.at, construct_words, .category = names.openmp, .address = (uintptr_t)code);
-    writing_end(&writing, shapes.construct, device, name);
+    writing_end(&writing, shapes.construct, name);
 }
 
-void record_data_op(const struct opened *opened, uint64_t end, enum ompt_data_op operation, int device,
+void record_data_op(const struct nesting *opened, uint64_t end, enum ompt_data_op operation,
                     const void *address, uint64_t bytes) {
     struct writing writing;
     const uint16_t *shape = shapes.plain;
     int i = 0;
     while (i < OPERATIONS_COUNT && OPERATIONS[i].operation != ompt_data_op_kind(operation))
         i++;
-    if (!writing_begin(&writing, opened, end, device))
+    if (!writing_begin(&writing, opened, end))
         return;
     RECORD_PUT(writing.at, data_words, .address = (uintptr_t)address);
     if (i < OPERATIONS_COUNT && OPERATIONS[i].has_bytes) {
@@ -150,15 +151,15 @@ void record_data_op(const struct opened *opened, uint64_t end, enum ompt_data_op
             shape = shapes.moved;
         }
     }
-    writing_end(&writing, shape, device, i < OPERATIONS_COUNT ? names.operations[i] : names.other);
+    writing_end(&writing, shape, i < OPERATIONS_COUNT ? names.operations[i] : names.other);
 }
 
-void record_submit(const struct opened *opened, uint64_t end, int device, uint32_t teams) {
+void record_submit(const struct nesting *opened, uint64_t end, uint32_t teams) {
     struct writing writing;
-    if (!writing_begin(&writing, opened, end, device))
+    if (!writing_begin(&writing, opened, end))
         return;
     RECORD_PUT(writing.at, submit_words, .teams = teams);
-    writing_end(&writing, shapes.submit, device, names.submit);
+    writing_end(&writing, shapes.submit, names.submit);
 }
 
 // ---- names of constructs

@@ -100,9 +100,15 @@ static const struct agent_row agent_rows[] = {
      .doc = "Level Zero, through its loader's tracing layer; preloaded, and only if it is named",
      .variable = "LD_PRELOAD",
      .separator = ':',
-     .also = INJECTION_LEVEL_ZERO,
+     .also = {{INJECTION_LEVEL_ZERO, "1"}},
      .only_if_named = true,
      OPTIONS(level_zero_options)},
+    {.api = "sycl",
+     .doc = "SYCL of DPC++: submissions and waits, through XPTI; only if it is named",
+     .variable = INJECTION_SYCL,
+     .separator = ',',
+     .also = {{INJECTION_SYCL_ON, "1"}, {INJECTION_SYCL_FRAMEWORK, "libxptifw.so"}},
+     .only_if_named = true},
 };
 #undef OPTIONS
 enum { AGENT_ROWS = sizeof agent_rows / sizeof *agent_rows };

@@ -42,7 +42,9 @@ struct agent_row {
     size_t option_count;
     const char *
         preloads; // a library of the vendor that is put into the variable before ours; `needs` says where it is
-    const char *also; // a variable that is set to 1 as well, if it has no value; NULL: none
+    struct {
+        const char *variable, *value;
+    } also[2]; // that are set as well, if they have no value; a variable of NULL: none
     // The variable lists layers by this name, not files. Their loader finds them in folders: in a list that is used alone if it
     // has a value, and otherwise in one that is added to the usual folders. Ours is named like the API, among the agents.
     const char *layer, *folders, *more_folders;

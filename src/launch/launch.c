@@ -285,6 +285,14 @@ static bool inject_preloads(struct list *list, const struct agent_row *agent) {
            set(list, agent->variable, path, agent->separator);
 }
 
+static bool set_also(struct list *list, const struct agent_row *agent) {
+    for (size_t i = 0; i < sizeof agent->also / sizeof *agent->also && agent->also[i].variable; i++)
+        if (find(list, agent->also[i].variable) == list->count &&
+            !set(list, agent->also[i].variable, agent->also[i].value, '\0'))
+            return false;
+    return true;
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
@@ -317,7 +325,7 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         if (!set(list, layer ? agent->variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? agent->separator : ':'))
             return false;
-        if (agent->also && find(list, agent->also) == list->count && !set(list, agent->also, "1", '\0'))
+        if (!set_also(list, agent))
             return false;
     }
     return true;

@@ -13,6 +13,9 @@
 #define INJECTION_OPENMP "OMP_TOOL_LIBRARIES"          // a list
 #define INJECTION_ROCM "ROCP_TOOL_LIBRARIES"           // a list
 #define INJECTION_LEVEL_ZERO "ZE_ENABLE_TRACING_LAYER" // of the loader, which has no variable for a library
+#define INJECTION_SYCL "XPTI_SUBSCRIBERS"              // a list, of which the two below are needed too
+#define INJECTION_SYCL_ON "XPTI_TRACE_ENABLE"
+#define INJECTION_SYCL_FRAMEWORK "XPTI_FRAMEWORK_DISPATCHER"
 #define INJECTION_NCCL "NCCL_PROFILER_PLUGIN"
 #define INJECTION_NCCL_NEXT "TRACESMITH_NCCL_NEXT"
 
