@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/fork_hold.h"
 #include "api/session_agents.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -363,14 +364,17 @@ static void *collect_main(void *self) {
             collector_set_settling(collecting->collector, !settled);
             collector_set_closing(collecting->collector, settled);
         }
+        fork_hold_enter();
         status = collector_next(collecting->collector, &batch, &error);
+        if (status == TSMITH_OK)
+            deliver(collecting, batch);
+        fork_hold_leave();
         if (status == TSMITH_END && !settled) {
             settled = true;
             status = TSMITH_AGAIN;
             continue;
         }
         if (status == TSMITH_OK) {
-            deliver(collecting, batch);
             nap.tv_nsec = FIRST_NAP;
             publish(session);
         } else if (status == TSMITH_AGAIN) {
@@ -400,6 +404,7 @@ static tsmith_status open_channel(tsmith_session *session, const char *directory
 }
 
 static tsmith_status start_thread(tsmith_session *session, tsmith_error *error) {
+    fork_hold_prepare();
     // Signals are the program's own threads' business.
     sigset_t all, before;
     sigfillset(&all);
