@@ -80,7 +80,7 @@ bool ranges_add(struct ranges *ranges, const tsmith_dictionary *dictionary, cons
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
         int64_t duration;
         if (kinds[row] != TSMITH_KIND_RANGE || !tsmith_view_i64(&views[DURATION], row, &duration) ||
-            duration <= 0)
+            duration < 0)
             continue;
         const uint64_t key =
             (uint64_t)tsmith_view_id(&views[NAME], row) << 32 | tsmith_view_id(&views[CATEGORY], row);
