@@ -15,17 +15,6 @@
 #include "cli/present/text.h"
 #include "tool.h"
 
-// Options of `profile` that are for it; it knows nothing of the others.
-static bool only_shared(const struct invocation *invocation) {
-    for (const struct option *option = invocation->command->options; option->name; option++)
-        if (invocation_value(invocation, option->name) && strcmp(option->name, "output") != 0 &&
-            strcmp(option->name, "mctracer") != 0) {
-            complain("--%s cannot be combined with --mctracer", option->name);
-            return false;
-        }
-    return true;
-}
-
 // The largest trace in the folder; how many there are.
 static size_t find_trace(const char *folder, struct text *out) {
     struct text pattern = {0};
@@ -88,8 +77,9 @@ static int profile_into(const struct invocation *invocation, const char *tool, c
 int mctracer_profile(const struct invocation *invocation, const char *path) {
     static const char *const places[] = {"/opt/maca/bin/mcTracer", "/opt/maca-*/bin/mcTracer", NULL};
     struct text tool = {0}, folder = {0};
+    static const char *const known[] = {"output", "mctracer", NULL};
     int code = EXIT_LACKING;
-    if (!only_shared(invocation) || !trace_may_replace(path))
+    if (!tool_options_fit(invocation, known, "--mctracer") || !trace_may_replace(path))
         return EXIT_USAGE;
     const bool found = tool_find("mcTracer", places, &tool);
     if (!found)

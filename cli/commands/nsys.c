@@ -4,11 +4,12 @@
 // program has run, and may not be run again.
 #include "nsys.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <glob.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +30,7 @@ enum { WORDS_MAX = 256 };
 // Its own options for the place of the report: TraceSmith sets those.
 static const char *const reserved[] = {"-o", "--output", "--export", "-f", "--force-overwrite"};
 // Options of `profile` that are for it; it knows nothing of the others.
-static const char *const shared[] = {"output", "nsys", "nsys-args"};
+static const char *const shared[] = {"output", "nsys", "nsys-args", NULL};
 
 bool nsys_wanted(const struct invocation *invocation) {
     return invocation_flag(invocation, "nsys") || invocation_value(invocation, "nsys-args");
@@ -202,14 +203,13 @@ bool tool_make_folder(struct text *out) {
     return made;
 }
 
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at) {
+    (void)status, (void)type, (void)at;
+    return remove(path);
+}
+
 void tool_remove_folder(const char *path) {
-    DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-    rmdir(path);
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); // what is in it first; no link is followed
 }
 
 // ---- the steps
@@ -317,14 +317,13 @@ done:
     return code;
 }
 
-static bool only_shared(const struct invocation *invocation) {
+bool tool_options_fit(const struct invocation *invocation, const char *const *known, const char *advice) {
     for (const struct option *option = invocation->command->options; option->name; option++) {
-        bool known = !invocation_value(invocation, option->name);
-        for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
-            known |= strcmp(option->name, shared[i]) == 0;
-        if (!known) {
-            complain("--%s cannot be combined with --nsys; pass options to Nsight Systems with --nsys-args",
-                     option->name);
+        bool fits = !invocation_value(invocation, option->name);
+        for (size_t i = 0; known[i]; i++)
+            fits |= strcmp(option->name, known[i]) == 0;
+        if (!fits) {
+            complain("--%s cannot be combined with %s", option->name, advice);
             return false;
         }
     }
@@ -335,7 +334,9 @@ int nsys_profile(const struct invocation *invocation, const char *path) {
     struct text nsys = {0}, folder = {0};
     struct words words = {.count = 0};
     int code = EXIT_LACKING;
-    const bool right = only_shared(invocation) && split(&words, invocation_value(invocation, "nsys-args"));
+    const bool right =
+        tool_options_fit(invocation, shared, "--nsys; pass options to Nsight Systems with --nsys-args") &&
+        split(&words, invocation_value(invocation, "nsys-args"));
     words_finish(&words);
     if (!right || !trace_may_replace(path))
         return EXIT_USAGE;

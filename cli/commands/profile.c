@@ -21,6 +21,7 @@
 #include "record.h"
 #include "sources.h"
 #include "tracesmith/replay.h"
+#include "xctrace.h"
 
 enum { EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -537,6 +538,16 @@ static int not_run(const struct record_request *request, const struct record_res
     return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
 }
 
+typedef int other_profiler_run(const struct invocation *invocation, const char *path);
+
+// The profiler that is run in place of ours; NULL: none.
+static other_profiler_run *other_profiler(const struct invocation *invocation) {
+    return nsys_wanted(invocation)                   ? nsys_profile
+           : invocation_flag(invocation, "mctracer") ? mctracer_profile
+           : xctrace_wanted(invocation)              ? xctrace_profile
+                                                     : NULL;
+}
+
 int command_profile(const struct invocation *invocation) {
     struct apis apis = {.count = 0};
     tsmith_capture_options options;
@@ -548,13 +559,9 @@ int command_profile(const struct invocation *invocation) {
     struct text program = {0};
     struct sources sources = {0};
     int code = check_program(invocation->operands[0], &program);
-    if (code == EXIT_DONE && nsys_wanted(invocation)) {
+    if (code == EXIT_DONE && other_profiler(invocation)) {
         text_finish(&program);
-        return nsys_profile(invocation, path);
-    }
-    if (code == EXIT_DONE && invocation_flag(invocation, "mctracer")) {
-        text_finish(&program);
-        return mctracer_profile(invocation, path);
+        return other_profiler(invocation)(invocation, path);
     }
     if (code == EXIT_DONE && !flight_wanted(invocation) && !options.armed && !trace_may_replace(path))
         code = EXIT_USAGE;

@@ -199,6 +199,13 @@ static const struct option profile_options[] = {
      .doc = "The same, with OPTIONS for nsys profile, separated by blanks; quotes group words"},
     {.name = "mctracer",
      .doc = "Record with MetaX's mcTracer instead (the MACA SDK must be installed), and import its trace"},
+    {.name = "xctrace",
+     .doc = "Record with Apple's Instruments instead (macOS with Xcode), and import what xctrace exports"},
+    {.name = "xctrace-template",
+     .argument = "TEMPLATE",
+     .doc = "The same, with another template of Instruments than 'Metal System Trace'"},
+    {.name = "keep-trace",
+     .doc = "With --xctrace: keep the trace of Instruments next to the output, as OUTPUT.trace"},
     {.name = "sched",
      .doc = "Record off-CPU times of the program's threads, what they waited for and which thread woke them "
             "(Linux with eBPF; root); with --stacks, with call stacks"},

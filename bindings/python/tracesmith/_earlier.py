@@ -9,10 +9,6 @@ import os
 import subprocess
 import sys
 
-_MISSING = {
-    "--xctrace": "xctrace runs on macOS only; record there with `xctrace record`, export the trace with `xctrace export`, and open "
-                 "the XML file with any command of tracesmith",
-}
 # Runs a program again and again for a number of seconds.
 _LOOP = ("import subprocess, sys, time\nend = time.monotonic() + float(sys.argv[1])\n"
          "while True:\n    status = subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL).returncode\n"
@@ -29,9 +25,6 @@ def translate(program: str, words: list[str]) -> int | None:
     if command == ["benchmark"] and "--real-gpu" in own:
         return _run(program, *[word for word in words if word != "--real-gpu"])
     if command == ["profile"]:
-        for option, reason in _MISSING.items():
-            if option in own:
-                return _say(4, f"profile: {option}: {reason}")
         if "--perfetto" in own:
             return _profile(program, own, words[len(own):])
     return None

@@ -12,8 +12,8 @@ __all__ = ["XCTraceProfiler", "profile_with_xctrace"]
 
 def _refuse() -> NoReturn:
     raise UnsupportedError(
-        "xctrace runs on macOS only. Record there with `xctrace record`, export the trace with `xctrace export`, "
-        "and give the XML file to tracesmith.open"
+        "xctrace runs on macOS only. Record there with `tracesmith profile --xctrace -o FILE -- PROGRAM`, and give the file to "
+        "tracesmith.open"
     )
 
 
