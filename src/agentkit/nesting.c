@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack of what a thread has begun: nesting.h. The agents of OpenMP and SYCL call it.
+// The stack of what a thread has begun: nesting.h. The agents of OpenMP, OpenACC and SYCL call it.
 #include "agentkit/nesting.h"
 
 #include <stdatomic.h>

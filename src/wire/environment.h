@@ -11,6 +11,7 @@
 #define INJECTION_MUSA "MUSA_INJECTION64_PATH"
 #define INJECTION_MUSA_NEXT "TRACESMITH_MUSA_NEXT"
 #define INJECTION_OPENMP "OMP_TOOL_LIBRARIES"          // a list
+#define INJECTION_OPENACC "ACC_PROFLIB"                // a list
 #define INJECTION_ROCM "ROCP_TOOL_LIBRARIES"           // a list
 #define INJECTION_LEVEL_ZERO "ZE_ENABLE_TRACING_LAYER" // of the loader, which has no variable for a library
 #define INJECTION_SYCL "XPTI_SUBSCRIBERS"              // a list, of which the two below are needed too

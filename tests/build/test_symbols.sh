@@ -90,6 +90,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-nccl.so) entry='ncclProfiler_v[1-6]' ;;
     libtracesmith-rocm.so) entry='rocprofiler_configure|tracesmith_agent_(devices|switched)' ;;
     libtracesmith-openmp.so) entry='ompt_start_tool' ;;
+    libtracesmith-openacc.so) entry='acc_register_library' ;;
     libtracesmith-sycl.so) entry='xptiTrace(Init|Finish)' ;;
     libtracesmith-level-zero.so) entry='zeInit(Drivers)?|tracesmith_agent_devices' ;;
     libtracesmith-vulkan.so) entry='vkNegotiateLoaderLayerInterfaceVersion|tracesmith_agent_devices' ;;
