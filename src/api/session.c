@@ -404,12 +404,11 @@ static tsmith_status open_channel(tsmith_session *session, const char *directory
 }
 
 static tsmith_status start_thread(tsmith_session *session, tsmith_error *error) {
-    fork_hold_prepare();
     // Signals are the program's own threads' business.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failure = pthread_create(&session->collecting->thread, NULL, collect_main, session);
+    int failure = fork_hold_create(&session->collecting->thread, collect_main, session);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failure)
         return status_set(error, TSMITH_ERROR_LIMIT, "cannot start the session's thread: %s",
@@ -632,7 +631,7 @@ tsmith_status tsmith_session_stop(tsmith_session *session, tsmith_session_statis
     channel_close(channel_of(session));
     session_directory_end(&collecting->directory);
     atomic_store(&collecting->stopping, true);
-    pthread_join(collecting->thread, NULL);
+    fork_hold_join(collecting->thread);
     tsmith_status status = collecting->failure;
     if (!status)
         status = tsmith_sink_finish(collecting->sink, collector_dictionary(collecting->collector), error);

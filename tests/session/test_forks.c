@@ -17,7 +17,7 @@
 
 #include "tracesmith/session.h"
 
-enum { FORKS = 300, SIZES = 40 };
+enum { FORKS = 300, SESSIONS = 50, SIZES = 40 };
 
 static char folder[] = "/tmp/tracesmith-test-XXXXXX";
 static char path[256];
@@ -51,6 +51,17 @@ static int allocate_in_child(void) {
     return 0;
 }
 
+static void fork_once(void) {
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(allocate_in_child());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void children_can_allocate(void **unused) {
     (void)unused;
     const tsmith_session_options options = {.size = sizeof options,
@@ -61,21 +72,26 @@ static void children_can_allocate(void **unused) {
     assert_int_equal(tsmith_session_start(&options, &session, NULL), TSMITH_OK);
     assert_int_equal(pthread_create(&thread, NULL, emit, NULL), 0);
     for (unsigned i = 0; i < FORKS; i++) {
-        int status;
         emit_new_name(i + 1000);
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0)
-            _exit(allocate_in_child());
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 0);
+        fork_once();
     }
     atomic_store(&enough, true);
     pthread_join(thread, NULL);
     tsmith_session_statistics statistics = {.size = sizeof statistics};
     assert_int_equal(tsmith_session_stop(session, &statistics, NULL), TSMITH_OK);
     assert_int_equal(statistics.emitted, statistics.kept + statistics.dropped);
+}
+
+// The session's thread may just begin, or end.
+static void children_of_short_sessions_can_allocate(void **unused) {
+    (void)unused;
+    for (int i = 0; i < SESSIONS; i++) {
+        const tsmith_session_options options = {
+            .size = sizeof options, .path = path, .buffer_bytes = 64 * 1024};
+        assert_int_equal(tsmith_session_start(&options, &session, NULL), TSMITH_OK);
+        fork_once();
+        assert_int_equal(tsmith_session_stop(session, NULL, NULL), TSMITH_OK);
+    }
 }
 
 static int make_folder(void **unused) {
@@ -91,6 +107,7 @@ static int remove_folder(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(children_can_allocate)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(children_can_allocate),
+                                       cmocka_unit_test(children_of_short_sessions_can_allocate)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
