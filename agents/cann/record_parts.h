@@ -15,61 +15,26 @@
     OWN(algorithm, "algorithm", STRING, "")                                                                  \
     OWN(group, "commName", STRING, "")
 
-#define KERNEL_WORDS(WORD)                                                                                   \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(category, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))
-#define UNTIMED_WORDS(WORD)                                                                                  \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)                                                    \
-    CAUSE_WORDS(WORD)
-#define CALL_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(category, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))                                           \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
-#define COPY_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)
-#define FILL_WORDS(WORD)                                                                                     \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(value, fields.value, RECORD_DYNAMIC)
-#define MEMORY_WORDS(WORD)                                                                                   \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
-    WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
-#define COLLECTIVE_WORDS(WORD)                                                                               \
-    SPAN_WORDS(WORD)                                                                                         \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(count, fields.count, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(datatype, fields.datatype, OPTIONAL(RECORD_DYNAMIC))                                                \
-    WORD(algorithm, fields.algorithm, OPTIONAL(RECORD_DYNAMIC))                                              \
-    WORD(group, fields.group, OPTIONAL(RECORD_DYNAMIC))
-#define RANGE_WORDS(WORD)                                                                                    \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(category, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))
-#define MARK_WORDS(WORD)                                                                                     \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(category, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))
-#define EXTERNAL_WORDS(WORD)                                                                                 \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(external, fields.external, OPTIONAL(RECORD_DYNAMIC))                                                \
-    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
-#define OVERHEAD_WORDS(WORD)                                                                                 \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))
+#define KERNEL_WORDS(WORD) SPAN_WORDS(WORD) CAUSE_WORDS(WORD) CATEGORY_OR_NONE(WORD)
+#define UNTIMED_WORDS(WORD) INSTANT_WORDS(WORD) CERTAINTY_WORD(WORD) CAUSE_WORDS(WORD)
+// clang-format off
+#define CALL_WORDS(WORD) \
+    SPAN_WORDS(WORD) CORRELATION_OR_NONE(WORD) NAME_OR_NONE(WORD) CATEGORY_OR_NONE(WORD) STACK_OR_NONE(WORD)
+#define COPY_WORDS(WORD) \
+    SPAN_WORDS(WORD) CAUSE_WORDS(WORD) OPERATION_WORD(WORD) DIRECTION_OR_NONE(WORD) BYTES_WORD(WORD)
+#define FILL_WORDS(WORD) \
+    SPAN_WORDS(WORD) CAUSE_WORDS(WORD) OPERATION_WORD(WORD) BYTES_WORD(WORD) OWN_WORD(WORD, value)
+#define MEMORY_WORDS(WORD) SPAN_WORDS(WORD) CAUSE_WORDS(WORD) HANDLE_OR_NONE(WORD) BYTES_OR_NONE(WORD)
+#define COLLECTIVE_WORDS(WORD) \
+    SPAN_WORDS(WORD) CAUSE_WORDS(WORD) OWN_OR_NONE(WORD, count) OWN_OR_NONE(WORD, datatype) \
+    OWN_OR_NONE(WORD, algorithm) OWN_OR_NONE(WORD, group)
+#define RANGE_WORDS(WORD) SPAN_WORDS(WORD) NAME_OR_NONE(WORD) CATEGORY_OR_NONE(WORD)
+#define MARK_WORDS(WORD) INSTANT_WORDS(WORD) NAME_OR_NONE(WORD) CATEGORY_OR_NONE(WORD)
+#define EXTERNAL_WORDS(WORD) \
+    INSTANT_WORDS(WORD) NAME_OR_NONE(WORD) CORRELATION_OR_NONE(WORD) OWN_OR_NONE(WORD, external) \
+    CERTAINTY_WORD(WORD)
+// clang-format on
+#define OVERHEAD_WORDS(WORD) SPAN_WORDS(WORD) NAME_OR_NONE(WORD)
 
 // RECORD(name of the shape, its words, kind of the event)
 #define CANN_RECORDS(RECORD)                                                                                 \

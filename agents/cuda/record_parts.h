@@ -38,45 +38,32 @@ struct cuda_fields {
 
 // ---- what records have in common
 
-#define GRAPH_NODE_WORDS(WORD)                                                                               \
-    WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(graph_node, fields.graph_node, OPTIONAL(RECORD_DYNAMIC))
+#define GRAPH_NODE_WORDS(WORD) OWN_OR_NONE(WORD, graph) OWN_OR_NONE(WORD, graph_node)
 // The node of a graph that a node was instantiated from.
-#define SOURCE_WORDS(WORD)                                                                                   \
-    WORD(source_graph, fields.source_graph, OPTIONAL(RECORD_DYNAMIC))                                        \
-    WORD(source_node, fields.source_node, OPTIONAL(RECORD_DYNAMIC))
+#define SOURCE_WORDS(WORD) OWN_OR_NONE(WORD, source_graph) OWN_OR_NONE(WORD, source_node)
 
 // ---- kernels: the most frequent records, so a record has only the parts with a value
 
-#define KERNEL_WORDS(WORD)                                                                                   \
-    NAMED_SPAN_WORDS(WORD)                                                                                   \
-    WORD(global_x, TSMITH_FIELD_GLOBAL_X, RECORD_VALUE)                                                      \
-    WORD(local_x, TSMITH_FIELD_LOCAL_X, RECORD_VALUE)                                                        \
-    WORD(registers, fields.registers, OPTIONAL(RECORD_DYNAMIC))
+// clang-format off
+#define KERNEL_WORDS(WORD) \
+    NAMED_SPAN_WORDS(WORD) WORD(global_x, TSMITH_FIELD_GLOBAL_X, RECORD_VALUE) \
+    WORD(local_x, TSMITH_FIELD_LOCAL_X, RECORD_VALUE) OWN_OR_NONE(WORD, registers)
 #define KERNEL_HOST_WORDS(WORD) WORD(host_track, TSMITH_FIELD_HOST_TRACK, RECORD_TRACK)
-#define KERNEL_STACK_WORDS(WORD) WORD(stack, TSMITH_FIELD_STACK, RECORD_STACK)
-#define KERNEL_SHARED_WORDS(WORD)                                                                            \
-    WORD(static_shared, fields.static_shared, OPTIONAL(RECORD_DYNAMIC))                                      \
-    WORD(dynamic_shared, fields.dynamic_shared, OPTIONAL(RECORD_DYNAMIC))                                    \
-    WORD(executed_shared, fields.executed_shared, OPTIONAL(RECORD_DYNAMIC))
-#define KERNEL_MORE_WORDS(WORD)                                                                              \
-    GRAPH_NODE_WORDS(WORD)                                                                                   \
-    WORD(cluster, fields.cluster, OPTIONAL(RECORD_DYNAMIC))
+#define KERNEL_SHARED_WORDS(WORD) \
+    OWN_OR_NONE(WORD, static_shared) OWN_OR_NONE(WORD, dynamic_shared) OWN_OR_NONE(WORD, executed_shared)
+#define KERNEL_MORE_WORDS(WORD) GRAPH_NODE_WORDS(WORD) OWN_OR_NONE(WORD, cluster)
 // What few kernels have.
-#define KERNEL_RARE_WORDS(WORD)                                                                              \
-    WORD(local, fields.local, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(local_total, fields.local_total, OPTIONAL(RECORD_DYNAMIC))                                          \
-    WORD(launch_type, fields.launch_type, OPTIONAL(RECORD_DYNAMIC))                                          \
-    WORD(priority, TSMITH_FIELD_PRIORITY, OPTIONAL(RECORD_VALUE))                                            \
-    WORD(execution_model, fields.execution_model, OPTIONAL(RECORD_DYNAMIC))
-#define KERNEL_LATENCY_WORDS(WORD)                                                                           \
-    WORD(queued, TSMITH_FIELD_QUEUED, OPTIONAL(RECORD_VALUE))                                                \
+#define KERNEL_RARE_WORDS(WORD) \
+    OWN_OR_NONE(WORD, local) OWN_OR_NONE(WORD, local_total) OWN_OR_NONE(WORD, launch_type) \
+    WORD(priority, TSMITH_FIELD_PRIORITY, OPTIONAL(RECORD_VALUE)) OWN_OR_NONE(WORD, execution_model)
+#define KERNEL_LATENCY_WORDS(WORD) \
+    WORD(queued, TSMITH_FIELD_QUEUED, OPTIONAL(RECORD_VALUE)) \
     WORD(submitted, TSMITH_FIELD_SUBMITTED, OPTIONAL(RECORD_VALUE))
 
 // The parts that may follow KERNEL_WORDS, in the order in which they do. PART(NAME of the bit, part, its words)
 #define CUDA_KERNEL_PARTS(PART)                                                                              \
     PART(HOST, kernel_host_words, KERNEL_HOST_WORDS)                                                         \
-    PART(STACK, kernel_stack_words, KERNEL_STACK_WORDS)                                                      \
+    PART(STACK, kernel_stack_words, STACK_WORD)                                                              \
     PART(3D, kernel_3d_words, KERNEL_3D_WORDS)                                                               \
     PART(SHARED, kernel_shared_words, KERNEL_SHARED_WORDS)                                                   \
     PART(MORE, kernel_more_words, KERNEL_MORE_WORDS)                                                         \
@@ -86,137 +73,78 @@ struct cuda_fields {
 
 // ---- other work of the device
 
-#define UNTIMED_WORDS(WORD)                                                                                  \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)                                                    \
-    CAUSE_WORDS(WORD)
+#define UNTIMED_WORDS(WORD) INSTANT_WORDS(WORD) CERTAINTY_WORD(WORD) CAUSE_WORDS(WORD)
 
-#define COPY_WORDS(WORD)                                                                                     \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(flags, TSMITH_FIELD_FLAGS, OPTIONAL(RECORD_VALUE))                                                  \
-    WORD(source_kind, fields.source_kind, OPTIONAL(RECORD_DYNAMIC))                                          \
-    WORD(destination_kind, fields.destination_kind, OPTIONAL(RECORD_DYNAMIC))                                \
-    WORD(peer, fields.peer, OPTIONAL(RECORD_DYNAMIC))                                                        \
-    GRAPH_NODE_WORDS(WORD)
+#define COPY_WORDS(WORD) \
+    CAUSED_SPAN_WORDS(WORD) OPERATION_OR_NONE(WORD) DIRECTION_OR_NONE(WORD) BYTES_WORD(WORD) \
+    FLAGS_OR_NONE(WORD) OWN_OR_NONE(WORD, source_kind) OWN_OR_NONE(WORD, destination_kind) \
+    OWN_OR_NONE(WORD, peer) GRAPH_NODE_WORDS(WORD)
 
-#define COPY_NODE_WORDS(WORD)                                                                                \
-    COPY_WORDS(WORD)                                                                                         \
-    SOURCE_WORDS(WORD)
+#define COPY_NODE_WORDS(WORD) COPY_WORDS(WORD) SOURCE_WORDS(WORD)
 
-#define FILL_WORDS(WORD)                                                                                     \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(value, fields.value, RECORD_DYNAMIC)                                                                \
-    WORD(memory_kind, fields.destination_kind, OPTIONAL(RECORD_DYNAMIC))                                     \
-    GRAPH_NODE_WORDS(WORD)
+#define FILL_WORDS(WORD) \
+    CAUSED_SPAN_WORDS(WORD) OPERATION_OR_NONE(WORD) BYTES_WORD(WORD) OWN_WORD(WORD, value) \
+    WORD(memory_kind, fields.destination_kind, OPTIONAL(RECORD_DYNAMIC)) GRAPH_NODE_WORDS(WORD)
 
-#define FILL_NODE_WORDS(WORD)                                                                                \
-    FILL_WORDS(WORD)                                                                                         \
-    SOURCE_WORDS(WORD)
+#define FILL_NODE_WORDS(WORD) FILL_WORDS(WORD) SOURCE_WORDS(WORD)
 
-#define GRAPH_WORDS(WORD)                                                                                    \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))
+#define GRAPH_WORDS(WORD) CAUSED_SPAN_WORDS(WORD) OWN_OR_NONE(WORD, graph)
 
-#define EVENT_WORDS(WORD)                                                                                    \
-    INSTANT_WORDS(WORD)                                                                                      \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(event, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+#define EVENT_WORDS(WORD) \
+    INSTANT_WORDS(WORD) CAUSE_WORDS(WORD) WORD(event, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
 
-#define EVENT_NODE_WORDS(WORD)                                                                               \
-    EVENT_WORDS(WORD)                                                                                        \
-    GRAPH_NODE_WORDS(WORD)                                                                                   \
-    SOURCE_WORDS(WORD)
+#define EVENT_NODE_WORDS(WORD) EVENT_WORDS(WORD) GRAPH_NODE_WORDS(WORD) SOURCE_WORDS(WORD)
 
 // ---- the host
 
-#define CALL_WORDS(WORD)                                                                                     \
-    NAMED_SPAN_WORDS(WORD)                                                                                   \
-    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
-#define CALL_STACK_WORDS(WORD)                                                                               \
-    CALL_WORDS(WORD)                                                                                         \
-    WORD(stack, TSMITH_FIELD_STACK, RECORD_STACK)
+#define CALL_WORDS(WORD) NAMED_SPAN_WORDS(WORD) RESULT_WORD(WORD)
+#define CALL_STACK_WORDS(WORD) CALL_WORDS(WORD) STACK_WORD(WORD)
 
-#define SYNC_WORDS(WORD)                                                                                     \
-    NAMED_SPAN_WORDS(WORD)                                                                                   \
-    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
-    WORD(host_track, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                        \
-    WORD(event, fields.event, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(result, TSMITH_FIELD_RESULT, OPTIONAL(RECORD_VALUE))
+#define SYNC_WORDS(WORD) \
+    NAMED_SPAN_WORDS(WORD) OPERATION_OR_NONE(WORD) QUEUE_OR_NONE(WORD) HOST_TRACK_OR_NONE(WORD) \
+    OWN_OR_NONE(WORD, event) RESULT_OR_NONE(WORD)
 
 // On the thread that ran it.
-#define HOST_FUNCTION_WORDS(WORD)                                                                            \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
-    GRAPH_NODE_WORDS(WORD)
+#define HOST_FUNCTION_WORDS(WORD) \
+    CAUSED_SPAN_WORDS(WORD) OPERATION_WORD(WORD) QUEUE_OR_NONE(WORD) GRAPH_NODE_WORDS(WORD)
 
 #define OVERHEAD_WORDS(WORD) NAMED_SPAN_WORDS(WORD)
 
-#define COMPILE_WORDS(WORD)                                                                                  \
-    NAMED_SPAN_WORDS(WORD)                                                                                   \
-    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(cache_path, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                             \
+#define COMPILE_WORDS(WORD) \
+    NAMED_SPAN_WORDS(WORD) OPERATION_OR_NONE(WORD) \
+    WORD(cache_path, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING)) \
     WORD(cache_bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
 
-#define CONTEXT_SWITCH_WORDS(WORD)                                                                           \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(context, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+#define CONTEXT_SWITCH_WORDS(WORD) \
+    INSTANT_WORDS(WORD) NAME_OR_NONE(WORD) WORD(context, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
 
-#define EXTERNAL_WORDS(WORD)                                                                                 \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(correlation, TSMITH_FIELD_CORRELATION, OPTIONAL(RECORD_VALUE))                                      \
-    WORD(external, fields.external, OPTIONAL(RECORD_DYNAMIC))                                                \
-    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
+#define EXTERNAL_WORDS(WORD) \
+    INSTANT_WORDS(WORD) NAME_OR_NONE(WORD) CORRELATION_OR_NONE(WORD) OWN_OR_NONE(WORD, external) \
+    CERTAINTY_WORD(WORD)
 
 // ---- memory, objects, counters, samples
 
-#define MEMORY_WORDS(WORD)                                                                                   \
-    INSTANT_WORDS(WORD)                                                                                      \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(queue_track, TSMITH_FIELD_QUEUE_TRACK, OPTIONAL(RECORD_TRACK))                                      \
-    WORD(pc, fields.pc, OPTIONAL(RECORD_DYNAMIC))                                                            \
-    WORD(pool, fields.pool, OPTIONAL(RECORD_DYNAMIC))
+#define MEMORY_WORDS(WORD) \
+    INSTANT_WORDS(WORD) CAUSE_WORDS(WORD) OPERATION_OR_NONE(WORD) HANDLE_OR_NONE(WORD) BYTES_WORD(WORD) \
+    QUEUE_OR_NONE(WORD) OWN_OR_NONE(WORD, pc) OWN_OR_NONE(WORD, pool)
 
-#define POOL_WORDS(WORD)                                                                                     \
-    INSTANT_WORDS(WORD)                                                                                      \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(utilized, fields.utilized, OPTIONAL(RECORD_DYNAMIC))
+#define POOL_WORDS(WORD) \
+    INSTANT_WORDS(WORD) CAUSE_WORDS(WORD) HANDLE_OR_NONE(WORD) BYTES_WORD(WORD) OWN_OR_NONE(WORD, utilized)
 
-#define OBJECT_WORDS(WORD)                                                                                   \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(object, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                                \
-    WORD(parent, TSMITH_FIELD_PARENT, OPTIONAL(RECORD_VALUE))                                                \
-    WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
+#define OBJECT_WORDS(WORD) \
+    INSTANT_WORDS(WORD) OPERATION_WORD(WORD) OBJECT_OR_NONE(WORD) PARENT_OR_NONE(WORD) BYTES_OR_NONE(WORD)
 
-#define COUNTER_WORDS(WORD)                                                                                  \
-    INSTANT_WORDS(WORD)                                                                                      \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(value, TSMITH_FIELD_VALUE, RECORD_VALUE) /* record_double */                                        \
-    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+#define COUNTER_WORDS(WORD) \
+    INSTANT_WORDS(WORD) NAME_OR_NONE(WORD) WORD(value, TSMITH_FIELD_VALUE, RECORD_VALUE) /* record_double */ \
+    HANDLE_OR_NONE(WORD)
 
-#define SAMPLE_WORDS(WORD)                                                                                   \
-    SPAN_WORDS(WORD)                                                                                         \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(reason, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))                                             \
-    WORD(count, TSMITH_FIELD_COUNT, RECORD_VALUE)                                                            \
-    WORD(offset, TSMITH_FIELD_ADDRESS, RECORD_VALUE)                                                         \
-    WORD(cubin_crc, TSMITH_FIELD_OBJECT, RECORD_VALUE)                                                       \
-    WORD(file, TSMITH_FIELD_FILE, OPTIONAL(RECORD_STRING))                                                   \
+#define SAMPLE_WORDS(WORD) \
+    SPAN_WORDS(WORD) NAME_OR_NONE(WORD) WORD(reason, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING)) \
+    WORD(count, TSMITH_FIELD_COUNT, RECORD_VALUE) WORD(offset, TSMITH_FIELD_ADDRESS, RECORD_VALUE) \
+    WORD(cubin_crc, TSMITH_FIELD_OBJECT, RECORD_VALUE) \
+    WORD(file, TSMITH_FIELD_FILE, OPTIONAL(RECORD_STRING)) \
     WORD(line, TSMITH_FIELD_LINE, OPTIONAL(RECORD_VALUE))
+// clang-format on
 
 // RECORD(name of the shape, part, its words, kind of the event)
 #define CUDA_RECORDS(RECORD)                                                                                 \

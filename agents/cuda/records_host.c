@@ -86,7 +86,7 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     const uint32_t name = READER_NAME(names, type);
     SHAPES_WRITE(reader->ring, sync, track, READER_SPAN(&span),
                  .correlation = reader_correlation(record->correlation), .name = name,
-                 .operation = operations[type], .queue_track = queue, .host_track = launch.track,
+                 .operation = operations[type], .queue = queue, .host_track = launch.track,
                  .event = record->event == CUPTI_NONE ? 0 : record->event,
                  .result = cupti_has(CUPTI_12_8) ? record->result : 0);
 }
@@ -124,8 +124,8 @@ static void write_host_function(struct reader *reader, const struct host_functio
                                : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "host functions");
     SHAPES_WRITE(reader->ring, host_function, track, READER_SPAN(&span),
                  READER_LAUNCHED(function->correlation, READER_TEXT("host function"), launch),
-                 .operation = TSMITH_OPERATION_NATIVE, .queue_track = function->queue,
-                 .graph = function->graph, .graph_node = function->graph_node);
+                 .operation = TSMITH_OPERATION_NATIVE, .queue = function->queue, .graph = function->graph,
+                 .graph_node = function->graph_node);
 }
 
 #define HOST_FUNCTION(reader, record)                                                                        \

@@ -30,7 +30,7 @@ void record_memory(struct reader *reader, const struct cupti_memory *record) {
 #define MEMORY                                                                                               \
     .start = time, READER_LAUNCHED(record->correlation, name, &launch),                                      \
     .operation = TSMITH_OPERATION_BUFFER, .address = record->address, .bytes = record->bytes,                \
-    .queue_track = queue, .pc = record->pc, .pool = record->pool_type ? record->pool_address : 0
+    .queue = queue, .pc = record->pc, .pool = record->pool_type ? record->pool_address : 0
     if (record->operation == RELEASE)
         SHAPES_WRITE(reader->ring, release, track, MEMORY);
     else

@@ -47,7 +47,7 @@ extern uint32_t call_names[CALL_LIMIT];
 // Memory, as it is recorded.
 struct memory {
     void *at;
-    uint32_t number;
+    uint64_t number;
     uint8_t operation;
     uint64_t bytes;
 };

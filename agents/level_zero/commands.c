@@ -112,7 +112,7 @@ static bool add_pending(const struct command *command, const struct launch *laun
     entry->command = *command;
     entry->launch = *launch;
     entry->list = list;
-    entry->list_generation = atomic_load(&list->generation);
+    entry->list_generation = atomic_load(&list->handle.generation);
     pending_commit(&entry->head, ENTRY_WORDS, queue);
     return true;
 }
@@ -153,7 +153,7 @@ void command_prepare(struct frame *frame, void **signal) {
     if (!frame->event)
         return;
     frame->event_usable = !list->list.immediate || event_claim(frame->event);
-    frame->generation = atomic_load(&frame->event->generation);
+    frame->generation = atomic_load(&frame->event->handle.generation);
 }
 
 static bool list_append(struct list *list, const struct command *command) {
@@ -190,7 +190,9 @@ void command_appended(struct frame *frame, struct command *command, bool done) {
     command->own = frame->own;
     command->event = frame->own || !frame->event_usable ? NULL : frame->event;
     command->generation = frame->generation;
-    command->handle = frame->own ? event_handle(frame->own) : command->event ? command->event->key : NULL;
+    command->handle = frame->own       ? event_handle(frame->own)
+                      : command->event ? command->event->handle.key
+                                       : NULL;
     if (!list->list.immediate) {
         if (!list_append(&list->list, command))
             channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
@@ -223,7 +225,7 @@ void list_prepare(struct object *object) {
         list->timed = false;
     } else if (list->ambiguous) {
         // Only once the program has seen that the last execution is complete, the events are at rest.
-        list->timed = list->queue && list->queue->kind == OBJECT_QUEUE &&
+        list->timed = list->queue && list->queue->handle.kind == OBJECT_QUEUE &&
                       atomic_load(&list->queue->queue.completed) >= list->submission;
         list->ambiguous = !list->timed;
         if (list->timed)
@@ -232,12 +234,12 @@ void list_prepare(struct object *object) {
     for (uint32_t i = 0; i < list->count; i++) {
         struct command *command = &list->commands[i];
         if (command->event &&
-            (command->event->kind != OBJECT_EVENT || command->event->key != command->handle))
+            (command->event->handle.kind != OBJECT_EVENT || command->event->handle.key != command->handle))
             command->event = command->handle = NULL; // it was destroyed
         if (!command->event)
             continue;
         command->is_claimed = event_claim(command->event);
-        command->generation = atomic_load(&command->event->generation);
+        command->generation = atomic_load(&command->event->handle.generation);
     }
 }
 

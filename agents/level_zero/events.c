@@ -59,7 +59,7 @@ static void more_events(struct object *context) {
         return;
     }
     agent_thread.busy++;
-    if (zero.zeEventPoolCreate(context->key, &desc, 0, NULL, &pool) != ZERO_SUCCESS)
+    if (zero.zeEventPoolCreate(context->handle.key, &desc, 0, NULL, &pool) != ZERO_SUCCESS)
         pool = NULL;
     table[first].context = context;
     table[first].pool = pool;

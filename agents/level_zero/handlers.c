@@ -88,7 +88,8 @@ static bool is_on_device(const struct frame *frame, const void *at) {
     if (!frame->list || !frame->list->list.context)
         return false;
     agent_thread.busy++;
-    const int result = zero.zeMemGetAllocProperties(frame->list->list.context->key, at, &properties, NULL);
+    const int result =
+        zero.zeMemGetAllocProperties(frame->list->list.context->handle.key, at, &properties, NULL);
     agent_thread.busy--;
     return result == ZERO_SUCCESS && properties.type == ZERO_MEMORY_DEVICE;
 }
@@ -291,7 +292,7 @@ static void fence_create_leave(struct frame *frame, void **arguments, int result
 
 static void fence_wait_leave(struct frame *frame, void **arguments, int result) {
     const struct object *fence = object_find(OBJECT_FENCE, ARGUMENT(arguments, void *, 0));
-    if (fence && fence->fence.queue && fence->fence.queue->kind == OBJECT_QUEUE) {
+    if (fence && fence->fence.queue && fence->fence.queue->handle.kind == OBJECT_QUEUE) {
         frame->track = fence->fence.queue->queue.track;
         if (result == ZERO_SUCCESS)
             queue_completed(fence->fence.queue, atomic_load(&fence->fence.submission));
@@ -410,8 +411,8 @@ static void memory_allocated(struct frame *frame, void *at, uint64_t bytes, tsmi
     struct object *memory = at ? object_add(OBJECT_MEMORY, at) : NULL;
     if (!memory)
         return;
-    memory->memory =
-        (struct memory){.at = at, .number = memory->number, .operation = (uint8_t)operation, .bytes = bytes};
+    memory->memory = (struct memory){
+        .at = at, .number = memory->handle.number, .operation = (uint8_t)operation, .bytes = bytes};
     const uint64_t live = atomic_fetch_add(&live_bytes, bytes) + bytes;
     if (is_recorded(frame))
         record_memory(frame, TSMITH_KIND_ALLOC, &memory->memory, live);
@@ -453,7 +454,8 @@ static void free_leave(struct frame *frame, void **arguments, int result) {
 
 // ---- contexts
 
-static void list_of_context(struct object *list, void *context) {
+static void list_of_context(void *entry, void *context) {
+    struct object *list = entry;
     if (list->list.context == context)
         object_invalidate(list);
 }
@@ -463,7 +465,7 @@ static void context_destroy_enter(struct frame *frame, void **arguments) {
     (void)frame;
     if (!context)
         return;
-    objects_each(OBJECT_LIST, list_of_context, context);
+    handles_each(&objects, OBJECT_LIST, list_of_context, context);
     events_destroy(context);
     object_remove(context);
 }

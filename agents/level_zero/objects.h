@@ -4,6 +4,7 @@
 #define LEVEL_ZERO_OBJECTS_H
 
 #include "agent.h"
+#include "agentkit/handles.h"
 
 enum object_kind {
     OBJECT_DEVICE = 1,
@@ -75,12 +76,8 @@ struct queue {
 };
 
 struct object {
-    enum object_kind kind;
-    uint32_t number;             // of its kind
-    void *key;                   // its handle
-    _Atomic uint32_t generation; // grows when what is in flight with it is given up; never falls
-    _Atomic uint32_t asking;     // threads that are asking the driver for something of it
-    struct object *next_free;
+    struct handle handle;    // its generation also grows when what is in flight with it is given up
+    _Atomic uint32_t asking; // threads that are asking the driver for something of it
     union {
         struct device device;
         struct list list;
@@ -107,13 +104,15 @@ struct object {
 };
 
 bool objects_init(void);
-// NULL: not known, or of another kind.
-struct object *object_find(enum object_kind kind, const void *handle);
+extern struct handles objects;
+// NULL: not known.
+static inline struct object *object_find(enum object_kind kind, const void *handle) {
+    return handles_find(&objects, kind, handle);
+}
 // A new one; NULL: no room, and counted. Takes a lock.
-struct object *object_add(enum object_kind kind, void *handle);
+struct object *object_add(enum object_kind kind, const void *handle);
 // The handle means nothing any more; the struct is used again.
 void object_remove(struct object *object);
-void objects_each(enum object_kind kind, void (*each)(struct object *object, void *context), void *context);
 
 // What is in flight with the object is recorded if it is complete, and given up otherwise. The driver is not being asked for
 // anything of it when this returns.

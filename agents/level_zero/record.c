@@ -2,33 +2,20 @@
 // Writes the records of calls and commands; record.h describes them. Rules: agent.h.
 #include "record.h"
 
-#include <stdio.h>
-
+#include "agentkit/device.h"
 #include "agentkit/record_words.h"
 
-#define CALL_WORDS(WORD)                                                                                     \
-    CALL_TICKS_WORDS(WORD)                                                                                   \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
-#define MEMORY_WORDS(WORD)                                                                                   \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(object, TSMITH_FIELD_OBJECT, RECORD_VALUE)                                                          \
-    WORD(address, TSMITH_FIELD_ADDRESS, RECORD_VALUE)                                                        \
-    WORD(live_bytes, TSMITH_FIELD_LIVE_BYTES, RECORD_VALUE)
-#define COMPILE_WORDS(WORD)                                                                                  \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(options, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING))                                                \
-    WORD(result, TSMITH_FIELD_RESULT, RECORD_VALUE)
+#define CALL_WORDS(WORD) CALL_TICKS_WORDS(WORD) STACK_OR_NONE(WORD)
+// clang-format off
+#define MEMORY_WORDS(WORD) \
+    TICKS_WORDS(WORD) OPERATION_WORD(WORD) BYTES_WORD(WORD) OBJECT_WORD(WORD) \
+    WORD(address, TSMITH_FIELD_ADDRESS, RECORD_VALUE) LIVE_BYTES_WORD(WORD)
+#define COMPILE_WORDS(WORD) \
+    TICKS_WORDS(WORD) OPERATION_WORD(WORD) WORD(options, TSMITH_FIELD_TEXT, OPTIONAL(RECORD_STRING)) \
+    RESULT_WORD(WORD)
+// clang-format on
 
-#define UNTIMED_WORDS(WORD)                                                                                  \
-    WORD(start, TSMITH_FIELD_START, RECORD_TICK)                                                             \
-    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)
-#define COMMAND_WORDS(WORD)                                                                                  \
-    CAUSE_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)
-#define COPY_WORDS(WORD) WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))
+#define COMMAND_WORDS(WORD) CAUSE_WORDS(WORD) OPERATION_WORD(WORD)
 
 #define LEVEL_ZERO_RECORD_PARTS(PART)                                                                        \
     PART(call_words, CALL_WORDS)                                                                             \
@@ -36,11 +23,11 @@
     PART(memory_words, MEMORY_WORDS)                                                                         \
     PART(compile_words, COMPILE_WORDS)                                                                       \
     PART(timed_words, SPAN_WORDS)                                                                            \
-    PART(untimed_words, UNTIMED_WORDS)                                                                       \
+    PART(untimed_words, UNTIMED_TICK_WORDS)                                                                  \
     PART(command_words, COMMAND_WORDS)                                                                       \
     PART(kernel_words, KERNEL_SIZES_WORDS)                                                                   \
-    PART(copy_words, COPY_WORDS)                                                                             \
-    PART(bytes_words, BYTES_WORDS)
+    PART(copy_words, DIRECTION_OR_NONE)                                                                      \
+    PART(bytes_words, BYTES_WORD)
 
 LEVEL_ZERO_RECORD_PARTS(RECORD_PART)
 LEVEL_ZERO_RECORD_PARTS(RECORD_PART_SHAPE)
@@ -162,15 +149,7 @@ void record_command(const struct command *command, const struct launch *launch, 
 
 uint32_t record_queue_track(const struct object *queue, const char *what, const struct object *device,
                             const struct object *context) {
-    char name[64];
-    snprintf(name, sizeof name, "%s %u", what, queue->number);
-    const tsmith_track track = {
-        .kind = TSMITH_TRACK_QUEUE,
-        .flags = device && device->device.simulated ? TSMITH_TRACK_SIMULATED : 0,
-        .name = channel_string_cstr(agent.channel, name),
-        .device = device ? device->device.id : 0,
-        .context = context ? context->number : 0,
-        .queue = queue->number,
-    };
-    return channel_track(agent.channel, &track);
+    return device_queue_track(what, queue->handle.number,
+                              device && device->device.simulated ? TSMITH_TRACK_SIMULATED : 0,
+                              device ? device->device.id : 0, context ? context->handle.number : 0);
 }

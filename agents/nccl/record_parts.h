@@ -34,68 +34,43 @@ struct nccl_fields {
 };
 
 // What every record begins with.
-#define BEGIN_WORDS(WORD)                                                                                    \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))                                                   \
-    WORD(category, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))
+#define BEGIN_WORDS(WORD) TICKS_WORDS(WORD) NAME_OR_NONE(WORD) CATEGORY_OR_NONE(WORD)
 
+// clang-format off
 // Collectives, sends and receives.
-#define OPERATION_WORDS(WORD)                                                                                \
-    WORD(thread, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK))                                            \
-    WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \
-    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)                                                    \
-    WORD(comm, fields.comm, RECORD_DYNAMIC)                                                                  \
-    WORD(rank, fields.rank, RECORD_DYNAMIC)                                                                  \
-    WORD(ranks, fields.ranks, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(nodes, fields.nodes, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(count, fields.count, RECORD_DYNAMIC)                                                                \
-    WORD(datatype, fields.datatype, OPTIONAL(RECORD_DYNAMIC))                                                \
-    WORD(algorithm, fields.algorithm, OPTIONAL(RECORD_DYNAMIC))                                              \
-    WORD(protocol, fields.protocol, OPTIONAL(RECORD_DYNAMIC))                                                \
-    WORD(channels, fields.channels, OPTIONAL(RECORD_DYNAMIC))                                                \
+#define OPERATION_WORDS(WORD) \
+    WORD(thread, TSMITH_FIELD_HOST_TRACK, OPTIONAL(RECORD_TRACK)) BYTES_WORD(WORD) CERTAINTY_WORD(WORD) \
+    OWN_WORD(WORD, comm) OWN_WORD(WORD, rank) OWN_OR_NONE(WORD, ranks) OWN_OR_NONE(WORD, nodes) \
+    OWN_WORD(WORD, count) OWN_OR_NONE(WORD, datatype) OWN_OR_NONE(WORD, algorithm) \
+    OWN_OR_NONE(WORD, protocol) OWN_OR_NONE(WORD, channels) \
     WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC))
-#define PEER_WORDS(WORD) WORD(peer, fields.peer, RECORD_DYNAMIC)
-#define SEQUENCE_WORDS(WORD) WORD(sequence, fields.sequence, RECORD_DYNAMIC)
+#define PEER_WORDS(WORD) OWN_WORD(WORD, peer)
+#define SEQUENCE_WORDS(WORD) OWN_WORD(WORD, sequence)
 
 // What the proxy moves over the network.
-#define PROXY_WORDS(WORD)                                                                                    \
-    WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC))                                                 \
-    WORD(channel, fields.channel, RECORD_DYNAMIC)                                                            \
-    WORD(peer, fields.peer, RECORD_DYNAMIC)                                                                  \
-    WORD(steps, fields.steps, RECORD_DYNAMIC)                                                                \
-    WORD(chunk, fields.chunk, RECORD_DYNAMIC)                                                                \
-    WORD(sends, fields.sends, RECORD_DYNAMIC)
+#define PROXY_WORDS(WORD) \
+    WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC)) OWN_WORD(WORD, channel) OWN_WORD(WORD, peer) \
+    OWN_WORD(WORD, steps) OWN_WORD(WORD, chunk) OWN_WORD(WORD, sends)
 
 // Channels of NCCL's kernels.
-#define CHANNEL_WORDS(WORD)                                                                                  \
-    WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC))                                                 \
-    WORD(channel, fields.channel, RECORD_DYNAMIC)
-#define TIMER_WORDS(WORD)                                                                                    \
-    WORD(start, fields.timer_start, RECORD_DYNAMIC)                                                          \
-    WORD(stop, fields.timer_stop, RECORD_DYNAMIC)
+#define CHANNEL_WORDS(WORD) WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC)) OWN_WORD(WORD, channel)
+#define TIMER_WORDS(WORD) \
+    WORD(start, fields.timer_start, RECORD_DYNAMIC) WORD(stop, fields.timer_stop, RECORD_DYNAMIC)
 
 // Steps of a proxy operation, and what it or its operation was in; with a device, events of network plugins.
-#define TRANSFER_WORDS(WORD)                                                                                 \
-    WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC))                                                 \
-    WORD(channel, fields.channel, RECORD_DYNAMIC)                                                            \
-    WORD(peer, fields.peer, RECORD_DYNAMIC)                                                                  \
-    WORD(sends, fields.sends, RECORD_DYNAMIC)
-#define STEP_WORDS(WORD)                                                                                     \
-    WORD(step, fields.step, RECORD_DYNAMIC)                                                                  \
-    WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
-#define NETWORK_WORDS(WORD)                                                                                  \
-    WORD(device, fields.device, RECORD_DYNAMIC)                                                              \
-    WORD(opcode, fields.opcode, RECORD_DYNAMIC)                                                              \
-    WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
+#define TRANSFER_WORDS(WORD) \
+    WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC)) OWN_WORD(WORD, channel) OWN_WORD(WORD, peer) \
+    OWN_WORD(WORD, sends)
+#define STEP_WORDS(WORD) OWN_WORD(WORD, step) BYTES_OR_NONE(WORD)
+#define NETWORK_WORDS(WORD) OWN_WORD(WORD, device) OWN_WORD(WORD, opcode) BYTES_OR_NONE(WORD)
 
 // Copy engines, and the proxy itself.
-#define OTHER_WORDS(WORD)                                                                                    \
-    WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC))                                                 \
-    WORD(count, fields.count, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
+#define OTHER_WORDS(WORD) \
+    WORD(number, fields.operation, OPTIONAL(RECORD_DYNAMIC)) OWN_OR_NONE(WORD, count) BYTES_OR_NONE(WORD)
+// clang-format on
 
 // Calls of the program.
-#define CALL_WORDS(WORD) WORD(object, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))
+#define CALL_WORDS(WORD) OBJECT_OR_NONE(WORD)
 
 #define NCCL_RECORD_PARTS(PART)                                                                              \
     PART(begin_words, BEGIN_WORDS)                                                                           \
@@ -103,7 +78,7 @@ struct nccl_fields {
     PART(peer_words, PEER_WORDS)                                                                             \
     PART(sequence_words, SEQUENCE_WORDS)                                                                     \
     PART(proxy_words, PROXY_WORDS)                                                                           \
-    PART(moved_words, BYTES_WORDS)                                                                           \
+    PART(moved_words, BYTES_WORD)                                                                            \
     PART(channel_words, CHANNEL_WORDS)                                                                       \
     PART(timer_words, TIMER_WORDS)                                                                           \
     PART(transfer_words, TRANSFER_WORDS)                                                                     \

@@ -33,20 +33,19 @@ static struct { uint16_t category, color, payloads[NVTX_PAYLOAD_LIMIT], torch[TO
 
 #define START_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_TICK)
 #define END_WORDS(WORD) WORD(end, TSMITH_FIELD_DURATION, RECORD_TICK_END)
-#define NAME_WORDS(WORD) WORD(name, TSMITH_FIELD_NAME, OPTIONAL(RECORD_STRING))
-#define LABEL_WORDS(WORD)                                                                                    \
-    WORD(domain, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))                                             \
-    WORD(category, fields.category, OPTIONAL(RECORD_DYNAMIC))
-#define COLOR_WORDS(WORD) WORD(color, fields.color, RECORD_DYNAMIC)
-#define RESOURCE_WORDS(WORD)                                                                                 \
-    WORD(domain, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING))                                             \
-    WORD(text, TSMITH_FIELD_TEXT, RECORD_STRING)                                                             \
-    WORD(object, TSMITH_FIELD_OBJECT, RECORD_VALUE)
+// clang-format off
+#define LABEL_WORDS(WORD) \
+    WORD(domain, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING)) OWN_OR_NONE(WORD, category)
+#define COLOR_WORDS(WORD) OWN_WORD(WORD, color)
+#define RESOURCE_WORDS(WORD) \
+    WORD(domain, TSMITH_FIELD_CATEGORY, OPTIONAL(RECORD_STRING)) \
+    WORD(text, TSMITH_FIELD_TEXT, RECORD_STRING) OBJECT_WORD(WORD)
+// clang-format on
 
 #define NVTX_RECORD_PARTS(PART)                                                                              \
     PART(start_words, START_WORDS)                                                                           \
     PART(end_words, END_WORDS)                                                                               \
-    PART(name_words, NAME_WORDS)                                                                             \
+    PART(name_words, NAME_OR_NONE)                                                                           \
     PART(label_words, LABEL_WORDS)                                                                           \
     PART(color_words, COLOR_WORDS)                                                                           \
     PART(resource_words, RESOURCE_WORDS)

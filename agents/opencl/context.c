@@ -6,8 +6,8 @@
 // properties: the commands of that queue then have no times. That goes for queues made while recording is off, too
 // (tsmith_profiler_start may come): a queue cannot be switched later, and commands without times are of little use.
 // Once the session is over, new queues are created as the program requests.
-#include <string.h>
 
+#include "agentkit/device.h"
 #include "command.h"
 #include "object_event.h"
 #include "pending.h"
@@ -43,24 +43,10 @@ RELEASE(clReleaseContext, OBJECT_CONTEXT, cl_context, TSMITH_OPERATION_DESTROY_C
 // ---- queues
 
 static uint32_t queue_track(const struct object *queue, bool program_profiles) {
-    char name[32] = "queue ";
-    char digits[24];
-    size_t used = strlen(name);
-    size_t count = 0;
-    for (uint64_t n = queue->number; n || !count; n /= 10)
-        digits[count++] = (char)('0' + n % 10);
-    while (count)
-        name[used++] = digits[--count];
-    const tsmith_track track = {
-        .kind = TSMITH_TRACK_QUEUE,
-        .flags = (uint16_t)((queue->queue.pending.out_of_order ? TSMITH_TRACK_OUT_OF_ORDER : 0) |
-                            (program_profiles ? TSMITH_TRACK_PROGRAM_PROFILED : 0)),
-        .name = channel_string(agent.channel, name, used),
-        .device = queue->queue.device ? queue->queue.device->device.id : 0,
-        .context = queue->parent_number,
-        .queue = queue->number,
-    };
-    return channel_track(agent.channel, &track);
+    const int flags = (queue->queue.pending.out_of_order ? TSMITH_TRACK_OUT_OF_ORDER : 0) |
+                      (program_profiles ? TSMITH_TRACK_PROGRAM_PROFILED : 0);
+    return device_queue_track("queue", queue->handle.number, (uint16_t)flags,
+                              queue->queue.device ? queue->queue.device->device.id : 0, queue->parent_number);
 }
 
 static struct object *queue_add(cl_command_queue queue, cl_context context, cl_device_id device,

@@ -60,7 +60,7 @@ static void command_kernel(struct command *command, tsmith_operation operation, 
     }
     // Without a local size the driver chooses one for the global size.
     if (object && device && device->device.compiles_at_launch)
-        command->first_launch = is_first_launch(&object->kernel, object->parent_number, device->number,
+        command->first_launch = is_first_launch(&object->kernel, object->parent_number, device->handle.number,
                                                 dimensions, local ? local : global);
 }
 

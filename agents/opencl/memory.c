@@ -11,8 +11,8 @@ static _Atomic uint64_t live_bytes;
 static void memory_write(uint16_t shape, struct call *call, const struct object *object, uint64_t live) {
     RECORD_WRITE(channel_ring(agent.channel), shape, agent_call_name(call->function), memory_words,
                  .start = call->start, .end = call->end, .operation = object->memory.operation,
-                 .bytes = object->memory.bytes, .flags = object->memory.flags, .object = object->number,
-                 .parent = object->parent_number, .live_bytes = live);
+                 .bytes = object->memory.bytes, .flags = object->memory.flags,
+                 .object = object->handle.number, .parent = object->parent_number, .live_bytes = live);
 }
 
 void memory_created(struct call *call, tsmith_operation operation, void *key, cl_int result,

@@ -4,9 +4,9 @@
 
 static void write_object(const struct call *call, tsmith_operation operation, const struct object *object) {
     RECORD_WRITE(channel_ring(agent.channel), shapes.object, agent_call_name(call->function), object_words,
-                 .start = call->start, .end = call->end, .operation = operation, .object = object->number,
-                 .parent = object->parent_number,
-                 .queue = object->type == OBJECT_QUEUE ? object->queue.track : 0);
+                 .start = call->start, .end = call->end, .operation = operation,
+                 .object = object->handle.number, .parent = object->parent_number,
+                 .queue = object->handle.kind == OBJECT_QUEUE ? object->queue.track : 0);
 }
 
 void object_record(struct call *call, tsmith_operation operation, cl_int result,
@@ -23,7 +23,7 @@ void object_end(struct call *call, tsmith_operation operation, struct object *ob
         call_record(call, CL_SUCCESS);
         write_object(call, operation, object);
     }
-    if (object->type == OBJECT_QUEUE)
+    if (object->handle.kind == OBJECT_QUEUE)
         object_linger(object);
     else
         object_recycle(object);

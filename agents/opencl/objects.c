@@ -2,41 +2,29 @@
 // Keeps the table of the program's objects; the invariants are in objects.h. Rules: agent.h.
 #include "objects.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "identity.h"
-#include "wire/memory.h"
 
-enum { LOG2_BUCKETS = 14, SLAB_OBJECTS = 64 };
+enum { LOG2_BUCKETS = 14 };
 
-struct map objects_table;
+struct handles objects;
 _Atomic uint32_t objects_generation;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;      // guards free_lists
 static pthread_mutex_t describing = PTHREAD_MUTEX_INITIALIZER; // one thread at a time asks about a device
 static pthread_mutex_t adopting = PTHREAD_MUTEX_INITIALIZER; // one thread at a time asks about an old object
-static struct object *free_lists[OBJECT_TYPES];
+static struct object *_Atomic lingering[LINGERING_MAX];
 bool objects_adopt;
-static _Atomic uint64_t numbers[OBJECT_TYPES];
 
 bool objects_init(void) {
-    return map_init(&objects_table, LOG2_BUCKETS);
+    return handles_init(&objects, sizeof(struct object), offsetof(struct object, parent_number),
+                        OBJECT_TYPES - 1, LOG2_BUCKETS);
 }
 
 void objects_after_fork_child(void) {
-    pthread_mutex_init(&mutex, NULL);
+    handles_after_fork_child(&objects);
     pthread_mutex_init(&describing, NULL);
     pthread_mutex_init(&adopting, NULL);
-}
-
-// A new slab of entries; called with the mutex held.
-static void slab_add(enum object_type type) {
-    struct object *slab = memory_take(SLAB_OBJECTS * sizeof *slab);
-    for (uint32_t i = SLAB_OBJECTS; slab && i-- > 0;) {
-        slab[i].next_free = free_lists[type];
-        free_lists[type] = &slab[i];
-    }
 }
 
 static void note_change(enum object_type type) {
@@ -44,59 +32,24 @@ static void note_change(enum object_type type) {
         atomic_fetch_add(&objects_generation, 1);
 }
 
-static struct object *entry_take(enum object_type type) {
-    pthread_mutex_lock(&mutex);
-    if (!free_lists[type])
-        slab_add(type);
-    struct object *object = free_lists[type];
-    if (object)
-        free_lists[type] = object->next_free;
-    pthread_mutex_unlock(&mutex);
-    return object;
-}
-
 void object_recycle(struct object *object) {
-    pthread_mutex_lock(&mutex);
-    object->next_free = free_lists[object->type];
-    free_lists[object->type] = object;
-    pthread_mutex_unlock(&mutex);
+    handles_remove(&objects, &object->handle);
 }
 
 void object_linger(struct object *object) {
-    static struct object *lingering[LINGERING_MAX];
-    static uint32_t next;
-    pthread_mutex_lock(&mutex);
-    struct object *oldest = lingering[next];
-    lingering[next] = object;
-    next = (next + 1) % LINGERING_MAX;
-    if (oldest && map_get(&objects_table, oldest->key) == (uint64_t)(uintptr_t)oldest)
-        map_remove(&objects_table, oldest->key);
-    pthread_mutex_unlock(&mutex);
+    static _Atomic uint32_t next;
+    struct object *oldest = atomic_exchange(&lingering[atomic_fetch_add(&next, 1) % LINGERING_MAX], object);
     if (oldest)
         object_recycle(oldest);
 }
 
 struct object *object_add(enum object_type type, const void *key, const struct object *parent) {
-    struct object *object = entry_take(type);
-    if (!object) {
-        channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+    struct object *object = handles_add(&objects, type, key);
+    if (!object)
         return NULL;
-    }
-    memset(object, 0, sizeof *object);
-    object->key = key;
-    object->type = type;
     object->parent_number = object_number(parent);
-    object->number = atomic_fetch_add(&numbers[type], 1) + 1;
     atomic_store(&object->references, 1);
-    pthread_mutex_lock(&mutex); // see object_linger
-    const bool put = map_put(&objects_table, key, (uint64_t)(uintptr_t)object);
     note_change(type);
-    pthread_mutex_unlock(&mutex);
-    if (!put) {
-        object_recycle(object);
-        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
-        return NULL;
-    }
     return object;
 }
 
@@ -128,16 +81,18 @@ struct object *object_adopt(enum object_type type, const void *key) {
     return object;
 }
 
+static void forget_object(void *entry, void *context) {
+    (void)context;
+    object_recycle(entry);
+}
+
+// Devices stay: their ids are those of the channel, which is continued.
 void objects_forget(void) {
-    for (size_t i = 0; i < (size_t)MAP_SLOTS << LOG2_BUCKETS; i++) {
-        struct map_slot *slot = &objects_table.slots[i];
-        struct object *object = (struct object *)(uintptr_t)atomic_load(&slot->value);
-        // Devices stay: their ids are those of the channel, which is continued.
-        if (!atomic_load(&slot->key) || object->type == OBJECT_DEVICE)
-            continue;
-        atomic_store(&slot->key, 0);
-        object_recycle(object);
-    }
+    for (uint32_t i = 0; i < LINGERING_MAX; i++)
+        atomic_store(&lingering[i], NULL);
+    for (uint32_t type = 1; type < OBJECT_TYPES; type++)
+        if (type != OBJECT_DEVICE)
+            handles_each(&objects, type, forget_object, NULL);
     atomic_fetch_add(&objects_generation, 1);
 }
 
@@ -152,11 +107,12 @@ bool object_is_last(const struct object *object) {
 bool object_release(struct object *object) {
     if (atomic_fetch_sub(&object->references, 1) != 1)
         return false;
-    note_change(object->type);
+    const uint32_t type = atomic_load(&object->handle.kind);
+    note_change((enum object_type)type);
     // Out of the table before the driver frees it: the next object may have the same address. A queue lingers: there
     // the next one of that address replaces it.
-    if (object->type != OBJECT_QUEUE)
-        map_remove(&objects_table, object->key);
+    if (type != OBJECT_QUEUE)
+        handles_hide(&objects, &object->handle);
     return true;
 }
 

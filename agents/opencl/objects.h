@@ -4,17 +4,15 @@
 //
 // An entry is added when the driver has made the object and goes when the program has given back its last
 // reference: the agent counts the program's own retains and releases, and asks the driver for nothing.
-// Lookups take no lock. Entries are recycled as the same type, never unmapped: one read just after its end is
-// stale, not wrong memory.
 #ifndef OPENCL_OBJECTS_H
 #define OPENCL_OBJECTS_H
 
 #include "agent.h"
-#include "agentkit/map.h"
+#include "agentkit/handles.h"
 #include "agentkit/pending.h"
 
 enum object_type {
-    OBJECT_CONTEXT,
+    OBJECT_CONTEXT = 1,
     OBJECT_QUEUE,
     OBJECT_PROGRAM,
     OBJECT_KERNEL,
@@ -68,12 +66,9 @@ struct memory {
 };
 
 struct object {
-    const void *key;
+    struct handle handle;
     uint64_t parent_number; // context of a queue or program, program of a kernel, buffer of a sub-buffer
-    struct object *next_free;
-    uint64_t number; // per type, from 1
     _Atomic int32_t references;
-    enum object_type type;
     union {
         struct device device;
         struct queue queue;
@@ -92,11 +87,10 @@ void objects_after_fork_child(void);
 // Adds an object that has one reference; NULL when there is no room (counted). `parent` may be NULL.
 struct object *object_add(enum object_type type, const void *key, const struct object *parent);
 // The object of that type, or NULL when it is not known.
-extern struct map objects_table;            // from the driver's pointer to struct object *
+extern struct handles objects;
 extern _Atomic uint32_t objects_generation; // grows when a queue or a kernel comes or goes
 static inline struct object *object_find(enum object_type type, const void *key) {
-    struct object *object = (struct object *)(uintptr_t)map_get(&objects_table, key);
-    return object && object->type == type ? object : NULL;
+    return handles_find(&objects, type, key);
 }
 // The same of an object that the program uses. An agent that came late does not know those that were made before: such a one is
 // added, by asking the driver about it.
@@ -121,7 +115,7 @@ void object_linger(struct object *object);
 #define LINGERING_MAX 256u
 
 static inline uint64_t object_number(const struct object *object) {
-    return object ? object->number : 0;
+    return object ? object->handle.number : 0;
 }
 
 // The device's entry, made at its first use by asking the driver.

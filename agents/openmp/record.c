@@ -12,23 +12,19 @@
 
 static struct { uint16_t device, teams; } fields;
 
-#define TIME_WORDS(WORD)                                                                                     \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
-#define DEVICE_WORDS(WORD) WORD(device, fields.device, RECORD_DYNAMIC)
-#define CONSTRUCT_WORDS(WORD)                                                                                \
-    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
-    WORD(address, TSMITH_FIELD_ADDRESS, OPTIONAL(RECORD_VALUE))
+#define TIME_WORDS(WORD) TICKS_WORDS(WORD) STACK_OR_NONE(WORD)
+#define DEVICE_WORDS(WORD) OWN_WORD(WORD, device)
+#define CONSTRUCT_WORDS(WORD) CATEGORY_WORD(WORD) WORD(address, TSMITH_FIELD_ADDRESS, OPTIONAL(RECORD_VALUE))
 #define DATA_WORDS(WORD) WORD(address, TSMITH_FIELD_ADDRESS, OPTIONAL(RECORD_VALUE))
 #define DIRECTION_WORDS(WORD) WORD(direction, TSMITH_FIELD_DIRECTION, RECORD_VALUE)
-#define SUBMIT_WORDS(WORD) WORD(teams, fields.teams, OPTIONAL(RECORD_DYNAMIC))
+#define SUBMIT_WORDS(WORD) OWN_OR_NONE(WORD, teams)
 
 #define OPENMP_RECORD_PARTS(PART)                                                                            \
     PART(time_words, TIME_WORDS)                                                                             \
     PART(device_words, DEVICE_WORDS)                                                                         \
     PART(construct_words, CONSTRUCT_WORDS)                                                                   \
     PART(data_words, DATA_WORDS)                                                                             \
-    PART(bytes_words, BYTES_WORDS)                                                                           \
+    PART(bytes_words, BYTES_WORD)                                                                            \
     PART(direction_words, DIRECTION_WORDS)                                                                   \
     PART(submit_words, SUBMIT_WORDS)
 

@@ -8,9 +8,7 @@
 
 enum { DEPTH_MAX = 64, STARTED_MAX = 4096 };
 
-#define LABEL_WORDS(WORD)                                                                                    \
-    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+#define LABEL_WORDS(WORD) CATEGORY_WORD(WORD) STACK_OR_NONE(WORD)
 #define MARK_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_TICK) LABEL_WORDS(WORD)
 #define RANGE_WORDS(WORD) TICKS_WORDS(WORD) LABEL_WORDS(WORD)
 RECORD_PART(mark_words, MARK_WORDS)

@@ -15,51 +15,31 @@
     OWN(graph, "graph_exec_id", U64, "")                                                                     \
     OWN(kernels, "kernel_dispatch_count", U64, "")
 
-#define KERNEL_WORDS(WORD)                                                                                   \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(dispatch, fields.dispatch, OPTIONAL(RECORD_DYNAMIC))                                                \
-    WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE))                                            \
+// clang-format off
+#define KERNEL_WORDS(WORD) \
+    CAUSED_SPAN_WORDS(WORD) OWN_OR_NONE(WORD, dispatch) \
+    WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE)) \
     WORD(local_x, TSMITH_FIELD_LOCAL_X, OPTIONAL(RECORD_VALUE))
-#define KERNEL_SEGMENTS_WORDS(WORD)                                                                          \
-    WORD(private_segment, fields.private_segment, RECORD_DYNAMIC)                                            \
-    WORD(group_segment, fields.group_segment, RECORD_DYNAMIC)
+#define KERNEL_SEGMENTS_WORDS(WORD) OWN_WORD(WORD, private_segment) OWN_WORD(WORD, group_segment)
 
 // It ran at an unknown time: `start` is that of its launch.
-#define UNTIMED_WORDS(WORD)                                                                                  \
-    WORD(start, TSMITH_FIELD_START, RECORD_VALUE)                                                            \
-    WORD(certainty, TSMITH_FIELD_CERTAINTY, RECORD_VALUE)                                                    \
-    CAUSE_WORDS(WORD)
+#define UNTIMED_WORDS(WORD) \
+    WORD(start, TSMITH_FIELD_START, RECORD_VALUE) CERTAINTY_WORD(WORD) CAUSE_WORDS(WORD)
 
-#define COPY_WORDS(WORD)                                                                                     \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(operation, TSMITH_FIELD_OPERATION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(direction, TSMITH_FIELD_DIRECTION, OPTIONAL(RECORD_VALUE))                                          \
-    WORD(source, TSMITH_FIELD_SOURCE, OPTIONAL(RECORD_VALUE))                                                \
-    WORD(destination, TSMITH_FIELD_DESTINATION, OPTIONAL(RECORD_VALUE))
+#define COPY_WORDS(WORD) \
+    CAUSED_SPAN_WORDS(WORD) OPERATION_OR_NONE(WORD) DIRECTION_OR_NONE(WORD) SOURCE_OR_NONE(WORD) \
+    DESTINATION_OR_NONE(WORD)
+// clang-format on
 
-#define CALL_WORDS(WORD)                                                                                     \
-    NAMED_SPAN_WORDS(WORD)                                                                                   \
-    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
+#define CALL_WORDS(WORD) NAMED_SPAN_WORDS(WORD) CATEGORY_WORD(WORD) STACK_OR_NONE(WORD)
 
-#define MEMORY_WORDS(WORD)                                                                                   \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(address, TSMITH_FIELD_OBJECT, OPTIONAL(RECORD_VALUE))                                               \
-    WORD(bytes, TSMITH_FIELD_BYTES, OPTIONAL(RECORD_VALUE))
+#define MEMORY_WORDS(WORD) CAUSED_SPAN_WORDS(WORD) HANDLE_OR_NONE(WORD) BYTES_OR_NONE(WORD)
 
-#define EVENT_WORDS(WORD)                                                                                    \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(event, fields.event, OPTIONAL(RECORD_DYNAMIC))
+#define EVENT_WORDS(WORD) CAUSED_SPAN_WORDS(WORD) OWN_OR_NONE(WORD, event)
 // The list is one word longer than this: the correlation of what it waited for.
-#define WAIT_WORDS(WORD)                                                                                     \
-    EVENT_WORDS(WORD)                                                                                        \
-    WORD(operation, TSMITH_FIELD_OPERATION, RECORD_VALUE)                                                    \
-    WORD(waits, TSMITH_FIELD_WAITS, RECORD_LIST)
+#define WAIT_WORDS(WORD) EVENT_WORDS(WORD) OPERATION_WORD(WORD) WORD(waits, TSMITH_FIELD_WAITS, RECORD_LIST)
 
-#define GRAPH_WORDS(WORD)                                                                                    \
-    CAUSED_SPAN_WORDS(WORD)                                                                                  \
-    WORD(graph, fields.graph, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(kernels, fields.kernels, OPTIONAL(RECORD_DYNAMIC))
+#define GRAPH_WORDS(WORD) CAUSED_SPAN_WORDS(WORD) OWN_OR_NONE(WORD, graph) OWN_OR_NONE(WORD, kernels)
 
 // Kernels: which parts follow KERNEL_WORDS, a bit each.
 enum { KERNEL_3D = 1, KERNEL_SEGMENTS = 2, KERNEL_SHAPES = 4 };
@@ -80,7 +60,7 @@ enum { KERNEL_3D = 1, KERNEL_SEGMENTS = 2, KERNEL_SHAPES = 4 };
 RECORD_PART(kernel_words, KERNEL_WORDS)
 RECORD_PART(kernel_3d_words, KERNEL_3D_WORDS)
 RECORD_PART(kernel_segments_words, KERNEL_SEGMENTS_WORDS)
-RECORD_PART(bytes_words, BYTES_WORDS)
+RECORD_PART(bytes_words, BYTES_WORD)
 ROCM_RECORDS(ROCM_PART)
 #undef ROCM_PART
 

@@ -49,7 +49,7 @@ void layer_DestroyCommandPool(VkDevice handle, VkCommandPool key, const VkAlloca
 static void forget_commands(struct object *object) {
     struct buffer *buffer = object->buffer;
     pending_drain(object);
-    atomic_fetch_add(&object->generation, 1);
+    atomic_fetch_add(&object->handle.generation, 1);
     buffer->count = buffer->queries = buffer->draws = buffer->barriers = buffer->label_count = 0;
     buffer->pipeline = NULL;
 }

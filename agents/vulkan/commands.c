@@ -224,7 +224,7 @@ void layer_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCo
         if (!command)
             continue;
         command->secondary = secondary;
-        command->secondary_generation = secondary->generation;
+        command->secondary_generation = secondary->handle.generation;
         secondary->buffer->primary = recording.object;
     }
     recording.next->CmdExecuteCommands(handle, count, buffers);

@@ -44,7 +44,7 @@ static struct instance *instance_of(const void *handle) {
 
 // ---- the agent
 
-static bool look(void) {
+static bool session_look(void) {
     stacks_refresh();
     return true;
 }
@@ -53,7 +53,7 @@ static void last_pass(void) {}
 
 static void begin(void) {
     static const struct agent_control_work work = {
-        .look = look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 100};
+        .look = session_look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 100};
     const char *queries = agent_option("vulkan", "queries");
     program_only = agent_option("vulkan", "program-only") != NULL;
     host_reads = agent_option("vulkan", "host-reads") != NULL;

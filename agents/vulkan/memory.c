@@ -25,8 +25,9 @@ VkResult layer_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
 
 void layer_FreeMemory(VkDevice handle, VkDeviceMemory key, const VkAllocationCallbacks *allocator) {
     struct object *memory = object_find(OBJECT_MEMORY, HANDLE(key));
-    const struct object freed = memory ? (struct object){.number = memory->number, .memory = memory->memory}
-                                       : (struct object){.number = 0};
+    const struct object freed =
+        memory ? (struct object){.handle = {.number = memory->handle.number}, .memory = memory->memory}
+               : (struct object){.device = NULL};
     if (memory)
         object_remove(memory);
     CALLED_VOID(FreeMemory, handle, key, allocator);

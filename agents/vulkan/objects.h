@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agentkit/handles.h"
 #include "calls.h"
 
 enum object_kind {
@@ -125,12 +126,9 @@ struct signal {
 };
 
 struct object {
-    _Atomic uint32_t kind; // enum object_kind; 0: free
-    uint32_t number;       // of its kind
-    uint64_t key;          // its handle
+    struct handle handle; // `key` is not the handle where that is no pointer
     struct device *device;
-    _Atomic uint32_t generation;
-    struct object *next_free;
+    struct buffer *buffer; // of a command buffer; stays when the object goes
     union {
         struct queue queue;
         struct {
@@ -138,7 +136,6 @@ struct object {
             bool can_time;
             struct object *first;
         } pool;
-        struct buffer *buffer; // stays when the object goes
         struct signal fence;
         struct {
             struct signal signals[VALUES_MAX]; // a binary one uses the first

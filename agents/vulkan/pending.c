@@ -27,8 +27,8 @@ uint64_t pending_left(void) {
 }
 
 static bool is_there(const struct command *command) {
-    return command->secondary->kind == OBJECT_BUFFER &&
-           command->secondary->generation == command->secondary_generation;
+    return command->secondary->handle.kind == OBJECT_BUFFER &&
+           command->secondary->handle.generation == command->secondary_generation;
 }
 
 // What an execution of the buffer is: how many commands, and whether any has queries.
@@ -143,7 +143,7 @@ static void drain(struct object *object) {
     if (object->buffer->pending) {
         unlink_buffer(object);
         finish(object, true);
-    } else if (primary && primary->kind == OBJECT_BUFFER && primary->buffer->pending &&
+    } else if (primary && primary->handle.kind == OBJECT_BUFFER && primary->buffer->pending &&
                executes(primary, object)) {
         drain(primary);
     }
@@ -213,7 +213,7 @@ void pending_add(struct object *object, struct object *queue, uint64_t submissio
 }
 
 // Records what is complete of a queue. Submissions may be complete in any order, but what is known to be is a beginning.
-static void reap(struct object *object) {
+static void record_completed(struct object *object) {
     struct queue *queue = &object->queue;
     while (queue->first && queue->first->buffer->submission <= queue->completed) {
         struct object *buffer = queue->first;
@@ -224,10 +224,10 @@ static void reap(struct object *object) {
 
 void pending_complete(struct object *object, uint64_t submission) {
     pending_lock();
-    if (object->kind == OBJECT_QUEUE) {
+    if (object->handle.kind == OBJECT_QUEUE) {
         if (object->queue.completed < submission)
             object->queue.completed = submission;
-        reap(object);
+        record_completed(object);
     }
     pending_unlock();
 }

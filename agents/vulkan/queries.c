@@ -84,14 +84,14 @@ uint32_t queries_take(struct object *object) {
     if (chunk == buffer->chunk_count && !add_chunk(object))
         return NO_QUERY;
     if (query % QUERIES_OF_CHUNK == 0)
-        next->CmdResetQueryPool((VkCommandBuffer)(uintptr_t)object->key, buffer->chunks[chunk], 0,
+        next->CmdResetQueryPool((VkCommandBuffer)(uintptr_t)object->handle.key, buffer->chunks[chunk], 0,
                                 QUERIES_OF_CHUNK);
     buffer->queries += 2;
     return query;
 }
 
 void queries_write(const struct object *object, uint32_t query, VkPipelineStageFlagBits stage) {
-    object->device->next.CmdWriteTimestamp((VkCommandBuffer)(uintptr_t)object->key, stage,
+    object->device->next.CmdWriteTimestamp((VkCommandBuffer)(uintptr_t)object->handle.key, stage,
                                            object->buffer->chunks[query / QUERIES_OF_CHUNK],
                                            query % QUERIES_OF_CHUNK);
 }
@@ -108,7 +108,7 @@ void queries_copy(const struct object *object) {
         return;
     for (uint32_t chunk = 0; chunk * QUERIES_OF_CHUNK < buffer->queries; chunk++)
         object->device->next.CmdCopyQueryPoolResults(
-            (VkCommandBuffer)(uintptr_t)object->key, buffer->chunks[chunk], 0, used_of(buffer, chunk),
+            (VkCommandBuffer)(uintptr_t)object->handle.key, buffer->chunks[chunk], 0, used_of(buffer, chunk),
             buffer->copies[chunk].buffer, 0, sizeof buffer->copies[chunk].at[0],
             VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT | VK_QUERY_RESULT_WAIT_BIT);
 }

@@ -119,7 +119,7 @@ static void submitted(struct submission *submission, VkResult result) {
     queue->submitted = submission->number;
 }
 
-static void follow(struct submission *submission, VkFence fence, VkCommandBuffer handle) {
+static void follow_buffer(struct submission *submission, VkFence fence, VkCommandBuffer handle) {
     struct object *buffer = object_find(OBJECT_BUFFER, HANDLE(handle));
     if (!buffer || !submission->queue || !submission->call.correlation || !agent_on())
         return;
@@ -164,7 +164,7 @@ static const VkTimelineSemaphoreSubmitInfo *values_of(const VkBaseInStructure *a
         submitted(&submission, result);                                                                      \
         for (uint32_t j = 0; result == VK_SUCCESS && j < count; j++)                                         \
             for (uint32_t i = 0; i < infos[j].buffer_count; i++)                                             \
-                follow(&submission, fence, infos[j].buffer);                                                 \
+                follow_buffer(&submission, fence, infos[j].buffer);                                          \
         return result;                                                                                       \
     }
 SUBMIT(QueueSubmit, VkSubmitInfo, commandBufferCount, pCommandBuffers[i], waitSemaphoreCount,

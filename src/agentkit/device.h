@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What agents say of devices, and counters of devices that have fewer than 64 bits. Pure functions; any thread.
+// What agents say of devices and their queues, and counters of devices that have fewer than 64 bits. Any thread.
 #ifndef AGENTKIT_DEVICE_H
 #define AGENTKIT_DEVICE_H
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "agentkit/agent.h"
 
 enum { DEVICE_UUID_BYTES = 16, DEVICE_UUID_TEXT = 41 }; // the latter with a prefix of 4 and the end
 
@@ -15,6 +18,20 @@ static inline void device_uuid_text(const char *prefix, const uint8_t uuid[DEVIC
     for (size_t i = 0; i < DEVICE_UUID_BYTES && length < size; i++)
         length += (size_t)snprintf(out + length, size - length, "%s%02x",
                                    i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+}
+
+// The track "WHAT NUMBER" of a queue; `context`: the number of its context, or 0.
+static inline uint32_t device_queue_track(const char *what, uint64_t number, uint16_t flags, uint32_t device,
+                                          uint64_t context) {
+    char name[64];
+    snprintf(name, sizeof name, "%s %" PRIu64, what, number);
+    const tsmith_track track = {.kind = TSMITH_TRACK_QUEUE,
+                                .flags = flags,
+                                .name = channel_string_cstr(agent.channel, name),
+                                .device = device,
+                                .context = context,
+                                .queue = number};
+    return channel_track(agent.channel, &track);
 }
 
 // How far the counter with these bits is from a reading of it: the nearer of the two ways around.

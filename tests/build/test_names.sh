@@ -33,9 +33,7 @@ for line in 'static bool keep(void) {' 'static inline struct row *take(struct ro
     fi
 done
 
-folders=$(find agents -mindepth 1 -maxdepth 1 ! -name vulkan)
-# shellcheck disable=SC2086 # names of our own folders
-search src cli $folders || {
+search src cli agents || {
     echo "name these by what they do to what"
     exit 1
 }
