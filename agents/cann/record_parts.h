@@ -7,13 +7,12 @@
 #include "agentkit/record_words.h"
 
 // OWN(member of `fields`, name in the trace, type, unit)
-#define CANN_FIELDS(OWN)                                                                                     \
-    OWN(external, "externalId", U64, "")                                                                     \
-    OWN(value, "value", U64, "")                                                                             \
-    OWN(count, "count", U64, "")                                                                             \
-    OWN(datatype, "datatype", STRING, "")                                                                    \
-    OWN(algorithm, "algorithm", STRING, "")                                                                  \
+// clang-format off
+#define CANN_FIELDS(OWN) \
+    OWN(external, "externalId", U64, "") OWN(value, "value", U64, "") OWN(count, "count", U64, "") \
+    OWN(datatype, "datatype", STRING, "") OWN(algorithm, "algorithm", STRING, "") \
     OWN(group, "commName", STRING, "")
+// clang-format on
 
 #define KERNEL_WORDS(WORD) SPAN_WORDS(WORD) CAUSE_WORDS(WORD) CATEGORY_OR_NONE(WORD)
 #define UNTIMED_WORDS(WORD) INSTANT_WORDS(WORD) CERTAINTY_WORD(WORD) CAUSE_WORDS(WORD)
@@ -37,22 +36,16 @@
 #define OVERHEAD_WORDS(WORD) SPAN_WORDS(WORD) NAME_OR_NONE(WORD)
 
 // RECORD(name of the shape, its words, kind of the event)
-#define CANN_RECORDS(RECORD)                                                                                 \
-    RECORD(kernel, KERNEL_WORDS, KERNEL)                                                                     \
-    RECORD(untimed, UNTIMED_WORDS, KERNEL)                                                                   \
-    RECORD(call, CALL_WORDS, API)                                                                            \
-    RECORD(copy, COPY_WORDS, MEMCPY)                                                                         \
-    RECORD(fill, FILL_WORDS, MEMSET)                                                                         \
-    RECORD(alloc, MEMORY_WORDS, ALLOC)                                                                       \
-    RECORD(release, MEMORY_WORDS, FREE)                                                                      \
-    RECORD(collective, COLLECTIVE_WORDS, COLLECTIVE)                                                         \
-    RECORD(range, RANGE_WORDS, RANGE)                                                                        \
-    RECORD(mark, MARK_WORDS, MARKER)                                                                         \
-    RECORD(external, EXTERNAL_WORDS, MARKER)                                                                 \
+// clang-format off
+#define CANN_RECORDS(RECORD) \
+    RECORD(kernel, KERNEL_WORDS, KERNEL) RECORD(untimed, UNTIMED_WORDS, KERNEL) \
+    RECORD(call, CALL_WORDS, API) RECORD(copy, COPY_WORDS, MEMCPY) RECORD(fill, FILL_WORDS, MEMSET) \
+    RECORD(alloc, MEMORY_WORDS, ALLOC) RECORD(release, MEMORY_WORDS, FREE) \
+    RECORD(collective, COLLECTIVE_WORDS, COLLECTIVE) RECORD(range, RANGE_WORDS, RANGE) \
+    RECORD(mark, MARK_WORDS, MARKER) RECORD(external, EXTERNAL_WORDS, MARKER) \
     RECORD(overhead, OVERHEAD_WORDS, OVERHEAD)
+// clang-format on
 
-#define CANN_PART(name, LIST, kind) RECORD_PART(name##_words, LIST)
-CANN_RECORDS(CANN_PART)
-#undef CANN_PART
+CANN_RECORDS(TRACK_RECORD_PART)
 
 #endif

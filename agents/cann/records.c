@@ -16,38 +16,16 @@ enum { CALLS = 1 << 18, RANGES = 1 << 14 };
 
 static struct { CANN_FIELDS(OWN_FIELD_MEMBER) } fields;
 
-#define SHAPE_PART(name, LIST, kind) RECORD_PART_SHAPE(name##_words, LIST)
-CANN_RECORDS(SHAPE_PART)
-#undef SHAPE_PART
+CANN_RECORDS(TRACK_RECORD_SHAPE)
 
-static struct {
-#define SHAPE(name, LIST, kind) uint16_t name;
-    CANN_RECORDS(SHAPE)
-#undef SHAPE
-} shapes;
+static struct { CANN_RECORDS(TRACK_RECORD_MEMBER) } shapes;
 
 static void register_shapes(struct channel *channel) {
-    struct record_shape shape;
     CANN_FIELDS(OWN_FIELD_REGISTER)
-#define REGISTER(name, LIST, kind)                                                                           \
-    shape = record_shape_begin(TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK);                                    \
-    name##_words_add(&shape);                                                                                \
-    shapes.name = channel_shape(channel, &shape);
-    CANN_RECORDS(REGISTER)
-#undef REGISTER
+    CANN_RECORDS(TRACK_RECORD_REGISTER)
 }
 
-// Writes a record on a track, if there is a ring, a track and room; the ring counts what has no room.
-#define WRITE(record, track, ...)                                                                            \
-    do {                                                                                                     \
-        enum { WRITE_WORDS = 1 + RECORD_PART_WORDS(record##_words) };                                        \
-        const uint32_t track_ = (track);                                                                     \
-        uint64_t *const at_ = track_ ? record_begin(reader.ring, shapes.record, WRITE_WORDS, track_) : NULL; \
-        if (at_) {                                                                                           \
-            RECORD_SET(at_, record##_words, __VA_ARGS__);                                                    \
-            ring_commit(reader.ring, WRITE_WORDS);                                                           \
-        }                                                                                                    \
-    } while (0)
+#define WRITE(record, track, ...) TRACK_RECORD_WRITE(reader.ring, record, track, __VA_ARGS__)
 
 // ---- the reader, of one buffer at a time
 

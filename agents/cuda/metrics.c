@@ -180,8 +180,8 @@ static void write_values(const struct device *device, int64_t start, const doubl
     struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
     for (size_t i = 0; ring && i < device->config.count; i++)
         if (!isnan(values[i])) // not known
-            SHAPES_WRITE(ring, counter, device->track, .start = (uint64_t)start, .name = device->names[i],
-                         .value = record_double(values[i]));
+            TRACK_RECORD_WRITE(ring, counter, device->track, .start = (uint64_t)start,
+                               .name = device->names[i], .value = record_double(values[i]));
 }
 
 static void count_missing(struct device *device, uint64_t start, uint64_t end) {

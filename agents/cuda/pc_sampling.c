@@ -263,11 +263,11 @@ static void write_pc(const struct sampled *sampled, const struct cupti_pc *pc, i
     const struct pc_source source = pc_source_find(pc);
     for (size_t i = 0; i < pc->stall_count && i < reason_count; i++)
         if (pc->stalls[i].samples)
-            SHAPES_WRITE(ring, sample, sampled->track, .start = (uint64_t)sampled->since,
-                         .duration = (uint64_t)(now - sampled->since), .name = name,
-                         .reason = name_of_reason(pc->stalls[i].reason), .count = pc->stalls[i].samples,
-                         .offset = pc->offset, .cubin_crc = pc->cubin_crc, .file = source.file,
-                         .line = source.line);
+            TRACK_RECORD_WRITE(ring, sample, sampled->track, .start = (uint64_t)sampled->since,
+                               .duration = (uint64_t)(now - sampled->since), .name = name,
+                               .reason = name_of_reason(pc->stalls[i].reason), .count = pc->stalls[i].samples,
+                               .offset = pc->offset, .cubin_crc = pc->cubin_crc, .file = source.file,
+                               .line = source.line);
 }
 
 static uint64_t samples_in(const struct cupti_pc_data *data) {

@@ -8,29 +8,21 @@
 
 // Fields that are not in the schema have the names that Nsight Systems gives them in its exports.
 // OWN(member of cuda_fields, name in the trace, type, unit)
-#define CUDA_FIELDS(OWN)                                                                                     \
-    OWN(registers, "registersPerThread", U64, "")                                                            \
-    OWN(static_shared, "staticSharedMemory", U64, "bytes")                                                   \
-    OWN(dynamic_shared, "dynamicSharedMemory", U64, "bytes")                                                 \
-    OWN(executed_shared, "sharedMemoryExecuted", U64, "bytes")                                               \
-    OWN(local, "localMemoryPerThread", U64, "bytes")                                                         \
-    OWN(local_total, "localMemoryTotal", U64, "bytes")                                                       \
-    OWN(launch_type, "launchType", STRING, "")                                                               \
-    OWN(graph, "graphId", U64, "")                                                                           \
-    OWN(graph_node, "graphNodeId", U64, "")                                                                  \
-    OWN(source_graph, "sourceGraphId", U64, "")                                                              \
-    OWN(source_node, "sourceGraphNodeId", U64, "")                                                           \
-    OWN(execution_model, "executionModel", STRING, "")                                                       \
-    OWN(cluster, "clusterBlocks", U64, "blocks")                                                             \
-    OWN(source_kind, "srcKind", STRING, "")                                                                  \
-    OWN(destination_kind, "dstKind", STRING, "")                                                             \
-    OWN(peer, "dstDeviceTrack", TRACK, "")                                                                   \
-    OWN(value, "value", U64, "")                                                                             \
-    OWN(event, "eventId", U64, "")                                                                           \
-    OWN(pc, "PC", U64, "")                                                                                   \
-    OWN(pool, "localMemoryPoolAddress", U64, "")                                                             \
-    OWN(utilized, "localMemoryPoolUtilizedSize", U64, "bytes")                                               \
+// clang-format off
+#define CUDA_FIELDS(OWN) \
+    OWN(registers, "registersPerThread", U64, "") OWN(static_shared, "staticSharedMemory", U64, "bytes") \
+    OWN(dynamic_shared, "dynamicSharedMemory", U64, "bytes") \
+    OWN(executed_shared, "sharedMemoryExecuted", U64, "bytes") \
+    OWN(local, "localMemoryPerThread", U64, "bytes") OWN(local_total, "localMemoryTotal", U64, "bytes") \
+    OWN(launch_type, "launchType", STRING, "") OWN(graph, "graphId", U64, "") \
+    OWN(graph_node, "graphNodeId", U64, "") OWN(source_graph, "sourceGraphId", U64, "") \
+    OWN(source_node, "sourceGraphNodeId", U64, "") OWN(execution_model, "executionModel", STRING, "") \
+    OWN(cluster, "clusterBlocks", U64, "blocks") OWN(source_kind, "srcKind", STRING, "") \
+    OWN(destination_kind, "dstKind", STRING, "") OWN(peer, "dstDeviceTrack", TRACK, "") \
+    OWN(value, "value", U64, "") OWN(event, "eventId", U64, "") OWN(pc, "PC", U64, "") \
+    OWN(pool, "localMemoryPoolAddress", U64, "") OWN(utilized, "localMemoryPoolUtilizedSize", U64, "bytes") \
     OWN(external, "externalId", U64, "")
+// clang-format on
 
 struct cuda_fields {
     CUDA_FIELDS(OWN_FIELD_MEMBER)
@@ -146,37 +138,26 @@ struct cuda_fields {
     WORD(line, TSMITH_FIELD_LINE, OPTIONAL(RECORD_VALUE))
 // clang-format on
 
-// RECORD(name of the shape, part, its words, kind of the event)
-#define CUDA_RECORDS(RECORD)                                                                                 \
-    RECORD(untimed, untimed_words, UNTIMED_WORDS, KERNEL)                                                    \
-    RECORD(copy, copy_words, COPY_WORDS, MEMCPY)                                                             \
-    RECORD(copy_node, copy_node_words, COPY_NODE_WORDS, MEMCPY)                                              \
-    RECORD(fill, fill_words, FILL_WORDS, MEMSET)                                                             \
-    RECORD(fill_node, fill_node_words, FILL_NODE_WORDS, MEMSET)                                              \
-    RECORD(graph, graph_words, GRAPH_WORDS, GRAPH_LAUNCH)                                                    \
-    RECORD(event, event_words, EVENT_WORDS, EVENT_RECORD)                                                    \
-    RECORD(event_node, event_node_words, EVENT_NODE_WORDS, EVENT_RECORD)                                     \
-    RECORD(host_function, host_function_words, HOST_FUNCTION_WORDS, HOST_FUNCTION)                           \
-    RECORD(call, call_words, CALL_WORDS, API)                                                                \
-    RECORD(call_stack, call_stack_words, CALL_STACK_WORDS, API)                                              \
-    RECORD(sync, sync_words, SYNC_WORDS, SYNC)                                                               \
-    RECORD(overhead, overhead_words, OVERHEAD_WORDS, OVERHEAD)                                               \
-    RECORD(compile, compile_words, COMPILE_WORDS, COMPILE)                                                   \
-    RECORD(external, external_words, EXTERNAL_WORDS, MARKER)                                                 \
-    RECORD(context_switch, context_switch_words, CONTEXT_SWITCH_WORDS, MARKER)                               \
-    RECORD(alloc, alloc_words, MEMORY_WORDS, ALLOC)                                                          \
-    RECORD(release, release_words, MEMORY_WORDS, FREE)                                                       \
-    RECORD(pool, pool_words, POOL_WORDS, OBJECT)                                                             \
-    RECORD(object, object_words, OBJECT_WORDS, OBJECT)                                                       \
-    RECORD(counter, counter_words, COUNTER_WORDS, COUNTER)                                                   \
-    RECORD(sample, sample_words, SAMPLE_WORDS, SAMPLE)
+// RECORD(name of the shape, its words, kind of the event)
+// clang-format off
+#define CUDA_RECORDS(RECORD) \
+    RECORD(untimed, UNTIMED_WORDS, KERNEL) RECORD(copy, COPY_WORDS, MEMCPY) \
+    RECORD(copy_node, COPY_NODE_WORDS, MEMCPY) RECORD(fill, FILL_WORDS, MEMSET) \
+    RECORD(fill_node, FILL_NODE_WORDS, MEMSET) RECORD(graph, GRAPH_WORDS, GRAPH_LAUNCH) \
+    RECORD(event, EVENT_WORDS, EVENT_RECORD) RECORD(event_node, EVENT_NODE_WORDS, EVENT_RECORD) \
+    RECORD(host_function, HOST_FUNCTION_WORDS, HOST_FUNCTION) RECORD(call, CALL_WORDS, API) \
+    RECORD(call_stack, CALL_STACK_WORDS, API) RECORD(sync, SYNC_WORDS, SYNC) \
+    RECORD(overhead, OVERHEAD_WORDS, OVERHEAD) RECORD(compile, COMPILE_WORDS, COMPILE) \
+    RECORD(external, EXTERNAL_WORDS, MARKER) RECORD(context_switch, CONTEXT_SWITCH_WORDS, MARKER) \
+    RECORD(alloc, MEMORY_WORDS, ALLOC) RECORD(release, MEMORY_WORDS, FREE) RECORD(pool, POOL_WORDS, OBJECT) \
+    RECORD(object, OBJECT_WORDS, OBJECT) RECORD(counter, COUNTER_WORDS, COUNTER) \
+    RECORD(sample, SAMPLE_WORDS, SAMPLE)
+// clang-format on
 
-#define CUDA_RECORD_PART(shape, part, LIST, kind) RECORD_PART(part, LIST)
 #define CUDA_KERNEL_PART(bit, part, LIST) RECORD_PART(part, LIST)
 RECORD_PART(kernel_words, KERNEL_WORDS)
 CUDA_KERNEL_PARTS(CUDA_KERNEL_PART)
-CUDA_RECORDS(CUDA_RECORD_PART)
-#undef CUDA_RECORD_PART
+CUDA_RECORDS(TRACK_RECORD_PART)
 #undef CUDA_KERNEL_PART
 
 #endif

@@ -19,9 +19,9 @@ static bool take_plausible_times(struct reader *reader, const struct launch *lau
 static void write_untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
                           const struct launch *launch) {
     reader->untimed++;
-    SHAPES_WRITE(reader->ring, untimed, queue,
-                 .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()),
-                 .certainty = TSMITH_CERTAINTY_UNTIMED, READER_LAUNCHED(correlation, name, launch));
+    TRACK_RECORD_WRITE(reader->ring, untimed, queue,
+                       .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()),
+                       .certainty = TSMITH_CERTAINTY_UNTIMED, READER_LAUNCHED(correlation, name, launch));
 }
 
 // ---- kernels
@@ -154,15 +154,15 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
         write_untimed(reader, queue, record->correlation, name, &launch);
         return;
     }
-    SHAPES_WRITE(reader->ring, graph, queue, READER_SPAN(&span),
-                 READER_LAUNCHED(record->correlation, name, &launch), .graph = record->graph);
+    TRACK_RECORD_WRITE(reader->ring, graph, queue, READER_SPAN(&span),
+                       READER_LAUNCHED(record->correlation, name, &launch), .graph = record->graph);
 }
 
 void record_device_graph(struct reader *reader, const struct cupti_device_graph *record) {
     struct span span;
     if (!reader_needs_span(reader, record->start, record->end, &span))
         return;
-    SHAPES_WRITE(
+    TRACK_RECORD_WRITE(
         reader->ring, graph, reader_queue(reader, record->device, record->context, (uint32_t)record->stream),
         READER_SPAN(&span), .name = READER_TEXT("graph launched by the device"), .graph = record->graph);
 }
@@ -211,11 +211,11 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
         .flags = transfer->flags, .source_kind = source_kind, .destination_kind = destination_kind,          \
         .peer = transfer->peer, .graph = transfer->graph.graph, .graph_node = transfer->graph.node
     if (transfer->graph.source_graph)
-        SHAPES_WRITE(reader->ring, copy_node, transfer->queue, COPY,
-                     .source_graph = transfer->graph.source_graph,
-                     .source_node = transfer->graph.source_node);
+        TRACK_RECORD_WRITE(reader->ring, copy_node, transfer->queue, COPY,
+                           .source_graph = transfer->graph.source_graph,
+                           .source_node = transfer->graph.source_node);
     else
-        SHAPES_WRITE(reader->ring, copy, transfer->queue, COPY);
+        TRACK_RECORD_WRITE(reader->ring, copy, transfer->queue, COPY);
 #undef COPY
 }
 
@@ -290,10 +290,10 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
         .operation = TSMITH_OPERATION_FILL, .bytes = record->bytes, .value = record->value,                  \
         .memory_kind = memory_kind, .graph = graph, .graph_node = record->graph_node
     if (source_graph)
-        SHAPES_WRITE(reader->ring, fill_node, queue, FILL, .source_graph = source_graph,
-                     .source_node = record->source_node);
+        TRACK_RECORD_WRITE(reader->ring, fill_node, queue, FILL, .source_graph = source_graph,
+                           .source_node = record->source_node);
     else
-        SHAPES_WRITE(reader->ring, fill, queue, FILL);
+        TRACK_RECORD_WRITE(reader->ring, fill, queue, FILL);
 #undef FILL
 }
 
@@ -315,9 +315,9 @@ void record_context_switch(struct reader *reader, const struct cupti_context_swi
         return;
     const uint32_t track =
         tracks_stream(tracks_device_of_context(record->context), CUPTI_NONE, CUPTI_NONE, "context switches");
-    SHAPES_WRITE(reader->ring, context_switch, track, .start = time,
-                 .name = READER_NAME(names, record->operation < OPERATIONS ? record->operation : 0),
-                 .context = record->context);
+    TRACK_RECORD_WRITE(reader->ring, context_switch, track, .start = time,
+                       .name = READER_NAME(names, record->operation < OPERATIONS ? record->operation : 0),
+                       .context = record->context);
 }
 
 void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *record) {
@@ -331,10 +331,10 @@ void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *rec
     const uint32_t text = READER_TEXT("event");
 #define EVENT .start = time, READER_LAUNCHED(record->correlation, text, &launch), .event = record->event
     if (cupti_has(CUPTI_13_5) && record->graph)
-        SHAPES_WRITE(reader->ring, event_node, queue, EVENT, .graph = record->graph,
-                     .graph_node = record->graph_node, .source_graph = record->source_graph,
-                     .source_node = record->source_node);
+        TRACK_RECORD_WRITE(reader->ring, event_node, queue, EVENT, .graph = record->graph,
+                           .graph_node = record->graph_node, .source_graph = record->source_graph,
+                           .source_node = record->source_node);
     else
-        SHAPES_WRITE(reader->ring, event, queue, EVENT);
+        TRACK_RECORD_WRITE(reader->ring, event, queue, EVENT);
 #undef EVENT
 }

@@ -55,9 +55,9 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
     READER_SPAN(&span), .correlation = reader_correlation(record->correlation), .name = name,                \
                         .result = record->result
     if (launch.stack)
-        SHAPES_WRITE(reader->ring, call_stack, track, CALL, .stack = launch.stack);
+        TRACK_RECORD_WRITE(reader->ring, call_stack, track, CALL, .stack = launch.stack);
     else
-        SHAPES_WRITE(reader->ring, call, track, CALL);
+        TRACK_RECORD_WRITE(reader->ring, call, track, CALL);
 #undef CALL
 }
 
@@ -84,11 +84,11 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     if (!track)
         track = queue ? queue : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "waits of unknown threads");
     const uint32_t name = READER_NAME(names, type);
-    SHAPES_WRITE(reader->ring, sync, track, READER_SPAN(&span),
-                 .correlation = reader_correlation(record->correlation), .name = name,
-                 .operation = operations[type], .queue = queue, .host_track = launch.track,
-                 .event = record->event == CUPTI_NONE ? 0 : record->event,
-                 .result = cupti_has(CUPTI_12_8) ? record->result : 0);
+    TRACK_RECORD_WRITE(reader->ring, sync, track, READER_SPAN(&span),
+                       .correlation = reader_correlation(record->correlation), .name = name,
+                       .operation = operations[type], .queue = queue, .host_track = launch.track,
+                       .event = record->event == CUPTI_NONE ? 0 : record->event,
+                       .result = cupti_has(CUPTI_12_8) ? record->result : 0);
 }
 
 // ---- the rest
@@ -122,10 +122,10 @@ static void write_host_function(struct reader *reader, const struct host_functio
     const uint32_t track = cupti.system_threads && function->thread
                                ? reader_thread(reader, function->thread, 0)
                                : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "host functions");
-    SHAPES_WRITE(reader->ring, host_function, track, READER_SPAN(&span),
-                 READER_LAUNCHED(function->correlation, READER_TEXT("host function"), launch),
-                 .operation = TSMITH_OPERATION_NATIVE, .queue = function->queue, .graph = function->graph,
-                 .graph_node = function->graph_node);
+    TRACK_RECORD_WRITE(reader->ring, host_function, track, READER_SPAN(&span),
+                       READER_LAUNCHED(function->correlation, READER_TEXT("host function"), launch),
+                       .operation = TSMITH_OPERATION_NATIVE, .queue = function->queue,
+                       .graph = function->graph, .graph_node = function->graph_node);
 }
 
 #define HOST_FUNCTION(reader, record)                                                                        \
@@ -164,9 +164,9 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     else
         track = tracks_stream(record->object_kind >= DEVICE ? record->object.device.device : 0, CUPTI_NONE,
                               CUPTI_NONE, "CUPTI overhead");
-    SHAPES_WRITE(reader->ring, overhead, track, READER_SPAN(&span),
-                 .name = overhead_name(record->overhead_kind),
-                 .correlation = cupti_has(CUPTI_12_3) ? reader_correlation(record->correlation) : 0);
+    TRACK_RECORD_WRITE(reader->ring, overhead, track, READER_SPAN(&span),
+                       .name = overhead_name(record->overhead_kind),
+                       .correlation = cupti_has(CUPTI_12_3) ? reader_correlation(record->correlation) : 0);
 }
 
 void record_jit(struct reader *reader, const struct cupti_jit *record) {
@@ -192,13 +192,13 @@ void record_jit(struct reader *reader, const struct cupti_jit *record) {
     const uint32_t track = cupti_has(CUPTI_12_4) && record->thread
                                ? reader_thread(reader, record->thread, 0)
                                : tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "JIT compiler");
-    SHAPES_WRITE(reader->ring, compile, track, READER_SPAN(&span),
-                 .name = READER_NAME(names, entry * OPERATIONS + operation),
-                 .operation = operation == COMPILES ? TSMITH_OPERATION_COMPILE : 0,
-                 .correlation = reader_correlation(record->correlation),
-                 .cache_path =
-                     record->cache_path ? channel_string_cstr(agent.channel, record->cache_path) : 0,
-                 .cache_bytes = record->cache_bytes);
+    TRACK_RECORD_WRITE(reader->ring, compile, track, READER_SPAN(&span),
+                       .name = READER_NAME(names, entry * OPERATIONS + operation),
+                       .operation = operation == COMPILES ? TSMITH_OPERATION_COMPILE : 0,
+                       .correlation = reader_correlation(record->correlation),
+                       .cache_path =
+                           record->cache_path ? channel_string_cstr(agent.channel, record->cache_path) : 0,
+                       .cache_bytes = record->cache_bytes);
 }
 
 // What the program (or a framework in it) calls the work of a call: at the call's time, where that was seen.
@@ -213,8 +213,8 @@ void record_external(struct reader *reader, const struct cupti_external *record)
     const uint32_t track =
         launch.track ? launch.track : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "external correlation");
     // The record has no time of its own.
-    SHAPES_WRITE(reader->ring, external, track,
-                 .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
-                 .name = READER_NAME(names, kind), .correlation = reader_correlation(record->correlation),
-                 .external = record->external_id, .certainty = TSMITH_CERTAINTY_UNTIMED);
+    TRACK_RECORD_WRITE(
+        reader->ring, external, track, .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
+        .name = READER_NAME(names, kind), .correlation = reader_correlation(record->correlation),
+        .external = record->external_id, .certainty = TSMITH_CERTAINTY_UNTIMED);
 }

@@ -32,9 +32,9 @@ void record_memory(struct reader *reader, const struct cupti_memory *record) {
     .operation = TSMITH_OPERATION_BUFFER, .address = record->address, .bytes = record->bytes,                \
     .queue = queue, .pc = record->pc, .pool = record->pool_type ? record->pool_address : 0
     if (record->operation == RELEASE)
-        SHAPES_WRITE(reader->ring, release, track, MEMORY);
+        TRACK_RECORD_WRITE(reader->ring, release, track, MEMORY);
     else
-        SHAPES_WRITE(reader->ring, alloc, track, MEMORY);
+        TRACK_RECORD_WRITE(reader->ring, alloc, track, MEMORY);
 #undef MEMORY
 }
 
@@ -50,9 +50,9 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track = tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "memory");
     const uint32_t name = READER_NAME(names, operation);
-    SHAPES_WRITE(reader->ring, pool, track, .start = time,
-                 READER_LAUNCHED(record->correlation, name, &launch), .address = record->address,
-                 .bytes = record->size, .utilized = cupti_has(CUPTI_11_6) ? record->utilized : 0);
+    TRACK_RECORD_WRITE(reader->ring, pool, track, .start = time,
+                       READER_LAUNCHED(record->correlation, name, &launch), .address = record->address,
+                       .bytes = record->size, .utilized = cupti_has(CUPTI_11_6) ? record->utilized : 0);
 }
 
 // ---- unified memory
@@ -61,12 +61,13 @@ enum { HTOD = 1, DTOH = 2, DTOD = 8, COUNTERS = 9 };
 
 static void record_migration(struct reader *reader, const struct cupti_unified_memory *record,
                              const struct span *span, uint32_t track) {
-    SHAPES_WRITE(reader->ring, copy, track, READER_SPAN(span),
-                 .name = READER_TEXT("[Unified memory migration]"), .operation = TSMITH_OPERATION_MIGRATE,
-                 .direction = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
-                              : record->counter == DTOH ? TSMITH_DIRECTION_DEVICE_TO_HOST
-                                                        : TSMITH_DIRECTION_PEER_TO_PEER,
-                 .bytes = record->value, .flags = record->flags);
+    TRACK_RECORD_WRITE(reader->ring, copy, track, READER_SPAN(span),
+                       .name = READER_TEXT("[Unified memory migration]"),
+                       .operation = TSMITH_OPERATION_MIGRATE,
+                       .direction = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
+                                    : record->counter == DTOH ? TSMITH_DIRECTION_DEVICE_TO_HOST
+                                                              : TSMITH_DIRECTION_PEER_TO_PEER,
+                       .bytes = record->value, .flags = record->flags);
 }
 
 static void record_counter(struct reader *reader, const struct cupti_unified_memory *record, uint32_t counter,
@@ -74,8 +75,8 @@ static void record_counter(struct reader *reader, const struct cupti_unified_mem
     static const char *const names[COUNTERS] = {"unified memory",  "unified memory",  "unified memory",
                                                 "CPU page faults", "GPU page faults", "thrashing",
                                                 "throttling",      "remote map",      "unified memory"};
-    SHAPES_WRITE(reader->ring, counter, track, .start = time, .name = READER_NAME(names, counter),
-                 .value = record_double((double)record->value), .address = record->address);
+    TRACK_RECORD_WRITE(reader->ring, counter, track, .start = time, .name = READER_NAME(names, counter),
+                       .value = record_double((double)record->value), .address = record->address);
 }
 
 void record_unified_memory(struct reader *reader, const struct cupti_unified_memory *record) {

@@ -6,12 +6,10 @@ struct shapes shapes;
 
 static struct cuda_fields fields;
 
-#define RECORD_SHAPE(shape, part, LIST, kind) RECORD_PART_SHAPE(part, LIST)
 #define KERNEL_SHAPE(bit, part, LIST) RECORD_PART_SHAPE(part, LIST)
 RECORD_PART_SHAPE(kernel_words, KERNEL_WORDS)
 CUDA_KERNEL_PARTS(KERNEL_SHAPE)
-CUDA_RECORDS(RECORD_SHAPE)
-#undef RECORD_SHAPE
+CUDA_RECORDS(TRACK_RECORD_SHAPE)
 #undef KERNEL_SHAPE
 
 static void register_kernel(struct channel *channel, uint32_t parts) {
@@ -26,18 +24,11 @@ static void register_kernel(struct channel *channel, uint32_t parts) {
     shapes.kernel[parts].shape = channel_shape(channel, &shape);
 }
 
-static void register_records(struct channel *channel) {
-#define REGISTER(name, part, LIST, kind)                                                                     \
-    shapes.name = record_register(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK, part##_add);
-    CUDA_RECORDS(REGISTER)
-#undef REGISTER
-}
-
 void shapes_register(struct channel *channel) {
     CUDA_FIELDS(OWN_FIELD_REGISTER)
     shapes.latency = cuda_option(CUDA_OPTION_LATENCY) ? KERNEL_LATENCY : 0;
     for (uint32_t parts = 0; parts < KERNEL_SHAPES; parts++)
         if ((parts & KERNEL_LATENCY) == shapes.latency)
             register_kernel(channel, parts);
-    register_records(channel);
+    CUDA_RECORDS(TRACK_RECORD_REGISTER)
 }

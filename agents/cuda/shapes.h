@@ -15,26 +15,15 @@ enum kernel_parts { CUDA_KERNEL_PARTS(KERNEL_MASK) KERNEL_SHAPES = 1 << KERNEL_B
 #undef KERNEL_BIT
 #undef KERNEL_MASK
 
-#define SHAPE_MEMBER(shape, part, LIST, kind) uint16_t shape;
 struct shapes {
     uint32_t latency; // KERNEL_LATENCY, where the user asked for it: every kernel has that part then, or none
     struct {
         uint16_t shape, words; // words: of the record, its head included
     } kernel[KERNEL_SHAPES];   // by enum kernel_parts
-    CUDA_RECORDS(SHAPE_MEMBER)
+    CUDA_RECORDS(TRACK_RECORD_MEMBER)
 };
-#undef SHAPE_MEMBER
 extern struct shapes shapes __attribute__((visibility("hidden")));
 
 void shapes_register(struct channel *channel);
-
-// Writes a record of CUDA_RECORDS on a track, if there is a ring, a track and room; the ring counts what has no room:
-//     SHAPES_WRITE(ring, overhead, track, .start = start, .duration = duration);
-#define SHAPES_WRITE(to, record, track, ...)                                                                 \
-    do {                                                                                                     \
-        const uint32_t track_ = (track);                                                                     \
-        if (track_)                                                                                          \
-            RECORD_WRITE(to, shapes.record, track_, record##_words, __VA_ARGS__);                            \
-    } while (0)
 
 #endif

@@ -57,8 +57,9 @@ static uint32_t stream_of(void *context, void *stream) {
 
 static void record_object(tsmith_operation operation, uint64_t number, uint64_t parent, uint64_t bytes) {
     struct ring *ring = channel_armed(agent.channel) ? channel_ring(agent.channel) : NULL;
-    SHAPES_WRITE(ring, object, ring ? ring->owner->thread_track : 0, .start = (uint64_t)clock_trace_now(),
-                 .operation = operation, .object = number, .parent = parent, .bytes = bytes);
+    TRACK_RECORD_WRITE(ring, object, ring ? ring->owner->thread_track : 0,
+                       .start = (uint64_t)clock_trace_now(), .operation = operation, .object = number,
+                       .parent = parent, .bytes = bytes);
 }
 
 // The driver may have registered exit handlers of its own after ours, within cuInit.

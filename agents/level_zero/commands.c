@@ -157,18 +157,11 @@ void command_prepare(struct frame *frame, void **signal) {
 }
 
 static bool list_append(struct list *list, const struct command *command) {
-    if (list->count == list->capacity) {
-        const uint32_t capacity = list->capacity ? list->capacity * 2 : COMMANDS_FIRST;
-        struct command *commands = memory_take(capacity * sizeof *commands);
-        if (!commands)
-            return false;
-        if (list->commands) {
-            memcpy(commands, list->commands, list->count * sizeof *commands);
-            munmap(list->commands, list->capacity * sizeof *commands);
-        }
-        list->commands = commands;
-        list->capacity = capacity;
-    }
+    struct command *commands =
+        memory_grow(list->commands, list->count, &list->capacity, COMMANDS_FIRST, sizeof *commands);
+    if (!commands)
+        return false;
+    list->commands = commands;
     list->commands[list->count++] = *command;
     return true;
 }

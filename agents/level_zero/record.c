@@ -17,17 +17,13 @@
 
 #define COMMAND_WORDS(WORD) CAUSE_WORDS(WORD) OPERATION_WORD(WORD)
 
-#define LEVEL_ZERO_RECORD_PARTS(PART)                                                                        \
-    PART(call_words, CALL_WORDS)                                                                             \
-    PART(wait_words, WAIT_TICKS_WORDS)                                                                       \
-    PART(memory_words, MEMORY_WORDS)                                                                         \
-    PART(compile_words, COMPILE_WORDS)                                                                       \
-    PART(timed_words, SPAN_WORDS)                                                                            \
-    PART(untimed_words, UNTIMED_TICK_WORDS)                                                                  \
-    PART(command_words, COMMAND_WORDS)                                                                       \
-    PART(kernel_words, KERNEL_SIZES_WORDS)                                                                   \
-    PART(copy_words, DIRECTION_OR_NONE)                                                                      \
-    PART(bytes_words, BYTES_WORD)
+// clang-format off
+#define LEVEL_ZERO_RECORD_PARTS(PART) \
+    PART(call_words, CALL_WORDS) PART(wait_words, WAIT_TICKS_WORDS) PART(memory_words, MEMORY_WORDS) \
+    PART(compile_words, COMPILE_WORDS) PART(timed_words, SPAN_WORDS) PART(untimed_words, UNTIMED_TICK_WORDS) \
+    PART(command_words, COMMAND_WORDS) PART(kernel_words, KERNEL_SIZES_WORDS) \
+    PART(copy_words, DIRECTION_OR_NONE) PART(bytes_words, BYTES_WORD)
+// clang-format on
 
 LEVEL_ZERO_RECORD_PARTS(RECORD_PART)
 LEVEL_ZERO_RECORD_PARTS(RECORD_PART_SHAPE)

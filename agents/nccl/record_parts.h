@@ -6,28 +6,18 @@
 #include "agentkit/record_words.h"
 
 // OWN(member of nccl_fields, name in the trace, type, unit)
-#define NCCL_FIELDS(OWN)                                                                                     \
-    OWN(comm, "comm", U64, "")                                                                               \
-    OWN(rank, "rank", I64, "")                                                                               \
-    OWN(ranks, "ranks", U64, "")                                                                             \
-    OWN(nodes, "nodes", U64, "")                                                                             \
-    OWN(sequence, "sequence", U64, "")                                                                       \
-    OWN(peer, "peer", I64, "")                                                                               \
-    OWN(count, "count", U64, "")                                                                             \
-    OWN(datatype, "datatype", STRING, "")                                                                    \
-    OWN(algorithm, "algorithm", STRING, "")                                                                  \
-    OWN(protocol, "protocol", STRING, "")                                                                    \
-    OWN(channels, "channels", U64, "")                                                                       \
-    OWN(channel, "channel", U64, "")                                                                         \
-    OWN(steps, "steps", U64, "")                                                                             \
-    OWN(chunk, "chunk_bytes", U64, "bytes")                                                                  \
-    OWN(sends, "sends", BOOL, "")                                                                            \
-    OWN(timer_start, "gpu_timer_start", U64, "ns")                                                           \
-    OWN(timer_stop, "gpu_timer_stop", U64, "ns")                                                             \
-    OWN(operation, "nccl_operation", U64, "")                                                                \
-    OWN(step, "step", I64, "")                                                                               \
-    OWN(device, "device", I64, "")                                                                           \
+// clang-format off
+#define NCCL_FIELDS(OWN) \
+    OWN(comm, "comm", U64, "") OWN(rank, "rank", I64, "") OWN(ranks, "ranks", U64, "") \
+    OWN(nodes, "nodes", U64, "") OWN(sequence, "sequence", U64, "") OWN(peer, "peer", I64, "") \
+    OWN(count, "count", U64, "") OWN(datatype, "datatype", STRING, "") \
+    OWN(algorithm, "algorithm", STRING, "") OWN(protocol, "protocol", STRING, "") \
+    OWN(channels, "channels", U64, "") OWN(channel, "channel", U64, "") OWN(steps, "steps", U64, "") \
+    OWN(chunk, "chunk_bytes", U64, "bytes") OWN(sends, "sends", BOOL, "") \
+    OWN(timer_start, "gpu_timer_start", U64, "ns") OWN(timer_stop, "gpu_timer_stop", U64, "ns") \
+    OWN(operation, "nccl_operation", U64, "") OWN(step, "step", I64, "") OWN(device, "device", I64, "") \
     OWN(opcode, "opcode", I64, "")
+// clang-format on
 
 struct nccl_fields {
     NCCL_FIELDS(OWN_FIELD_MEMBER)
@@ -72,20 +62,14 @@ struct nccl_fields {
 // Calls of the program.
 #define CALL_WORDS(WORD) OBJECT_OR_NONE(WORD)
 
-#define NCCL_RECORD_PARTS(PART)                                                                              \
-    PART(begin_words, BEGIN_WORDS)                                                                           \
-    PART(operation_words, OPERATION_WORDS)                                                                   \
-    PART(peer_words, PEER_WORDS)                                                                             \
-    PART(sequence_words, SEQUENCE_WORDS)                                                                     \
-    PART(proxy_words, PROXY_WORDS)                                                                           \
-    PART(moved_words, BYTES_WORD)                                                                            \
-    PART(channel_words, CHANNEL_WORDS)                                                                       \
-    PART(timer_words, TIMER_WORDS)                                                                           \
-    PART(transfer_words, TRANSFER_WORDS)                                                                     \
-    PART(step_words, STEP_WORDS)                                                                             \
-    PART(network_words, NETWORK_WORDS)                                                                       \
-    PART(other_words, OTHER_WORDS)                                                                           \
+// clang-format off
+#define NCCL_RECORD_PARTS(PART) \
+    PART(begin_words, BEGIN_WORDS) PART(operation_words, OPERATION_WORDS) PART(peer_words, PEER_WORDS) \
+    PART(sequence_words, SEQUENCE_WORDS) PART(proxy_words, PROXY_WORDS) PART(moved_words, BYTES_WORD) \
+    PART(channel_words, CHANNEL_WORDS) PART(timer_words, TIMER_WORDS) PART(transfer_words, TRANSFER_WORDS) \
+    PART(step_words, STEP_WORDS) PART(network_words, NETWORK_WORDS) PART(other_words, OTHER_WORDS) \
     PART(call_words, CALL_WORDS)
+// clang-format on
 
 NCCL_RECORD_PARTS(RECORD_PART)
 

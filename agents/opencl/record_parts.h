@@ -59,25 +59,17 @@
 // Last of a record, of variable length: a count and that many correlation ids.
 #define WAITS_WORDS(WORD) WORD(count, TSMITH_FIELD_WAITS, RECORD_LIST)
 
-#define OPENCL_RECORD_PARTS(PART)                                                                            \
-    PART(call_words, CALL_TICKS_WORDS)                                                                       \
-    PART(stack_words, STACK_WORD)                                                                            \
-    PART(blocking_words, BLOCKING_WORDS)                                                                     \
-    PART(sync_words, SYNC_WORDS)                                                                             \
-    PART(memory_words, MEMORY_WORDS)                                                                         \
-    PART(object_words, OBJECT_WORDS)                                                                         \
-    PART(compile_words, COMPILE_WORDS)                                                                       \
-    PART(result_words, RESULT_WORD)                                                                          \
-    PART(first_launch_words, FIRST_LAUNCH_WORDS)                                                             \
-    PART(timed_words, TIMED_WORDS)                                                                           \
-    PART(calibration_words, CALIBRATION_WORDS)                                                               \
-    PART(untimed_words, UNTIMED_WORDS)                                                                       \
-    PART(command_words, COMMAND_WORDS)                                                                       \
-    PART(kernel_1d_words, KERNEL_1D_WORDS)                                                                   \
-    PART(kernel_words, KERNEL_WORDS)                                                                         \
-    PART(copy_words, COPY_WORDS)                                                                             \
-    PART(fill_words, FILL_WORDS)                                                                             \
+// clang-format off
+#define OPENCL_RECORD_PARTS(PART) \
+    PART(call_words, CALL_TICKS_WORDS) PART(stack_words, STACK_WORD) PART(blocking_words, BLOCKING_WORDS) \
+    PART(sync_words, SYNC_WORDS) PART(memory_words, MEMORY_WORDS) PART(object_words, OBJECT_WORDS) \
+    PART(compile_words, COMPILE_WORDS) PART(result_words, RESULT_WORD) \
+    PART(first_launch_words, FIRST_LAUNCH_WORDS) PART(timed_words, TIMED_WORDS) \
+    PART(calibration_words, CALIBRATION_WORDS) PART(untimed_words, UNTIMED_WORDS) \
+    PART(command_words, COMMAND_WORDS) PART(kernel_1d_words, KERNEL_1D_WORDS) \
+    PART(kernel_words, KERNEL_WORDS) PART(copy_words, COPY_WORDS) PART(fill_words, FILL_WORDS) \
     PART(waits_words, WAITS_WORDS)
+// clang-format on
 
 OPENCL_RECORD_PARTS(RECORD_PART)
 

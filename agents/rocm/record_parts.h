@@ -7,15 +7,13 @@
 #include "agentkit/record_words.h"
 
 // OWN(member of `fields`, name in the trace, type, unit)
-#define ROCM_FIELDS(OWN)                                                                                     \
-    OWN(private_segment, "private_segment_size", U64, "bytes")                                               \
-    OWN(group_segment, "group_segment_size", U64, "bytes")                                                   \
-    OWN(dispatch, "dispatch_id", U64, "")                                                                    \
-    OWN(event, "hipEvent", U64, "")                                                                          \
-    OWN(graph, "graph_exec_id", U64, "")                                                                     \
+// clang-format off
+#define ROCM_FIELDS(OWN) \
+    OWN(private_segment, "private_segment_size", U64, "bytes") \
+    OWN(group_segment, "group_segment_size", U64, "bytes") OWN(dispatch, "dispatch_id", U64, "") \
+    OWN(event, "hipEvent", U64, "") OWN(graph, "graph_exec_id", U64, "") \
     OWN(kernels, "kernel_dispatch_count", U64, "")
 
-// clang-format off
 #define KERNEL_WORDS(WORD) \
     CAUSED_SPAN_WORDS(WORD) OWN_OR_NONE(WORD, dispatch) \
     WORD(global_x, TSMITH_FIELD_GLOBAL_X, OPTIONAL(RECORD_VALUE)) \
@@ -45,23 +43,18 @@
 enum { KERNEL_3D = 1, KERNEL_SEGMENTS = 2, KERNEL_SHAPES = 4 };
 
 // RECORD(name of the shape, its parts are LIST, kind of the event)
-#define ROCM_RECORDS(RECORD)                                                                                 \
-    RECORD(untimed, UNTIMED_WORDS, KERNEL)                                                                   \
-    RECORD(untimed_copy, UNTIMED_WORDS, MEMCPY)                                                              \
-    RECORD(copy, COPY_WORDS, MEMCPY)                                                                         \
-    RECORD(call, CALL_WORDS, API)                                                                            \
-    RECORD(alloc, MEMORY_WORDS, ALLOC)                                                                       \
-    RECORD(release, MEMORY_WORDS, FREE)                                                                      \
-    RECORD(event, EVENT_WORDS, EVENT_RECORD)                                                                 \
-    RECORD(wait, WAIT_WORDS, SYNC)                                                                           \
-    RECORD(graph, GRAPH_WORDS, GRAPH_LAUNCH)
+// clang-format off
+#define ROCM_RECORDS(RECORD) \
+    RECORD(untimed, UNTIMED_WORDS, KERNEL) RECORD(untimed_copy, UNTIMED_WORDS, MEMCPY) \
+    RECORD(copy, COPY_WORDS, MEMCPY) RECORD(call, CALL_WORDS, API) RECORD(alloc, MEMORY_WORDS, ALLOC) \
+    RECORD(release, MEMORY_WORDS, FREE) RECORD(event, EVENT_WORDS, EVENT_RECORD) \
+    RECORD(wait, WAIT_WORDS, SYNC) RECORD(graph, GRAPH_WORDS, GRAPH_LAUNCH)
+// clang-format on
 
-#define ROCM_PART(name, LIST, kind) RECORD_PART(name##_words, LIST)
 RECORD_PART(kernel_words, KERNEL_WORDS)
 RECORD_PART(kernel_3d_words, KERNEL_3D_WORDS)
 RECORD_PART(kernel_segments_words, KERNEL_SEGMENTS_WORDS)
 RECORD_PART(bytes_words, BYTES_WORD)
-ROCM_RECORDS(ROCM_PART)
-#undef ROCM_PART
+ROCM_RECORDS(TRACK_RECORD_PART)
 
 #endif

@@ -15,19 +15,15 @@ static const int64_t MARGIN = 60000000000;
 
 static struct { ROCM_FIELDS(OWN_FIELD_MEMBER) } fields;
 
-#define SHAPE_PART(name, LIST, kind) RECORD_PART_SHAPE(name##_words, LIST)
 RECORD_PART_SHAPE(kernel_words, KERNEL_WORDS)
 RECORD_PART_SHAPE(kernel_3d_words, KERNEL_3D_WORDS)
 RECORD_PART_SHAPE(kernel_segments_words, KERNEL_SEGMENTS_WORDS)
 RECORD_PART_SHAPE(bytes_words, BYTES_WORD)
-ROCM_RECORDS(SHAPE_PART)
-#undef SHAPE_PART
+ROCM_RECORDS(TRACK_RECORD_SHAPE)
 
 static struct {
     uint16_t kernel[KERNEL_SHAPES], copy_sized;
-#define SHAPE(name, LIST, kind) uint16_t name;
-    ROCM_RECORDS(SHAPE)
-#undef SHAPE
+    ROCM_RECORDS(TRACK_RECORD_MEMBER)
 } shapes;
 
 static uint16_t register_kernel(uint32_t parts) {
@@ -43,10 +39,7 @@ static uint16_t register_kernel(uint32_t parts) {
 static void register_shapes(void) {
     struct channel *channel = agent.channel;
     ROCM_FIELDS(OWN_FIELD_REGISTER)
-#define REGISTER(name, LIST, kind)                                                                           \
-    shapes.name = record_register(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK, name##_words_add);
-    ROCM_RECORDS(REGISTER)
-#undef REGISTER
+    ROCM_RECORDS(TRACK_RECORD_REGISTER)
     for (uint32_t parts = 0; parts < KERNEL_SHAPES; parts++)
         shapes.kernel[parts] = register_kernel(parts);
     struct record_shape shape = record_shape_begin(TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK);

@@ -49,8 +49,16 @@ __attribute__((always_inline)) static inline struct call call_begin(enum call_id
     struct call call = call_begin(CALL_##name);                                                              \
     device_of(handle)->next.name(handle, __VA_ARGS__);                                                       \
     record_call_void(&call)
-// The object that the call has created; NULL: none.
-#define CREATED(kind, handle, out)                                                                           \
-    (result == VK_SUCCESS ? object_add(kind, HANDLE(*(out)), device_of(handle)) : NULL)
+// The wrapper of a function that creates an object; `created` completes what is known of it.
+#define CREATE_WRAPPER(name, info_type, handle_type, kind, created)                                          \
+    VkResult layer_##name(VkDevice handle, const info_type *info, const VkAllocationCallbacks *allocator,    \
+                          handle_type *out) {                                                                \
+        CALLED(name, handle, info, allocator, out);                                                          \
+        struct object *object =                                                                              \
+            result == VK_SUCCESS ? object_add(kind, HANDLE(*out), device_of(handle)) : NULL;                 \
+        if (object)                                                                                          \
+            created(object, info, &call);                                                                    \
+        return result;                                                                                       \
+    }
 
 #endif

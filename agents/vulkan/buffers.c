@@ -10,21 +10,17 @@
 
 // ---- pools
 
-VkResult layer_CreateCommandPool(VkDevice handle, const VkCommandPoolCreateInfo *info,
-                                 const VkAllocationCallbacks *allocator, VkCommandPool *out) {
-    CALLED(CreateCommandPool, handle, info, allocator, out);
-    struct object *pool = CREATED(OBJECT_POOL, handle, out);
-    if (!pool)
-        return result;
+static void pool_created(struct object *pool, const VkCommandPoolCreateInfo *info, const struct call *call) {
     const struct device *device = pool->device;
+    (void)call;
     const uint32_t family = info->queueFamilyIndex;
     // Only queues of these kinds can reset queries, and only what is not protected can be read.
     pool->pool.can_time = device->timed && family < device->family_count && device->family_mask[family] &&
                           device->family_flags[family] & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT) &&
                           !(info->flags & VK_COMMAND_POOL_CREATE_PROTECTED_BIT);
     pool->pool.family = family;
-    return result;
 }
+CREATE_WRAPPER(CreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool, OBJECT_POOL, pool_created)
 
 void command_buffer_gone(struct object *object) {
     pending_drain(object);

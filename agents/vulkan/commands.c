@@ -26,21 +26,14 @@ struct recording {
 static struct command *append(struct object *object, enum command_class class, tsmith_operation operation,
                               uint32_t name) {
     struct buffer *buffer = object->buffer;
-    if (buffer->count == buffer->capacity) {
-        const uint32_t capacity = buffer->capacity ? buffer->capacity * 2 : COMMANDS_FIRST;
-        struct command *commands = memory_take(capacity * sizeof *commands);
-        if (!commands) {
-            channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
-            return NULL;
-        }
-        if (buffer->commands) {
-            memcpy(commands, buffer->commands, buffer->count * sizeof *commands);
-            munmap(buffer->commands, buffer->capacity * sizeof *commands);
-        }
-        buffer->commands = commands;
-        buffer->capacity = capacity;
+    struct command *commands =
+        memory_grow(buffer->commands, buffer->count, &buffer->capacity, COMMANDS_FIRST, sizeof *commands);
+    if (!commands) {
+        channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+        return NULL;
     }
-    struct command *command = &buffer->commands[buffer->count++];
+    buffer->commands = commands;
+    struct command *command = &commands[buffer->count++];
     *command = (struct command){.class = (uint8_t) class,
                                 .operation = (uint8_t)operation,
                                 .name = name,

@@ -9,19 +9,15 @@
 
 static _Atomic uint64_t live_bytes;
 
-VkResult layer_AllocateMemory(VkDevice handle, const VkMemoryAllocateInfo *info,
-                              const VkAllocationCallbacks *allocator, VkDeviceMemory *out) {
-    CALLED(AllocateMemory, handle, info, allocator, out);
-    struct object *memory = CREATED(OBJECT_MEMORY, handle, out);
-    if (!memory)
-        return result;
+static void memory_allocated(struct object *memory, const VkMemoryAllocateInfo *info,
+                             const struct call *call) {
     memory->memory.bytes = info->allocationSize;
     memory->memory.heap =
         info->memoryTypeIndex < VK_MAX_MEMORY_TYPES ? memory->device->heap_of_type[info->memoryTypeIndex] : 0;
-    record_memory(&call, TSMITH_KIND_ALLOC, memory,
+    record_memory(call, TSMITH_KIND_ALLOC, memory,
                   atomic_fetch_add(&live_bytes, memory->memory.bytes) + memory->memory.bytes);
-    return result;
 }
+CREATE_WRAPPER(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory, OBJECT_MEMORY, memory_allocated)
 
 void layer_FreeMemory(VkDevice handle, VkDeviceMemory key, const VkAllocationCallbacks *allocator) {
     struct object *memory = object_find(OBJECT_MEMORY, HANDLE(key));
@@ -67,19 +63,16 @@ static void find_local_size(const uint32_t *words, size_t count, uint32_t local[
     }
 }
 
-VkResult layer_CreateShaderModule(VkDevice handle, const VkShaderModuleCreateInfo *info,
-                                  const VkAllocationCallbacks *allocator, VkShaderModule *out) {
-    CALLED(CreateShaderModule, handle, info, allocator, out);
-    struct object *module = CREATED(OBJECT_MODULE, handle, out);
-    if (!module)
-        return result;
+static void module_created(struct object *module, const VkShaderModuleCreateInfo *info,
+                           const struct call *call) {
+    (void)call;
     uint32_t hash = 2166136261u; // FNV-1a, by words
     for (size_t i = 0; i < info->codeSize / 4; i++)
         hash = (hash ^ info->pCode[i]) * 16777619u;
     module->module.hash = hash;
     find_local_size(info->pCode, info->codeSize / 4, module->module.local);
-    return result;
 }
+CREATE_WRAPPER(CreateShaderModule, VkShaderModuleCreateInfo, VkShaderModule, OBJECT_MODULE, module_created)
 
 // ---- pipelines
 

@@ -22,21 +22,15 @@
 // clang-format on
 #define PASS_WORDS(WORD) OWN_WORD(WORD, draws)
 
-#define VULKAN_RECORD_PARTS(PART)                                                                            \
-    PART(call_words, CALL_WORDS)                                                                             \
-    PART(call_result_words, CALL_RESULT_WORDS)                                                               \
-    PART(wait_words, WAIT_TICKS_WORDS)                                                                       \
-    PART(memory_words, MEMORY_WORDS)                                                                         \
-    PART(compile_words, COMPILE_WORDS)                                                                       \
-    PART(frame_words, FRAME_WORDS)                                                                           \
-    PART(waits_words, WAITS_WORDS)                                                                           \
-    PART(timed_words, TIMED_WORDS)                                                                           \
-    PART(untimed_words, UNTIMED_TICK_WORDS)                                                                  \
-    PART(command_words, COMMAND_WORDS)                                                                       \
-    PART(dispatch_words, KERNEL_SIZES_WORDS)                                                                 \
-    PART(pass_words, PASS_WORDS)                                                                             \
-    PART(copy_words, DIRECTION_OR_NONE)                                                                      \
-    PART(bytes_words, BYTES_WORD)
+// clang-format off
+#define VULKAN_RECORD_PARTS(PART) \
+    PART(call_words, CALL_WORDS) PART(call_result_words, CALL_RESULT_WORDS) \
+    PART(wait_words, WAIT_TICKS_WORDS) PART(memory_words, MEMORY_WORDS) PART(compile_words, COMPILE_WORDS) \
+    PART(frame_words, FRAME_WORDS) PART(waits_words, WAITS_WORDS) PART(timed_words, TIMED_WORDS) \
+    PART(untimed_words, UNTIMED_TICK_WORDS) PART(command_words, COMMAND_WORDS) \
+    PART(dispatch_words, KERNEL_SIZES_WORDS) PART(pass_words, PASS_WORDS) \
+    PART(copy_words, DIRECTION_OR_NONE) PART(bytes_words, BYTES_WORD)
+// clang-format on
 
 static struct { uint16_t heap, barriers, draws; } fields;
 VULKAN_RECORD_PARTS(RECORD_PART)

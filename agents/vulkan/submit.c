@@ -177,14 +177,13 @@ SUBMIT(QueueSubmit2, VkSubmitInfo2, commandBufferInfoCount, pCommandBufferInfos[
 
 // ---- presenting
 
-VkResult layer_CreateSwapchainKHR(VkDevice handle, const VkSwapchainCreateInfoKHR *info,
-                                  const VkAllocationCallbacks *allocator, VkSwapchainKHR *out) {
-    CALLED(CreateSwapchainKHR, handle, info, allocator, out);
-    struct object *swapchain = CREATED(OBJECT_SWAPCHAIN, handle, out);
-    if (swapchain)
-        swapchain->swapchain.presented = agent_tick();
-    return result;
+static void swapchain_created(struct object *swapchain, const VkSwapchainCreateInfoKHR *info,
+                              const struct call *call) {
+    (void)info, (void)call;
+    swapchain->swapchain.presented = agent_tick();
 }
+CREATE_WRAPPER(CreateSwapchainKHR, VkSwapchainCreateInfoKHR, VkSwapchainKHR, OBJECT_SWAPCHAIN,
+               swapchain_created)
 
 VkResult layer_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
     const struct device *device = device_of(handle);

@@ -86,17 +86,16 @@ void layer_DestroyFence(VkDevice handle, VkFence key, const VkAllocationCallback
 
 // ---- semaphores
 
-VkResult layer_CreateSemaphore(VkDevice handle, const VkSemaphoreCreateInfo *info,
-                               const VkAllocationCallbacks *allocator, VkSemaphore *out) {
-    CALLED(CreateSemaphore, handle, info, allocator, out);
-    struct object *semaphore = CREATED(OBJECT_SEMAPHORE, handle, out);
-    for (const VkBaseInStructure *at = info->pNext; semaphore && at; at = at->pNext)
+static void semaphore_created(struct object *semaphore, const VkSemaphoreCreateInfo *info,
+                              const struct call *call) {
+    (void)call;
+    for (const VkBaseInStructure *at = info->pNext; at; at = at->pNext)
         if (at->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
             semaphore->semaphore.timeline =
                 ((const VkSemaphoreTypeCreateInfo *)(const void *)at)->semaphoreType ==
                 VK_SEMAPHORE_TYPE_TIMELINE;
-    return result;
 }
+CREATE_WRAPPER(CreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore, OBJECT_SEMAPHORE, semaphore_created)
 
 VkResult layer_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
     const bool all = info->semaphoreCount == 1 || !(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT);

@@ -74,8 +74,24 @@
 
 // Fields of an agent's own are a list of OWN(member of `fields`, name in the trace, type, unit).
 #define OWN_FIELD_MEMBER(member, name, type, unit) uint16_t member;
-// Expands where `channel` and `fields` are.
+// These expand where `channel`, `fields` and `shapes` are.
 #define OWN_FIELD_REGISTER(member, name, type, unit)                                                         \
     fields.member = channel_field(channel, name, TSMITH_TYPE_##type, unit);
+
+// Records on tracks are a list of RECORD(name of the shape, its words, kind of the event): struct NAME_words, shapes.NAME.
+#define TRACK_RECORD_PART(name, LIST, kind) RECORD_PART(name##_words, LIST)
+#define TRACK_RECORD_SHAPE(name, LIST, kind) RECORD_PART_SHAPE(name##_words, LIST)
+#define TRACK_RECORD_MEMBER(name, LIST, kind) uint16_t name;
+#define TRACK_RECORD_REGISTER(name, LIST, kind)                                                              \
+    shapes.name = record_register(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK, name##_words_add);
+
+// Writes one, if there is a ring, a track and room; the ring counts what has no room:
+//     TRACK_RECORD_WRITE(ring, overhead, track, .start = start, .duration = duration);
+#define TRACK_RECORD_WRITE(to, name, track, ...)                                                             \
+    do {                                                                                                     \
+        const uint32_t track_ = (track);                                                                     \
+        if (track_)                                                                                          \
+            RECORD_WRITE(to, shapes.name, track_, name##_words, __VA_ARGS__);                                \
+    } while (0)
 
 #endif

@@ -83,7 +83,7 @@ static uint64_t make_word(uint16_t field, uint8_t encoding) {
         memcpy(at, &words, sizeof words);                                                                    \
         return at + RECORD_PART_WORDS(part);                                                                 \
     }
-#define RECORD_WRITER(shape, part, LIST, kind) WRITER(part, LIST)
+#define RECORD_WRITER(shape, LIST, kind) WRITER(shape##_words, LIST)
 #define KERNEL_WRITER(bit, part, LIST) WRITER(part, LIST)
 WRITER(kernel_words, KERNEL_WORDS)
 CUDA_KERNEL_PARTS(KERNEL_WRITER)
@@ -114,15 +114,15 @@ static uint64_t *write_kernel(uint64_t *at, uint32_t parts) {
     return at;
 }
 
-#define ONE(shape, part, LIST, kind)                                                                         \
+#define ONE(shape, LIST, kind)                                                                               \
     static uint64_t *one_##shape(uint64_t *at, uint32_t parts) {                                             \
         (void)parts;                                                                                         \
-        return write_##part(at);                                                                             \
+        return write_##shape##_words(at);                                                                    \
     }
 CUDA_RECORDS(ONE)
 
 static void write_all(void) {
-#define WRITE(shape, part, LIST, kind) write_record(TSMITH_KIND_##kind, shapes.shape, one_##shape, 0);
+#define WRITE(shape, LIST, kind) write_record(TSMITH_KIND_##kind, shapes.shape, one_##shape, 0);
     CUDA_RECORDS(WRITE)
 #undef WRITE
     for (uint32_t parts = 0; parts < KERNEL_SHAPES; parts++)
