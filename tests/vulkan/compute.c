@@ -13,6 +13,7 @@
 //     simultaneous N   one command buffer, which may be pending more than once, executed N times without waiting
 //     threads N        4 threads with a device each, N executions each
 //     pools N          N command buffers, in pools that are reset, and destroyed with their buffers
+//     queues N         N command buffers on one queue and N on another; each waits for a semaphore of the one before
 //     exits N          ends without waiting, and destroys nothing
 //     forever          until it is killed
 #include <pthread.h>
@@ -52,6 +53,7 @@ struct gpu {
 
 static VkInstance instance;
 static VkPhysicalDevice physical;
+static uint32_t queue_count = 1; // of a device
 static uint32_t *code;
 static size_t code_bytes;
 static FILE *stamps_file;
@@ -141,9 +143,10 @@ static void make_pipeline(struct gpu *gpu) {
 }
 
 static void gpu_open(struct gpu *gpu) {
-    const float priority = 1;
-    const VkDeviceQueueCreateInfo queue = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    const float priorities[] = {1, 1};
+    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                           .queueCount = queue_count,
+                                           .pQueuePriorities = priorities};
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .synchronization2 = VK_TRUE};
     const VkPhysicalDeviceVulkan12Features features = {
@@ -328,6 +331,36 @@ static void again(const struct gpu *gpu, uint32_t count) {
     vkDestroySemaphore(gpu->device, semaphore, NULL);
 }
 
+// Both queues in turn: each execution waits for the one before, which was on the other.
+static void queues(const struct gpu *gpu, uint32_t count) {
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkQueue both[2] = {gpu->queue};
+    VkSemaphore made[2 * MOST];
+    vkGetDeviceQueue(gpu->device, 0, 1, &both[1]);
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        VkCommandBuffer buffer = allocate(gpu, gpu->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+        begin(buffer, VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT);
+        record(gpu, buffer, 2 * i);
+        CHECK(vkEndCommandBuffer(buffer));
+        CHECK(vkCreateSemaphore(gpu->device, &info, NULL, &made[i]));
+        const VkSubmitInfo submission = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                         .waitSemaphoreCount = i > 0,
+                                         .pWaitSemaphores = i ? &made[i - 1] : NULL,
+                                         .pWaitDstStageMask = &stage,
+                                         .commandBufferCount = 1,
+                                         .pCommandBuffers = &buffer,
+                                         .signalSemaphoreCount = 1,
+                                         .pSignalSemaphores = &made[i]};
+        CHECK(vkQueueSubmit(both[i % 2], 1, &submission, VK_NULL_HANDLE));
+    }
+    CHECK(vkQueueWaitIdle(both[0]));
+    CHECK(vkQueueWaitIdle(both[1]));
+    say_stamps(gpu, 0, 2 * count);
+    for (uint32_t i = 0; i < 2 * count; i++)
+        vkDestroySemaphore(gpu->device, made[i], NULL);
+}
+
 static void secondary(const struct gpu *gpu, uint32_t count) {
     VkCommandBuffer inner = allocate(gpu, gpu->pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY);
     VkCommandBuffer outer = allocate(gpu, gpu->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
@@ -455,6 +488,7 @@ int main(int argc, char **argv) {
         threads();
     } else {
         struct gpu gpu = {.device = VK_NULL_HANDLE};
+        queue_count = strcmp(mode, "queues") == 0 ? 2 : 1;
         gpu_open(&gpu);
         strcmp(mode, "repeat") == 0         ? repeat(&gpu, number)
         : strcmp(mode, "flight") == 0       ? flight(&gpu, number)
@@ -462,6 +496,7 @@ int main(int argc, char **argv) {
         : strcmp(mode, "secondary") == 0    ? secondary(&gpu, number)
         : strcmp(mode, "simultaneous") == 0 ? simultaneous(&gpu, number)
         : strcmp(mode, "pools") == 0        ? pools(&gpu, number)
+        : strcmp(mode, "queues") == 0       ? queues(&gpu, number)
         : strcmp(mode, "exits") == 0        ? exits(&gpu, number)
                                             : forever(&gpu);
         printf("%016llx\n", (unsigned long long)hash_of(&gpu));

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layer that gives a device of one queue a second one, which is the same: lavapipe has one, and what the agent does with several
+// cannot be tried on it otherwise. It is nearer to the driver than the agent. For test_queues.sh.
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vulkan/vk_layer.h>
+#include <vulkan/vulkan.h>
+
+// The first word of an object is the loader's, which also finds the functions of a queue by it.
+struct second_queue {
+    void *dispatch;
+    VkQueue real;
+};
+static struct second_queue second;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static PFN_vkGetInstanceProcAddr next_instance;
+static PFN_vkGetDeviceProcAddr next_device;
+static PFN_vkGetPhysicalDeviceQueueFamilyProperties next_families;
+static VkInstance instance;
+static VkDevice device;
+
+#define NEXT(name) ((PFN_vk##name)next_device(device, "vk" #name))
+#define EXPORT __attribute__((visibility("default")))
+
+static VkQueue real(VkQueue queue) {
+    return queue == (VkQueue)&second ? second.real : queue;
+}
+
+static void VKAPI_CALL get_families(VkPhysicalDevice physical, uint32_t *count,
+                                    VkQueueFamilyProperties *out) {
+    next_families(physical, count, out);
+    if (out && *count)
+        out[0].queueCount = 2;
+}
+
+static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info) {
+    VkLayerDeviceCreateInfo *at = (VkLayerDeviceCreateInfo *)info->pNext;
+    while (at &&
+           !(at->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && at->function == VK_LAYER_LINK_INFO))
+        at = (VkLayerDeviceCreateInfo *)at->pNext;
+    return at;
+}
+
+static VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                                         const VkAllocationCallbacks *allocator, VkDevice *out) {
+    VkLayerDeviceCreateInfo *link = link_of(info);
+    VkDeviceCreateInfo less = *info;
+    VkDeviceQueueCreateInfo queues = info->pQueueCreateInfos[0];
+    if (!link || info->queueCreateInfoCount != 1)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    queues.queueCount = 1;
+    less.pQueueCreateInfos = &queues;
+    next_device = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
+    PFN_vkCreateDevice create =
+        (PFN_vkCreateDevice)link->u.pLayerInfo->pfnNextGetInstanceProcAddr(instance, "vkCreateDevice");
+    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+    const VkResult result = create(physical, &less, allocator, out);
+    device = *out;
+    return result;
+}
+
+static void VKAPI_CALL get_queue(VkDevice handle, uint32_t family, uint32_t index, VkQueue *out) {
+    NEXT(GetDeviceQueue)(handle, family, 0, out);
+    if (index == 0)
+        return;
+    second.real = *out;
+    second.dispatch = *(void **)*out;
+    *out = (VkQueue)&second;
+}
+
+static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence) {
+    pthread_mutex_lock(&mutex); // the program may use its queues at once, but this is one
+    const VkResult result = NEXT(QueueSubmit)(real(queue), count, infos, fence);
+    pthread_mutex_unlock(&mutex);
+    return result;
+}
+
+static VkResult VKAPI_CALL wait_idle(VkQueue queue) {
+    pthread_mutex_lock(&mutex);
+    const VkResult result = NEXT(QueueWaitIdle)(real(queue));
+    pthread_mutex_unlock(&mutex);
+    return result;
+}
+
+static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char *name) {
+    if (strcmp(name, "vkGetDeviceProcAddr") == 0)
+        return (PFN_vkVoidFunction)device_function;
+    if (strcmp(name, "vkGetDeviceQueue") == 0)
+        return (PFN_vkVoidFunction)get_queue;
+    if (strcmp(name, "vkQueueSubmit") == 0)
+        return (PFN_vkVoidFunction)submit;
+    if (strcmp(name, "vkQueueWaitIdle") == 0)
+        return (PFN_vkVoidFunction)wait_idle;
+    return next_device(handle, name);
+}
+
+static VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
+                                           const VkAllocationCallbacks *allocator, VkInstance *out) {
+    VkLayerInstanceCreateInfo *at = (VkLayerInstanceCreateInfo *)info->pNext;
+    while (at && !(at->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO &&
+                   at->function == VK_LAYER_LINK_INFO))
+        at = (VkLayerInstanceCreateInfo *)at->pNext;
+    if (!at)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    next_instance = at->u.pLayerInfo->pfnNextGetInstanceProcAddr;
+    PFN_vkCreateInstance create = (PFN_vkCreateInstance)next_instance(NULL, "vkCreateInstance");
+    at->u.pLayerInfo = at->u.pLayerInfo->pNext;
+    const VkResult result = create(info, allocator, out);
+    instance = *out;
+    // Later the loader would answer with the first layer's function.
+    next_families = (PFN_vkGetPhysicalDeviceQueueFamilyProperties)next_instance(
+        instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+    return result;
+}
+
+static PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance handle, const char *name) {
+    if (strcmp(name, "vkGetInstanceProcAddr") == 0)
+        return (PFN_vkVoidFunction)instance_function;
+    if (strcmp(name, "vkCreateInstance") == 0)
+        return (PFN_vkVoidFunction)create_instance;
+    if (strcmp(name, "vkCreateDevice") == 0)
+        return (PFN_vkVoidFunction)create_device;
+    if (strcmp(name, "vkGetDeviceProcAddr") == 0)
+        return (PFN_vkVoidFunction)device_function;
+    if (strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties") == 0)
+        return (PFN_vkVoidFunction)get_families;
+    return next_instance ? next_instance(handle, name) : NULL;
+}
+
+EXPORT VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *version) {
+    version->loaderLayerInterfaceVersion = 2;
+    version->pfnGetInstanceProcAddr = instance_function;
+    version->pfnGetDeviceProcAddr = device_function;
+    version->pfnGetPhysicalDeviceProcAddr = NULL;
+    return VK_SUCCESS;
+}
