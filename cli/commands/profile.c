@@ -411,7 +411,7 @@ static void say_what_went_wrong(const struct summary *summary) {
             "not seen if it brings its own library (as oclgrind does), or runs with another environment (env "
             "-i, sudo), as another user (su, setpriv) or with more rights (set-user-ID, file capabilities); "
             "then run tracesmith profile inside, as in 'sudo tracesmith profile ./program'%s",
-            summary->apis ? summary->apis : "OpenCL, CUDA, ROCm, Vulkan, OpenMP offloading",
+            summary->apis ? summary->apis : "OpenCL, CUDA, ROCm, Vulkan, OpenMP offloading, OpenACC",
             what_of_cuda(summary));
     if (result->written)
         return;

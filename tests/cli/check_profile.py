@@ -21,7 +21,7 @@ def profile(*args, code, **options):
 
 def check_exit_codes(directory):
     done = profile("sh", "-c", "exit 7", code=7, cwd=directory)
-    check(b"used none of the recorded GPU APIs" in done.stderr and b"(OpenCL, CUDA, ROCm, Vulkan, OpenMP offloading)" in done.stderr, "says that no GPU API was seen in use")
+    check(b"used none of the recorded GPU APIs" in done.stderr and b"(OpenCL, CUDA, ROCm, Vulkan, OpenMP offloading, OpenACC)" in done.stderr, "says that no GPU API was seen in use")
     try:
         driver = ctypes.CDLL("libcuda.so.1") is not None
     except OSError:
@@ -46,7 +46,7 @@ def check_untouched(directory):
     names = {line.split(b"=")[0] for line in profile("env", code=0, cwd=directory).stdout.splitlines()}
     added = names - {name.encode() for name in os.environ}
     for name in added - {b"_"}:
-        check(name.startswith((b"TRACESMITH_", b"OPENCL_LAYERS", b"LD_PRELOAD", b"NVTX_INJECTION64_PATH", b"NCCL_PROFILER_PLUGIN", b"CUDA_INJECTION64_PATH", b"MUSA_INJECTION64_PATH", b"OMP_TOOL_LIBRARIES", b"VK_INSTANCE_LAYERS", b"VK_ADD_LAYER_PATH")), "added to the environment: %r" % name)
+        check(name.startswith((b"TRACESMITH_", b"OPENCL_LAYERS", b"LD_PRELOAD", b"NVTX_INJECTION64_PATH", b"NCCL_PROFILER_PLUGIN", b"CUDA_INJECTION64_PATH", b"MUSA_INJECTION64_PATH", b"OMP_TOOL_LIBRARIES", b"ACC_PROFLIB", b"VK_INSTANCE_LAYERS", b"VK_ADD_LAYER_PATH")), "added to the environment: %r" % name)
 
 
 def check_signals(directory):
