@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames of a recording (section 12 of docs/sbt-format.md): whole records, as the recorder wrote them.
+// The frames of a recording (section 17 of docs/sbt-format.md): whole records, as the recorder wrote them.
 #ifndef SBT_RECORDING_H
 #define SBT_RECORDING_H
 
