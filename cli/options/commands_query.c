@@ -18,7 +18,8 @@ const struct command query_entry = {
     .doc = "Run SQL on a trace",
     .about = "Every kind of event is a table (kernel, memcpy, api...), and 'events' has all of them. Further "
              "tables are tracks, processes, devices, strings, attributes, stacks, frames, modules, "
-             "aggregates, states and lives. docs/query.md has all tables and columns, and example questions.\n\nThe SQL is SQLite's. "
+             "aggregates, states and lives. docs/query.md has all tables and columns, and example "
+             "questions.\n\nThe SQL is SQLite's. "
              "Statements are separated by semicolons; with - they are read from standard input. .tables "
              "lists the tables, .schema the columns of all tables or of one. Times and durations are "
              "integers in nanoseconds; unknown values are NULL. The trace cannot be changed; temporary "

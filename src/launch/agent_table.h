@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The agents that can be loaded into programs: one row each. launch.c loads them by it; the public functions tsmith_agent_*
-// list it.
+// The table of agents that can be loaded into programs. launch.c sets their variables; the public functions tsmith_agent_*
+// list the table.
 #ifndef LAUNCH_AGENT_TABLE_H
 #define LAUNCH_AGENT_TABLE_H
 
@@ -13,44 +13,46 @@
 struct agent_option_row {
     const char *key;
     enum agent_value value;
-    const char *argument; // what help calls the value; NULL: none
-    unsigned long least, most;
+    const char *argument;      // placeholder of the value in help; NULL: the option has no value
+    unsigned long least, most; // bounds of a number; of a list of names, of its length
     const char *doc;
 };
 
-// A library without which the variable is not set: the API's runtimes would end a program that has the variable and not the
+// A library without which the variable is not set, because the API's runtime ends a program that has the variable and not the
 // library.
 struct agent_needs {
     const char *library, *also; // both in one folder; the second may be NULL
-    const char *folders;        // where it is looked for beyond the dynamic linker's, a list
-    const char *runtime; // who has this library and not that has a runtime that is too old, or incomplete
+    const char *folders; // where the library is searched in addition to the dynamic linker's folders, a list
+    const char *runtime; // if this library is installed and `library` is not, the user gets `advice`
     const char *advice;
 };
 
-// Each API reads a list of libraries in a variable of its own, or one library; then the library that the variable named before
-// is kept for our agent, which hands everything on to it.
+// Each API reads an environment variable of its own, with one library or a list of libraries. Members that a row does not set
+// are 0: a variable with one library.
 struct agent_row {
-    const char *api;
-    const char *doc;
-    const char *variable;
-    char separator;     // of a list
-    bool is_closed;     // the list ends with a separator: its reader passes over what follows the last one
-    const char *next;   // the variable that keeps the one library there was
-    const char *loader; // the library that reads the variable, if it is new enough; NULL: all there are do
-    const struct agent_needs *needs; // NULL: nothing beyond what a program brings
+    const char *api;      // the name in `--api`; the agent's library is libtracesmith-API.so
+    const char *doc;      // one line of help
+    const char *variable; // that names the agent's library
+    char separator;       // of a list: the agent is added to the libraries that the variable has. 0: no list
+    bool is_closed; // the list ends with a separator, because its reader ignores what follows the last one
+    // Without a list: the variable in which the library that `variable` named before is kept. The agent passes every call on
+    // to it (agentkit/injection.h). NULL: a library that was set before is replaced.
+    const char *next;
+    const char *loader; // the library that reads the variable, if it is new enough; NULL: every version does
+    const struct agent_needs *needs; // NULL: none
     const struct agent_option_row *options;
     size_t option_count;
     const char *
-        preloads; // a library of the vendor that is put into the variable before ours; `needs` says where it is
+        preloads; // a library of the vendor that precedes the agent in the variable (see `needs`); NULL: none
     struct {
         const char *variable, *value;
     } also[2]; // that are set as well, if they have no value; a variable of NULL: none
-    // The variable lists layers by this name, not files. Their loader finds them in folders: in a list that is used alone if it
-    // has a value, and otherwise in one that is added to the usual folders. Ours is named like the API, among the agents.
+    // Not NULL: the variable is a list of names of layers, not of files. `layer` is ours. The loader searches layers in the list
+    // `folders` alone if that variable has a value, otherwise in `more_folders` and its usual folders. The agent's folder is
+    // named like the API, among the agents.
     const char *layer, *folders, *more_folders;
-    // It is preloaded, which not every program bears: not one of the agents that are loaded by default.
-    bool only_if_named;
-    bool comes_late; // it can be loaded into a program that runs already (wire/attach_order.h)
+    bool only_if_named; // not loaded by default, because some programs do not tolerate it
+    bool comes_late;    // it can be loaded into a program that runs already (wire/attach_order.h)
 };
 
 // NULL past the last.

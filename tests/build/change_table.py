@@ -61,6 +61,8 @@ def add_field(tree):
     last = re.escape(table.rsplit("\n", 1)[1])
     tree.change(schema, last, lambda match: '%s \\\n    X(DIMENSIONS, %d, "dimensions", U64, "", "dimensions of the launch")'
                 % (match.group(0), number))
+    tree.change("bindings/rust/tracesmith-sys/src/bindings.rs", r"^pub const TSMITH_FIELD_%s: .*$" % re.findall(r"X\((\w+),", table)[-1],
+                lambda match: "%s\npub const TSMITH_FIELD_DIMENSIONS: tsmith_field = %d;" % (match.group(0), number))
     parts = "agents/opencl/record_parts.h"
     for words in ("KERNEL_1D_WORDS", "KERNEL_WORDS"):
         tree.change(parts, r"^#define %s\(WORD\) +\\$" % words,

@@ -15,6 +15,7 @@ TOY_PROGRAM=$TRACESMITH_BUILD_DIR/examples/new_agent/toy_program
 export TOY_PROGRAM
 [ -x "$pipeline" ] || skip "no OpenCL example was built"
 [ -x "$TOY_PROGRAM" ] || skip "the examples are not built"
+[ -x "$TRACESMITH_BUILD_DIR/tests/programs/sbt_make" ] || skip "the test programs are not built"
 here=$TRACESMITH_SOURCE_DIR/tests/build
 WORK=$(mktemp -d)
 export WORK
@@ -39,6 +40,7 @@ quiet cmake -G "$generator" -S "$tree" -B "$WORK/build" -DCMAKE_C_COMPILER="${CC
 # The sources lie in another place in every run; ccache gets it by CCACHE_BASEDIR.
 CCACHE_BASEDIR=$WORK CCACHE_NOHASHDIR=1 quiet cmake --build "$WORK/build" -j "$(getconf _NPROCESSORS_ONLN)" --target \
     tracesmith_generated tracesmith_opencl tracesmith_cuda tracesmith_nvtx tracesmith_toy fuzz_import_toy test_analyze_docs
+outer=$TRACESMITH_BUILD_DIR
 export TRACESMITH="$WORK/build/bin/tracesmith" TRACESMITH_BUILD_DIR="$WORK/build" TRACESMITH_SOURCE_DIR="$tree"
 
 # The documents that the rows call generated are the only ones that differ from what the command writes.
@@ -50,6 +52,9 @@ for document in markdown:docs/commands.md events:docs/events.md; do
         cp "$WORK/document" "$tree/${document#*:}"
     fi
 done >"$WORK/different"
+cp "$tree/docs/query.md" "$WORK/document"
+quiet env TRACESMITH_BUILD_DIR="$outer" python3 -B "$tree/tests/query/check_docs.py" --write # sbt_make is there
+cmp -s "$WORK/document" "$tree/docs/query.md" || echo docs/query.md >>"$WORK/different"
 grep '^docs/' "$WORK/generated" | cmp - "$WORK/different" || {
     echo "the rows say that these are generated:" && cat "$WORK/generated"
     echo "these changed:" && cat "$WORK/different"
@@ -63,6 +68,7 @@ has() {
     }
 }
 has "dimensions of the launch" "$tree/docs/events.md"
+has "dimensions of the launch" "$tree/docs/query.md"
 has '^| .toy-text. | Toy traces: every range' "$tree/docs/commands.md"
 has '.event_kinds.: Which kinds of events' "$tree/docs/commands.md"
 has '.toy.: The toy GPU' "$tree/docs/commands.md"
@@ -86,7 +92,7 @@ python3 -B "$tree/tests/reference/check.py" "$WORK/trace.json.gz" "$WORK/reports
 
 # The checks of a change pass.
 for check in build/test_arrows.sh build/test_shape.sh build/test_spdx.sh build/test_banned.sh build/test_symbols.sh \
-    build/test_symbols_abi.sh build/test_vendors.sh cli/test_docs.sh analyze/test_sentences_table.sh; do
+    build/test_symbols_abi.sh build/test_vendors.sh cli/test_docs.sh analyze/test_sentences_table.sh rust/test_bindings.sh; do
     quiet sh -x "$tree/tests/$check"
 done
 quiet "$WORK/build/tests/analyze/test_docs"

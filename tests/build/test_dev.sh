@@ -13,7 +13,7 @@ fail() {
 }
 
 "$dev" >"$work/out" 2>&1 || fail "./dev alone failed"
-for verb in build demo test asan tsan fuzz bench soak drivers wheel format install; do
+for verb in build demo test asan tsan fuzz bench soak drivers wheel format documents install; do
     grep -q "^  $verb " "$work/out" || fail "./dev does not list $verb"
     grep -q "^verb_$verb()" "$dev" || fail "./dev lists $verb and does not have it"
 done
