@@ -119,25 +119,30 @@ static bool subscribe(void) {
     return all;
 }
 
-// The framework is not among the libraries that every library sees: it is the one that calls.
-static void start(const void *caller, const char *version) {
-    Dl_info info;
-    void *framework =
-        dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
-    (void)dlerror(); // the program's is left as it is without us
-    if (!agent_attach(&spec))
-        return;
-    channel_attribute(agent.channel, "sycl.runtime", version ? version : "unknown");
+static void listen(void *framework) {
     if (framework && dlsym(framework, "tracesmith_simulated"))
         channel_attribute(
             agent.channel, "simulated",
             "sycl: the runtime and XPTI's framework were a program and a mock library of the tests");
-    (void)dlerror();
     if (framework && find_functions(framework) && subscribe())
         return;
-    (void)dlerror();
     channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
     agent_notice("SYCL is not recorded: XPTI's framework lacks functions, or refused the agent");
+}
+
+// The framework is not among the libraries that every library sees: it is the one that calls. It stays loaded for as long as the runtime
+// needs it, not longer because of the agent: it calls only until then.
+static void start(const void *caller, const char *version) {
+    Dl_info info;
+    if (!agent_attach(&spec))
+        return;
+    void *framework =
+        dladdr(caller, &info) && info.dli_fname ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    channel_attribute(agent.channel, "sycl.runtime", version ? version : "unknown");
+    listen(framework);
+    if (framework)
+        dlclose(framework);
+    (void)dlerror(); // what was looked for in vain is no error of the program's
 }
 
 AGENT_EXPORT void xptiTraceInit(unsigned int major, unsigned int minor, const char *version,
