@@ -10,6 +10,7 @@
 #include "import/rocprof/rocprof.h"
 #include "import/seekable.h"
 #include "import/sqlite_in.h"
+#include "import/torch_memory/torch_memory.h"
 #include "import/xctrace/xctrace.h"
 #include "import/xplane/xplane.h"
 #include "import/xray/xray.h"
@@ -80,6 +81,14 @@ static tsmith_status xctrace_open_job(struct import_job *job, tsmith_source **ou
     return xctrace_open(&job->input, job->name, out, error);
 }
 
+static bool torch_memory_probe(struct import_job *job) {
+    return torch_memory_is(&job->input);
+}
+
+static tsmith_status torch_memory_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return torch_memory_open(&job->input, job->name, out, error);
+}
+
 static bool rocprof_probe(struct import_job *job) {
     return rocprof_is(&job->input);
 }
@@ -130,6 +139,14 @@ static const struct import_format formats[] = {
      .stage = IMPORT_BYTES,
      .probe = xctrace_probe,
      .open = xctrace_open_job},
+    {.name = "torch-memory",
+     .title = "a memory snapshot of PyTorch",
+     .extensions = ".pickle .pkl",
+     .doc = "Memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): history, segments and stacks",
+     .fuzz = "snapshot",
+     .stage = IMPORT_BYTES,
+     .probe = torch_memory_probe,
+     .open = torch_memory_open_job},
     {NSYS, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
     {ROCPD, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
     {.name = "rocprofv3-json",

@@ -43,12 +43,7 @@ static const char *find_pickle(struct view view) {
     if (view.length < 3 || view.bytes[0] != '\x80' || view.bytes[1] < 2 || view.bytes[1] > 5 ||
         !strchr("\x95}](c", view.bytes[2]))
         return NULL;
-    if (contains_text(view, LOOK, "segments") || contains_text(view, LOOK, "device_traces"))
-        return "a memory snapshot of PyTorch (a pickle), which TraceSmith does not read: open it on "
-               "pytorch.org/memory_viz, or record with torch.profiler(profile_memory=True) and import that "
-               "trace";
-    return "a Python pickle, which TraceSmith does not read; a memory snapshot of PyTorch can be opened on "
-           "pytorch.org/memory_viz";
+    return "a Python pickle, which TraceSmith does not read unless it is a memory snapshot of PyTorch";
 }
 
 static const char *find_text(struct view view) {

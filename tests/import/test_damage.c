@@ -72,7 +72,7 @@ static const struct {
 static const char *const formats[] = {
     "import_json/kineto", "import_json/array",      "import_json/mctracer", "import_json/rocprof",
     "import_json/own",    "import_perfetto/slices", "import_perfetto/gpu",  "import_xctrace/profile",
-    "import_xctrace/gpu", "import_xplane/small"};
+    "import_xctrace/gpu", "import_xplane/small",    "import_snapshot/made"};
 
 static size_t read_sample(const char *name, char *bytes) {
     const char *source = getenv("TRACESMITH_SOURCE_DIR");
@@ -258,9 +258,7 @@ static void test_others(void **state) {
         size_t length;
         const char *texts[2];
     } others[] = {
-        {BYTES("\x80\x04\x95\x20\0\0\0\0\0\0\0}\x94(\x8c\x08segments\x94]"),
-         {"memory snapshot of PyTorch", "memory_viz"}},
-        {BYTES("\x80\x02}q\0X\x05\0\0\0other"), {"Python pickle", "memory_viz"}},
+        {BYTES("\x80\x02}q\0X\x05\0\0\0other"), {"Python pickle", "memory snapshot of PyTorch"}},
         {BYTES("PK\x03\x04\x14\0\0\0\x08\0"), {"zip archive", "unpack"}},
         {BYTES("\xfd"
                "7zXZ\0\0\x04"),
