@@ -23,6 +23,7 @@ static const struct {
     {DIFF_SHAPES, "kernels", "shapes", "kernel", "global", "block", "total", "count"},
     {DIFF_OPERATORS, "operators", "operators", "operator", "category", NULL, "self", "self_commands"},
     {DIFF_RANGES, "ranges", "ranges", "range", "category", NULL, "span", "count"},
+    {DIFF_SITES, "memory", "sites", "site", "stack", NULL, "at_peak", "objects_at_peak"},
     {DIFF_STATES, "idle", "causes", "cause", NULL, NULL, "time", NULL},
 };
 

@@ -18,6 +18,7 @@
     X(OPERATORS, "operators", "operator:", "operator", "category",                                           \
       "device time of what operators launched themselves")                                                   \
     X(RANGES, "ranges", "range:", "range", "category", "the program's ranges: their span on the devices")    \
+    X(SITES, "sites", "", "site", "stack", "device memory by who allocated it, when most was alive")         \
     X(STATES, "states", "state:", "state", "", "what the devices did, all devices added up")
 
 enum diff_group {

@@ -101,6 +101,10 @@ static struct report_table *begin_table(struct report *report, enum diff_group g
                                                   {"category", TSMITH_CELL_TEXT},
                                                   COUNT_COLUMNS,
                                                   CHANGE_COLUMNS(TSMITH_CELL_DURATION)};
+    static const tsmith_report_column SITES[] = {{"site", TSMITH_CELL_TEXT},
+                                                 {"stack", TSMITH_CELL_TEXT},
+                                                 COUNT_COLUMNS,
+                                                 CHANGE_COLUMNS(TSMITH_CELL_BYTES)};
     switch (group) {
 #define BEGIN(NAME, table, prefix, first, second, doc)                                                       \
     case DIFF_##NAME:                                                                                        \
@@ -115,16 +119,19 @@ static struct report_table *begin_table(struct report *report, enum diff_group g
 // Operators that launch nothing, ranges without commands, and unknown memory are not a change.
 static bool is_in_group(const struct ranked *one, enum diff_group group) {
     static const bool MAY_BE_NOTHING[DIFF_GROUPS] = {
-        [DIFF_OPERATORS] = true, [DIFF_RANGES] = true, [DIFF_MEMORY] = true};
+        [DIFF_OPERATORS] = true, [DIFF_RANGES] = true, [DIFF_MEMORY] = true, [DIFF_SITES] = true};
     return one->entry->group == group && !one->entry->unknown &&
            !(MAY_BE_NOTHING[group] && one->change.base == 0 && one->change.new == 0);
 }
 
 static void write_group(tsmith_diff *diff, enum diff_group group, const struct ranked *ranked, size_t count) {
     static const bool HAS_SECOND[DIFF_GROUPS] = {
-        [DIFF_SHAPES] = true, [DIFF_OPERATORS] = true, [DIFF_RANGES] = true};
-    static const bool COUNTED[DIFF_GROUPS] = {
-        [DIFF_KERNELS] = true, [DIFF_SHAPES] = true, [DIFF_OPERATORS] = true, [DIFF_RANGES] = true};
+        [DIFF_SHAPES] = true, [DIFF_OPERATORS] = true, [DIFF_RANGES] = true, [DIFF_SITES] = true};
+    static const bool COUNTED[DIFF_GROUPS] = {[DIFF_KERNELS] = true,
+                                              [DIFF_SHAPES] = true,
+                                              [DIFF_OPERATORS] = true,
+                                              [DIFF_RANGES] = true,
+                                              [DIFF_SITES] = true};
     struct report_table *table = NULL;
     for (size_t i = 0; i < count; i++) {
         if (!is_in_group(&ranked[i], group))

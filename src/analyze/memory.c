@@ -2,14 +2,12 @@
 // Device memory: how much was alive when, what was never freed, what was freed twice; where blocks have addresses, how
 // fragmented the free memory between them is; if an allocator reports its reserve, how much of that is unused. The data
 // come from events of kind alloc and free, or PyTorch's instants named "[memory]", in fields of their own (Bytes below 0:
-// freed). Memory: 40 bytes per allocation and per free, because a thread's events come late and order is needed to the ns.
-#include <stdlib.h>
+// freed). Memory: 88 bytes per allocation and per free, because a thread's events come late and order is needed to the ns.
 #include <string.h>
 
-#include "analyze/analysis.h"
-#include "analyze/tally.h"
+#include "analyze/memory.h"
 #include "base/array.h"
-#include "base/table.h"
+#include "tracesmith/stacks.h"
 #include "tracesmith/time.h"
 #include "tracesmith/view.h"
 
@@ -21,7 +19,13 @@
     X(DEVICE, "Device Id", "deviceId")                                                                       \
     X(ALLOCATED, "Total Allocated", "")                                                                      \
     X(RESERVED, "Total Reserved", "")                                                                        \
-    X(MEMORY_KIND, "memKind", "")
+    X(MEMORY_KIND, "memKind", "")                                                                            \
+    X(SEGMENT_ALLOCATED, "Segment Allocated", "")                                                            \
+    X(SEGMENT_REQUESTED, "Segment Requested", "")                                                            \
+    X(SEGMENT_ACTIVE, "Segment Active", "")                                                                  \
+    X(SEGMENT_LARGEST_FREE, "Segment Largest Free", "")                                                      \
+    X(SEGMENT_BLOCKS, "Segment Blocks", "")                                                                  \
+    X(BEFORE, "Before History", "")
 
 enum memory_field {
 #define FIELD_ENUM(NAME, name, other) FIELD_##NAME,
@@ -33,21 +37,6 @@ enum memory_field {
 // A field of the trace's own may come with more than one type, by what its values need.
 enum { FORM_SIGNED, FORM_UNSIGNED, FORM_TEXT, FORMS };
 
-// The location of memory: the process, and the device's number if the trace has it.
-#define DEVICE_UNKNOWN UINT32_MAX
-
-struct change {
-    int64_t time;
-    uint64_t place;  // process << 32 | device
-    uint64_t object; // 0: unknown
-    uint64_t bytes;
-    uint32_t name;
-    uint8_t freed, addressed; // its object is its address on the device
-    uint8_t counted;          // `after` is known
-    uint8_t unsized;          // `bytes` is not
-    uint64_t after;           // alive in the place after the change, by a counter of the trace
-};
-
 // The count of an allocator, or of the agent of the process (live_bytes): it includes memory allocated before the trace.
 struct allocator {
     uint64_t allocated, reserved; // when most was allocated first
@@ -55,20 +44,35 @@ struct allocator {
     int64_t at;
 };
 
+// A call that may have allocated or freed, with its stack: the events of memory have none of their own.
+struct memory_call {
+    uint64_t correlation;
+    int64_t start;
+    uint32_t process, stack, track;
+};
+
 struct memory {
-    struct change *changes;
+    struct memory_change *changes;
     size_t count, capacity;
     struct tally places;
     struct allocator *allocators; // by number in `places`
     size_t allocator_count, allocator_capacity;
     uint32_t fields[FIELD_LIMIT][FORMS]; // 0: not there
     uint32_t fields_seen;
+    struct memory_segment *segments;
+    size_t segment_count, segment_capacity;
+    struct memory_call *calls;
+    size_t call_count, call_capacity;
+    uint8_t *about; // by string: 1 + whether a call of this name may allocate or free
+    size_t about_capacity;
 };
 
 // What is alive in a place. Without objects it is unknown what is freed, and more may be than was allocated.
 struct account {
     uint64_t allocations, unsized, frees, unknown_frees, double_frees; // `unsized`: allocations
-    int64_t from; // changes before it happened before the window
+    uint64_t before;      // allocations that are older than the recording
+    int64_t before_bytes; // theirs
+    int64_t from;         // changes before it happened before the window
     int64_t live, peak, peak_at;
     size_t peak_change;          // the change that made the peak
     int64_t counted, counted_at; // the maximum of a counter of the trace; below 0: no counter
@@ -79,7 +83,10 @@ struct account {
 // ---- from events
 
 // X(NAME): the fields of the vocabulary that say it.
-#define MEMORY_KNOWN_TABLE(X) X(KIND) X(START) X(NAME) X(OPERATION) X(OBJECT) X(BYTES) X(LIVE_BYTES)
+#define MEMORY_KNOWN_TABLE(X)                                                                                \
+    X(KIND)                                                                                                  \
+    X(START)                                                                                                 \
+    X(NAME) X(OPERATION) X(OBJECT) X(BYTES) X(LIVE_BYTES) X(STACK) X(ADDRESS) X(CATEGORY) X(CORRELATION)
 
 enum {
 #define KNOWN_ENUM(NAME) AT_##NAME,
@@ -147,12 +154,13 @@ static bool is_on_host(const struct views *views, const tsmith_dictionary *dicti
 }
 
 static uint64_t place_of(uint32_t process, bool known, uint64_t device) {
-    return (uint64_t)process << 32 | (known && device < DEVICE_UNKNOWN ? device : DEVICE_UNKNOWN);
+    return (uint64_t)process << 32 |
+           (known && device < MEMORY_DEVICE_UNKNOWN ? device : MEMORY_DEVICE_UNKNOWN);
 }
 
 // An event of kind alloc or free. False when it is not about memory of a device.
 static bool read_change(const struct views *views, const tsmith_dictionary *dictionary, uint32_t row,
-                        uint32_t process, struct change *change) {
+                        uint32_t process, struct memory_change *change) {
     uint64_t device = 0;
     bool known = get_field(views, row, FIELD_DEVICE, &device);
     if (tsmith_view_word(&views->known[AT_OPERATION], row) == TSMITH_OPERATION_SUB_BUFFER)
@@ -162,11 +170,17 @@ static bool read_change(const struct views *views, const tsmith_dictionary *dict
     change->addressed = known && change->object; // an API that names the device names the address, too
     change->place = place_of(process, known, device);
     // Of the process: of the place only where places are processes.
-    change->counted = !known && tsmith_view_u64(&views->known[AT_LIVE_BYTES], row, &change->after);
+    if (known)
+        change->counted = get_field(views, row, FIELD_ALLOCATED, &change->after);
+    else
+        change->counted = tsmith_view_u64(&views->known[AT_LIVE_BYTES], row, &change->after) != 0;
+    change->has_reserved = known && get_field(views, row, FIELD_RESERVED, &change->reserved);
+    uint64_t early;
+    change->early = get_field(views, row, FIELD_BEFORE, &early) && early;
     return !is_on_host(views, dictionary, row);
 }
 
-static bool note_allocator(struct memory *memory, const struct change *change, uint64_t allocated,
+static bool note_allocator(struct memory *memory, const struct memory_change *change, uint64_t allocated,
                            uint64_t reserved) {
     uint32_t number = tally_number(&memory->places, change->place);
     if (number == UINT32_MAX ||
@@ -189,9 +203,9 @@ static bool note_allocator(struct memory *memory, const struct change *change, u
 }
 
 // PyTorch's "[memory]". False when it is not about memory of a device (type 0 is the host).
-static bool read_instant(struct memory *memory, const struct views *views, uint32_t row, uint32_t process,
-                         struct change *change, bool *failed) {
-    uint64_t type, bytes, device = 0, reserved;
+static bool read_instant(const struct views *views, uint32_t row, uint32_t process,
+                         struct memory_change *change) {
+    uint64_t type, bytes, device = 0;
     bool grows = tsmith_view_u64(&views->known[AT_BYTES], row, &bytes);
     if ((!grows && !get_field(views, row, FIELD_BYTES, &bytes)) ||
         !get_field(views, row, FIELD_TYPE, &type) || type == 0)
@@ -202,8 +216,119 @@ static bool read_instant(struct memory *memory, const struct views *views, uint3
     change->place = place_of(process, known, device);
     change->addressed = get_field(views, row, FIELD_ADDRESS, &change->object) && change->object;
     change->counted = get_field(views, row, FIELD_ALLOCATED, &change->after);
-    if (change->counted && get_field(views, row, FIELD_RESERVED, &reserved))
-        *failed |= !note_allocator(memory, change, change->after, reserved);
+    change->has_reserved = get_field(views, row, FIELD_RESERVED, &change->reserved);
+    return true;
+}
+
+// A segment of an allocator, as a snapshot has it. False when memory is exhausted.
+static bool read_segment(struct memory *memory, const struct views *views, uint32_t row, uint32_t process,
+                         uint32_t track) {
+    struct memory_segment segment = {.track = track, .type = tsmith_view_id(&views->known[AT_CATEGORY], row)};
+    uint64_t device = 0;
+    if (!get_field(views, row, FIELD_SEGMENT_ALLOCATED, &segment.allocated) ||
+        !tsmith_view_u64(&views->known[AT_BYTES], row, &segment.bytes))
+        return true; // another tool's
+    (void)get_field(views, row, FIELD_SEGMENT_REQUESTED, &segment.requested);
+    (void)get_field(views, row, FIELD_SEGMENT_ACTIVE, &segment.active);
+    (void)get_field(views, row, FIELD_SEGMENT_LARGEST_FREE, &segment.largest_free);
+    (void)get_field(views, row, FIELD_SEGMENT_BLOCKS, &segment.blocks);
+    segment.address = tsmith_view_u64_or(&views->known[AT_ADDRESS], row, 0);
+    segment.place = place_of(process, get_field(views, row, FIELD_DEVICE, &device), device);
+    struct memory_segment *place =
+        ARRAY_PUSH(memory->segments, memory->segment_count, memory->segment_capacity);
+    if (place)
+        *place = segment;
+    return place;
+}
+
+// ---- calls
+
+static bool may_allocate(struct memory *memory, const tsmith_dictionary *dictionary, uint32_t name) {
+    static const char *const PARTS[] = {"lloc", "ree", "MemCreate", "Release", "Buffer", "Image", "Pipe"};
+    const size_t had = memory->about_capacity;
+    if (name >= had) {
+        if (!ARRAY_RESERVE(memory->about, memory->about_capacity, (size_t)name + 1))
+            return false;
+        memset(memory->about + had, 0, memory->about_capacity - had);
+    }
+    if (!memory->about[name]) {
+        memory->about[name] = 1;
+        for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)
+            if (strstr(tsmith_dictionary_string(dictionary, name).bytes, PARTS[i]))
+                memory->about[name] = 2;
+    }
+    return memory->about[name] == 2;
+}
+
+// False when memory is exhausted.
+static bool take_call(struct memory *memory, const tsmith_dictionary *dictionary,
+                      const struct memory_change *change, uint32_t process) {
+    if (!may_allocate(memory, dictionary, change->name))
+        return true;
+    struct memory_call *call = ARRAY_PUSH(memory->calls, memory->call_count, memory->call_capacity);
+    if (call)
+        *call =
+            (struct memory_call){change->correlation, change->time, process, change->stack, change->track};
+    return call;
+}
+
+static int by_correlation(const void *left, const void *right) {
+    const struct memory_call *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
+}
+
+static int by_start(const void *left, const void *right) {
+    const struct memory_call *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+// A change has the stack and the thread of the call with its correlation (CUDA, ROCm), or of the call that begins with it on its
+// thread (OpenCL, Level Zero, Vulkan).
+static void join_calls(struct memory *memory) {
+    static int (*const orders[])(const void *, const void *) = {by_correlation, by_start};
+    for (size_t order = 0; memory->call_count && order < sizeof orders / sizeof *orders; order++) {
+        qsort(memory->calls, memory->call_count, sizeof *memory->calls, orders[order]);
+        for (size_t i = 0; i < memory->count; i++) {
+            struct memory_change *change = &memory->changes[i];
+            const struct memory_call key = {.correlation = change->correlation,
+                                            .start = change->time,
+                                            .process = (uint32_t)(change->place >> 32),
+                                            .track = change->track};
+            if (change->stack || (order == 0 && !change->correlation))
+                continue;
+            const struct memory_call *call =
+                bsearch(&key, memory->calls, memory->call_count, sizeof key, orders[order]);
+            change->thread = call ? call->track : change->thread;
+            change->stack = call ? call->stack : 0;
+        }
+    }
+}
+
+// An event that may be about memory. False when memory is exhausted.
+static bool take_row(struct memory *memory, const struct views *views, const tsmith_dictionary *dictionary,
+                     uint32_t row, struct memory_change *change, uint32_t process, uint8_t kind) {
+    if (kind == TSMITH_KIND_API)
+        return take_call(memory, dictionary, change, process);
+    if (kind == TSMITH_KIND_MARKER) {
+        const char *name = tsmith_dictionary_string(dictionary, change->name).bytes;
+        if (strcmp(name, "segment") == 0)
+            return read_segment(memory, views, row, process, change->track);
+        if (strcmp(name, "[memory]") != 0 || !read_instant(views, row, process, change))
+            return true;
+    } else if (!read_change(views, dictionary, row, process, change)) {
+        return true;
+    }
+    if (change->counted && change->has_reserved &&
+        !note_allocator(memory, change, change->after, change->reserved))
+        return false;
+    if (!ARRAY_RESERVE(memory->changes, memory->capacity, memory->count + 1))
+        return false;
+    change->bytes = change->bytes > INT64_MAX ? INT64_MAX : change->bytes;
+    memory->changes[memory->count++] = *change;
     return true;
 }
 
@@ -211,40 +336,39 @@ static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary
                                 const tsmith_interval *window) {
     struct memory *memory = state;
     struct views views;
-    const tsmith_track *track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch));
-    uint32_t process = track ? track->process : 0;
+    const uint32_t number = tsmith_batch_track(batch);
+    const tsmith_track *track = tsmith_dictionary_track(dictionary, number);
     bool failed = false;
     if (tsmith_dictionary_dynamic_field_count(dictionary) != memory->fields_seen)
         learn_fields(memory, dictionary);
     find_views(memory, batch, &views);
+    const bool instants =
+        memory->fields[FIELD_TYPE][FORM_SIGNED] || memory->fields[FIELD_SEGMENT_ALLOCATED][FORM_UNSIGNED];
     const uint8_t *kinds = tsmith_view_every(&views.known[AT_KIND]);
     const int64_t *starts = tsmith_view_every(&views.known[AT_START]);
     for (uint32_t row = 0; kinds && starts && row < tsmith_batch_count(batch) && !failed; row++) {
         const uint8_t kind = kinds[row];
-        bool instant = kind == TSMITH_KIND_MARKER && memory->fields[FIELD_TYPE][FORM_SIGNED];
-        if (kind != TSMITH_KIND_ALLOC && kind != TSMITH_KIND_FREE && !instant)
+        if (kind != TSMITH_KIND_ALLOC && kind != TSMITH_KIND_FREE && kind != TSMITH_KIND_API &&
+            !(instants && kind == TSMITH_KIND_MARKER))
             continue;
-        struct change change = {.time = starts[row],
-                                .name = tsmith_view_id(&views.known[AT_NAME], row),
-                                .freed = kind == TSMITH_KIND_FREE};
+        struct memory_change change = {.time = starts[row],
+                                       .name = tsmith_view_id(&views.known[AT_NAME], row),
+                                       .stack = tsmith_view_id(&views.known[AT_STACK], row),
+                                       .track = number,
+                                       .thread = number,
+                                       .correlation =
+                                           tsmith_view_u64_or(&views.known[AT_CORRELATION], row, 0),
+                                       .freed = kind == TSMITH_KIND_FREE};
         if (window && change.time >= window->to)
             continue; // what was allocated before the window is alive in it
-        if (instant && strcmp(tsmith_dictionary_string(dictionary, change.name).bytes, "[memory]") != 0)
-            continue;
-        if (!(instant ? read_instant(memory, &views, row, process, &change, &failed)
-                      : read_change(&views, dictionary, row, process, &change)))
-            continue;
-        failed |= !ARRAY_RESERVE(memory->changes, memory->capacity, memory->count + 1);
-        change.bytes = change.bytes > INT64_MAX ? INT64_MAX : change.bytes;
-        if (!failed)
-            memory->changes[memory->count++] = change;
+        failed = !take_row(memory, &views, dictionary, row, &change, track ? track->process : 0, kind);
     }
     return failed ? TSMITH_ERROR_NO_MEMORY : TSMITH_OK;
 }
 
 // By place and time; at one time frees come first.
 static int by_time(const void *left, const void *right) {
-    const struct change *a = left, *b = right;
+    const struct memory_change *a = left, *b = right;
     if (a->place != b->place)
         return a->place < b->place ? -1 : 1;
     if (a->time != b->time)
@@ -254,30 +378,9 @@ static int by_time(const void *left, const void *right) {
     return a->object < b->object ? -1 : a->object > b->object;
 }
 
-// ---- objects alive, by number
+// ---- what is alive
 
-struct slot {
-    uint64_t object;
-    uint32_t change; // the allocation, TSMITH_INDEX_NONE once it is freed
-};
-
-struct slots {
-    struct slot *items;
-    size_t size; // a power of 2
-};
-
-static bool slots_make(struct slots *slots, size_t objects) {
-    slots->size = table_capacity(objects);
-    slots->items = calloc(slots->size, sizeof *slots->items);
-    return slots->items;
-}
-
-static struct slot *find_slot(const struct slots *slots, uint64_t object) {
-    return TABLE_SLOT(slots->items, slots->size, object * 0x9e3779b97f4a7c15u >> 20, slot,
-                      !slot->object || slot->object == object);
-}
-
-static void account_counter(const struct change *change, struct account *account) {
+static void account_counter(const struct memory_change *change, struct account *account) {
     if (!change->counted || change->time < account->from || change->after > INT64_MAX ||
         (int64_t)change->after <= account->counted)
         return;
@@ -294,8 +397,8 @@ static void account_peak(size_t index, int64_t time, struct account *account) {
     account->peak_change = index;
 }
 
-static void account_free(const struct memory *memory, const struct change *change, struct slot *slot,
-                         struct account *account) {
+static void account_free(const struct memory *memory, const struct memory_change *change,
+                         struct memory_slot *slot, struct account *account) {
     account->frees++;
     if (!change->object && !account->objects) {
         account->live = sweep_add(account->live, -(int64_t)change->bytes);
@@ -309,10 +412,10 @@ static void account_free(const struct memory *memory, const struct change *chang
     }
 }
 
-static void apply(const struct memory *memory, size_t index, const struct slots *slots,
+static void apply(const struct memory *memory, size_t index, const struct memory_slots *slots,
                   struct account *account) {
-    const struct change *change = &memory->changes[index];
-    struct slot *slot = change->object ? find_slot(slots, change->object) : NULL;
+    const struct memory_change *change = &memory->changes[index];
+    struct memory_slot *slot = change->object ? memory_slot(slots, change->object) : NULL;
     account->objects |= change->object != 0;
     account->addresses |= change->addressed;
     account_counter(change, account);
@@ -326,11 +429,14 @@ static void apply(const struct memory *memory, size_t index, const struct slots 
     }
     account->allocations++;
     account->unsized += change->unsized;
+    account->before += change->early;
+    if (change->early)
+        account->before_bytes = sweep_add(account->before_bytes, (int64_t)change->bytes);
     account->live = sweep_add(account->live, (int64_t)change->bytes);
     if (change->time >= account->from)
         account_peak(index, change->time, account);
     if (slot)
-        *slot = (struct slot){change->object, (uint32_t)index};
+        *slot = (struct memory_slot){change->object, (uint32_t)index};
 }
 
 // ---- the free memory between blocks
@@ -352,7 +458,7 @@ static int by_address(const void *left, const void *right) {
     return a->to < b->to ? -1 : a->to > b->to;
 }
 
-static struct block block_of(const struct change *change) {
+static struct block block_of(const struct memory_change *change) {
     uint64_t to;
     return (struct block){change->object,
                           __builtin_add_overflow(change->object, change->bytes, &to) ? UINT64_MAX : to};
@@ -398,9 +504,9 @@ static void measure_free(struct space *space) {
 // The space of changes [from, last], after the last. False when memory is exhausted.
 static bool measure_space(const struct memory *memory, size_t from, size_t last, struct space *space) {
     struct account account = {0};
-    struct slots slots;
+    struct memory_slots slots;
     size_t room = last - from + 1;
-    bool done = slots_make(&slots, room);
+    bool done = memory_slots_make(&slots, room);
     *space = (struct space){.arena = malloc(room * sizeof *space->arena),
                             .alive = malloc(room * sizeof *space->alive)};
     done = done && space->arena && space->alive;
@@ -410,7 +516,7 @@ static bool measure_space(const struct memory *memory, size_t from, size_t last,
             space->arena[space->arena_count++] = block_of(&memory->changes[i]);
     }
     for (size_t i = 0; done && i < slots.size; i++) {
-        const struct slot *slot = &slots.items[i];
+        const struct memory_slot *slot = &slots.items[i];
         if (slot->object && slot->change != TSMITH_INDEX_NONE && memory->changes[slot->change].addressed &&
             memory->changes[slot->change].bytes)
             space->alive[space->alive_count++] = block_of(&memory->changes[slot->change]);
@@ -429,26 +535,30 @@ static bool measure_space(const struct memory *memory, size_t from, size_t last,
 // ---- the report
 
 static const tsmith_report_column PROCESSES[] = {
-    {"process", TSMITH_CELL_COUNT},     {"device", TSMITH_CELL_COUNT},
-    {"allocations", TSMITH_CELL_COUNT}, {"frees", TSMITH_CELL_COUNT},
-    {"peak", TSMITH_CELL_BYTES},        {"peak_at", TSMITH_CELL_TIME},
-    {"live_at_end", TSMITH_CELL_BYTES}, {"never_freed", TSMITH_CELL_COUNT},
-    {"freed_twice", TSMITH_CELL_COUNT}, {"freed_unknown", TSMITH_CELL_COUNT},
-    {"counter", TSMITH_CELL_BYTES},     {"unsized", TSMITH_CELL_COUNT}};
+    {"process", TSMITH_CELL_COUNT},      {"device", TSMITH_CELL_COUNT},
+    {"allocations", TSMITH_CELL_COUNT},  {"frees", TSMITH_CELL_COUNT},
+    {"peak", TSMITH_CELL_BYTES},         {"peak_at", TSMITH_CELL_TIME},
+    {"live_at_end", TSMITH_CELL_BYTES},  {"never_freed", TSMITH_CELL_COUNT},
+    {"freed_twice", TSMITH_CELL_COUNT},  {"freed_unknown", TSMITH_CELL_COUNT},
+    {"counter", TSMITH_CELL_BYTES},      {"unsized", TSMITH_CELL_COUNT},
+    {"before_count", TSMITH_CELL_COUNT}, {"before", TSMITH_CELL_BYTES}};
 static const tsmith_report_column SPACES[] = {
     {"process", TSMITH_CELL_COUNT},        {"device", TSMITH_CELL_COUNT},
     {"known", TSMITH_CELL_BYTES},          {"free", TSMITH_CELL_BYTES},
     {"largest_free", TSMITH_CELL_BYTES},   {"fragmentation", TSMITH_CELL_SHARE},
     {"peak_allocated", TSMITH_CELL_BYTES}, {"peak_reserved", TSMITH_CELL_BYTES},
     {"unused", TSMITH_CELL_BYTES},         {"unused_share", TSMITH_CELL_SHARE}};
-static const tsmith_report_column LEAKS[] = {{"process", TSMITH_CELL_COUNT},
-                                             {"size", TSMITH_CELL_BYTES},
+static const tsmith_report_column LEAKS[] = {{"process", TSMITH_CELL_COUNT}, {"size", TSMITH_CELL_BYTES},
+                                             {"at", TSMITH_CELL_TIME},       {"object", TSMITH_CELL_COUNT},
+                                             {"call", TSMITH_CELL_TEXT},     {"stack", TSMITH_CELL_TEXT}};
+static const tsmith_report_column TWICE[] = {{"process", TSMITH_CELL_COUNT},
                                              {"at", TSMITH_CELL_TIME},
                                              {"object", TSMITH_CELL_COUNT},
-                                             {"call", TSMITH_CELL_TEXT}};
+                                             {"call", TSMITH_CELL_TEXT},
+                                             {"stack", TSMITH_CELL_TEXT}};
 
 static int by_size(const void *left, const void *right) {
-    const struct change *a = left, *b = right;
+    const struct memory_change *a = left, *b = right;
     if (a->bytes != b->bytes)
         return a->bytes > b->bytes ? -1 : 1;
     return by_time(left, right);
@@ -469,22 +579,29 @@ static void write_process(const struct analysis_context *context, struct report 
         report_unknown(report, table);
 }
 
-static void write_place(const struct tables *tables, struct report_table *table, uint64_t place) {
-    write_process(tables->context, tables->report, table, place);
-    if ((uint32_t)place == DEVICE_UNKNOWN)
-        report_unknown(tables->report, table);
+void memory_write_place(const struct analysis_context *context, struct report *report,
+                        struct report_table *table, uint64_t place) {
+    write_process(context, report, table, place);
+    if ((uint32_t)place == MEMORY_DEVICE_UNKNOWN)
+        report_unknown(report, table);
     else
-        report_integer(tables->report, table, (uint32_t)place);
+        report_integer(report, table, (uint32_t)place);
 }
 
 struct totals {
     int64_t leaked, peak;
     uint64_t leaks, twice, unknown, unsized;
     bool objects, sized;
-    bool uncounted;       // no counter of this place covers memory allocated before the trace
-    double worst;         // fragmentation
-    struct change *alive; // copies of allocations never freed
+    bool uncounted;              // no counter of this place covers memory allocated before the trace
+    double worst;                // fragmentation
+    struct memory_change *alive; // copies of allocations never freed
     size_t alive_count, alive_capacity;
+    struct memory_change *again; // copies of frees of what was freed
+    size_t again_count, again_capacity;
+    uint64_t before;
+    int64_t before_bytes;
+    struct memory_sites sites;
+    struct memory_times times;
 };
 
 // NULL: it has no counter.
@@ -508,7 +625,7 @@ static bool write_space(struct memory *memory, size_t from, const struct account
         return true;
     if (told && !measure_space(memory, from, account->peak_change, &space))
         return false;
-    write_place(tables, tables->spaces, place);
+    memory_write_place(tables->context, report, tables->spaces, place);
     const uint64_t cells[] = {space.known, space.free, space.largest};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         if (told)
@@ -544,7 +661,7 @@ static void write_account(const struct account *account, const struct tables *ta
                              peak ? tsmith_time_subtract(at, tables->context->window.from) : 0,
                              account->live};
     const uint64_t about_objects[] = {alive, account->double_frees, account->unknown_frees};
-    write_place(tables, tables->processes, place);
+    memory_write_place(tables->context, report, tables->processes, place);
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
         if (i < 2 || sized)
             report_integer(report, tables->processes, cells[i]);
@@ -560,39 +677,86 @@ static void write_account(const struct account *account, const struct tables *ta
     else
         report_unknown(report, tables->processes);
     report_integer(report, tables->processes, (int64_t)account->unsized);
+    if (account->before) { // no event says that there was nothing
+        report_integer(report, tables->processes, (int64_t)account->before);
+        report_integer(report, tables->processes, account->before_bytes);
+    } else {
+        report_unknown(report, tables->processes);
+        report_unknown(report, tables->processes);
+    }
+}
+
+// What was alive at the end, and what was freed twice. False when memory is exhausted.
+static bool keep_objects(const struct memory *memory, size_t from, size_t to, struct account *account,
+                         struct totals *totals, size_t *alive) {
+    struct memory_slots slots;
+    bool done = memory_slots_make(&slots, to - from);
+    for (size_t i = from; done && i < to; i++) {
+        const uint64_t twice = account->double_frees;
+        apply(memory, i, &slots, account);
+        if (account->double_frees == twice)
+            continue;
+        struct memory_change *again = ARRAY_PUSH(totals->again, totals->again_count, totals->again_capacity);
+        done = again;
+        if (again)
+            *again = memory->changes[i];
+    }
+    for (size_t i = 0; done && i < slots.size; i++) {
+        if (!slots.items[i].object || slots.items[i].change == TSMITH_INDEX_NONE)
+            continue;
+        struct memory_change *left = ARRAY_PUSH(totals->alive, totals->alive_count, totals->alive_capacity);
+        done = left;
+        if (left)
+            *left = memory->changes[slots.items[i].change];
+        (*alive)++;
+    }
+    free(slots.items);
+    return done;
+}
+
+static void add_to_totals(const struct account *account, size_t alive, struct totals *totals) {
+    totals->peak =
+        sweep_add(totals->peak, account->counted > account->peak ? account->counted : account->peak);
+    totals->uncounted |= account->counted < 0;
+    totals->unknown += account->counted < 0 ? account->unknown_frees : 0;
+    totals->unsized += account->counted < 0 ? account->unsized : 0;
+    totals->sized |=
+        account->counted >= 0 || account->unsized < account->allocations || !account->allocations;
+    totals->leaked = sweep_add(totals->leaked, account->objects ? account->live : 0);
+    totals->leaks += alive;
+    totals->twice += account->double_frees;
+    totals->objects |= account->objects;
+    totals->before += account->before;
+    totals->before_bytes = sweep_add(totals->before_bytes, account->before_bytes);
 }
 
 // One place: changes [from, to).
 static bool account_place(struct memory *memory, size_t from, size_t to, const struct tables *tables,
                           struct totals *totals) {
     struct account account = {.from = tables->context->window.from, .counted = -1};
-    struct slots slots;
     size_t alive = 0;
-    bool done = slots_make(&slots, to - from);
-    for (size_t i = from; done && i < to; i++)
-        apply(memory, i, &slots, &account);
-    for (size_t i = 0; done && i < slots.size; i++) {
-        if (!slots.items[i].object || slots.items[i].change == TSMITH_INDEX_NONE)
-            continue;
-        done = ARRAY_RESERVE(totals->alive, totals->alive_capacity, totals->alive_count + 1);
-        if (done)
-            totals->alive[totals->alive_count++] = memory->changes[slots.items[i].change];
-        alive++;
-    }
-    free(slots.items);
-    if (!done)
+    if (!keep_objects(memory, from, to, &account, totals, &alive))
         return false;
     write_account(&account, tables, memory->changes[from].place, alive);
-    totals->peak = sweep_add(totals->peak, account.counted > account.peak ? account.counted : account.peak);
-    totals->uncounted |= account.counted < 0;
-    totals->unknown += account.counted < 0 ? account.unknown_frees : 0;
-    totals->unsized += account.counted < 0 ? account.unsized : 0;
-    totals->sized |= account.counted >= 0 || account.unsized < account.allocations || !account.allocations;
-    totals->leaked = sweep_add(totals->leaked, account.objects ? account.live : 0);
-    totals->leaks += alive;
-    totals->twice += account.double_frees;
-    totals->objects |= account.objects;
-    return write_space(memory, from, &account, tables, totals);
+    add_to_totals(&account, alive, totals);
+    const struct memory_place place = {.context = tables->context,
+                                       .changes = &memory->changes[from],
+                                       .count = to - from,
+                                       .peak_change = account.peak_change - from,
+                                       .peak = account.peak,
+                                       .objects = account.objects,
+                                       .sized =
+                                           account.unsized < account.allocations || !account.allocations};
+    return write_space(memory, from, &account, tables, totals) && memory_sites_add(&totals->sites, &place) &&
+           memory_times_add(&totals->times, &place, tables->report);
+}
+
+static void write_object(const struct analysis_context *context, struct report *report,
+                         struct report_table *table, struct totals *totals,
+                         const struct memory_change *change) {
+    report_integer(report, table, (int64_t)change->object);
+    report_text(report, table, tsmith_dictionary_string(context->dictionary, change->name));
+    memory_write_stack(&totals->sites, context, report, table, change->stack);
 }
 
 static void write_leaks(const struct analysis_context *context, struct report *report,
@@ -602,12 +766,20 @@ static void write_leaks(const struct analysis_context *context, struct report *r
     if (totals->alive_count)
         qsort(totals->alive, totals->alive_count, sizeof *totals->alive, by_size);
     for (size_t i = 0; i < totals->alive_count; i++) {
-        const struct change *change = &totals->alive[i];
+        const struct memory_change *change = &totals->alive[i];
         write_process(context, report, table, change->place);
         report_integer(report, table, (int64_t)change->bytes);
-        report_integer(report, table, change->time - context->window.from);
-        report_integer(report, table, (int64_t)change->object);
-        report_text(report, table, tsmith_dictionary_string(context->dictionary, change->name));
+        if (change->early)
+            report_unknown(report, table);
+        else
+            report_integer(report, table, change->time - context->window.from);
+        write_object(context, report, table, totals, change);
+    }
+    table = REPORT_TABLE(report, "freed_twice", "frees of what had been freed before", TWICE);
+    for (size_t i = 0; i < totals->again_count; i++) {
+        write_process(context, report, table, totals->again[i].place);
+        report_integer(report, table, totals->again[i].time - context->window.from);
+        write_object(context, report, table, totals, &totals->again[i]);
     }
 }
 
@@ -632,6 +804,10 @@ static void write_finding(const struct memory *memory, const struct totals *tota
                        (unsigned long long)totals->leaks, report_plural(totals->leaks),
                        report_bytes(leaked, (double)totals->leaked), scope,
                        (unsigned long long)totals->twice);
+    if (totals->before)
+        report_note(report, "%llu object%s (%s) of it had been allocated before the recording began.",
+                    (unsigned long long)totals->before, report_plural(totals->before),
+                    report_bytes(leaked, (double)totals->before_bytes));
     if (totals->unknown)
         report_note(
             report,
@@ -653,7 +829,8 @@ static void write_finding(const struct memory *memory, const struct totals *tota
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
     struct memory *memory = state;
     struct totals totals = {0};
-    bool done = memory->count < TSMITH_INDEX_NONE;
+    bool done = memory->count < TSMITH_INDEX_NONE &&
+                tsmith_stack_names_create(context->dictionary, &totals.sites.names) == TSMITH_OK;
     struct tables tables = {.context = context, .report = report};
     tables.processes =
         REPORT_TABLE(report, "processes",
@@ -665,6 +842,11 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
                                  "the free memory between blocks when most was alive, and the part of an "
                                  "allocator's reserve that is not allocated when most is",
                                  SPACES);
+    if (done)
+        tsmith_stack_names_hide_interpreter(totals.sites.names, context->hide_interpreter);
+    memory_sites_begin(&totals.sites, report);
+    memory_times_begin(&totals.times, report);
+    join_calls(memory);
     if (memory->count)
         qsort(memory->changes, memory->count, sizeof *memory->changes, by_time);
     for (size_t from = 0, to; done && from < memory->count; from = to) {
@@ -672,9 +854,17 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
             to++;
         done = account_place(memory, from, to, &tables, &totals);
     }
-    write_leaks(context, report, &totals);
+    if (done) {
+        write_leaks(context, report, &totals);
+        memory_sites_write(&totals.sites, context, report);
+        memory_phases_write(&totals.times, context, report);
+        memory_segments_write(memory->segments, memory->segment_count, context, report);
+        write_finding(memory, &totals, context->scope, report);
+    }
     free(totals.alive);
-    write_finding(memory, &totals, context->scope, report);
+    free(totals.again);
+    memory_sites_finish(&totals.sites);
+    memory_times_finish(&totals.times);
     return done ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }
 
@@ -682,13 +872,17 @@ static void release(void *state) {
     struct memory *memory = state;
     free(memory->changes);
     free(memory->allocators);
+    free(memory->segments);
+    free(memory->calls);
+    free(memory->about);
     tally_finish(&memory->places);
 }
 
 const struct analysis_kind analysis_memory = {
     .name = "memory",
     .question = "How much device memory is used, and what leaks?",
-    .needs = NEEDS_NOTHING,
+    .needs = NEEDS_TIMELINE,
+    .ranges = true,
     .state_size = sizeof(struct memory),
     .write = take_batch,
     .finish = finish,

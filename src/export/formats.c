@@ -24,6 +24,8 @@ static const struct format {
      flamegraph_open},
     {"pprof", "the same for pprof (profile.proto): go tool pprof, Parca, Pyroscope", ".pprof", pprof_open},
     {"speedscope", "the same for speedscope", ".speedscope.json", speedscope_open},
+    {"memory-viz", "memory snapshot of PyTorch: pytorch.org/memory_viz, torch.cuda._memory_viz", ".pickle",
+     memory_viz_open},
     {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
 };
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes traces of PyTorch and of Nsight Systems whose allocations are known, and compares `analyze memory` with the
 reference (tests/reference/memory.py), which reads the files itself, and one of them with what was worked out by hand."""
+import collections
 import gzip
 import json
 import os
+import pickle
 import random
 import sqlite3
 import subprocess
@@ -11,7 +13,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "reference"))
+sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "import"))
 import memory  # noqa: E402
+import torch_snapshot  # noqa: E402
 from trace import read_trace  # noqa: E402
 
 failures = 0
@@ -139,6 +143,132 @@ def check_by_hand(folder):
                                           "peak_allocated_bytes", "peak_reserved_bytes", "unused_bytes",
                                           "unused_share")], [700, 200, 100, 0.5, 5000, 8000, 3000, 0.375])
 
+class Brute:
+    """What was alive on a device of a snapshot, worked out entry by entry from the allocator's own whole history."""
+
+    def __init__(self, allocator, device):
+        history, kept = device.history, allocator.kept(device)
+        alive, self.states = {}, []
+        for entry in history[:len(history) - len(kept)]:
+            self.apply(alive, entry)
+        self.before, self.kept = dict(alive), kept
+        first = kept[0]["time_us"] * 1000
+        self.states.append((first - 1, dict(alive)))
+        self.made = list(alive.values())
+        last, self.freed = first - 1, {}
+        for entry in kept:
+            last = max(entry["time_us"] * 1000, last + 1)
+            if entry["action"] == "free_requested":
+                self.freed[last] = alive[entry["addr"]][0]
+            self.apply(alive, entry)
+            if entry["action"] == "alloc":
+                self.made.append(alive[entry["addr"]] + (last,))
+            self.states.append((last, dict(alive)))
+        self.sums = [sum(block[0] for block in state.values()) for _, state in self.states]
+        self.peak = max(self.sums)
+        self.at_peak = self.states[self.sums.index(self.peak)][1]
+        self.left = self.states[-1][1]
+
+    @staticmethod
+    def apply(alive, entry):
+        if entry["action"] == "alloc":
+            path = ";".join(frame["name"] for frame in reversed(entry["frames"]))
+            alive[entry["addr"]] = entry["size"], path, entry["stream"]
+        elif entry["action"] == "free_requested":
+            del alive[entry["addr"]]
+
+    def by(self, what, blocks):
+        sums = collections.defaultdict(lambda: [0, 0])
+        for block in blocks:
+            sums[block[what]][0] += block[0]
+            sums[block[what]][1] += 1
+        return {key: tuple(value) for key, value in sums.items()}
+
+    def during(self, start, end):
+        """Most alive, allocated and freed while start <= t < end."""
+        most = max([self.sums[max(i for i, (t, _) in enumerate(self.states) if t < start)]] if self.states[0][0] < start else [0],
+                   default=0)
+        most = max([most] + [total for (t, _), total in zip(self.states, self.sums) if start <= t < end])
+        allocated = sum(block[0] for block in self.made if len(block) == 4 and start <= block[3] < end)
+        freed = sum(size for t, size in self.freed.items() if start <= t < end)
+        return most, allocated, freed
+
+
+def expect_snapshot(what, path, allocator):
+    tables = analyze(path)["memory"]["tables"]
+    rows = {row["device"]: row for row in tables["processes"]}
+    starts, brutes = [], {}
+    for device in allocator.devices:
+        brutes[device.number] = brute = Brute(allocator, device)
+        starts.append(brute.states[0][0] if brute.before else brute.states[1][0])
+        row = rows[device.number]
+        expect(f"{what}: peak", row["peak_bytes"], brute.peak)
+        expect(f"{what}: at the end", (row["live_at_end_bytes"], row["never_freed"]),
+               (sum(block[0] for block in brute.left.values()), len(brute.left)))
+        expect(f"{what}: before", (row["before_count"], row["before_bytes"]),
+               (len(brute.before), sum(block[0] for block in brute.before.values())) if brute.before else (None, None))
+    first = min(starts)
+    for number, brute in brutes.items():
+        for table, column, key in (("sites", "stack", 1), ("streams", "track", 2)):
+            found = [row for row in tables[table] if row["device"] == number]
+            name = lambda row: row[column] if key == 1 else int(row[column].split()[1])  # noqa: B023, E731
+            old = {block[1] for block in brute.before.values()} - {block[1] for block in brute.left.values()} if key == 1 else ()
+            got = {name(row): (row["at_peak_bytes"], row["objects_at_peak"]) for row in found if row["at_peak_bytes"]}
+            wanted = brute.by(key, brute.at_peak.values())
+            if not old:  # of what was allocated before and freed in the history, the stack is not known
+                expect(f"{what}: {table} at the peak", got, wanted)
+            got = {name(row): (row["live_at_end_bytes"], row["never_freed"]) for row in found if row["never_freed"]}
+            expect(f"{what}: {table} at the end", got, brute.by(key, brute.left.values()))
+            expect(f"{what}: sum of {table}", sum(row["at_peak_bytes"] for row in found), brute.peak)
+        for row in tables["phases"]:
+            if row["device"] == number:
+                start, end = allocator.ranges[row["range"]]
+                expect(f"{what}: {row['range']}", (row["most_bytes"], row["allocated_bytes"], row["freed_bytes"]),
+                       brute.during(start, end))
+        course = [row for row in tables["over_time"] if row["device"] == number]
+        expect(f"{what}: parts of the time", len(course), 100)
+        expect(f"{what}: most over time", max(row["most_bytes"] for row in course), brute.peak)
+        expect(f"{what}: the end over time", course[-1]["live_bytes"], brute.sums[-1])
+        for row in course:
+            later = [total for (t, _), total in zip(brute.states, brute.sums) if t < first + row["at_ns"]]
+            upto = course[course.index(row) - 1]["live_bytes"] if row is not course[0] else None
+            if upto is not None:
+                expect(f"{what}: alive at {row['at_ns']}", upto, later[-1] if later else 0)
+    expect(f"{what}: phases", {row["range"] for row in tables["phases"]}, set(allocator.ranges))
+    expect(f"{what}: segments", len(tables["segments"]), sum(len(device.segments) for device in allocator.devices))
+
+
+def check_diff(folder):
+    """What two snapshots had alive at their peaks, by stack; each site is in both or in one."""
+    paths, sums = [], []
+    for i, seed in enumerate((11, 12)):
+        allocator = torch_snapshot.make(seed, 200, 1)
+        brute = Brute(allocator, allocator.devices[0])
+        sums.append(brute.by(1, brute.at_peak.values()))
+        paths.append(os.path.join(folder, f"diff{i}.pickle"))
+        with open(paths[-1], "wb") as file:
+            pickle.dump(allocator.snapshot(), file)
+    output = subprocess.run([os.environ["TRACESMITH"], "diff", "--json", *paths], check=True, stdout=subprocess.PIPE).stdout
+    tables = json.loads(output)["diff"]["tables"]
+    got = {row["stack"]: (row["base_bytes"], row["base_count"], row["new_bytes"], row["new_count"]) for row in tables["sites"]}
+    expect("diff of snapshots", got, {stack: sums[0].get(stack, (0, 0)) + sums[1].get(stack, (0, 0)) for stack in {*sums[0], *sums[1]}})
+
+
+def check_snapshots(chance, folder):
+    for seed in range(6):
+        allocator = torch_snapshot.make(seed, 300, 1 + seed % 2, (None, 50)[seed // 3])
+        times = sorted(entry["time_us"] for device in allocator.devices for entry in allocator.kept(device))
+        allocator.ranges = {}
+        for i in range(5):
+            start, end = sorted((chance.choice(times), chance.choice(times) + 1))
+            allocator.ranges[f"step {i}"] = start * 1000, end * 1000
+            allocator.annotations += [{"name": f"step {i}", "stage": stage, "device": 0, "time_us": time}
+                                      for stage, time in (("START", start), ("END", end))]
+        path = os.path.join(folder, "snapshot.pickle")
+        with open(path, "wb") as file:
+            pickle.dump(allocator.snapshot(), file)
+        expect_snapshot(f"snapshot {seed}", path, allocator)
+
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
@@ -152,6 +282,8 @@ def main():
             path = os.path.join(folder, f"{seed}.sqlite")
             make_nsys(chance, path)
             expect("places", len(compare(f"Nsight Systems, seed {seed}", path)["processes"]), 4)
+        check_snapshots(random.Random(7), folder)
+        check_diff(folder)
     return 1 if failures else 0
 
 

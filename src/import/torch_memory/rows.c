@@ -17,7 +17,8 @@ enum { RANGES_OPEN_MAX = 1024 };
     X(SEGMENT_REQUESTED, "Segment Requested", "bytes")                                                       \
     X(SEGMENT_ACTIVE, "Segment Active", "bytes")                                                             \
     X(SEGMENT_LARGEST_FREE, "Segment Largest Free", "bytes")                                                 \
-    X(SEGMENT_BLOCKS, "Segment Blocks", "blocks")
+    X(SEGMENT_BLOCKS, "Segment Blocks", "blocks")                                                            \
+    X(BEFORE, "Before History", "")
 
 enum tm_field {
 #define FIELD_ENUM(NAME, name, unit) FIELD_##NAME,
@@ -79,6 +80,13 @@ static tsmith_batch *new_row(struct torch_memory *memory, uint32_t stream, tsmit
     return batch;
 }
 
+static void set_balance(struct torch_memory *memory, tsmith_batch *batch) {
+    if (memory->balance.has_allocated)
+        set_field(memory, batch, FIELD_ALLOCATED, memory->balance.allocated);
+    if (memory->balance.has_reserved)
+        set_field(memory, batch, FIELD_RESERVED, memory->balance.reserved);
+}
+
 // ---- before the history
 
 static void write_before(struct torch_memory *memory, const struct tm_before *before) {
@@ -89,6 +97,8 @@ static void write_before(struct torch_memory *memory, const struct tm_before *be
     set(memory, batch, TSMITH_FIELD_OBJECT, before->address);
     set(memory, batch, TSMITH_FIELD_BYTES, before->size);
     set(memory, batch, TSMITH_FIELD_CERTAINTY, TSMITH_CERTAINTY_UNTIMED);
+    set_field(memory, batch, FIELD_BEFORE, 1);
+    set_balance(memory, batch); // that of all of them, at this moment
     if (before->stack)
         set(memory, batch, TSMITH_FIELD_STACK, before->stack);
 }
@@ -185,10 +195,7 @@ static void write_entry(struct torch_memory *memory, uint32_t number) {
         set(memory, batch, TSMITH_FIELD_STACK, entry->stack);
     if (!(entry->has & TM_HAS_TIME))
         set(memory, batch, TSMITH_FIELD_CERTAINTY, TSMITH_CERTAINTY_UNTIMED);
-    if (memory->balance.has_allocated)
-        set_field(memory, batch, FIELD_ALLOCATED, memory->balance.allocated);
-    if (memory->balance.has_reserved)
-        set_field(memory, batch, FIELD_RESERVED, memory->balance.reserved);
+    set_balance(memory, batch);
     set_extras(memory, batch, number);
 }
 
