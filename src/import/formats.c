@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "import/chrome/source.h"
+#include "import/jax_memory/jax_memory.h"
 #include "import/perfetto/perfetto.h"
 #include "import/rocprof/rocprof.h"
 #include "import/seekable.h"
@@ -89,6 +90,14 @@ static tsmith_status torch_memory_open_job(struct import_job *job, tsmith_source
     return torch_memory_open(&job->input, job->name, out, error);
 }
 
+static bool jax_memory_probe(struct import_job *job) {
+    return jax_memory_is(&job->input);
+}
+
+static tsmith_status jax_memory_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return jax_memory_open(&job->input, job->name, out, error);
+}
+
 static bool rocprof_probe(struct import_job *job) {
     return rocprof_is(&job->input);
 }
@@ -147,6 +156,14 @@ static const struct import_format formats[] = {
      .stage = IMPORT_BYTES,
      .probe = torch_memory_probe,
      .open = torch_memory_open_job},
+    {.name = "jax-memory",
+     .title = "a memory profile of JAX",
+     .extensions = ".prof",
+     .doc = "Memory profile of JAX (jax.profiler.save_device_memory_profile): what is alive, with stacks",
+     .fuzz = "pprof",
+     .stage = IMPORT_BYTES,
+     .probe = jax_memory_probe,
+     .open = jax_memory_open_job},
     {NSYS, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
     {ROCPD, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
     {.name = "rocprofv3-json",
