@@ -44,13 +44,6 @@ struct allocator {
     int64_t at;
 };
 
-// A call that may have allocated or freed, with its stack: the events of memory have none of their own.
-struct memory_call {
-    uint64_t correlation;
-    int64_t start;
-    uint32_t process, stack, track;
-};
-
 struct memory {
     struct memory_change *changes;
     size_t count, capacity;
@@ -61,10 +54,7 @@ struct memory {
     uint32_t fields_seen;
     struct memory_segment *segments;
     size_t segment_count, segment_capacity;
-    struct memory_call *calls;
-    size_t call_count, call_capacity;
-    uint8_t *about; // by string: 1 + whether a call of this name may allocate or free
-    size_t about_capacity;
+    struct memory_calls calls;
 };
 
 // What is alive in a place. Without objects it is unknown what is freed, and more may be than was allocated.
@@ -241,78 +231,11 @@ static bool read_segment(struct memory *memory, const struct views *views, uint3
     return place;
 }
 
-// ---- calls
-
-static bool may_allocate(struct memory *memory, const tsmith_dictionary *dictionary, uint32_t name) {
-    static const char *const PARTS[] = {"lloc", "ree", "MemCreate", "Release", "Buffer", "Image", "Pipe"};
-    const size_t had = memory->about_capacity;
-    if (name >= had) {
-        if (!ARRAY_RESERVE(memory->about, memory->about_capacity, (size_t)name + 1))
-            return false;
-        memset(memory->about + had, 0, memory->about_capacity - had);
-    }
-    if (!memory->about[name]) {
-        memory->about[name] = 1;
-        for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)
-            if (strstr(tsmith_dictionary_string(dictionary, name).bytes, PARTS[i]))
-                memory->about[name] = 2;
-    }
-    return memory->about[name] == 2;
-}
-
-// False when memory is exhausted.
-static bool take_call(struct memory *memory, const tsmith_dictionary *dictionary,
-                      const struct memory_change *change, uint32_t process) {
-    if (!may_allocate(memory, dictionary, change->name))
-        return true;
-    struct memory_call *call = ARRAY_PUSH(memory->calls, memory->call_count, memory->call_capacity);
-    if (call)
-        *call =
-            (struct memory_call){change->correlation, change->time, process, change->stack, change->track};
-    return call;
-}
-
-static int by_correlation(const void *left, const void *right) {
-    const struct memory_call *a = left, *b = right;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
-}
-
-static int by_start(const void *left, const void *right) {
-    const struct memory_call *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
-// A change has the stack and the thread of the call with its correlation (CUDA, ROCm), or of the call that begins with it on its
-// thread (OpenCL, Level Zero, Vulkan).
-static void join_calls(struct memory *memory) {
-    static int (*const orders[])(const void *, const void *) = {by_correlation, by_start};
-    for (size_t order = 0; memory->call_count && order < sizeof orders / sizeof *orders; order++) {
-        qsort(memory->calls, memory->call_count, sizeof *memory->calls, orders[order]);
-        for (size_t i = 0; i < memory->count; i++) {
-            struct memory_change *change = &memory->changes[i];
-            const struct memory_call key = {.correlation = change->correlation,
-                                            .start = change->time,
-                                            .process = (uint32_t)(change->place >> 32),
-                                            .track = change->track};
-            if (change->stack || (order == 0 && !change->correlation))
-                continue;
-            const struct memory_call *call =
-                bsearch(&key, memory->calls, memory->call_count, sizeof key, orders[order]);
-            change->thread = call ? call->track : change->thread;
-            change->stack = call ? call->stack : 0;
-        }
-    }
-}
-
 // An event that may be about memory. False when memory is exhausted.
 static bool take_row(struct memory *memory, const struct views *views, const tsmith_dictionary *dictionary,
                      uint32_t row, struct memory_change *change, uint32_t process, uint8_t kind) {
     if (kind == TSMITH_KIND_API)
-        return take_call(memory, dictionary, change, process);
+        return memory_calls_add(&memory->calls, dictionary, change, process);
     if (kind == TSMITH_KIND_MARKER) {
         const char *name = tsmith_dictionary_string(dictionary, change->name).bytes;
         if (strcmp(name, "segment") == 0)
@@ -439,99 +362,6 @@ static void apply(const struct memory *memory, size_t index, const struct memory
         *slot = (struct memory_slot){change->object, (uint32_t)index};
 }
 
-// ---- the free memory between blocks
-
-struct block {
-    uint64_t from, to;
-};
-
-struct space {
-    struct block *arena, *alive; // where blocks lay up to now; those that still do
-    size_t arena_count, alive_count;
-    uint64_t known, free, largest;
-};
-
-static int by_address(const void *left, const void *right) {
-    const struct block *a = left, *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->to < b->to ? -1 : a->to > b->to;
-}
-
-static struct block block_of(const struct memory_change *change) {
-    uint64_t to;
-    return (struct block){change->object,
-                          __builtin_add_overflow(change->object, change->bytes, &to) ? UINT64_MAX : to};
-}
-
-// Sorted and joined where they touch: how many are left.
-static size_t unite_blocks(struct block *blocks, size_t count) {
-    size_t kept = 0;
-    if (count)
-        qsort(blocks, count, sizeof *blocks, by_address);
-    for (size_t i = 0; i < count; i++) {
-        if (kept && blocks[i].from <= blocks[kept - 1].to) {
-            if (blocks[i].to > blocks[kept - 1].to)
-                blocks[kept - 1].to = blocks[i].to;
-        } else {
-            blocks[kept++] = blocks[i];
-        }
-    }
-    return kept;
-}
-
-static void add_free(struct space *space, uint64_t from, uint64_t to) {
-    if (from >= to)
-        return;
-    space->free += to - from;
-    space->largest = to - from > space->largest ? to - from : space->largest;
-}
-
-// The part of the arena that no live block covers; every block is inside it.
-static void measure_free(struct space *space) {
-    size_t next = 0;
-    for (size_t i = 0; i < space->arena_count; i++) {
-        uint64_t at = space->arena[i].from, to = space->arena[i].to;
-        space->known += to - at;
-        for (; next < space->alive_count && space->alive[next].from < to; next++) {
-            add_free(space, at, space->alive[next].from);
-            at = space->alive[next].to;
-        }
-        add_free(space, at, to);
-    }
-}
-
-// The space of changes [from, last], after the last. False when memory is exhausted.
-static bool measure_space(const struct memory *memory, size_t from, size_t last, struct space *space) {
-    struct account account = {0};
-    struct memory_slots slots;
-    size_t room = last - from + 1;
-    bool done = memory_slots_make(&slots, room);
-    *space = (struct space){.arena = malloc(room * sizeof *space->arena),
-                            .alive = malloc(room * sizeof *space->alive)};
-    done = done && space->arena && space->alive;
-    for (size_t i = from; done && i <= last; i++) {
-        apply(memory, i, &slots, &account);
-        if (!memory->changes[i].freed && memory->changes[i].addressed && memory->changes[i].bytes)
-            space->arena[space->arena_count++] = block_of(&memory->changes[i]);
-    }
-    for (size_t i = 0; done && i < slots.size; i++) {
-        const struct memory_slot *slot = &slots.items[i];
-        if (slot->object && slot->change != TSMITH_INDEX_NONE && memory->changes[slot->change].addressed &&
-            memory->changes[slot->change].bytes)
-            space->alive[space->alive_count++] = block_of(&memory->changes[slot->change]);
-    }
-    if (done) {
-        space->arena_count = unite_blocks(space->arena, space->arena_count);
-        space->alive_count = unite_blocks(space->alive, space->alive_count);
-        measure_free(space);
-    }
-    free(slots.items);
-    free(space->arena);
-    free(space->alive);
-    return done;
-}
-
 // ---- the report
 
 static const tsmith_report_column PROCESSES[] = {
@@ -614,16 +444,16 @@ static int64_t bytes_cell(uint64_t bytes) {
     return bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
 }
 
-static bool write_space(struct memory *memory, size_t from, const struct account *account,
+static bool write_space(struct memory *memory, const struct memory_place *of, const struct account *account,
                         const struct tables *tables, struct totals *totals) {
-    uint64_t place = memory->changes[from].place;
+    const uint64_t place = of->changes[0].place;
     const struct allocator *allocator = find_allocator(memory, place);
     struct report *report = tables->report;
-    struct space space = {0};
+    struct memory_space space = {0};
     bool told = account->addresses && account->peak > 0;
     if (!told && !allocator)
         return true;
-    if (told && !measure_space(memory, from, account->peak_change, &space))
+    if (told && !memory_space_measure(of, &space))
         return false;
     memory_write_place(tables->context, report, tables->spaces, place);
     const uint64_t cells[] = {space.known, space.free, space.largest};
@@ -747,7 +577,8 @@ static bool account_place(struct memory *memory, size_t from, size_t to, const s
                                        .objects = account.objects,
                                        .sized =
                                            account.unsized < account.allocations || !account.allocations};
-    return write_space(memory, from, &account, tables, totals) && memory_sites_add(&totals->sites, &place) &&
+    return write_space(memory, &place, &account, tables, totals) &&
+           memory_sites_add(&totals->sites, &place) &&
            memory_times_add(&totals->times, &place, tables->report);
 }
 
@@ -846,7 +677,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         tsmith_stack_names_hide_interpreter(totals.sites.names, context->hide_interpreter);
     memory_sites_begin(&totals.sites, report);
     memory_times_begin(&totals.times, report);
-    join_calls(memory);
+    memory_calls_join(&memory->calls, memory->changes, memory->count);
     if (memory->count)
         qsort(memory->changes, memory->count, sizeof *memory->changes, by_time);
     for (size_t from = 0, to; done && from < memory->count; from = to) {
@@ -873,8 +704,7 @@ static void release(void *state) {
     free(memory->changes);
     free(memory->allocators);
     free(memory->segments);
-    free(memory->calls);
-    free(memory->about);
+    memory_calls_finish(&memory->calls);
     tally_finish(&memory->places);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the analysis of device memory share: the changes (memory.c reads them and balances each place), sites and
+// What the files of the analysis of device memory share: the changes (memory.c reads them and balances each place), the calls that
+// made them (memory_calls.c), the free memory between blocks (memory_space.c), sites and
 // streams (memory_sites.c), phases, the course of time and the segments of allocators (memory_time.c).
 #ifndef ANALYZE_MEMORY_H
 #define ANALYZE_MEMORY_H
@@ -69,6 +70,34 @@ struct memory_place {
     bool objects;       // which allocation a free is of is known
     bool sized;
 };
+
+// ---- memory_calls.c
+
+// Calls that may have allocated or freed, with their stacks: the events of memory have none of their own. A zeroed struct is
+// valid.
+struct memory_calls {
+    struct memory_call *items;
+    size_t count, capacity;
+    uint8_t *about; // by string: 1 + whether a call of this name may allocate or free
+    size_t about_capacity;
+};
+
+// Keeps a call, whose stack, time and track are those of `call`. False when memory is exhausted.
+bool memory_calls_add(struct memory_calls *calls, const tsmith_dictionary *dictionary,
+                      const struct memory_change *call, uint32_t process);
+// Gives changes without a stack that of their call, and its thread.
+void memory_calls_join(struct memory_calls *calls, struct memory_change *changes, size_t count);
+void memory_calls_finish(struct memory_calls *calls);
+
+// ---- memory_space.c
+
+// Bytes of the addresses that blocks have had up to the peak: all of them, those free then, the largest free piece.
+struct memory_space {
+    uint64_t known, free, largest;
+};
+
+// False when memory is exhausted.
+bool memory_space_measure(const struct memory_place *place, struct memory_space *space);
 
 // ---- memory_sites.c
 
