@@ -35,7 +35,7 @@ cmp -s "$work/alone.out" "$work/plain.out" || fail "the program prints something
 record stacks --stacks -- "$toy/toy_program" 30
 mkfifo "$work/said"
 # shellcheck disable=SC2016 # the inner shell expands it
-record killed -- sh -c '"$0" 9 forever >"$1" & read -r line <"$1" && echo "$line" && kill -KILL $!' \
+record killed -- sh -c '"$0" 9 forever >"$1" & read -r line <"$1" && echo "$line" && kill -KILL $! && { wait $! || :; }' \
     "$toy/toy_program" "$work/said"
 
 python3 - "$work" <<'PY'

@@ -47,7 +47,7 @@ record quiet --agent-option level-zero.program-events -- immediate 5
 mkfifo "$work/said"
 # shellcheck disable=SC2016 # the inner shell expands it
 MOCK_LOG=$work/killed.log "$TRACESMITH" profile -o "$work/killed.sbt" --api level-zero -- sh -c \
-    '"$0" forever 7 >"$1" & read -r line <"$1" && kill -KILL $!' "$work/lists" "$work/said" >"$work/killed.err" 2>&1 ||
+    '"$0" forever 7 >"$1" & read -r line <"$1" && kill -KILL $! && { wait $! || :; }' "$work/lists" "$work/said" >"$work/killed.err" 2>&1 ||
     fail "killed: $(cat "$work/killed.err")"
 "$TRACESMITH" view --json "$work/killed.sbt" >"$work/killed.json" || fail "killed: no trace"
 

@@ -66,7 +66,7 @@ record host -- sh -c '"$0" 5 || [ $? -eq 77 ]' "$work/host"
 mkfifo "$work/said"
 # shellcheck disable=SC2016 # the inner shell expands it
 "$TRACESMITH" profile -o "$work/killed.sbt" --api openmp -- sh -c \
-    '"$0" 5 forever >"$1" & read -r line <"$1" && kill -KILL $!' "$work/offload" "$work/said" >"$work/killed.err" 2>&1 ||
+    '"$0" 5 forever >"$1" & read -r line <"$1" && kill -KILL $! && { wait $! || :; }' "$work/offload" "$work/said" >"$work/killed.err" 2>&1 ||
     fail "killed: $(cat "$work/killed.err")"
 "$TRACESMITH" view --json "$work/killed.sbt" >"$work/killed.json" || fail "killed: no trace"
 

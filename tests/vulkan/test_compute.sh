@@ -48,7 +48,7 @@ record few --api vulkan --agent-option vulkan.queries=64 -- flight 20
 mkfifo "$work/said"
 # shellcheck disable=SC2016 # the inner shell expands it
 "$TRACESMITH" profile -o "$work/killed.sbt" --api vulkan -- sh -c \
-    '"$0" "$1" "$2" forever >"$3" & { read -r line && read -r line; } <"$3" && kill -KILL $!' \
+    '"$0" "$1" "$2" forever >"$3" & { read -r line && read -r line; } <"$3" && kill -KILL $! && { wait $! || :; }' \
     "$work/compute" "$shader" "$work/killed.stamps" "$work/said" >"$work/killed.err" 2>&1 ||
     fail "killed: $(cat "$work/killed.err")"
 "$TRACESMITH" view --json "$work/killed.sbt" >"$work/killed.json" || fail "killed: no trace"
