@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "symbols/demangle.h"
+#include "demangle/demangle.h"
 #include "symbols/symbols.h"
 
 enum { SIZE_MAX_TRIED = 1 << 17 };

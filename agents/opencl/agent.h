@@ -33,7 +33,7 @@
 #define OPENCL_AGENT_H
 
 #include "agentkit/agent.h"
-#include "calls.h"
+#include "opencl_calls/calls.h"
 
 #define OPENCL_API "opencl"
 

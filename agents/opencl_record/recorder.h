@@ -39,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "opencl/calls.h"
+#include "opencl_calls/calls.h"
 #include "recording/chunk.h"
 #include "recording/record.h"
 
@@ -374,7 +374,7 @@ struct transfer {
 void transfer_access(const struct transfer *transfer, struct access *access);
 void transfer_record(const struct transfer *transfer, struct access *access, const cl_event *event);
 
-// Such a wrapper, with the parameters of its row in opencl/calls.h; `...` are the members of struct transfer. They are
+// Such a wrapper, with the parameters of its row in opencl_calls/calls.h; `...` are the members of struct transfer. They are
 // evaluated before the driver and after it, each time only if needed: an idle recorder does not pay for it.
 #define TRANSFER(name, ...) OPENCL_DEFINE(TRANSFER_WRAPPER, name, __VA_ARGS__)
 #define TRANSFER_WRAPPER(name, result_type, parameters, arguments, ...)                                      \

@@ -62,7 +62,7 @@ static cl_int pass_end(struct pass *pass, cl_int status, const char *function, c
     return status;
 }
 
-// The wrapper of a command that is passed on as it is, with the parameters of its row in opencl/calls.h.
+// The wrapper of a command that is passed on as it is, with the parameters of its row in opencl_calls/calls.h.
 #define PASS(name, why) OPENCL_DEFINE(PASS_WRAPPER, name, why)
 #define PASS_WRAPPER(name, result_type, parameters, arguments, why)                                          \
     result_type record_##name parameters {                                                                   \

@@ -15,7 +15,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/table.h"
-#include "symbols/demangle.h"
+#include "demangle/demangle.h"
 #include "symbols/symbols.h"
 #include "tracesmith/stacks.h"
 

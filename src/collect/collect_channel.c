@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "collect/collect_private.h"
-#include "symbols/demangle.h"
+#include "demangle/demangle.h"
 #include "wire/channel.h"
 
 static bool add_id(struct collect_ids *ids, uint32_t id) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "symbols/demangle.h"
+#include "demangle/demangle.h"
 
 enum { SCOPES_MAX = 32, STEPS_MAX = 64, REFERENCES_MAX = 8, FUNCTIONS_MAX = 8, NAME_MAX_BYTES = 4096 };
 // DWARF 6, which older headers do not have.

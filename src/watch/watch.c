@@ -19,9 +19,9 @@
 #include "base/file.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "demangle/demangle.h"
 #include "launch/launch.h"
 #include "launch/launch_agents.h"
-#include "symbols/demangle.h"
 #include "watch/nodes.h"
 
 enum { BUFFER = 1 << 20 };

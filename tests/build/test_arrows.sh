@@ -62,6 +62,9 @@ plant cli/options/help.c '"cli/commands/view.h"' bad
 plant cli/main.c '"cli/commands/view.h"' bad
 plant examples/pipeline/main.c '"event/batch.h"' bad
 plant agents/opencl/layer.c '"wire/ring.h"' good
+plant agents/opencl/layer.c '"event/batch.h"' bad
+plant agents/opencl/layer.c '"opencl_calls/calls.h"' good
+plant agents/nvtx/agent.c '"opencl_calls/calls.h"' bad
 plant agents/opencl/layer.c '"collect/collector.h"' bad
 plant agents/opencl/layer.c '"sbt/writer.h"' bad
 plant agents/opencl/layer.c '<CL/cl.h>' good

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every function that the OpenCL agent calls through its table is in agents/opencl/calls.h: the preloaded agent fills its table
+# Every function that the OpenCL agent calls through its table is in agents/opencl_calls/calls.h: the preloaded agent fills its table
 # from that list, and a function that is not there would be called through NULL. A planted one is found.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-sed -n 's/^ *X(\(cl[A-Za-z0-9]*\)).*/\1/p' agents/opencl/calls.h | sort -u >"$work/listed"
+sed -n 's/^ *X(\(cl[A-Za-z0-9]*\)).*/\1/p' agents/opencl_calls/calls.h | sort -u >"$work/listed"
 [ "$(wc -l <"$work/listed")" -ge 80 ] || {
-    echo "agents/opencl/calls.h is not read as it is written"
+    echo "agents/opencl_calls/calls.h is not read as it is written"
     exit 1
 }
 # missing FILE...: what they call that is not listed.
@@ -31,6 +31,6 @@ used=$(called $(cat "$work/files") | wc -l)
 # shellcheck disable=SC2046 # file names of ours
 found=$(missing $(cat "$work/files"))
 [ -z "$found" ] || {
-    echo "called through opencl_next and not in agents/opencl/calls.h: $found"
+    echo "called through opencl_next and not in agents/opencl_calls/calls.h: $found"
     exit 1
 }

@@ -5,7 +5,7 @@
 // ocl-icd calls clGetLayerInfo and clInitLayer once, before the program's first call goes on, and nothing at the end.
 // The Khronos loader prefers clInitLayerWithProperties and calls clDeinitLayer when it unloads its layers. A loader
 // without layers is served by ../preload/preload.c, which calls clInitLayer itself.
-#include "calls.h"
+#include "opencl_calls/calls.h"
 
 #include <CL/cl_layer.h>
 

@@ -2,7 +2,7 @@
 // Functions of extensions that enqueue commands, besides clEnqueueCommandBufferKHR: a program fetches them by name, so they
 // go past the tables of both layers. The one list of them. What they write is memory of their own kind, which no command
 // that is seen has, or of another API.
-#include "calls.h"
+#include "opencl_calls/calls.h"
 
 #include <string.h>
 

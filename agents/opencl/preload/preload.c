@@ -9,7 +9,7 @@
 //
 // Not seen: calls through pointers that the program fetches from the loader's own handle (dlopen, then
 // dlsym), and extension functions. A loader with layers has neither gap.
-#include "calls.h"
+#include "opencl_calls/calls.h"
 
 #include <CL/cl_layer.h>
 

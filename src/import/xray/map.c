@@ -10,8 +10,8 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "demangle/demangle.h"
 #include "import/xray/xray.h"
-#include "symbols/demangle.h"
 
 enum { ENTRY = 32, FUNCTIONS_MAX = 1 << 24, SECTIONS_MAX = 1 << 16, NAME_LENGTH = 4096 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/demangle.h"
+#include "demangle/demangle.h"
 
 int main(void) {
     static char line[1 << 16], name[DEMANGLE_MAX];

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbols/demangle.h"
+#include "demangle/demangle.h"
 #include "symbols/symbols.h"
 
 static void print(uint64_t address, const struct symbols_frame *frame) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of functions as people write them: C++ (Itanium), Rust (both manglings), D, and procedures of Fortran modules as gfortran
 // names them.
-#ifndef SYMBOLS_DEMANGLE_H
-#define SYMBOLS_DEMANGLE_H
+#ifndef DEMANGLE_DEMANGLE_H
+#define DEMANGLE_DEMANGLE_H
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 // another), so the output is counted as it comes, and demangling is aborted when there is too much. That is a jump
 // out of libiberty, which these entry points allow: all their memory is on the stack. D's has no such entry point,
 // and allocates: names of D that refer to their own parts more than a few times are not taken apart.
-#include "symbols/demangle.h"
+#include "demangle/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
