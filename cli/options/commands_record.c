@@ -325,7 +325,8 @@ static const struct option attach_options[] = {
      .word = tsmith_agent_name,
      .word_doc = tsmith_agent_doc,
      .list = true,
-     .doc = "GPU APIs to record, separated by commas; default all whose agents can come late (OpenCL)"},
+     .doc = "GPU APIs to record, separated by commas; default all whose agents can be loaded into a running "
+            "program (OpenCL)"},
     {.name = "json", .doc = "Print the summary on stderr as one line of JSON"},
     END_OF_OPTIONS};
 static const struct example attach_examples[] = {
