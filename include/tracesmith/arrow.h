@@ -5,12 +5,12 @@
 //
 //     tsmith_arrow_source(source, NULL, &stream, &error)  ->  pyarrow.RecordBatchReader._import_from_c(address of stream)
 //
-// What the columns are:
+// The columns:
 //   - A value that is not known is null, never 0.
 //   - Times and durations are 64-bit integers in nanoseconds, times on the trace clock (it does not begin in 1970).
-//   - Texts are UTF-8 (large_utf8). A byte of the trace that is no UTF-8 is shown as U+FFFD.
-//   - Strings of events are dictionary-encoded: their numbers are those of the trace's dictionary, and not copied. So are
-//     kinds, operations, directions and reasons; a number that this version has no word for is shown as a decimal number.
+//   - Texts are UTF-8 (large_utf8). A byte of the trace that is not UTF-8 becomes U+FFFD.
+//   - Strings of events are dictionary-encoded, with the ids of the trace's dictionary, which are not copied. Kinds, operations,
+//     directions and reasons are encoded likewise; a number that this version has no name for becomes a decimal number.
 //   - A column's metadata may have its "unit" and its description ("doc").
 //
 // Ownership: `out` belongs to the caller and need not be initialized. Its `release`, which the importing library calls,
@@ -102,11 +102,11 @@ typedef struct tsmith_arrow_options {
 
 // The batches of a source, one array each: a struct with the column "track" (id of the dictionary's track, uint32) and
 // a column per field, named as the field, or "args.NAME" for a field that the trace itself defines. Columns are shared
-// with the batch (tsmith_batch_retain), except booleans, which Arrow packs into bits, and columns of a batch of which
-// only some events are wanted (`kinds`, window), which are copied. A live source that has nothing yet is asked again.
+// with the batch (tsmith_batch_retain). Booleans, which Arrow packs into bits, and columns of a batch of which only some events
+// are selected (`kinds`, window) are copied. If a live source has no batch yet, the stream waits for one.
 //
-// The stream takes `source` over and destroys it when it is released; on failure it stays the caller's. What the source
-// reads from (a tsmith_sbt, a tsmith_trace) must outlive the stream. The first call of the stream fixes the schema: a
+// The stream takes ownership of `source` and destroys it when it is released; after a failure the caller keeps it. The object
+// that the source reads from (a tsmith_sbt, a tsmith_trace) must outlive the stream. The first call of the stream fixes the schema: a
 // field that a foreign trace defines only later makes the stream fail, unless `fields` leaves it out. All fields of a
 // file opened with tsmith_trace_open are known from the beginning. `fields` is copied. `options` may be NULL.
 //
@@ -119,12 +119,12 @@ TSMITH_API tsmith_status tsmith_arrow_source(tsmith_source *source, const tsmith
 TSMITH_API tsmith_status tsmith_arrow_table(const tsmith_report_table *table, struct ArrowArrayStream *out,
                                             tsmith_error *error);
 
-// The answer of the statement that tsmith_query_prepare took up, in arrays of up to 65,536 rows. Columns are int64, double,
-// text, or binary, by the values of the first array; a column that has none there is of its declared type, or else text.
-// Integers among reals become reals where that changes nothing. A value of another type makes the stream fail and name the
-// column: CAST in the statement decides it. `query` is borrowed: nothing else is prepared or stepped with it until the stream is released.
+// The answer of the statement that tsmith_query_prepare prepared, in arrays of up to 65,536 rows. A column is int64, double,
+// text or binary, by the values in the first array; without values there, it has its declared type, or else text. Integers among
+// reals become reals if no digit is lost. A value of another type makes the stream fail with a message that names the column; a CAST
+// in the statement sets the type. `query` is borrowed: the caller must not prepare or step with it until the stream is released.
 //
-// ERROR_STATE where no statement with an answer was prepared, NO_MEMORY.
+// ERROR_STATE if no statement with an answer was prepared, NO_MEMORY.
 TSMITH_API tsmith_status tsmith_arrow_query(tsmith_query *query, struct ArrowArrayStream *out,
                                             tsmith_error *error);
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-// What a full ring does with events. X(NAME, number, "name", "doc")
+// The policy of a full ring. X(NAME, number, "name", "doc")
 #define TSMITH_OVERFLOW_TABLE(X)                                                                             \
     X(DROP_NEWEST, 0, "drop-newest",                                                                         \
       "keep the oldest events; count the events that arrive while the ring is full")                         \
@@ -44,46 +44,46 @@ typedef struct tsmith_agent_option {
 
 typedef struct tsmith_capture_options {
     size_t size;         // sizeof(tsmith_capture_options)
-    size_t buffer_bytes; // of the ring of each thread; 0: the default (at most 64 MiB, taken as needed)
+    size_t buffer_bytes; // of the ring of each thread; 0: the default (at most 64 MiB, allocated as needed)
     tsmith_overflow overflow;
-    const char *const *apis; // which agents to inject, by name ("opencl"); NULL: all there are
+    // The agents to inject, by name ("opencl"); NULL: all that are injected by default (tsmith_agent_name).
+    const char *const *apis;
     size_t api_count;
-    const char *agent_directory; // where the agents are; NULL: next to the library, or TRACESMITH_AGENT_DIR
-    int only_program; // end with the program, even when processes it started still run (tsmith_capture_stop)
-    const char *session_root; // where the session directory is made; NULL: /dev/shm, else TMPDIR, else /tmp
-    const char *
-        output; // the file that every batch is written to before the next one is asked for, if there is one: then
-                // a recording that is killed is recovered into one whole trace (tsmith_capture_complete)
-    int stacks; // every call that puts something into a queue, or builds a program, gets its call stack
-    const char *
-        recording; // a range (below): record commands, objects and data too, so that tsmith_replay_run can run
-                   // them again (tracesmith/replay.h); NULL: only what happened when
-    const char *const
-        *environment; // "NAME=VALUE", NULL after the last: set for the program; NULL: nothing more
-    uint32_t
-        gpu_counter_rate; // sample NVIDIA GPUs' counters so often per second, in a process of our own; 0: not
-    int recording_hashes_only;   // of data; the file can be given away without it
-    int recording_every_command; // hashes of what each command wrote, besides
-    double
-        max_overhead; // % of a thread's time that recording may take (OpenCL, CUDA): more thins what is recorded; 0: not looked at
-    const char *
-        cuda; // the older form of agent_options, for CUDA alone: keys separated by commas, each with its value after
-    // a ':'; the metrics' names after another one ("graphs,metrics:100:NAME+NAME")
-    double
-        block_timeout; // policy block: seconds that a thread waits without a heartbeat of the collector; 0: 5;
-                       // below 0: as long as the collector's process lives
-    uint32_t
-        stack_frames; // with `stacks`: the innermost frames that are recorded of each, TSMITH_STACK_FRAMES_LEAST to
-    // TSMITH_STACK_FRAMES_MOST (a Python function counts as two); 0: TSMITH_STACK_FRAMES_DEFAULT
-    const tsmith_agent_option *
-        agent_options; // of agents that are injected; of two with the same key the last applies. INVALID_ARGUMENT for
-                       // an agent, a key or a value that does not exist, with those that do
+    const char *agent_directory; // folder of the agents; NULL: next to the library, or TRACESMITH_AGENT_DIR
+    int only_program; // end with the program, even if processes that it started still run (tsmith_capture_stop)
+    const char
+        *session_root; // where the session directory is created; NULL: /dev/shm, else TMPDIR, else /tmp
+    // The file to which the caller writes each batch before it requests the next one; NULL: none. A killed recording
+    // is then recovered into one whole trace (tsmith_capture_complete).
+    const char *output;
+    int stacks; // record the call stack of every call that enqueues a command or builds a program
+    // A range (below): also record commands, objects and data, so that tsmith_replay_run can run them again
+    // (tracesmith/replay.h). NULL: record events only.
+    const char *recording;
+    const char *const *environment; // "NAME=VALUE", NULL after the last: added for the program; NULL: none
+    uint32_t gpu_counter_rate; // samples per second of NVIDIA GPUs' counters, in a separate process; 0: none
+    int recording_hashes_only; // record hashes of data, and no data; the file can be published
+    int recording_every_command; // also record hashes of what each command wrote
+    // % of a thread's time that recording may take (OpenCL, CUDA). Beyond it, events are left out and counted. 0: no limit.
+    double max_overhead;
+    // The older form of agent_options, for CUDA only: keys separated by commas, each with its value after a ':'; the
+    // names of metrics after another one ("graphs,metrics:100:NAME+NAME").
+    const char *cuda;
+    // Policy block: seconds that a thread waits without a heartbeat of the collector; 0: 5; below 0: as long as the
+    // collector's process lives.
+    double block_timeout;
+    // With `stacks`: how many innermost frames of a stack are recorded, TSMITH_STACK_FRAMES_LEAST to
+    // TSMITH_STACK_FRAMES_MOST (a Python function counts as two); 0: TSMITH_STACK_FRAMES_DEFAULT.
+    uint32_t stack_frames;
+    // Options of injected agents; of two with the same key the last applies. INVALID_ARGUMENT for an unknown agent, key
+    // or value, with a message that lists the valid ones.
+    const tsmith_agent_option *agent_options;
     size_t agent_option_count;
     int live;  // add up the totals of tracesmith/live.h from the first event on; 0: from the first request on
-    int armed; // agents are loaded and record nothing until tsmith_capture_arm
+    int armed; // load the agents, but record nothing until tsmith_capture_arm
 } tsmith_capture_options;
 
-// What is recorded to be replayed. X("name", "argument", "which commands")
+// The commands that are recorded for replay. X("name", "argument", "which commands")
 #define TSMITH_CAPTURE_RANGE_TABLE(X)                                                                        \
     X("all", "", "everything")                                                                               \
     X("kernels", ":M+N", "N launches from the Mth on (the first is 1), and the commands between them")       \
@@ -104,33 +104,31 @@ TSMITH_API tsmith_status tsmith_capture_create(const tsmith_capture_options *opt
 // NOT_FOUND or PERMISSION when it cannot be run, as a shell would see it.
 TSMITH_API tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv,
                                               tsmith_error *error);
-// What attaching did to a program.
+// The effect of attaching on a program.
 typedef struct tsmith_attach_report {
-    size_t size;            // sizeof(tsmith_attach_report), the caller's
-    uint32_t thread;        // of the program, which loaded the agent
-    uint32_t threads_tried; // others that were stopped, found unsafe and let go
-    int64_t
-        stopped_ns; // how long the thread stood still, from before it was asked to stop until it was let go
-    int64_t longest_stop_ns; // the same, of any thread
-    int64_t ready_ns;        // from the beginning until the agents recorded
-    char text[512];          // what is not recorded, for people; "" if there is nothing to say
+    size_t size;             // sizeof(tsmith_attach_report), the caller's
+    uint32_t thread;         // id of the program's thread that loaded the agents
+    uint32_t threads_tried;  // other threads that were stopped, found unsafe and resumed
+    int64_t stopped_ns;      // how long the thread was stopped, from before the request until it was resumed
+    int64_t longest_stop_ns; // the longest such time of any thread
+    int64_t ready_ns;        // from the begin of the call until the agents recorded
+    char text[512];          // a message about what is not recorded; "" if there is none
 } tsmith_attach_report;
 
-// Instead of tsmith_capture_start: records a program of this user that runs already, from now until tsmith_capture_stop or its
-// end. One of its threads is borrowed to load the agents; what cannot be done safely is refused with the reason: PERMISSION, STATE,
-// UNSUPPORTED, BUSY (no thread was at a safe place for a second). Only x86-64 with glibc 2.34 or newer; only agents that can
-// come late (docs/live.md). `out` may be NULL; it is filled on failure, too. The agents leave by themselves when the capture ends or
-// its process is gone.
+// Instead of tsmith_capture_start: records a running program of this user, from now until tsmith_capture_stop or its end. One of
+// its threads loads the agents. Fails with the reason if this is not safe: PERMISSION, STATE, UNSUPPORTED, BUSY (for a second no
+// thread was at a safe place). Requires x86-64, glibc 2.34 or newer, and agents that can be loaded late (docs/live.md). `out` may be
+// NULL; it is also filled on failure. The agents leave by themselves when the capture ends or its process is gone.
 TSMITH_API tsmith_status tsmith_capture_attach(tsmith_capture *capture, uint32_t pid,
                                                tsmith_attach_report *out, tsmith_error *error);
-// The live source: next() returns AGAIN after at most ~50 ms without news, END when the program has ended and
-// all it left is drained. Destroying the capture destroys it.
+// The live source. next() returns AGAIN after at most about 50 ms without a batch, and END when the program has ended and its
+// rings are drained. The capture owns the source.
 TSMITH_API tsmith_source *tsmith_capture_source(tsmith_capture *capture);
-// Joins another source with the recording: its batches follow all that the programs recorded. Its processes and threads are
-// those of the recording that have the same numbers; its times must be on the trace clock. Taken, also on failure.
+// Adds another source to the recording. Its batches follow all batches of the programs. Its processes and threads are those of
+// the recording with the same ids; its times must be on the trace clock. The capture takes ownership, also on failure.
 TSMITH_API tsmith_status tsmith_capture_add_source(tsmith_capture *capture, tsmith_source *taken);
-// Calls `ended` once, in next(), when all that the programs recorded was delivered and nothing more comes: the moment to add
-// sources of what was gathered meanwhile. At most four. LIMIT.
+// Calls `ended` once, in next(), when all events of the programs were delivered and no more will come; `ended` may then add
+// sources of events that were gathered meanwhile. At most four such functions, else LIMIT.
 TSMITH_API tsmith_status tsmith_capture_on_end(tsmith_capture *capture,
                                                void (*ended)(void *context, tsmith_capture *capture),
                                                void *context);
@@ -138,53 +136,53 @@ TSMITH_API tsmith_status tsmith_capture_on_end(tsmith_capture *capture,
 // continues until they have ended, or until it is stopped: from then on nothing more is recorded, and next() drains
 // to END. Async-signal-safe. Processes that were recorded and still run are in the ledger as still_running.
 TSMITH_API void tsmith_capture_stop(tsmith_capture *capture);
-// How many such processes there were at the last look; 0 while the program itself runs. Async-signal-safe.
+// The number of such processes at the last check; 0 while the program itself runs. Async-signal-safe.
 TSMITH_API uint32_t tsmith_capture_left_running(const tsmith_capture *capture);
 // After END: how many processes used a GPU API and could not be recorded, because they had no file descriptor, memory
 // or space left for it. The trace's attribute "unrecorded.processes" has the same number.
 TSMITH_API uint32_t tsmith_capture_unrecorded(const tsmith_capture *capture);
-// Whether the session directory was removed while the program ran: processes that started after that found no session
-// and were not recorded. The trace has a loss with the time.
+// Whether the session directory was removed while the program ran. Processes that started after that were not recorded, and
+// the trace has a loss with the time of the removal.
 TSMITH_API int tsmith_capture_directory_removed(const tsmith_capture *capture);
-// Hands a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
+// Sends a signal to the program (async-signal-safe); for forwarding SIGINT, SIGTERM, SIGHUP, ...
 TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number);
-// Switches recording on or off, for all processes of the program. Agents that cannot follow are in docs/live.md. Nothing once the
-// recording has ended.
+// Switches recording on or off, for all processes of the program. docs/live.md lists the agents that do not support this. Does
+// nothing after the recording has ended.
 TSMITH_API void tsmith_capture_arm(tsmith_capture *capture, int on);
 // The totals of the recording up to now, if it was made with `live`; else zeros.
 TSMITH_API void tsmith_capture_live(tsmith_capture *capture, tsmith_live_totals *out);
-// For the range "signal": begins to capture, or ends it again (async-signal-safe).
+// For the range "signal": begins a captured range, or ends it (async-signal-safe).
 TSMITH_API void tsmith_capture_trigger(tsmith_capture *capture);
 // After END: the program's wait status as waitpid gives it.
 TSMITH_API int tsmith_capture_wait_status(const tsmith_capture *capture);
-// Which APIs were seen in use by name, and by how many processes; false past the last index.
+// The APIs that were used: the name, and the number of processes that used it. False past the last index.
 TSMITH_API int tsmith_capture_api_seen(const tsmith_capture *capture, size_t index, const char **name,
                                        uint32_t *processes);
 // After the start: a requested option that could not be applied, though the program runs; "" if there is none.
 TSMITH_API const char *tsmith_capture_note(const tsmith_capture *capture);
 TSMITH_API const char *tsmith_capture_directory(const tsmith_capture *capture);
-// Ends the recording; the session directory is removed when everything in it was delivered, else kept for
-// recover.
+// Ends the recording. The session directory is removed if everything in it was delivered, otherwise it is kept for
+// recovery.
 TSMITH_API void tsmith_capture_destroy(tsmith_capture *capture);
 
-// What became of a recording whose collector is gone (killed, full disk), as one file.
+// The result of completing a recording whose collector is gone (killed, full disk).
 typedef struct tsmith_capture_completion {
     size_t size;          // sizeof(tsmith_capture_completion), the caller's
-    uint64_t file_events; // carried over from the file that the recording had been writing
-    uint64_t ring_events; // added from what it left behind
-    int file_missing; // that file is not there, cannot be read, or holds something else: it is not in this one
+    uint64_t file_events; // copied from the file that the recording had been writing
+    uint64_t ring_events; // added from the session directory
+    int file_missing; // that file does not exist, cannot be read, or is not of this recording: nothing is copied from it
     int file_damaged;   // parts of it could not be read; the ledger has them
-    int file_whole;     // it had everything already (it was completed before)
-    int may_repeat;     // what was written last may be in it twice: there was no space to note what was
-    int output_failed;  // the call failed because of `path`, and not because of what was read
-    int recording_left; // the call failed, and what was recorded for a replay is in the directory alone
+    int file_whole;     // it was complete already
+    int may_repeat;     // the last events may be in it twice, because the journal had no space
+    int output_failed;  // the call failed because `path` could not be written
+    int recording_left; // the call failed, and the data for replay is only in the session directory
     char note[512];     // a message for the user about any of these; "" if there is none
 } tsmith_capture_completion;
 
 // Writes one trace of everything that a recording committed, each event once: the whole frames of the file that it was
-// writing, and what is left in its session directory. `path` may be that very file: it is replaced when the new one is
-// whole. The file that was being written is only read when it is a regular file of the session directory's owner. Nothing
-// else is changed, and doing it again gives the same bytes. TRUNCATED: what was readable is written.
+// writing, and the events left in its session directory. `path` may be the same file: it is replaced when the new one is
+// complete. The old file is only read if it is a regular file of the session directory's owner. Nothing else is changed, and
+// a second call gives the same bytes. TRUNCATED: everything readable was written.
 // `keep_going` as for tsmith_pump.
 TSMITH_API tsmith_status tsmith_capture_complete(const char *directory, const char *path,
                                                  int (*keep_going)(void *context), void *context,
@@ -193,24 +191,24 @@ TSMITH_API tsmith_status tsmith_capture_complete(const char *directory, const ch
 // A session directory, running or left behind.
 typedef struct tsmith_capture_left {
     size_t size;        // sizeof(tsmith_capture_left), the caller's
-    char output[4096];  // the file it is written to; "" when there is none
-    char command[4096]; // what is recorded; "" when it is not known
+    char output[4096];  // the file to which it is written; "": none
+    char command[4096]; // the profiled program; "": unknown
     uint32_t collector_pid;
-    uint32_t processes;       // alive that record into it, or may
+    uint32_t processes;       // live processes that record into it, or may
     int collected;            // the collector is alive
     int64_t started_realtime; // ns of CLOCK_REALTIME; 0: not known
     uint64_t bytes;           // memory (or disk) that it takes
-    // The user id of its owner. `output` and `command` are that user's word: do not write to `output` for another user.
+    // The user id of its owner. That user chose `output` and `command`: do not write to `output` for another user.
     uint32_t user;
 } tsmith_capture_left;
 
 TSMITH_API tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out,
                                              tsmith_error *error);
-// Removes it with all that is in it. BUSY while anybody records into it or collects from it.
+// Removes the directory with its contents. BUSY while a process records into it or collects from it.
 TSMITH_API tsmith_status tsmith_capture_remove(const char *directory, tsmith_error *error);
 
-// A source over a session directory whose collector has ended: all its events, also those that are already in a file.
-// tsmith_capture_is_session reports whether a directory is one.
+// A source over a session directory whose collector has ended. It yields all events of the directory, including those that are
+// already in a file. tsmith_capture_is_session reports whether a directory is a session directory.
 TSMITH_API tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out,
                                                 tsmith_error *error);
 TSMITH_API int tsmith_capture_is_session(const char *directory);
@@ -229,10 +227,10 @@ typedef struct tsmith_agent_option_description {
     size_t size; // sizeof(tsmith_agent_option_description), the caller's
     const char *api;
     const char *key;
-    const char *argument; // what its value is called; NULL: it takes none
+    const char *argument; // placeholder of its value in help; NULL: the option has no value
     int value_optional;
-    uint64_t least, most; // of a number; of a list, how many
-    const char *doc;      // a sentence without its end
+    uint64_t least, most; // bounds of a number; of a list, of its length
+    const char *doc;      // a sentence without its full stop
 } tsmith_agent_option_description;
 
 // The options of all agents, by index; false past the last.

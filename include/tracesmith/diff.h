@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two sides of traces compared: per kernel (also by shape), operator, range and state, matched by name.
+// Compares two sides of traces: per kernel (also by shape), operator, range and state, matched by name.
 //
 // A side is one run or several of the same program. With two or more on both sides every change has a confidence
 // interval (Welch's: the runs are independent, their means about normal, variances may differ); with one run on a side
@@ -44,7 +44,7 @@ TSMITH_API tsmith_status tsmith_diff_finish(tsmith_diff *diff, tsmith_error *err
 // as the diff.
 TSMITH_API const tsmith_report *tsmith_diff_report(const tsmith_diff *diff);
 
-// What a gate can ask for: name and meaning; NULL past the last. Names that end in ':' take the name of a kernel,
+// The metrics of gates: name and meaning; NULL past the last. A name that ends in ':' is followed by the name of a kernel,
 // operator, range or state.
 TSMITH_API const char *tsmith_diff_metric_name(size_t index);
 TSMITH_API const char *tsmith_diff_metric_doc(size_t index);
@@ -65,7 +65,7 @@ TSMITH_API tsmith_status tsmith_diff_gate(const tsmith_diff *diff, const char *g
 // Writes gates as JUnit XML, one test case each.
 TSMITH_API tsmith_status tsmith_gates_write_junit(const tsmith_gate *gates, size_t count, FILE *out,
                                                   tsmith_error *error);
-// The same bytes into a function. Its status, when it fails, is returned.
+// The same bytes, written to a function of the caller. If it fails, its status is returned.
 TSMITH_API tsmith_status tsmith_gates_write_junit_to(const tsmith_gate *gates, size_t count,
                                                      const tsmith_output *output, tsmith_error *error);
 

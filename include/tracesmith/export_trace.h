@@ -22,8 +22,8 @@ typedef struct tsmith_export_options {
     int hide_interpreter;
 } tsmith_export_options;
 
-// The formats there are, by number from 0: the word for `-f`, one line of documentation, and the usual extension
-// of a file with its point. NULL past the last. Static storage. Any thread.
+// All formats, by number from 0: the value of `-f`, one line of documentation, and the usual extension of a file with its
+// dot. NULL past the last. Static storage. Any thread.
 TSMITH_API const char *tsmith_export_format_name(unsigned index);
 TSMITH_API const char *tsmith_export_format_doc(unsigned index);
 TSMITH_API const char *tsmith_export_format_extension(unsigned index);
@@ -32,13 +32,13 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 // (the message lists the known ones); ERROR_MISSING if the library was built without the format (the message names the package).
 //
 // "chrome": Chrome trace JSON, which chrome://tracing, Perfetto, HTA and TraceLens read. Times are microseconds with
-// as many decimals as the nanoseconds need. The output is valid JSON whatever the trace holds: bytes that are no
-// UTF-8 become \udc80 .. \udcff (as Python's "surrogateescape" does it), numbers that JSON does not have ("NaN")
-// become strings. Slices of a thread lie within one another or apart, as viewers need it: what overlaps on a track
-// goes to further threads that are named and sorted after it ("queue 1 (2)"); past 1,024 of them to instants that
-// keep their duration. "stream" and the arrows are the same on all of them. Holds back up to 64 MiB for that. The key
-// "producer" comes first; it makes tsmith_import_open restore the kinds, fields and devices of the events. A trace
-// that was imported from Chrome JSON comes back with every event, argument, flow, process and thread.
+// as many decimals as the nanoseconds need. The output is always valid JSON: bytes that are
+// not UTF-8 become \udc80 .. \udcff (as with Python's "surrogateescape"), and numbers that JSON does not have ("NaN") become
+// strings. Slices of a thread are nested or disjoint, as viewers require. Events that overlap on a track go to additional
+// threads that are named and sorted after it ("queue 1 (2)"), and beyond 1,024 of them become instants that keep their
+// duration. "stream" and the arrows are the same on all of them. Up to 64 MiB are held back for this. The key "producer" comes
+// first; it makes tsmith_import_open restore the kinds, fields and devices of the events. A trace that was imported from
+// Chrome JSON is written with every event, argument, flow, process and thread.
 //
 // "perfetto": a Perfetto trace (protobuf), which ui.perfetto.dev and trace_processor read: threads beneath their
 // process, queues beneath their device, slices with every field as a debug annotation, counters, and arrows from a call
@@ -49,13 +49,13 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 TSMITH_API tsmith_status tsmith_export_open(const char *format, const char *path,
                                             const tsmith_export_options *options, tsmith_sink **out,
                                             tsmith_error *error);
-// The same into a descriptor, which the exporter does not close. ERROR_INVALID_ARGUMENT for "otf2", which makes a
+// The same, written to a descriptor, which the exporter does not close. ERROR_INVALID_ARGUMENT for "otf2", which makes a
 // directory (0700, its files 0600).
 TSMITH_API tsmith_status tsmith_export_open_fd(const char *format, int fd,
                                                const tsmith_export_options *options, tsmith_sink **out,
                                                tsmith_error *error);
-// The same into a function: the bytes are those of the file. Its status, when it fails, is that of the sink's `write` or
-// `finish`; what is held back (above) comes late. ERROR_INVALID_ARGUMENT for "otf2".
+// The same bytes, written to a function of the caller. If it fails, the sink's `write` or `finish` returns its status, which may be
+// late for events that are held back (above). ERROR_INVALID_ARGUMENT for "otf2".
 TSMITH_API tsmith_status tsmith_export_open_output(const char *format, const tsmith_output *output,
                                                    const tsmith_export_options *options, tsmith_sink **out,
                                                    tsmith_error *error);

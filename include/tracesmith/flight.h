@@ -52,34 +52,35 @@ TSMITH_API tsmith_status tsmith_flight_check(const tsmith_flight_options *option
 TSMITH_API tsmith_status tsmith_flight_create(const tsmith_flight_options *options, tsmith_flight **out,
                                               tsmith_error *error);
 // The sink, which is destroyed with the recorder. A file that cannot be written is counted, and does not end the recording.
-// Every source that can add to its dictionary will do: names of call stacks and facts about the files are added to it.
+// The dictionary of its source must be one to which entries can be added: names of call stacks, and attributes of the files.
 TSMITH_API tsmith_sink *tsmith_flight_sink(tsmith_flight *flight);
-// Triggers by hand. Async-signal-safe; any thread.
+// Requests a file, as a trigger does. Async-signal-safe; any thread.
 TSMITH_API void tsmith_flight_trigger(tsmith_flight *flight);
-// Looks at clocks, files and requests in the session's directory (NULL: none), and writes the windows that are due. To be
-// called about every 100 ms or more often, also when there are no batches. `dictionary` is the source's.
+// Checks clocks, files and requests in the session directory (NULL: none), and writes the windows that are due. Call it at
+// least every 100 ms, also if there are no batches. `dictionary` is that of the source.
 TSMITH_API void tsmith_flight_look(tsmith_flight *flight, const tsmith_dictionary *dictionary,
                                    const char *session_directory);
 // The wait status of the program, before the sink is finished: for the triggers "exit" and "crash".
 TSMITH_API void tsmith_flight_ended(tsmith_flight *flight, int wait_status);
 
 typedef struct tsmith_flight_summary {
-    size_t size;        // sizeof(tsmith_flight_summary), the caller's
-    uint64_t events;    // that went through
-    uint64_t triggers;  // all
-    uint64_t written;   // files
-    uint64_t ignored;   // triggers within a cool-down, or beyond the maximum
-    uint64_t failed;    // files that could not be written
-    uint64_t shortened; // files whose window is shorter than was asked for: the memory did not suffice
-    char last[4096];    // the last file; "" if there is none
-    char why[256];      // why a file could not be written; "" if all were
+    size_t size;       // sizeof(tsmith_flight_summary), the caller's
+    uint64_t events;   // that the sink received
+    uint64_t triggers; // all
+    uint64_t written;  // files
+    uint64_t ignored;  // triggers within a cool-down, or beyond the maximum
+    uint64_t failed;   // files that could not be written
+    uint64_t
+        shortened;   // files whose window is shorter than requested, because it did not fit into the memory
+    char last[4096]; // the last file; "" if there is none
+    char why[256];   // why a file could not be written; "" if all were
 } tsmith_flight_summary;
 
 TSMITH_API void tsmith_flight_summarize(const tsmith_flight *flight, tsmith_flight_summary *out);
 TSMITH_API void tsmith_flight_destroy(tsmith_flight *flight);
 
-// Asks the flight recorder of a session to write its window, and waits until it has seen that, for at most 10 s: then, or if it
-// has none, STATE. NOT_FOUND: it is no session.
+// Requests that the flight recorder of a session writes its window, and waits until the request was read. STATE if this takes more
+// than 10 s or the session has no flight recorder. NOT_FOUND if the directory is not a session directory.
 TSMITH_API tsmith_status tsmith_flight_request(const char *session_directory, tsmith_error *error);
 
 #ifdef __cplusplus

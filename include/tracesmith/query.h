@@ -40,13 +40,13 @@ typedef struct tsmith_sql_value {
     tsmith_string text; // TEXT and BLOB: any bytes, as they are in the trace
 } tsmith_sql_value;
 
-// What there is to ask.
+// A column of a table.
 typedef struct tsmith_query_column {
     const char *name;
     const char *type; // "INTEGER", "REAL", "TEXT"; "" of a field that a trace has in more than one type
     const char *unit; // "" when it has none
     const char *doc;
-    int hidden; // not in SELECT *, since the table has it for few events or none; can be named all the same
+    int hidden; // not in SELECT *, because few events of the table have it; a statement can still name it
 } tsmith_query_column;
 
 typedef struct tsmith_query_table {
@@ -56,31 +56,31 @@ typedef struct tsmith_query_table {
     size_t column_count;
 } tsmith_query_table;
 
-// Opens the tables of a trace, which must outlive the query. Nothing of it is read before a statement asks.
+// Opens the tables of a trace, which must outlive the query. Events are read only when a statement needs them.
 TSMITH_API tsmith_status tsmith_query_open(tsmith_sbt *trace, tsmith_query **out, tsmith_error *error);
 TSMITH_API void tsmith_query_close(tsmith_query *query);
 
 // The tables, in the order of the documentation; NULL past the last. Lives as long as the query.
 TSMITH_API const tsmith_query_table *tsmith_query_table_at(const tsmith_query *query, size_t index);
 
-// Takes up the first statement in `sql` and drops the one before; *used is how many bytes it takes, so that the next
-// one begins there. END when there is none. ERROR_INVALID_ARGUMENT when it cannot be understood or is not allowed:
-// error->offset is the byte of `sql` where, or UINT64_MAX.
+// Prepares the first statement in `sql` and drops the previous one. *used is its length in bytes: the next statement begins
+// there. END if there is none. ERROR_INVALID_ARGUMENT if it is not valid or not allowed; error->offset is then its byte in
+// `sql`, or UINT64_MAX.
 TSMITH_API tsmith_status tsmith_query_prepare(tsmith_query *query, const char *sql, size_t length,
                                               size_t *used, tsmith_error *error);
-// The columns of its answer: 0 for a statement that has none (CREATE TEMP VIEW).
+// The number of columns of its answer; 0 for a statement without an answer (CREATE TEMP VIEW).
 TSMITH_API size_t tsmith_query_column_count(const tsmith_query *query);
 TSMITH_API const char *tsmith_query_column_name(const tsmith_query *query, size_t index);
-// The type that a column was declared with, where it is one of a table: "INTEGER", "REAL" or "TEXT"; "" of an expression, and
-// of a column whose table has values of several types. SQLite does not hold values to it. Lives until the next prepare.
+// The declared type of a column that is one of a table: "INTEGER", "REAL" or "TEXT"; "" for an expression, and for a column with
+// values of several types. SQLite does not enforce it. Lives until the next prepare.
 TSMITH_API const char *tsmith_query_column_type(const tsmith_query *query, size_t index);
 
-// The next row: OK, or END, or a failure. ERROR_STATE when it was interrupted.
+// The next row: OK, END, or an error. ERROR_STATE if the statement was interrupted.
 TSMITH_API tsmith_status tsmith_query_next(tsmith_query *query, tsmith_error *error);
 // A value of the row; lives until the next call of next or prepare.
 TSMITH_API tsmith_sql_value tsmith_query_value(tsmith_query *query, size_t index);
 
-// Makes the statement that runs fail soon, as after Ctrl-C, or the next one when none runs. Any thread, and signal
+// Makes the running statement fail soon, for example after Ctrl-C; if none runs, the next one. Any thread, and signal
 // handlers.
 TSMITH_API void tsmith_query_interrupt(tsmith_query *query);
 

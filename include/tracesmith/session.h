@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emitting from your own program: start a session, emit from any number of threads, and stop it; the result is a file.
+// Emitting events from your own program: start a session, emit from any number of threads, and stop it. The result is a file.
 //
 //     tsmith_session *session;
 //     tsmith_session_options options = {.size = sizeof options, .path = "my.sbt"};
@@ -59,12 +59,12 @@ typedef struct tsmith_session_statistics {
     size_t size; // sizeof(tsmith_session_statistics), the caller's
     uint64_t emitted;
     uint64_t kept;
-    uint64_t dropped; // by overflow, want of memory, or emission after the stop
+    uint64_t dropped; // because of a full ring, a lack of memory, or emission after the stop
     uint64_t threads; // rings made
     int64_t duration; // ns
 } tsmith_session_statistics;
 
-// One session at a time per process may be live per tsmith_session; several sessions may be.
+// A process may have several sessions at once. INVALID_ARGUMENT without a path.
 TSMITH_API tsmith_status tsmith_session_start(const tsmith_session_options *options, tsmith_session **out,
                                               tsmith_error *error);
 // Drains every ring, finishes the file and frees the session. `statistics` may be NULL. The session is gone
@@ -89,7 +89,7 @@ TSMITH_API void tsmith_session_statistics_get(const tsmith_session *session, tsm
 // Registers a name, counter or category once; emissions take its id. 0 when the table of names is full (such
 // events have no name). Any thread; takes a lock.
 TSMITH_API uint32_t tsmith_session_name(tsmith_session *session, const char *name);
-// A row of the timeline of its own (a simulated device, a queue of the program), for tsmith_emit.
+// A separate track (a simulated device, a queue of the program), for tsmith_emit.
 TSMITH_API uint32_t tsmith_session_track(tsmith_session *session, const char *name);
 
 // Host ranges nest per thread.
@@ -98,8 +98,8 @@ TSMITH_API void tsmith_range_end(tsmith_session *session);
 TSMITH_API void tsmith_mark(tsmith_session *session, uint32_t name);
 TSMITH_API void tsmith_count(tsmith_session *session, uint32_t counter, double value);
 
-// A call site whose session is NULL costs a test and no call: in C and C++ these four are reached through a check that
-// the compiler puts in place. The functions themselves make the same check (for dlsym, function pointers, bindings).
+// A call site whose session is NULL costs a test and no call: in C and C++ the four functions are called through an inline
+// check. The functions make the same check themselves, for callers that use dlsym, function pointers or bindings.
 #ifndef TRACESMITH_NO_INLINE_CHECK
 static inline void tsmith_range_begin_if(tsmith_session *session, uint32_t name) {
     if (session)

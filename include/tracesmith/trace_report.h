@@ -32,21 +32,21 @@ typedef enum tsmith_report_format {
 typedef struct tsmith_trace_report_options {
     size_t size; // sizeof(tsmith_trace_report_options)
     tsmith_report_format format;
-    const char *title; // what the trace is called; NULL: "trace"
+    const char *title; // name of the trace; NULL: "trace"
     int has_window;
     int64_t from, to;  // ns on the trace clock: only events that begin there
     size_t table_rows; // maximum number of rows per table; rows left out are counted. 0: 30
 } tsmith_trace_report_options;
 
-// Writes the report. All analyses are made for it, in one pass over the events; memory is theirs (tracesmith/analyze.h).
+// Writes the report. Runs all analyses in one pass over the events, with their memory (tracesmith/analyze.h).
 // Names of the trace are treated as text only. `options` may be NULL. TRUNCATED where the trace ends early: the report is
 // written and states it. ERROR_INVALID_ARGUMENT for an unknown format, an empty window, or an output without a function.
 TSMITH_API tsmith_status tsmith_trace_report_write(tsmith_trace *trace,
                                                    const tsmith_trace_report_options *options,
                                                    const tsmith_output *output, tsmith_error *error);
 
-// Writes answers that were made already (tsmith_diff_report, tsmith_ranks_report, tsmith_analysis_report) in the same way: their
-// findings, notes and tables. The title of NULL is the first answer's question. ERROR_INVALID_ARGUMENT as above, and with a window.
+// Writes existing answers (tsmith_diff_report, tsmith_ranks_report, tsmith_analysis_report) in the same way: their findings, notes
+// and tables. If the title is NULL, it is the question of the first answer. ERROR_INVALID_ARGUMENT as above, and with a window.
 TSMITH_API tsmith_status tsmith_reports_write(const tsmith_report *const *reports, size_t count,
                                               const tsmith_trace_report_options *options,
                                               const tsmith_output *output, tsmith_error *error);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers that a driver's tool interface writes its records into (CUPTI; rocprofiler and ompt likewise). They are made
-// beforehand: the driver asks for one on the program's own threads, so giving one is a single atomic operation.
+// Buffers into which a driver's tool interface writes its records (CUPTI; rocprofiler and OMPT likewise). They are allocated in
+// advance: the driver requests a buffer on the program's own threads, so taking one is a single atomic operation.
 //
 //     FREE --take--> the driver's --handed back: find, read, give back--> FREE
 //
-// When the driver has them all it gets larger ones, made on demand, up to a limit: the memory that it holds is what it has
-// not handed back yet. Beyond the limit it gets none. Any thread; no lock.
+// If the driver holds all of them, it gets larger ones, allocated on demand, up to a limit; the memory that it holds is that of the
+// buffers that it has not handed back. Beyond the limit it gets none. Any thread; no lock.
 #ifndef AGENTKIT_BUFFER_POOL_H
 #define AGENTKIT_BUFFER_POOL_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What agents say of devices and their queues, and counters of devices that have fewer than 64 bits. Any thread.
+// The description of devices and their queues, and counters of devices with fewer than 64 bits. Any thread.
 #ifndef AGENTKIT_DEVICE_H
 #define AGENTKIT_DEVICE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library that was to be loaded where our agents are now. An API that loads one library by a variable has room for one: the
-// collector puts our agent there and keeps what the variable named before in another variable; the agent opens that
-// library and hands it everything.
+// The library that the user injected in the place of the agent. An API that loads one library by a variable has room for one. The
+// launcher sets the variable to the agent and keeps its previous value in another variable. The agent opens that library and
+// passes every call on to it.
 #ifndef AGENTKIT_INJECTION_H
 #define AGENTKIT_INJECTION_H
 

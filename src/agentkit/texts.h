@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of the program as string ids of the agent's channel. What was seen before takes no lock: an agent whose program gives a
-// text with each call (roctx) asks for it each time.
+// Texts of the program as string ids of the agent's channel. A text that was seen before takes no lock, so that an agent whose API
+// passes a text with each call (roctx) can look it up each time.
 #ifndef AGENTKIT_TEXTS_H
 #define AGENTKIT_TEXTS_H
 

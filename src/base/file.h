@@ -10,17 +10,17 @@
 // space. Beyond the process's file size limit errno is EFBIG: the kernel would end the process with SIGXFSZ.
 bool file_reserve(int fd, uint64_t offset, uint64_t bytes);
 
-// Maps a range that is backed with space, to be read and written by all who do, with all of its pages there: who touches
-// them takes no page fault. NULL (errno set): it cannot be mapped.
+// Maps a range that is backed with space, shared, readable and writable, with all pages present, so that an access takes no page
+// fault. NULL (errno set): it cannot be mapped.
 void *file_map(int fd, uint64_t offset, uint64_t bytes);
 
 // An unlinked file in TMPDIR (or /tmp), mode 0600, open for reading and writing; -1 with errno set.
 int file_temporary(void);
 
-// Whether both exist and are one file, by any name.
+// Whether both paths exist and name the same file.
 bool file_is_same(const char *left, const char *right);
 
-// Writes all of it; false with errno set.
+// Writes all bytes; false with errno set.
 bool file_write(int fd, const void *bytes, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reading and writing JSON share.
+// Checks that the reader and the writer of JSON share.
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The address of a PCI device as an identity of a device has it: "pci:0000:65:00.0".
+// The address of a PCI device in the form of a device identity: "pci:0000:65:00.0".
 #ifndef BASE_PCI_H
 #define BASE_PCI_H
 
@@ -9,7 +9,7 @@
 
 enum { PCI_IDENTITY_SIZE = 32 };
 
-// "" where it is no address.
+// "" if it is not a valid address.
 static inline void pci_identity(uint32_t domain, uint32_t bus, uint32_t device, uint32_t function,
                                 char out[PCI_IDENTITY_SIZE]) {
     out[0] = '\0';
@@ -33,7 +33,7 @@ static inline bool pci_number(const char **at, char after, uint32_t *out) {
     return digits > 0 && *(*at)++ == after;
 }
 
-// From "00000000:65:00.0" as NVIDIA writes it; the domain may have any number of digits. "" where it is of another form.
+// From "00000000:65:00.0", NVIDIA's form; the domain may have up to 8 digits. "" for another form.
 static inline void pci_identity_of(const char *text, char out[PCI_IDENTITY_SIZE]) {
     uint32_t domain, bus, device, function;
     out[0] = '\0';

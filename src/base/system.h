@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What base asks the operating system. Readers that are built for other systems (src/platform/) have these functions from there.
+// Functions of the operating system that base needs. Readers for other systems take them from src/platform/.
 #ifndef BASE_SYSTEM_H
 #define BASE_SYSTEM_H
 

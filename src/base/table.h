@@ -3,8 +3,7 @@
 // hash or, if others are there, in the first free one after it.
 //
 // TABLE_SLOT and TABLE_ROOM are for callers with slots of their own: entries, indices or pointers. `slot` is the name of a
-// pointer to a slot that the caller's expressions use. `struct table` is a table from 64-bit keys to 64-bit values for those
-// who need nothing else.
+// pointer to a slot that the caller's expressions use. `struct table` is a table from 64-bit keys to 64-bit values.
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
@@ -85,7 +84,7 @@ struct table {
     uint64_t zero;   // its value
 };
 
-// The value of a key, NULL when it is not there. Borrowed until the table changes.
+// The value of a key; NULL if the table does not have the key. Borrowed until the table changes.
 uint64_t *table_find(const struct table *table, uint64_t key);
 // The same; a missing key is added with the value 0, and *is_new (may be NULL) is then true. NULL when memory is
 // exhausted; the table is then unchanged.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For handlers that run in a forked child: ThreadSanitizer takes what threads of the parent did before for accesses of
-// threads of the child, which has one thread. After the handlers it looks away from such a child by itself.
+// For handlers that run in a forked child: ThreadSanitizer attributes earlier accesses of the parent's threads to threads of the
+// child, which has one thread. After the handlers it ignores accesses in such a child by itself.
 #ifndef BASE_THREAD_SANITIZER_H
 #define BASE_THREAD_SANITIZER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of ranges that PyTorch makes (torch.autograd.profiler.emit_nvtx), taken apart.
+// Splits the names of ranges that PyTorch makes (torch.autograd.profiler.emit_nvtx).
 #ifndef BASE_TORCH_NAME_H
 #define BASE_TORCH_NAME_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A builder gathers the rows of one track until they are handed on as a batch. Rows come in the order in
-// which they were recorded, which is nearly that of their start times.
+// A builder gathers the rows of one track until they become a batch. Rows come in the order in which they were recorded,
+// which is nearly that of their start times.
 //
 // A range is a row from its beginning on; its duration comes with its end. Rows still open when the builder
 // is flushed are carried over into the next batch.

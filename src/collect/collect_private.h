@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the collector share: collector.c (the source), collect_channel.c (a process's files and
+// Declarations that the files of the collector share: collector.c (the source), collect_channel.c (a process's files and
 // table), collect_ring.c (its sub-buffers), collect_record.c (their records), collect_loss.c (the ledger),
-// collect_journal.c (what is in the file), collect_shared.c (looking at and changing the files of others).
+// collect_journal.c (what is in the file), collect_shared.c (reading and changing files of other processes).
 #ifndef COLLECT_COLLECT_PRIVATE_H
 #define COLLECT_COLLECT_PRIVATE_H
 

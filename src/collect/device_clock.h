@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device's clock -> the trace clock. Every device record brings the time its clock showed (QUEUED) and two
-// host times that bracket that moment, so each record bounds the offset from both sides; the bounds of many
-// intersect to a narrow interval. Where the device simply uses a clock of the host, that clock's offset is
-// used: exactly 0 for CLOCK_MONOTONIC_RAW, the trace clock itself.
+// Converts a device's clock to the trace clock. Every device record has a time of the device's clock (QUEUED) and two host times
+// around it, so each record bounds the offset from both sides. The bounds of many records intersect to a narrow interval. If the
+// device uses a clock of the host, the offset of that clock is used: exactly 0 for CLOCK_MONOTONIC_RAW, the trace clock itself.
 #ifndef COLLECT_DEVICE_CLOCK_H
 #define COLLECT_DEVICE_CLOCK_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time in which at least one of several tracks was busy, of batches that come in any order: a sorted list of intervals,
-// of which the oldest become a sum when there are many. src/collect/live_totals.c calls it.
+// The time in which at least one of several tracks was busy, from batches in any order: a sorted list of intervals. If there are
+// many, the oldest are added up and removed. src/collect/live_totals.c calls it.
 #ifndef COLLECT_LIVE_BUSY_H
 #define COLLECT_LIVE_BUSY_H
 

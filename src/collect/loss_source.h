@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source of rows of the loss ledger, one batch each, that some function finds one after the other.
+// A source of rows of the loss ledger, one per batch, which a function of the caller finds one after the other.
 #ifndef COLLECT_LOSS_SOURCE_H
 #define COLLECT_LOSS_SOURCE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other sources whose events come into the trace of a session: after all that the programs recorded, when everything that
-// is to be known of processes, threads and clocks is known.
+// Other sources of the trace of a session. Their batches follow those of the programs, when all processes, threads and clocks are
+// known.
 #ifndef COLLECT_OTHER_SOURCES_H
 #define COLLECT_OTHER_SOURCES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses of recorders for a replay. They write files of their own into the session's directory, not into channels; a
-// recorder that ran out of space writes that at the end of its file, and here it becomes an event of the ledger.
+// Losses of recorders for replay. They write files of their own to the session directory, not to channels. A recorder that ran
+// out of space notes this at the end of its file; here it becomes an event of the ledger.
 #ifndef COLLECT_RECORDER_LOSSES_H
 #define COLLECT_RECORDER_LOSSES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collector that is gone has left, from inside: src/api/recover.c joins it with the file it was writing.
+// The events that a dead collector left in the session directory; src/api/recover.c joins them with the file that it was writing.
 #ifndef COLLECT_RECOVERY_H
 #define COLLECT_RECOVERY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of 64 rows that follow each other, a bit for each that has something: bit 0 is the first row. Every x86-64 can look at
-// sixteen bytes at once.
+// Bitmaps of 64 consecutive rows: a bit for each row with a property; bit 0 is the first row. SSE2, which every x86-64 has,
+// examines sixteen bytes at once.
 #ifndef COLLECT_ROW_BITS_H
 #define COLLECT_ROW_BITS_H
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filling whole columns of a batch at once: for the file reader and importers. Row by row:
-// tracesmith/batch.h.
+// Fills whole columns of a batch, for the file reader and importers. tracesmith/batch.h fills a batch row by row.
 #ifndef EVENT_BATCH_H
 #define EVENT_BATCH_H
 
@@ -18,8 +17,8 @@ tsmith_status batch_begin_columns(tsmith_batch *batch, uint32_t track, uint32_t 
 // clear, handed out there.
 void *batch_add_column(tsmith_batch *batch, uint32_t field, tsmith_type type, uint64_t **valid);
 
-// Exchanges the values of a column that was just added for an array of the caller's (malloc's) of as many bytes: what it
-// holds become the values, and the caller has the column's. False, and nothing done, where they are not as large.
+// Exchanges the values of a column that was just added with an array of the caller (from malloc) of the same size. False,
+// without a change, if the sizes differ.
 bool batch_exchange_values(tsmith_batch *batch, uint32_t field, void **values, size_t bytes);
 
 // Adds a LIST column of `total` elements over all rows; the caller fills offsets (count+1, ascending from 0
@@ -31,14 +30,14 @@ uint64_t *batch_add_list_column(tsmith_batch *batch, uint32_t field, uint32_t to
 // frame).
 void batch_set_bounds(tsmith_batch *batch, int64_t first_start, int64_t last_end);
 
-// Makes `to` the same as `from`. A batch that is handed to a sink is only lent.
+// Copies `from` to `to`, for sinks, whose batches are only lent.
 tsmith_status batch_copy(tsmith_batch *to, const tsmith_batch *from);
 
 // A number that a reader gives the batches of a file: the same one for the same batch in every scan. 0 unless given.
 void batch_set_sequence(tsmith_batch *batch, uint64_t sequence);
 uint64_t batch_sequence(const tsmith_batch *batch);
 
-// The bits of a scalar column's value, as in tsmith_batch_get: for loops over rows. Whether there is one is not asked.
+// The bits of a value of a scalar column, as in tsmith_batch_get, for loops over rows. Does not check that the value is known.
 static inline uint64_t batch_column_bits(const tsmith_column *column, size_t row) {
     switch (tsmith_type_size(column->type)) {
     case 1:

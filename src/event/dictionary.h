@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of this room share of a dictionary.
+// Parts of a dictionary that the files of this room share.
 #ifndef EVENT_DICTIONARY_H
 #define EVENT_DICTIONARY_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call paths as a tree shows them: recursion is folded, and what is not known about a path is marked.
+// Call paths in a tree: recursion is folded, and unknown parts of a path are marked.
 //
 // Folding: names are added to a path from the outermost function on. Whenever the last n names of the path (n from 1 to
 // FOLD_PERIOD_MAX, the smallest first) are the same as the n names before them, the last n are removed. A function that
-// calls itself, directly or through others, again and again is therefore one node however deep it goes, and no function
-// of a path disappears from it.
+// calls itself repeatedly, directly or through others, is therefore one node at any depth, and no function of a path disappears
+// from it.
 //
 // Marks: "[truncated]" stands as a function of its own outside of a frame whose caller is not known; " [guessed]" follows
 // the name of a frame that was found by a frame pointer: between it and what it called, callers may be missing.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of many tracks, in any order, into batches: each a sorted stretch of one track. For importers that read
-// row by row.
+// Gathers rows of many tracks, in any order, into batches, each sorted and of one track. For importers that read row by row.
 //
-// Every (track, lane) has one batch under construction; a lane is what has the same columns, such as a table.
-// A batch that is full is ready; when all of them together grow beyond the budget, they all are. So memory is
-// bounded whatever the file holds, and rows that come in order of time give batches that do not overlap.
+// Every pair of track and lane has one batch under construction; a lane is a set of rows with the same columns, such as a table. A
+// full batch is ready. If all batches together exceed the budget, all are ready. So memory is bounded for any file, and rows in
+// order of time give batches that do not overlap.
 //
-// Two producers fill columns themselves, because they are bound by it: the Chrome importer (src/import/chrome/rows.c) and the
+// Two producers fill columns themselves, because this limits their speed: the Chrome importer (src/import/chrome/rows.c) and the
 // collector (src/collect/builder.c).
 #ifndef EVENT_GATHER_H
 #define EVENT_GATHER_H

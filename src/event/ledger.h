@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer could not read, or what the file lacks: noted while reading, written as events of kind LOSS at the
-// end.
+// The loss ledger of an importer: what it could not read, and what the file lacks. Noted while reading, written as events of kind
+// LOSS at the end.
 #ifndef EVENT_LEDGER_H
 #define EVENT_LEDGER_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bringing what refers to one dictionary into another: entries are added or found there, and batches get its ids.
+// Converts batches of one dictionary to another: entries are added to it or found in it, and batches get its ids.
 #ifndef EVENT_MERGE_H
 #define EVENT_MERGE_H
 
@@ -7,13 +7,13 @@
 #include "tracesmith/dictionary.h"
 
 enum merge_entries {
-    // Two views of the same recording: an entry that is there already is meant. Where several are equal, the first of
-    // one is the first of the other, and so on.
+    // Two views of one recording: equal entries are the same object. Of several equal ones, the first of one dictionary is the
+    // first of the other, and so on.
     MERGE_EQUAL,
-    // Two recordings: what looks the same (process 4711 of two machines) is not. Strings and fields are shared.
+    // Two recordings: entries that look equal (process 4711 of two machines) are different objects. Strings and fields are shared.
     MERGE_APART,
-    // The same machine at the same time, seen by another: a process of the same number, and a thread of it, are the ones
-    // that are there, the last if there are several. The rest is apart; attributes are left where they are.
+    // Two recordings of one machine at the same time: processes with the same id, and their threads, are the same objects; of
+    // several, the last. Other entries are different objects. Attributes are not copied.
     MERGE_SAME_PROCESSES,
 };
 
@@ -23,9 +23,9 @@ struct merge;
 struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries);
 void merge_destroy(struct merge *merge);
 
-// Takes in what `from`, always the same one, has got since the last call.
+// Takes the entries that were added to `from`, always the same dictionary, since the last call.
 tsmith_status merge_take(struct merge *merge, const tsmith_dictionary *from);
-// The batch, of `from` as it was taken in last, with ids of `into`. Lives until the next call.
+// A batch of `from`, whose entries were taken, with ids of `into`. Lives until the next call.
 tsmith_status merge_batch(struct merge *merge, const tsmith_batch *batch, const tsmith_batch **out);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For those that build a tree of many stacks frame by frame: a frame of the interpreter that several stacks share is hidden in
-// those that have a Python function and shown in the others.
+// For callers that build a tree of many stacks frame by frame: a frame of the interpreter that several stacks share is hidden in
+// the stacks that have a Python function and shown in the others.
 #ifndef EVENT_STACKS_H
 #define EVENT_STACKS_H
 

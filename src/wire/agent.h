@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an agent's library exports for us, in addition to what its API's loader looks for.
+// The functions that an agent's library exports for TraceSmith, in addition to those for the loader of its API.
 #ifndef WIRE_AGENT_H
 #define WIRE_AGENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Something more that is known of a device, for people: "uuid", "nvlink".
+// A further property of a device, for display: "uuid", "nvlink".
 struct agent_fact {
     const char *key;
     const char *text;
@@ -24,12 +24,13 @@ struct agent_device {
     uint32_t compute_units;
     uint32_t clock_mhz;
     const struct agent_fact *facts; // up to one without a key; NULL: none
-    const char *problem;            // not a device: why the API gives none, or not all that is known of them
+    const char *
+        problem; // not NULL: not a device, but the reason why the API has none or describes them incompletely
 };
 
 // Calls `each` for every device of the API on this machine, loading the API's own loader into the calling
 // process. Returns how many there were, or AGENT_DEVICES_NO_LOADER when the API is not installed. Called in a
-// process of ours, never in a recorded one.
+// process of TraceSmith, never in a profiled one.
 #define AGENT_DEVICES_SYMBOL "tracesmith_agent_devices"
 #define AGENT_DEVICES_NO_LOADER (-1)
 typedef int agent_devices_function(void (*each)(void *context, const struct agent_device *device),
@@ -42,7 +43,7 @@ typedef void agent_switched_function(int on);
 
 // Samples counters of devices into the session in `directory`, `rate` times a second, until `stop` can be read or its other
 // end is closed. Calls `ready` once: with NULL when sampling begins, else with why it cannot (then returns false).
-// Called in a process of the collector's own.
+// Called in a separate process of the collector.
 #define AGENT_SAMPLE_SYMBOL "tracesmith_agent_sample"
 typedef bool agent_sample_function(const char *directory, uint32_t rate, int stop,
                                    void (*ready)(void *context, const char *why), void *context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-// The boundary between the library and what puts programs into the system's kernel (agents/bpf, libtracesmith-bpf.so, which
-// needs libbpf): a table of calls, and the records that the programs there write. The programs include it too, so it has
+// The interface between the library and the loader of programs for the system's kernel (agents/bpf, libtracesmith-bpf.so, which
+// needs libbpf): a table of functions, and the records that these programs write. The programs include it too, so it has
 // nothing but C's own types. Times are CLOCK_MONOTONIC in ns; process and thread numbers are those that the process itself
 // sees.
 #ifndef WIRE_AGENT_BPF_H

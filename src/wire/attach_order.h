@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `tracesmith attach` and the library that it loads into a running program agree on (agents/attach/starter.c).
+// The interface between `tracesmith attach` and the library that it loads into a running program (agents/attach/starter.c).
 //
 // The session directory has a file ATTACH_ORDER_NAME, mapped by both:
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that may be read after their end, by a thread that still has their address. Such a thread reads an object as it was or
-// as zeros, for the life of the process. The memory goes back to the system in blocks, as soon as all objects of a block have
+// Objects that may be read after their end by a thread that still has their address. Such a thread reads the last contents or
+// zeros, for the life of the process. The memory goes back to the system in blocks, as soon as all objects of a block have
 // left; its addresses are not used again. Neither call takes a lock, so that a forked child can call both.
 #ifndef WIRE_LASTING_H
 #define WIRE_LASTING_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the copies of this code that are in one process find each other. Each agent and libtracesmith.so has a copy of wire
+// Lets the copies of this code in one process find each other. Each agent and libtracesmith.so has a copy of wire
 // with hidden symbols; they share the process's channels through one exported object, which the dynamic linker makes one
 // for all libraries of a namespace, however they were loaded (STB_GNU_UNIQUE). A library in another namespace (dlmopen) and
 // a program that exports nothing have an object of their own, and so channels of their own.
