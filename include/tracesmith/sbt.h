@@ -103,6 +103,7 @@ typedef struct tsmith_sbt_event_frame {
     uint32_t track;
     uint32_t events;
     int64_t first_start, last_end; // ns on the trace clock
+    uint64_t offset, length;       // bytes: where the frame is in the file, its header included
 } tsmith_sbt_event_frame;
 
 // The frames of a file, of events and others, and one of them: false for one that a scan does not yield (other contents, a newer

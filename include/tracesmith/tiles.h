@@ -117,7 +117,8 @@ TSMITH_API tsmith_status tsmith_tiles_extend(tsmith_tiles *tiles, size_t pieces,
 // Keeps tiles that are filled in a new file (SBT with detail frames and no events), of about 8 bytes for every 64 events.
 // ERROR_INVALID_ARGUMENT when they are not filled, or were by TRUNCATED; failures of the file, of which nothing is left then.
 TSMITH_API tsmith_status tsmith_tiles_save(const tsmith_tiles *tiles, const char *path, tsmith_error *error);
-// Fills tiles, of which nothing was filled yet, from such a file, and reads no event. ERROR_CORRUPT, and the tiles are as before, when it
+// Fills tiles, of which nothing was filled yet, from such a file, and reads no event. Of a file with more than 262,144 buckets, coarser ones
+// are held, and the file stays open: finer ones are read when they are wanted. Such tiles cannot be saved. ERROR_CORRUPT, and the tiles are as before, when it
 // does not fit the index of their trace; failures of the file.
 TSMITH_API tsmith_status tsmith_tiles_load(tsmith_tiles *tiles, const char *path, tsmith_error *error);
 

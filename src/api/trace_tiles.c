@@ -18,7 +18,10 @@
 #include "tiles/tiles.h"
 #include "tracesmith/trace.h"
 
-enum { LEAST = 1 << 20 }; // bytes: the detail of a smaller trace is built as quickly as it is looked up
+enum {
+    LEAST = 1 << 20,    // bytes: the detail of a smaller trace is built as quickly as it is looked up
+    HELD_MOST = 1 << 18 // buckets that whoever loads a file of the caller has to hold
+};
 
 // ---- what a trace is found by
 
@@ -118,7 +121,28 @@ static tsmith_status write_track(struct sbt_writer *writer, const struct tiles_k
     return status;
 }
 
-tsmith_status trace_tiles_write(int fd, const tsmith_tiles *tiles, tsmith_error *error) {
+// How many times buckets are joined until at most `most` are left; 0: they are few enough as they are.
+static unsigned joined_for(const tsmith_tiles *tiles, size_t most) {
+    for (unsigned joined = 0;; joined++) {
+        size_t count = 0;
+        for (size_t i = 0; i < tiles_kept_count(tiles); i++)
+            count += tiles_kept_at(tiles, i, joined).count;
+        if (count <= most || joined == TILES_KEPT)
+            return joined;
+    }
+}
+
+static tsmith_status write_tracks(struct sbt_writer *writer, const tsmith_tiles *tiles, unsigned joined,
+                                  uint64_t *columns[DETAIL_COLUMNS], tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
+    for (size_t i = 0; status == TSMITH_OK && i < tiles_kept_count(tiles); i++) {
+        const struct tiles_kept track = tiles_kept_at(tiles, i, joined);
+        status = write_track(writer, &track, columns, error);
+    }
+    return status;
+}
+
+tsmith_status trace_tiles_write(int fd, const tsmith_tiles *tiles, size_t held, tsmith_error *error) {
     struct sbt_writer *writer;
     uint64_t *columns[DETAIL_COLUMNS];
     uint64_t *all = calloc(DETAIL_COLUMNS * DETAIL_MOST, sizeof *all);
@@ -132,10 +156,10 @@ tsmith_status trace_tiles_write(int fd, const tsmith_tiles *tiles, tsmith_error 
         columns[i] = all + (size_t)i * DETAIL_MOST;
     tsmith_status status = sbt_writer_create_fd(fd, "detail", NULL, &writer, error);
     if (status == TSMITH_OK) {
-        for (size_t i = 0; status == TSMITH_OK && i < tiles_kept_count(tiles); i++) {
-            const struct tiles_kept track = tiles_kept_at(tiles, i);
-            status = write_track(writer, &track, columns, error);
-        }
+        const unsigned joined = joined_for(tiles, held);
+        status = write_tracks(writer, tiles, 0, columns, error);
+        if (status == TSMITH_OK && joined)
+            status = write_tracks(writer, tiles, joined, columns, error);
         if (status == TSMITH_OK)
             status = sbt_writer_finish(writer, dictionary, error);
         sbt_writer_destroy(writer);
@@ -152,7 +176,7 @@ tsmith_status tsmith_trace_keep_tiles(tsmith_trace *trace, const tsmith_tiles *t
     tsmith_status status = TSMITH_OK;
     const int fd = file_temporary();
     if (fd >= 0) {
-        status = trace_tiles_write(fd, tiles, error);
+        status = trace_tiles_write(fd, tiles, SIZE_MAX, error); // all of it is loaded
         if (status == TSMITH_OK)
             import_cache_keep(&cache, fd);
         (void)close(fd);
@@ -170,7 +194,7 @@ tsmith_status tsmith_tiles_save(const tsmith_tiles *tiles, const char *path, tsm
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return status_set_errno(error, "%s cannot be written", path);
-    tsmith_status status = trace_tiles_write(fd, tiles, error);
+    tsmith_status status = trace_tiles_write(fd, tiles, HELD_MOST, error);
     if (close(fd) != 0 && status == TSMITH_OK)
         status = status_set_errno(error, "%s cannot be written", path);
     if (status != TSMITH_OK)

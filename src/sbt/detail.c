@@ -78,13 +78,32 @@ static tsmith_status read_one(tsmith_sbt *trace, size_t at, sbt_detail_take take
     return take(context, &detail) ? TSMITH_OK : TSMITH_ERROR_CORRUPT;
 }
 
-tsmith_status sbt_detail_read(tsmith_sbt *trace, sbt_detail_take take, void *context, tsmith_error *error) {
+static bool is_detail(const struct index_entry *entry) {
+    return entry->type == FRAME_DETAIL && entry->version == SBT_FRAME_VERSION && !entry->damaged;
+}
+
+size_t sbt_detail_count(const tsmith_sbt *trace) {
+    size_t count = 0;
+    for (size_t i = 0; i < trace->frames.count; i++)
+        count += is_detail(&trace->frames.entries[i]);
+    return count;
+}
+
+tsmith_status sbt_detail_read_some(tsmith_sbt *trace, size_t first, size_t count, sbt_detail_take take,
+                                   void *context, tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
-    for (size_t i = 0; status == TSMITH_OK && i < trace->frames.count; i++) {
-        const struct index_entry *entry = &trace->frames.entries[i];
-        if (entry->type == FRAME_DETAIL && entry->version == SBT_FRAME_VERSION && !entry->damaged)
+    size_t number = 0;
+    for (size_t i = 0; status == TSMITH_OK && i < trace->frames.count && number < first + count; i++) {
+        if (!is_detail(&trace->frames.entries[i]))
+            continue;
+        if (number >= first)
             status = read_one(trace, i, take, context, error);
+        number++;
     }
     scratch_reset(&trace->scratch, 0);
     return status;
+}
+
+tsmith_status sbt_detail_read(tsmith_sbt *trace, sbt_detail_take take, void *context, tsmith_error *error) {
+    return sbt_detail_read_some(trace, 0, trace->frames.count, take, context, error);
 }

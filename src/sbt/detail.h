@@ -31,5 +31,9 @@ tsmith_status sbt_detail_write(struct sbt_writer *writer, const struct sbt_detai
 typedef bool (*sbt_detail_take)(void *context, const struct sbt_detail *detail);
 // ERROR_CORRUPT when a frame is damaged, or the receiver wanted no more.
 tsmith_status sbt_detail_read(tsmith_sbt *trace, sbt_detail_take take, void *context, tsmith_error *error);
+// How many frames of detail a file has, and those from number `first` on, at most `count`.
+size_t sbt_detail_count(const tsmith_sbt *trace);
+tsmith_status sbt_detail_read_some(tsmith_sbt *trace, size_t first, size_t count, sbt_detail_take take,
+                                   void *context, tsmith_error *error);
 
 #endif

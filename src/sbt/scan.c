@@ -56,7 +56,9 @@ int tsmith_sbt_event_frame_at(const tsmith_sbt *trace, size_t index, tsmith_sbt_
                                           .track = entry->track,
                                           .events = entry->events,
                                           .first_start = entry->first_start,
-                                          .last_end = entry->last_end};
+                                          .last_end = entry->last_end,
+                                          .offset = entry->offset,
+                                          .length = SBT_FRAME_HEADER_SIZE + (uint64_t)entry->length};
     sized_give(tsmith_sbt_event_frame, &frame, out);
     return 1;
 }

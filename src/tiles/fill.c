@@ -12,20 +12,32 @@ static tsmith_status out_of_memory(tsmith_error *error) {
                       "out of memory while building the buckets of a timeline");
 }
 
-bool tiles_make_finest(struct tile_track *track) {
+struct tile_stretch tiles_finest(const struct tile_track *track) {
     const uint64_t length = (uint64_t)(track->last - track->first);
     const uint64_t wanted = track->events / TILES_PER_BUCKET;
     const uint64_t most = wanted > TILES_LEAST ? wanted : TILES_LEAST;
-    while ((length >> track->shift) >= most)
-        track->shift++;
-    track->skipped = (uint64_t)track->first >> track->shift;
-    const size_t count = (size_t)(((uint64_t)track->last >> track->shift) - track->skipped + 1);
-    union tile_bucket *buckets = calloc(count, sizeof *buckets);
+    struct tile_stretch out = {.shift = track->shift}; // one that grows keeps it
+    while ((length >> out.shift) >= most)
+        out.shift++;
+    out.skipped = (uint64_t)track->first >> out.shift;
+    out.count = (size_t)(((uint64_t)track->last >> out.shift) - out.skipped + 1);
+    return out;
+}
+
+bool tiles_make_stretch(struct tile_track *track, const struct tile_stretch *stretch) {
+    union tile_bucket *buckets = calloc(stretch->count, sizeof *buckets);
     if (!buckets)
         return false;
-    track->levels[0] = (struct tile_level){buckets, count};
+    track->shift = stretch->shift;
+    track->skipped = stretch->skipped;
+    track->levels[0] = (struct tile_level){buckets, stretch->count};
     track->level_count = 1;
     return true;
+}
+
+bool tiles_make_finest(struct tile_track *track) {
+    const struct tile_stretch finest = tiles_finest(track);
+    return tiles_make_stretch(track, &finest);
 }
 
 static bool begin_track(struct tile_track *track) {

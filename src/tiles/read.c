@@ -124,6 +124,39 @@ static void put_kept(struct tsmith_tiles *tiles, const struct wanted *wanted) {
     }
 }
 
+// ---- from the detail that is not in memory
+
+static bool is_finer(const struct tsmith_tiles *tiles, const struct wanted *wanted) {
+    const struct tile_stretch *finer = &wanted->track->finer;
+    return tiles->finer.read && finer->count && wanted->track->is_filled && wanted->level >= finer->shift &&
+           wanted->level < wanted->track->shift;
+}
+
+// Buckets of the finest length, joined to those of the tile. False: they cannot be had, and events are read.
+static bool put_finer(struct tsmith_tiles *tiles, const struct wanted *wanted) {
+    const struct tile_stretch *finer = &wanted->track->finer;
+    const unsigned step = wanted->level - finer->shift;
+    const uint64_t first = (uint64_t)wanted->from >> finer->shift,
+                   last = (uint64_t)wanted->to >> finer->shift;
+    const uint64_t begin = first > finer->skipped ? first : finer->skipped;
+    const uint64_t end = last < finer->skipped + finer->count ? last : finer->skipped + finer->count;
+    if (begin >= end)
+        return true;
+    union tile_bucket *buckets = malloc((size_t)(end - begin) * sizeof *buckets);
+    const bool good =
+        buckets && tiles->finer.read(tiles->finer.context, (size_t)(wanted->track - tiles->tracks), begin,
+                                     (size_t)(end - begin), buckets);
+    for (size_t i = 0; good && i < TSMITH_TILE_BUCKETS; i++) {
+        const uint64_t from = first + ((uint64_t)i << step), to = from + (UINT64_C(1) << step);
+        const uint64_t least = from > begin ? from : begin, most = to < end ? to : end;
+        if (least < most)
+            tiles->buckets[i] = tiles_join(buckets + (least - begin), (size_t)(most - least),
+                                           UINT64_C(1) << step, wanted->track->is_counter);
+    }
+    free(buckets);
+    return good;
+}
+
 static uint64_t count_kept(const struct tsmith_tiles *tiles, const tsmith_tile *tile) {
     uint64_t events = 0;
     for (size_t i = 0; i < TSMITH_TILE_BUCKETS; i++)
@@ -192,6 +225,8 @@ static bool must_read(struct tsmith_tiles *tiles, const struct wanted *wanted, t
         put_kept(tiles, wanted);
         return !wanted->track->is_counter && count_kept(tiles, out) <= TSMITH_TILE_SLICES;
     }
+    if (is_finer(tiles, wanted) && put_finer(tiles, wanted))
+        return !wanted->track->is_counter && count_kept(tiles, out) <= TSMITH_TILE_SLICES;
     const bool is_known = tiles->is_full || (wanted->track->is_filled && !is_outdated(wanted));
     if (is_known || count_indexed(wanted) <= READ_AT_ONCE)
         return true;

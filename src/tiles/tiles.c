@@ -141,6 +141,8 @@ void tsmith_tiles_destroy(tsmith_tiles *tiles) {
     if (!tiles)
         return;
     tsmith_source_destroy(tiles->filling);
+    if (tiles->finer.finish)
+        tiles->finer.finish(tiles->finer.context);
     for (size_t i = 0; i < tiles->track_count; i++) {
         struct tile_track *track = &tiles->tracks[i];
         for (unsigned level = 0; level < track->level_count; level++)

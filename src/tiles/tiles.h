@@ -35,6 +35,13 @@ struct tile_events {
     bool is_unsorted;
 };
 
+// Buckets of one length: 2^shift ns, from bucket `skipped` on, counted from the origin.
+struct tile_stretch {
+    unsigned shift;
+    uint64_t skipped;
+    size_t count;
+};
+
 struct tile_track {
     uint32_t track;
     uint64_t events;
@@ -53,9 +60,19 @@ struct tile_track {
     // While it is filled: what cannot be added yet, since an earlier event may come.
     struct tile_events pending;
     struct load *load;
-    size_t kept_count; // buckets that were put, while tiles are filled from kept ones
+    size_t kept_count;         // buckets that were put, while tiles are filled from kept ones
+    struct tile_stretch finer; // buckets that are read when they are wanted (tiles->finer); count 0: none
     // Of a trace that grows: where events came to which the buckets have not been fitted yet. Empty: from >= to.
     int64_t outdated_from, outdated_to;
+};
+
+// Reads buckets that are finer than those in memory, of which a large trace has too many.
+struct tiles_finer {
+    void *context;
+    // The buckets `first` to `first` + `count` - 1 of the track at this place of the list; all are in its stretch `finer`. False: they
+    // are damaged or cannot be read.
+    bool (*read)(void *context, size_t track, uint64_t first, size_t count, union tile_bucket *out);
+    void (*finish)(void *context);
 };
 
 struct tsmith_tiles {
@@ -69,7 +86,8 @@ struct tsmith_tiles {
     bool is_full, is_truncated;
     bool has_events; // origin and end are those of events
     bool grows;
-    size_t frame_next; // of the trace: those before it are known
+    size_t frame_next;        // of the trace: those before it are known
+    struct tiles_finer finer; // `read` NULL: none
     // Of the tile that was read last.
     union tile_bucket *buckets;
     tsmith_slice *slices;
@@ -91,7 +109,10 @@ bool tiles_sort_events(struct tile_events *events);
 // Puts a value into a bucket.
 void tiles_add_value(tsmith_value_bucket *bucket, double value);
 
-// The finest level of a track, all zeros. False when memory is exhausted.
+// The finest level that a track has when its events were read.
+struct tile_stretch tiles_finest(const struct tile_track *track);
+// Gives a track its lowest level: these buckets, all zeros; the finest ones. False when memory is exhausted.
+bool tiles_make_stretch(struct tile_track *track, const struct tile_stretch *stretch);
 bool tiles_make_finest(struct tile_track *track);
 // Ends filling. False when memory is exhausted.
 bool tiles_finish(struct tsmith_tiles *tiles);
@@ -110,13 +131,20 @@ struct tiles_kept {
 };
 // The tracks of tiles that are full, one stretch each; none where events could not be read.
 size_t tiles_kept_count(const struct tsmith_tiles *tiles);
-struct tiles_kept tiles_kept_at(const struct tsmith_tiles *tiles, size_t index);
+// The finest buckets of a track, or those joined `joined` times, or the coarsest that there are.
+struct tiles_kept tiles_kept_at(const struct tsmith_tiles *tiles, size_t index, unsigned joined);
 // Fills tiles instead of tsmith_tiles_fill: begin, put every stretch in order of time, end. Each is false when that cannot be: memory
 // is exhausted, or what was put does not fit the index of the file (`is_good` false: the caller knows that). Tiles are then as
 // they were before.
 bool tiles_kept_begin(struct tsmith_tiles *tiles);
 bool tiles_kept_put(struct tsmith_tiles *tiles, const struct tiles_kept *kept);
 bool tiles_kept_end(struct tsmith_tiles *tiles, bool is_good);
+// The same from coarser buckets: begin in place of tiles_kept_begin, and put stretches whose buckets are as long as the first one of their
+// track has them. `finer` is then what reads the finest; it is the tiles' when `end` is true, and the caller's otherwise.
+bool tiles_kept_begin_coarse(struct tsmith_tiles *tiles);
+bool tiles_kept_end_coarse(struct tsmith_tiles *tiles, const struct tiles_finer *finer, bool is_good);
+// Whether a bucket of a file can be of this trace.
+bool tiles_kept_is_load(const struct tsmith_tiles *tiles, const tsmith_bucket *bucket);
 
 // Makes the levels above the finest. False when memory is exhausted.
 bool tiles_make_levels(struct tile_track *track);

@@ -283,7 +283,7 @@ static uint64_t count_begun(const struct fixture *fixture, const tsmith_tile_tra
 static void check_begun(const struct fixture *fixture, uint64_t *frames) {
     size_t count;
     const tsmith_tile_track *tracks = tsmith_tiles_tracks(fixture->tiles, &count);
-    uint64_t sum = 0, indexed = 0;
+    uint64_t sum = 0, indexed = 0, end = 0;
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(count_begun(fixture, &tracks[i], 21), tracks[i].events);
         assert_int_equal(count_begun(fixture, &tracks[i], 14), tracks[i].events);
@@ -292,7 +292,11 @@ static void check_begun(const struct fixture *fixture, uint64_t *frames) {
     *frames = tsmith_sbt_event_frame_count(fixture->file);
     for (size_t i = 0; i < *frames; i++) {
         tsmith_sbt_event_frame frame = {.size = sizeof frame};
-        indexed += tsmith_sbt_event_frame_at(fixture->file, i, &frame) ? frame.events : 0;
+        if (!tsmith_sbt_event_frame_at(fixture->file, i, &frame))
+            continue;
+        indexed += frame.events;
+        assert_true(frame.offset >= end && frame.length > 0); // in order, and none within another
+        end = frame.offset + frame.length;
     }
     assert_int_equal(sum, indexed);
 }
