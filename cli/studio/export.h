@@ -13,6 +13,10 @@ bool export_traces(struct server *server, const char *folder);
 // complaint.
 bool export_answers(struct server *server);
 
+// Writes what is read of a trace before any event to a file of its own, and adds `"parts"` to its entry of the list, if that makes sense.
+// False after a complaint.
+bool export_parts(struct text *list, const struct file *file, size_t number);
+
 // Writes a new file; false after a complaint.
 bool export_file(const char *path, const char *bytes, size_t length);
 

@@ -100,7 +100,7 @@ static bool add_comparisons(struct exported *exported) {
     return good;
 }
 
-// "name", "file" and "detail" of a trace; a damaged one has no detail, which is built in the browser then.
+// "name", "file", "detail" and "parts" of a trace; a damaged one has no detail, which is built in the browser then.
 static bool add_trace(struct text *list, const struct file *file, size_t number) {
     char detail[64];
     tsmith_error error;
@@ -119,8 +119,9 @@ static bool add_trace(struct text *list, const struct file *file, size_t number)
         text_add_json_cstr(list, detail);
     else
         text_add_cstr(list, "null");
+    const bool good = export_parts(list, file, number);
     text_add_char(list, '}');
-    return true;
+    return good;
 }
 
 bool export_answers(struct server *server) {

@@ -61,7 +61,7 @@ export interface Overview {
   events: number | null;
   lost: number | null;
   incomplete: string | null;
-  detail: "building" | "ready";
+  detail: "building" | "ready" | "absent"; // absent: a static host has a large trace without it
   live: boolean; // still being recorded
   kinds: Record<string, string>;
   processes: Process[];

@@ -118,8 +118,9 @@ def read_tracks(page, number):
     return tracks
 
 
-def check_viewports(page, count, trace=0):
-    tracks = read_tracks(page, trace)
+def check_viewports(page, count, trace=0, tracks=None):
+    """`tracks`: what the trace is known to have; else it is read by SQL."""
+    tracks = tracks or read_tracks(page, trace)
     whole = page.see("() => studio.overview.duration")
     loads = singles = 0
     for number in range(count):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from browser import opened
-from check_pixels import check_losses, check_viewports
+from check_pixels import DRAWN, check_losses, check_row, check_viewports
 from static_host import StaticHost
 
 REFUSED = "Not available on a static host"
@@ -40,6 +40,7 @@ def check_panels(page, command):
 
 def check_pictures(viewports, traces):
     host = StaticHost(*traces)
+    assert any("parts" in trace for trace in host.list["traces"]), host.list["traces"]
     with opened(server=host) as page:
         for number in range(len(traces)):
             page.see("(number) => studio.open(number)", number)
@@ -49,7 +50,7 @@ def check_pictures(viewports, traces):
         page.see("() => studio.open(0)")
         page.settle()
         check_panels(page, host.path(0))
-    assert host.sent and all(name.endswith(".sbt") for name, _ in host.sent), host.sent[:3]
+    assert host.sent and all(name.endswith((".sbt", "/parts.bin")) for name, _ in host.sent), host.sent[:3]
     print("%d traces; %d ranges of %d bytes" % (len(traces), len(host.sent), sum(length for _, length in host.sent)))
 
 
@@ -88,11 +89,79 @@ def check_damage(trace, clang, folder):
         assert "The reader stopped at this file" in page.page.inner_text("p.warning"), page.page.inner_text("p.warning")
 
 
+class Kernels:
+    """The events of tests/programs/sbt_large.c, as check_row asks for them."""
+
+    def __init__(self, count):
+        self.count = count
+
+    @staticmethod
+    def length(kernel):
+        return 100 * (1 + kernel // 4096 % 9)
+
+    def busy_before(self, time):
+        kernel = min(max(int(time // 1000), 0), self.count)
+        stretch, rest = divmod(kernel, 4096)
+        cycles, stretches = divmod(stretch, 9)
+        whole = 4096 * (cycles * 4500 + 50 * stretches * (stretches + 1)) + rest * 100 * (1 + stretches)
+        return whole + (min(max(time - kernel * 1000, 0), self.length(kernel)) if kernel < self.count else 0)
+
+    def first_from(self, time):
+        """The first kernel that begins at `time` or after it."""
+        return min(max(-(-time // 1000), 0), self.count)
+
+    def load(self, first, last):
+        busy = (self.busy_before(last) - self.busy_before(first)) / (last - first)
+        if busy > 0:
+            return max(busy, 0.03) * 0.94
+        return 0.06 if self.first_from(last) > self.first_from(first) else 0
+
+    def touches(self, first, last):
+        return self.first_from(last) > self.first_from(first) or self.busy_before(last) > self.busy_before(first)
+
+    def covers(self, first, last):
+        kernel = int(first // 1000)
+        return 0 <= kernel < self.count and last <= kernel * 1000 + self.length(kernel)
+
+
+def check_large(viewports, trace, folder):
+    """A trace whose detail is more than a page holds: the coarse part of it is fetched, and of the rest what is seen. Without it the page
+    says what it does not know, and shows it where it is enlarged."""
+    large, detail, count = os.path.join(folder, "large.sbt"), os.path.join(folder, "large.detail"), 18000000
+    subprocess.run([os.path.join(os.environ["TRACESMITH_BUILD_DIR"], "tests/programs/sbt_large"), large, detail, str(count)], check=True)
+    tracks = {1: Kernels(count)}
+    host = StaticHost(trace)
+    host.put(large, detail)
+    with opened(server=host) as page:
+        assert page.see("() => studio.overview.events") == count
+        assert page.see("() => studio.overview.kept"), "all events were read"
+        assert page.page.inner_text(".timeline .state") == ""
+        asked = {name for name, _ in host.sent}
+        assert any(name.endswith(".detail") for name in asked), asked
+        loads, singles = check_viewports(page, viewports, tracks=tracks)
+    print("%d events: %d rows by load, %d by event" % (count, loads, singles))
+    host = StaticHost(trace)
+    host.put(large, None, {"filled": 1000})
+    with opened(server=host, wait=False) as page:
+        page.page.wait_for_function("() => document.querySelector('.timeline .state')?.textContent.includes('without its detail')")
+        assert "tracesmith studio --export" in page.page.inner_text(".timeline .state")
+        assert page.see("() => studio.overview.detail") == "absent"
+        page.see("([first, last]) => studio.setView(first, last)", [5e9, 5.00005e9])
+        page.page.wait_for_function("() => timeline.isSettled && timeline.shown.some((part) => part.tile.slices)")
+        assert page.page.inner_text(".timeline .state") == ""
+        first, per_pixel = page.see("() => [studio.view.from, timeline.nsPerPixel]")
+        rows = page.see(DRAWN)
+        assert rows and not rows[0]["isLoad"], rows
+        for row in rows:
+            check_row(tracks[row["track"]], row, first, per_pixel)
+
+
 def main(viewports, clang, folder, *traces):
     random.seed(5)
     check_pictures(int(viewports), traces)
     check_no_ranges(traces[0])
     check_damage(traces[0], clang, folder)
+    check_large(int(viewports), traces[0], folder)
 
 
 main(*sys.argv[1:])

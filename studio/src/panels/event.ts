@@ -35,9 +35,9 @@ function show(studio: Studio, selected: Selected, details: EventDetails, host: H
     element("p", { class: "tools" },
       element("button", { type: "button", click: () => studio.goTo(selected.start, selected.start + (selected.duration ?? 100), selected.track) }, "Show it whole"),
       copyButton("Copy the command", () => command(studio, "query", quoted(sql)))),
-    element("dl", { class: "fields" }, ...fields.flatMap(([name, value]) => [
+    element("div", { class: "halves" }, element("dl", { class: "fields" }, ...fields.flatMap(([name, value]) => [
       element("dt", {}, clipped(name, 80)), element("dd", {}, clipped(shown(studio, name, value as string | number), 2000))])),
-    details.related.length ? element("h4", {}, "What belongs to it") : null,
+    element("div", {}, details.related.length ? element("h4", {}, "What belongs to it") : null,
     element("ul", { class: "related" }, ...details.related.map((one) => element("li", {}, element("button", {
       type: "button",
       click: () => {
@@ -48,7 +48,18 @@ function show(studio: Studio, selected: Selected, details: EventDetails, host: H
                `begins ${duration(Math.abs(one.start - selected.start))} ${one.start < selected.start ? "before" : "after"}`, 200))))),
     element("h4", {}, "Call stack"),
     details.stack ? element("ol", { class: "stack" }, ...details.stack.map((frame) => element("li", {}, clipped(frame))))
-                  : element("p", { class: "note" }, "The trace has none for this event."));
+                  : element("p", { class: "note" }, "The trace has none for this event."))));
+}
+
+// What the timeline itself knows, where nobody can be asked for the rest.
+function showKnown(studio: Studio, selected: Selected, error: unknown, host: HTMLElement): void {
+  fill(host,
+    element("h3", {}, clipped(studio.name(selected.name) || "event", 1000)),
+    element("dl", { class: "fields" },
+      element("dt", {}, "start"), element("dd", {}, `${moment(selected.start, 1)} after the beginning`),
+      element("dt", {}, "duration"), element("dd", {}, duration(selected.duration)),
+      element("dt", {}, "track"), element("dd", {}, clipped(trackName(studio, selected.track), 200))),
+    failure(error));
 }
 
 export const event: Panel = {
@@ -69,7 +80,7 @@ export const event: Panel = {
         const details = await api.event(studio.trace, selected.track, selected.start, selected.duration, selected.name);
         if (studio.selection === selected) show(studio, selected, details, host);
       } catch (error) {
-        if (studio.selection === selected) fill(host, failure(error));
+        if (studio.selection === selected) showKnown(studio, selected, error, host);
       }
     };
     studio.subscribe(["selection"], () => void update(), host);

@@ -6,8 +6,16 @@ const BLOCK = 1 << 16; // bytes: what is asked for is whole blocks
 const AHEAD_MOST = 1 << 22; // bytes read beyond what is asked for, where the file is read in order
 const KEPT = 1 << 26; // bytes of blocks
 
+// What is needed of a file at once, in another one: its places there, in order, as [offset, length].
+export interface Parts {
+  file: string;
+  of: number; // bytes of the whole
+  ranges: [number, number][];
+}
+
 interface Remote {
   url: string;
+  parts: { from: number; bytes: Uint8Array }[]; // in order; they stay
   size: number;
   whole: Uint8Array | null; // where the server does not know ranges
   blocks: Map<number, Uint8Array>; // the one used last is the last
@@ -39,6 +47,18 @@ function get(remote: Remote, from: number, to: number): Uint8Array | null {
   return bytes;
 }
 
+// The bytes of a part from a place in it on.
+function partAt(remote: Remote, place: number): Uint8Array | undefined {
+  let low = 0, high = remote.parts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (remote.parts[middle]!.from <= place) low = middle + 1;
+    else high = middle;
+  }
+  const part = remote.parts[low - 1];
+  return part?.bytes.subarray(place - part.from);
+}
+
 export class RemoteFiles implements Files {
   private readonly files: Remote[] = [];
   received = 0; // bytes
@@ -49,12 +69,29 @@ export class RemoteFiles implements Files {
     const url = new URL(name.split("/").map(encodeURIComponent).join("/"), this.base).href;
     const known = this.files.findIndex((file) => file.url === url);
     if (known >= 0) return known;
-    const remote: Remote = { url, size: -1, whole: null, blocks: new Map(), next: 0, ahead: 0 };
+    const remote: Remote = { url, parts: [], size: -1, whole: null, blocks: new Map(), next: 0, ahead: 0 };
     const first = get(remote, 0, BLOCK);
     if (!first) return -1;
     this.received += first.length;
     if (!remote.whole) this.keep(remote, 0, first);
     return this.files.push(remote) - 1;
+  }
+
+  // Fetches parts of a file before they are asked for. Without them they are read like the rest.
+  preload(name: string, parts: Parts): void {
+    const remote = this.files[this.open(name)];
+    const length = parts.ranges.reduce((sum, [, size]) => sum + size, 0);
+    if (!remote || remote.whole || remote.size !== parts.of) return;
+    const all = this.files[this.open(parts.file)];
+    if (all?.size !== length) return;
+    const bytes = all.whole ?? get(all, 0, length);
+    if (bytes?.length !== length) return;
+    if (!all.whole) this.received += length;
+    let at = 0;
+    for (const [from, size] of parts.ranges) {
+      remote.parts.push({ from, bytes: bytes.subarray(at, at + size) });
+      at += size;
+    }
   }
 
   size(file: number): number {
@@ -71,6 +108,12 @@ export class RemoteFiles implements Files {
     }
     for (let at = 0; at < length; ) {
       const place = offset + at, number = Math.floor(place / BLOCK);
+      const known = partAt(remote, place)?.subarray(0, length - at);
+      if (known?.length) {
+        out.set(known, at);
+        at += known.length;
+        continue;
+      }
       const block = remote.blocks.get(number) ?? this.fetchFrom(remote, number, Math.floor((offset + length - 1) / BLOCK));
       if (!block) return -1;
       const part = block.subarray(place - number * BLOCK, place - number * BLOCK + length - at);

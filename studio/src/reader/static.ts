@@ -2,11 +2,12 @@
 // reader in a worker, answers of the command from files that were written with the traces. Everything else is refused, with the
 // command that answers it.
 import { quoted } from "../panels/panel";
-import { Order, TraceFile } from "./worker";
+import { Limits, Order, TraceFile } from "./worker";
 
 interface Listed {
   version: string;
   traces: TraceFile[];
+  limits?: Partial<Limits>;
   answers: Record<string, [number, string]>; // request: status and file
 }
 
@@ -46,7 +47,7 @@ export class StaticSource {
       this.waiting.delete(event.data.id);
     });
     this.worker.addEventListener("error", (event) => this.fail(`The reader stopped: ${event.message || "reader.js cannot be loaded"}`));
-    this.send({ base: document.baseURI, traces: listed.traces });
+    this.send({ base: document.baseURI, traces: listed.traces, limits: listed.limits ?? {} });
   }
 
   static async begin(list: string): Promise<StaticSource> {

@@ -271,8 +271,17 @@ export class Timeline {
     const drawn = performance.now() - begin;
     this.placeLabels(rows);
     this.overlay.draw(scale, rows);
-    this.state.textContent = this.store.failure || (overview?.detail === "building" ? "Reading all events\u2026" : "");
+    this.state.textContent = this.store.failure || this.missingDetail();
     return drawn;
+  }
+
+  // What the picture does not have. Parts that are enlarged are read from the events, whatever else is there.
+  private missingDetail(): string {
+    const { overview } = this.studio;
+    if (overview?.detail === "building") return "Reading all events\u2026";
+    if (overview?.detail !== "absent" || !this.shown.some(({ tile }) => tile.preliminary)) return "";
+    return "Only where events are is known of this part, not what ran: the trace was put here without its detail. Zoom in to see events. " +
+      `"tracesmith studio --export FOLDER ${overview.name}" makes a folder with the detail.`;
   }
 
   private drawRow(row: TimelineRow): void {
@@ -361,8 +370,10 @@ export class Timeline {
       const { buckets } = tile;
       if (!buckets.events[hit.bucket] && !buckets.busy[hit.bucket]) return row.label;
       const name = this.studio.name(buckets.name[hit.bucket]!) || this.kindName(buckets.kind[hit.bucket]!);
-      const busy = tile.preliminary ? "not read yet" : `${(100 * buckets.busy[hit.bucket]!).toFixed(1)} % busy`;
-      return `${duration(2 ** tile.level)}: ${busy}, ${count(buckets.events[hit.bucket]!)} events begin\nmost time: ${name}`;
+      const events = count(buckets.events[hit.bucket]!), length = duration(2 ** tile.level);
+      if (tile.preliminary)
+        return `${length}: about ${events} events begin, by the index of the file\n${this.studio.overview?.detail === "absent" ? "Zoom in to read them" : "They are not read yet"}`;
+      return `${length}: ${(100 * buckets.busy[hit.bucket]!).toFixed(1)} % busy, ${events} events begin\nmost time: ${name}`;
     }
     if (tile?.values && hit.bucket >= 0) {
       const [least, most] = [tile.values[2 * hit.bucket], tile.values[2 * hit.bucket + 1]];
