@@ -68,3 +68,21 @@ export function cell(column: string, value: string | number | null): string {
 export function title(column: string): string {
   return column.replace(/_(ns|bytes|bytes_per_s)$/, "").replace(/_/g, " ");
 }
+
+// What tells a C++ function from others: without return type, namespaces, template arguments and parameters. Other names as they are.
+export function briefName(name: string): string {
+  if (!/::|^void |>\(/.test(name) || name.length > 4096) return name;
+  let depth = 0, plain = "", inside = "";
+  for (const one of name.replace(/\(anonymous namespace\)::/g, "")) {
+    if (one === "(" && depth === 0) break;
+    if (one === ">") depth--;
+    if (depth === 0 && one !== "<" && one !== ">") plain += one;
+    else if (depth > 0) inside += one;
+    if (one === "<") depth++;
+    if (depth < 0) return name;
+  }
+  const last = plain.trim().split(/::|\s+/).pop() ?? "";
+  // Templates that only run what they are given.
+  if (/^kernel\d*$/i.test(last)) return /^\s*(?:\w+::)*(\w{4,})/.exec(inside)?.[1] ?? last;
+  return last.length > 1 ? last : name;
+}

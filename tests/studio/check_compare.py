@@ -38,7 +38,7 @@ def check_ranks(folder):
         page.show("ranks")
         collectives = {(row["collective"], row["group"]) for row in tables["lateness"]}
         assert page.see(CELLS, late) == len(collectives)
-        columns = page.see("() => [...document.querySelectorAll('.heat th.tall')].map((one) => one.title)")
+        columns = page.see("() => [...document.querySelectorAll('.heat th.tall, .heat th.level')].map((one) => one.title)")
         shades = dict(page.see(SHADES, columns.index(REDUCE + " (0)")))
         mean = {row["rank"]: row["late_mean_ns"] for row in tables["lateness"] if row["collective"] == REDUCE}
         most = max(row["late_mean_ns"] for row in tables["lateness"])

@@ -1,13 +1,13 @@
 // Device memory: live bytes over time, objects as rectangles of address and time, and the tables of the analysis.
 import { Answer, api } from "../api";
 import { clipped, copyButton, element, fill, svg } from "../dom";
-import { bytes, cell, count, duration } from "../format";
+import { bytes, cell, count, duration, moment } from "../format";
 import { Studio } from "../model";
 import { Panel, command, quoted } from "./panel";
 import { failure, showReport, waiting } from "./reports";
 import { table } from "./table";
 
-const WIDE = 800, HIGH = 200, OBJECTS_MOST = 4000;
+const WIDE = 800, HIGH = 200, AXIS = 16, OBJECTS_MOST = 4000;
 
 // Where the steps of memory are in the trace: `steps` selects place, start, step ("alloc" or "free"), bytes, object, address, live
 // and name.
@@ -69,10 +69,28 @@ function livesStatement(studio: Studio, source: Source): string {
     `WHERE step = 'alloc' AND bytes > 0 ORDER BY bytes DESC LIMIT ${OBJECTS_MOST}`;
 }
 
+// Times below a picture of the whole trace, in a strip of AXIS.
+function timeAxis(whole: number, y: number): SVGElement[] {
+  return [0, 0.25, 0.5, 0.75, 1].map((at) => {
+    const label = svg("text", { x: at * WIDE, y: y + AXIS - 2, "text-anchor": at === 0 ? "start" : at === 1 ? "end" : "middle", class: "axis" });
+    label.textContent = moment(at * whole, whole / 100);
+    return label;
+  });
+}
+
+// A click shows that part of the trace in the timeline.
+function showTimes(studio: Studio, picture: SVGElement): void {
+  picture.addEventListener("click", (event) => {
+    const box = picture.getBoundingClientRect(), whole = studio.overview!.duration;
+    const at = ((event.clientX - box.left) / box.width) * whole;
+    studio.setView(at - whole / 50, at + whole / 50);
+  });
+}
+
 // Steps: bytes stay alive until the next change.
-function livePicture(rows: [number, number, number][]): SVGElement {
+function livePicture(studio: Studio, rows: [number, number, number][]): SVGElement {
   const most = Math.max(...rows.map((row) => row[1]), 1);
-  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, class: "plot", role: "img", "aria-label": `Live bytes over time, at most ${bytes(most)}` });
+  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH + AXIS}`, class: "plot", role: "img", "aria-label": `Live bytes over time, at most ${bytes(most)}` });
   const y = (value: number): number => HIGH - (value / most) * (HIGH - 20);
   let path = `M0 ${HIGH}`;
   for (const [part, top, last] of rows) {
@@ -82,15 +100,16 @@ function livePicture(rows: [number, number, number][]): SVGElement {
   picture.append(svg("path", { d: `${path}H${WIDE}V${HIGH}Z`, class: "area" }));
   const label = svg("text", { x: 4, y: 14 });
   label.textContent = `most: ${bytes(most)}`;
-  picture.append(label);
+  picture.append(label, ...timeAxis(studio.overview!.duration, HIGH));
+  showTimes(studio, picture);
   return picture;
 }
 
-function livePictures(source: Source, answer: Answer): HTMLElement[] {
+function livePictures(studio: Studio, source: Source, answer: Answer): HTMLElement[] {
   const tracks = [...new Set(answer.rows.map((row) => Number(row[0])))];
   return tracks.map((track) => {
     const rows = answer.rows.filter((row) => Number(row[0]) === track).map((row) => [Number(row[1]), Number(row[2]), Number(row[3])] as [number, number, number]);
-    return element("figure", {}, livePicture(rows) as unknown as HTMLElement, element("figcaption", {}, `Bytes alive over the whole trace: ${clipped(source.placeName(track), 100)}`));
+    return element("figure", {}, livePicture(studio, rows) as unknown as HTMLElement, element("figcaption", {}, `Bytes alive over the whole trace: ${clipped(source.placeName(track), 100)}. A click shows the time in the timeline.`));
   });
 }
 
@@ -102,7 +121,7 @@ function objectsPicture(studio: Studio, answer: Answer): HTMLElement | null {
   const low = Math.min(...placed.map((row) => Number(row[at("address")])));
   const high = Math.max(...placed.map((row) => Number(row[at("address")]) + Number(row[at("bytes")])));
   const whole = Math.max(studio.overview!.duration, 1);
-  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH * 1.5}`, class: "plot", role: "img", "aria-label": `${placed.length} memory objects by address and time` });
+  const picture = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH * 1.5 + AXIS}`, class: "plot", role: "img", "aria-label": `${placed.length} memory objects by address and time` });
   for (const row of placed) {
     const start = Number(row[at("start_ns")]), length = row[at("duration_ns")] === null ? whole - start : Number(row[at("duration_ns")]);
     const height = Math.max((Number(row[at("bytes")]) / (high - low)) * HIGH * 1.5, 0.7);
@@ -113,6 +132,8 @@ function objectsPicture(studio: Studio, answer: Answer): HTMLElement | null {
     box.append(note);
     picture.append(box);
   }
+  picture.append(...timeAxis(whole, HIGH * 1.5));
+  showTimes(studio, picture);
   return element("figure", {}, picture as unknown as HTMLElement,
     element("figcaption", {}, `${count(placed.length)} objects by address (up) and time (right); those never freed are marked. ` +
       (placed.length < answer.rows.length ? `${count(answer.rows.length - placed.length)} have no known address.` : "")));
@@ -145,7 +166,7 @@ export const memory: Panel = {
     if (source) {
       await part(host, async () => {
         const sql = liveStatement(studio, source);
-        const pictures = livePictures(source, await api.sql(studio.trace, sql));
+        const pictures = livePictures(studio, source, await api.sql(studio.trace, sql));
         return element("div", {}, ...pictures, source.note ? element("p", { class: "note" }, source.note) : null,
           pictures.length ? copyButton("Copy the command", () => command(studio, "query", quoted(sql)))
                           : element("p", { class: "note" }, "The trace does not state how many bytes were alive."));

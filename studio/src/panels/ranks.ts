@@ -6,7 +6,7 @@ import { Studio } from "../model";
 import { Panel, quoted } from "./panel";
 import { failure, showReport, waiting } from "./reports";
 
-const COLUMNS_MOST = 40, WIDE = 800, ROW = 22, LEFT = 70;
+const COLUMNS_MOST = 40, FEW = 6, WIDE = 800, ROW = 22, LEFT = 70;
 
 const time = (row: Row, column: string): number => Number(row[column] ?? 0);
 const nameOf = (row: Row): string => String(row["collective"] ?? "") + (row["group"] ? ` (${row["group"]})` : "");
@@ -35,11 +35,12 @@ function heat(report: Report): HTMLElement | null {
   if (!columns.length) return null;
   const ranks = (report.tables["ranks"] ?? []).map((row) => Number(row["rank"]));
   const most = Math.max(...columns.flatMap((rows) => rows.map((row) => time(row, "late_mean_ns"))), 1);
-  const made = element("table", { class: "heat" },
-    element("caption", {}, "How late each rank comes to each collective on average, in the order of the time that is waited; darker is later" +
-      (all.length > columns.length ? `. ${count(all.length - columns.length)} collectives with less waiting are in the table below` : "")),
+  const said = "How late each rank comes to each collective on average, in the order of the time that is waited; darker is later" +
+    (all.length > columns.length ? `. ${count(all.length - columns.length)} collectives with less waiting are in the table below` : "");
+  const isFew = columns.length <= FEW;
+  const made = element("table", { class: "heat", "aria-label": said },
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "rank"),
-      ...columns.map((rows) => element("th", { scope: "col", class: "tall", title: clipped(nameOf(rows[0]!)) }, clipped(nameOf(rows[0]!), 30))))));
+      ...columns.map((rows) => element("th", { scope: "col", class: isFew ? "level" : "tall", title: clipped(nameOf(rows[0]!)) }, clipped(nameOf(rows[0]!), isFew ? 60 : 24))))));
   const body = element("tbody");
   for (const rank of ranks) {
     body.append(element("tr", {}, element("th", { scope: "row" }, String(rank)), ...columns.map((rows) => {
@@ -53,7 +54,7 @@ function heat(report: Report): HTMLElement | null {
     })));
   }
   made.append(body);
-  return element("div", { class: "heatmap" }, made);
+  return element("figure", {}, element("figcaption", {}, said), element("div", { class: "heatmap" }, made));
 }
 
 // The ranks that others wait for, the costliest first.

@@ -46,3 +46,8 @@ export function textOn(kind: number, name: number): string {
   const [red, green, blue] = colorOf(kind, name);
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#111" : "#fff";
 }
+
+// Kinds and their colors, for a legend.
+export function coloredKinds(): [number, string][] {
+  return Object.entries(KINDS).map(([kind, [red, green, blue]]) => [Number(kind), `rgb(${red}, ${green}, ${blue})`]);
+}

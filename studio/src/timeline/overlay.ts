@@ -1,14 +1,24 @@
 // What is drawn above the rectangles: the axis, names, counters, losses, arrows, marks, what is selected.
 import { Loss } from "../api";
 import { clipped } from "../dom";
-import { duration, moment } from "../format";
+import { briefName, duration, moment } from "../format";
 import { textOn } from "./colors";
 import { TimelineRow } from "./rows";
 import { Form, tileLength } from "./tiles";
-import { AXIS, Shown, Timeline } from "./timeline";
+import { AXIS, NAMED_LANE, Shown, Timeline } from "./timeline";
 
 const NAMED_LEAST = 28; // px: narrower slices have no name
 const NAMES_MOST = 800, WIDTHS_MOST = 5000;
+
+const RUN_LEAST = 60, RUN_BUSY = 0.8; // px; share of the time
+
+interface Run {
+  part: Shown;
+  kind: number;
+  name: number;
+  from: number; // ns
+  to: number;
+}
 
 interface Theme {
   text: string;
@@ -45,6 +55,7 @@ export class Overlay {
     this.drawRows(rows);
     this.drawCounters();
     this.drawNames();
+    this.drawRuns();
     this.drawLosses(rows);
     this.drawRange();
     this.drawSelection();
@@ -78,6 +89,39 @@ export class Overlay {
     }
   }
 
+  // Where the same events take most of the time over many pixels, in rows that are drawn as bars.
+  private drawRuns(): void {
+    const { timeline } = this;
+    let run: Run | null = null;
+    for (const part of timeline.shown) {
+      const buckets = (part.isFlat ? part.tile.flat : part.tile)?.buckets;
+      if (!buckets || part.tile.preliminary) continue;
+      const step = 2 ** part.tile.level, begin = part.tile.index * tileLength(part.tile.level);
+      const first = Math.max(Math.floor((Math.max(part.from, timeline.studio.view.from) - begin) / step), 0);
+      const last = Math.min(Math.ceil((Math.min(part.to, timeline.studio.view.to) - begin) / step), buckets.busy.length);
+      for (let i = first; i < last; i++) {
+        const at = begin + i * step, [kind, name] = [buckets.kind[i]!, buckets.name[i]!];
+        if (run && run.part.row === part.row && run.kind === kind && run.name === name && run.to === at && buckets.busy[i]! >= RUN_BUSY) {
+          run.to = at + step;
+          continue;
+        }
+        this.drawRun(run);
+        run = buckets.busy[i]! >= RUN_BUSY ? { part, kind, name, from: at, to: at + step } : null;
+      }
+    }
+    this.drawRun(run);
+  }
+
+  private drawRun(run: Run | null): void {
+    const { context, timeline } = this;
+    if (!run) return;
+    const x = Math.max(timeline.xOf(run.from), 0), width = Math.min(timeline.xOf(run.to), timeline.width) - x;
+    if (width < RUN_LEAST) return;
+    const text = this.fit(timeline.studio.name(run.name) || timeline.kindName(run.kind), width - 8);
+    context.fillStyle = textOn(run.kind, run.name);
+    if (text) context.fillText(text, x + 4, timeline.yOf(run.part.row) + run.part.row.height * 0.6);
+  }
+
   private drawNames(): void {
     const { context, timeline } = this;
     let names = 0;
@@ -85,7 +129,7 @@ export class Overlay {
       if (part.tile.form !== Form.Slices || part.isFlat) continue;
       const slices = part.tile.slices!;
       const lanes = timeline.lanesOf(part.row), lane = (part.row.height - 2) / lanes;
-      if (lane < 10.5) continue;
+      if (lane < NAMED_LANE) continue;
       for (let i = 0; i < slices.start.length && names < NAMES_MOST; i++) {
         const start = Math.max(slices.start[i]!, part.from), end = slices.start[i]! + (slices.duration[i] || 0);
         const x = Math.max(timeline.xOf(start), 0);
@@ -109,6 +153,8 @@ export class Overlay {
       this.widths.set(text, (whole = this.context.measureText(clipped(text)).width));
     }
     if (whole <= width) return clipped(text);
+    const brief = briefName(text);
+    if (brief !== text) return this.fit(brief, width);
     let most = Math.floor((Math.min(text.length, 400) * width) / whole);
     for (; most >= 2; most -= Math.max(1, Math.floor(most / 12))) {
       const cut = clipped(text, most);
@@ -287,7 +333,8 @@ export class Overlay {
       context.fillStyle = this.theme!.line;
       context.fillRect(x, AXIS - 6, 1, 6);
       context.fillStyle = this.theme!.faint;
-      context.fillText(moment(at, step), x + 3, AXIS / 2);
+      const text = moment(at, step);
+      if (x + 3 + context.measureText(text).width <= timeline.width) context.fillText(text, x + 3, AXIS / 2);
     }
   }
 
@@ -297,7 +344,8 @@ export class Overlay {
       const x = timeline.xOf(mark);
       context.fillStyle = this.theme!.accent;
       context.fillRect(x, 0, 1.5, timeline.height);
-      context.fillText(String(i + 1), x + 3, AXIS + 8);
+      const since = i > 0 ? mark - timeline.studio.marks[i - 1]! : 0; // to the mark before it
+      context.fillText(i > 0 ? `${i + 1}: ${since < 0 ? "\u2212" : "+"}${duration(Math.abs(since))}` : "1", x + 3, AXIS + 8);
     });
   }
 

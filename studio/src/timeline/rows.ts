@@ -15,6 +15,7 @@ export interface TimelineRow {
 
 const HEIGHTS: Record<string, number> = { thread: 36, queue: 30, counter: 38, process: 18, other: 24 };
 const GROUP = 22, LANE = 17, STRETCH_MOST = 2.5;
+const READABLE = 13, READABLE_MOST = 6; // px of a lane whose name can be read; so many are made so high without being asked
 
 interface Group {
   key: string;
@@ -44,8 +45,14 @@ function groupsOf(overview: Overview): Group[] {
   return [...groups.values()].filter((group) => group.tracks.length);
 }
 
+// Of a row in which events were seen in so many lanes.
+export function leastHeight(lanes: number): number {
+  return lanes > 1 ? Math.min(lanes, READABLE_MOST) * READABLE + 2 : 0;
+}
+
 // `closed` and `wide` hold keys of groups that are closed, and of tracks whose lanes are drawn one below the other.
-export function makeRows(overview: Overview, closed: Set<string>, wide: Map<number, number>, stretch = 1): TimelineRow[] {
+// `seen`: the most lanes that were seen of a track.
+export function makeRows(overview: Overview, closed: Set<string>, wide: Map<number, number>, seen: Map<number, number>, stretch = 1): TimelineRow[] {
   const rows: TimelineRow[] = [];
   let y = 0;
   const add = (row: Omit<TimelineRow, "y">): void => {
@@ -57,7 +64,8 @@ export function makeRows(overview: Overview, closed: Set<string>, wide: Map<numb
     add({ key: group.key, label: group.label, detail: counted(group.tracks.length, "track", "tracks"), level: 1,
           track: null, isOpen, height: GROUP });
     for (const track of isOpen ? group.tracks : []) {
-      const lanes = wide.get(track.id) ?? 0, height = Math.floor((HEIGHTS[track.kind] ?? 24) * stretch);
+      const lanes = wide.get(track.id) ?? 0;
+      const height = Math.max(Math.floor((HEIGHTS[track.kind] ?? 24) * stretch), leastHeight(seen.get(track.id) ?? 1));
       add({ key: `t${track.id}`, label: track.kind === "process" && track.name.startsWith("/") ? "process" : shortName(track.name), detail: counted(track.events, "event", "events"), level: 2, track,
             isOpen: lanes > 0, height: Math.max(lanes * LANE, height) });
     }
@@ -66,8 +74,8 @@ export function makeRows(overview: Overview, closed: Set<string>, wide: Map<numb
 }
 
 // By how much rows are higher where there is room, so that nested calls can be read.
-export function stretchOf(overview: Overview, closed: Set<string>, wide: Map<number, number>, room: number): number {
-  const rows = makeRows(overview, closed, wide);
+export function stretchOf(overview: Overview, closed: Set<string>, wide: Map<number, number>, seen: Map<number, number>, room: number): number {
+  const rows = makeRows(overview, closed, wide, seen);
   const tracks = rows.reduce((sum, row) => sum + (row.track ? row.height : 0), 0);
   return tracks ? Math.min(Math.max((room - heightOf(rows) + tracks) / tracks, 1), STRETCH_MOST) : 1;
 }

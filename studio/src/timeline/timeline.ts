@@ -7,10 +7,11 @@ import { Overlay } from "./overlay";
 import { hasGraphicsCard, makeRenderer, Renderer } from "./renderer";
 import { flatten } from "./flat";
 import { joinLanes } from "./lanes";
-import { heightOf, makeRows, stretchOf, TimelineRow } from "./rows";
+import { heightOf, leastHeight, makeRows, stretchOf, TimelineRow } from "./rows";
 import { Form, levelFor, Tile, tileLength, TileStore } from "./tiles";
 
 export const AXIS = 26;
+export const NAMED_LANE = 10.5; // px: lower lanes have no names
 const SLOW = 40, SLOW_FRAMES = 30; // ms for the rectangles of a frame, and so many of them in a row: then the bitmap is tried
 
 // A tile in a row, where it is on the screen.
@@ -29,6 +30,7 @@ export interface Hit {
   slice: number; // index, or -1
   bucket: number; // index, or -1
   time: number;
+  isFlat: boolean; // slices are drawn as buckets
 }
 
 export class Timeline {
@@ -56,6 +58,7 @@ export class Timeline {
   private store: TileStore;
   private readonly closed = new Set<string>();
   private readonly wide = new Map<number, number>();
+  private readonly lanes = new Map<number, number>(); // the most that were seen of a track
   private labeled = ""; // what the labels show
   private isDirty = false;
   private isDecided = false; // what draws
@@ -108,6 +111,7 @@ export class Timeline {
     this.store.clear();
     this.store = this.newStore();
     this.wide.clear();
+    this.lanes.clear();
     this.closed.clear();
     this.labeled = "";
     this.layout();
@@ -126,7 +130,7 @@ export class Timeline {
     this.measure();
     const { overview } = this.studio;
     if (!overview) return;
-    this.rows = makeRows(overview, this.closed, this.wide, stretchOf(overview, this.closed, this.wide, this.height - AXIS));
+    this.rows = makeRows(overview, this.closed, this.wide, this.lanes, stretchOf(overview, this.closed, this.wide, this.lanes, this.height - AXIS));
     this.sheet.style.height = `${heightOf(this.rows) + AXIS}px`;
     this.redraw();
   }
@@ -266,6 +270,8 @@ export class Timeline {
     this.shown = [];
     const rows = overview ? this.visibleRows() : [];
     for (const row of rows) if (row.track) this.drawRow(row);
+    // With more lanes than before a row is higher from the next frame on. It does not get lower again, so that rows do not jump.
+    if (rows.some((row) => row.track && leastHeight(this.lanes.get(row.track.id) ?? 1) > row.height)) queueMicrotask(() => this.layout());
     this.renderer.end();
     this.store.end();
     const drawn = performance.now() - begin;
@@ -300,6 +306,7 @@ export class Timeline {
     for (const part of parts) part.isFlat = isMixed && part.tile.slices !== undefined;
     if (!isMixed && parts.length > 1) joinLanes(parts.map((part) => part.tile), (tile) => this.renderer.forget(tile));
     const lanes = parts.reduce((most, part) => Math.max(most, part.tile.lanes), 1);
+    if (!isMixed && lanes > (this.lanes.get(track.id) ?? 1)) this.lanes.set(track.id, lanes);
     for (const part of parts) {
       this.shown.push(part);
       if (part.tile.form !== Form.Values) this.drawTile(part, lanes);
@@ -349,14 +356,14 @@ export class Timeline {
     const time = this.timeAt(x);
     for (const part of this.shown) {
       if (part.row !== row || time < part.from || time >= part.to) continue;
-      const hit: Hit = { row, tile: part.tile, slice: -1, bucket: -1, time };
+      const hit: Hit = { row, tile: part.tile, slice: -1, bucket: -1, time, isFlat: part.isFlat };
       const lanes = this.lanesOf(row);
       if (part.tile.slices)
         hit.slice = sliceAt(part.tile, time, part.isFlat ? -1 : Math.floor(((y - part.y) / row.height) * lanes), this.nsPerPixel * 2);
       else hit.bucket = Math.floor((time - part.tile.index * tileLength(part.tile.level)) / 2 ** part.tile.level);
       return hit;
     }
-    return { row, tile: null, slice: -1, bucket: -1, time };
+    return { row, tile: null, slice: -1, bucket: -1, time, isFlat: false };
   }
 
   describe(hit: Hit): string {
@@ -364,7 +371,9 @@ export class Timeline {
     if (tile?.slices && hit.slice >= 0) {
       const length = tile.slices.duration[hit.slice]!;
       const name = this.studio.name(tile.slices.name[hit.slice]!) || this.kindName(tile.slices.kind[hit.slice]!);
-      return `${name}\n${Number.isNaN(length) ? "no duration" : duration(length)}`;
+      const lanes = this.lanesOf(row), isTight = !hit.isFlat && !row.isOpen && row.height / lanes < NAMED_LANE;
+      return `${name}\n${Number.isNaN(length) ? "no duration" : duration(length)}` +
+        (isTight ? `\n${lanes} lanes: a click on the name of the row, or space, enlarges them` : "");
     }
     if (tile?.buckets && hit.bucket >= 0 && hit.bucket < tile.buckets.name.length) {
       const { buckets } = tile;
