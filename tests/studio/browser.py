@@ -9,8 +9,10 @@ from server import Server
 CHROMIUM = "/usr/bin/chromium"
 PANELS = ["findings", "event", "range", "analysis", "flame", "memory", "whatif", "diff", "ranks", "replay", "sql", "table", "losses", "info"]
 # Frames are waited for, not time.
-SETTLED = """() => new Promise((done) => { const look = () => {
-    if (window.timeline && studio.overview && studio.overview.detail === "ready" && timeline.isSettled && studio.isAddressed) done();
+SETTLED = """() => new Promise((done, fail) => { const look = () => {
+    const failed = document.querySelector("#studio > p.warning");
+    if (failed) fail(new Error("the page gave up: " + failed.textContent));
+    else if (window.timeline && studio.overview && studio.overview.detail === "ready" && timeline.isSettled && studio.isAddressed) done();
     else requestAnimationFrame(look); }; look(); })"""
 ANSWERED = """() => new Promise((done) => { const look = () => {
     const panel = document.querySelector(".panel:not([hidden])");
@@ -21,7 +23,7 @@ class Page:
     def __init__(self, server, context):
         self.server, self.wrong = server, []
         self.page = context.new_page()
-        self.page.set_default_timeout(120000)
+        self.page.set_default_timeout(400000)  # nothing is decided by it: the machine may be slow
         self.page.on("console", lambda message: message.type in ("error", "warning") and "GPU stall due to ReadPixels" not in message.text
                      and self.wrong.append("console: " + message.text))
         self.page.on("pageerror", lambda error: self.wrong.append("script: %s" % error))

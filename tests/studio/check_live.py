@@ -13,8 +13,10 @@ PROGRAM, FOLDER = sys.argv[1:3]
 PICTURE = sys.argv[3] if len(sys.argv) > 3 else None
 
 # Each waits for what the page shows, frame by frame.
-STATE = """([what, wanted]) => new Promise((done) => { const look = () => {
+STATE = """([what, wanted]) => new Promise((done, fail) => { let over = 0; const look = () => {
     const state = studio.live.state;
+    over = state && state.state !== "recording" && state.generation > 0 && !state.catching_up ? over + 1 : 0;
+    if (over > 2000) return fail(new Error("the recording is over, and not as wanted: " + JSON.stringify(state.totals)));
     const found = state && (what === "launched" ? state.totals.kernels.count === wanted && state.overview !== undefined
       : state.state === wanted && (state.generation > 0 || wanted === "replaced"));
     if (found) done(true); else requestAnimationFrame(look); }; look(); })"""

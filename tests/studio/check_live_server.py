@@ -14,11 +14,14 @@ PROGRAM, FOLDER = sys.argv[1:3]
 
 
 def until(server, wanted):
-    """The first answer that is as wanted; requests are repeated, and nothing is decided by time."""
+    """The first answer that is as wanted; requests are repeated, and nothing is decided by time. A recording that is over does not change."""
+    over = 0
     while True:
         answer = server.json("/api/0/live")
         if wanted(answer):
             return answer
+        over = over + 1 if is_over(answer) and not answer["catching_up"] else 0
+        assert over < 1000, ("the recording is over, and not as wanted", answer)
 
 
 def is_over(answer):

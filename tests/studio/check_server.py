@@ -107,7 +107,7 @@ def check_event(server):
 
 
 def raw(server, data, is_open=False):
-    connection = socket.create_connection((server.address, server.port), timeout=60)
+    connection = socket.create_connection((server.address, server.port))
     connection.sendall(data)
     if not is_open:
         connection.shutdown(socket.SHUT_WR)

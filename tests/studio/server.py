@@ -26,7 +26,7 @@ class Server:
 
     def ask(self, path, method="GET", body=None, headers=None, with_cookie=True):
         """Status, headers and bytes of an answer."""
-        connection = http.client.HTTPConnection(self.address, self.port, timeout=120)
+        connection = http.client.HTTPConnection(self.address, self.port)
         sent = {"Host": self.host}
         if with_cookie and self.cookie:
             sent["Cookie"] = self.cookie
@@ -80,7 +80,7 @@ class Server:
     def stop(self):
         """Ends it as Ctrl-C does; what it said on stderr."""
         self.process.send_signal(signal.SIGINT)
-        said = self.process.communicate(timeout=60)[1]
+        said = self.process.communicate()[1]
         assert self.process.returncode == 0, (self.process.returncode, said)
         return said
 
