@@ -62,6 +62,7 @@ def measure(chromium, host):
     meter.say("first picture", page.evaluate("window.painted") / 1000)
     page.evaluate(DONE)
     meter.say("all that is seen of it")
+    said = page.evaluate("() => document.querySelector('.timeline .state').textContent")
     whole = page.evaluate("() => studio.overview.duration")
     for part in PARTS[1:]:
         meter.begin()
@@ -70,7 +71,6 @@ def measure(chromium, host):
         shown = page.evaluate("() => { const forms = timeline.shown.map(({ tile }) => tile.preliminary ? 'index' : tile.slices ? 'events' : 'bars');"
                               " return [...new Set(forms)].sort().join(' and '); }")
         meter.say("%g of it: %s" % (part, shown))
-    said = page.evaluate("() => document.querySelector('.timeline .state').textContent")
     print("%-28s %6.0f MB; detail %s; %s" % ("page", page_memory(), page.evaluate("() => studio.overview.detail"), said or "nothing is said to be missing"))
     context.close()
 
