@@ -53,8 +53,11 @@ function show(studio: Studio, selected: Selected, details: EventDetails, host: H
 
 // What the timeline itself knows, where nobody can be asked for the rest.
 function showKnown(studio: Studio, selected: Selected, error: unknown, host: HTMLElement): void {
-  fill(host,
-    element("h3", {}, clipped(studio.name(selected.name) || "event", 1000)),
+  const title = element("h3", {}, clipped(studio.name(selected.name) || "event", 1000));
+  // A name that was not drawn before comes later.
+  studio.subscribe(["detail"], () => (title.textContent = clipped(studio.name(selected.name) || "event", 1000)), title);
+  fill(host, title,
+    element("p", { class: "tools" }, copyButton("Copy the command", () => command(studio, "query", quoted(statement(studio, selected))))),
     element("dl", { class: "fields" },
       element("dt", {}, "start"), element("dd", {}, `${moment(selected.start, 1)} after the beginning`),
       element("dt", {}, "duration"), element("dd", {}, duration(selected.duration)),

@@ -286,8 +286,8 @@ export class Timeline {
     const { overview } = this.studio;
     if (overview?.detail === "building") return "Reading all events\u2026";
     if (overview?.detail !== "absent" || !this.shown.some(({ tile }) => tile.preliminary)) return "";
-    return "Only where events are is known of this part, not what ran: the trace was put here without its detail. Zoom in to see events. " +
-      `"tracesmith studio --export FOLDER ${overview.name}" makes a folder with the detail.`;
+    return "The trace was put here without its detail: bars show where events are, not what ran. Zoom in to see events. " +
+      `"tracesmith studio --export FOLDER ${overview.name}" writes a folder with the detail.`;
   }
 
   private drawRow(row: TimelineRow): void {
