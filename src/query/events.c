@@ -411,6 +411,14 @@ static void give_end(const struct cursor *cursor, sqlite3_context *context, uint
         sqlite3_result_int64(context, end);
 }
 
+static void give_quotient(const struct cursor *cursor, sqlite3_context *context, uint64_t row) {
+    const tsmith_view *bytes = &cursor->views[TSMITH_FIELD_BYTES],
+                      *duration = &cursor->views[TSMITH_FIELD_DURATION];
+    if (has_value(bytes, row) && has_value(duration, row) && ((const int64_t *)duration->values)[row] > 0)
+        sqlite3_result_double(context, (double)((const uint64_t *)bytes->values)[row] /
+                                           (double)((const int64_t *)duration->values)[row]);
+}
+
 // A value of any column.
 static void return_any_column(const struct cursor *cursor, sqlite3_context *context, int index) {
     const struct event_column *column = &cursor->table->columns[index];
@@ -428,6 +436,10 @@ static void return_any_column(const struct cursor *cursor, sqlite3_context *cont
         if (!column->other)
             return; // NULL
         column = &cursor->table->columns[column->other];
+    }
+    if (column->aspect == ASPECT_QUOTIENT) {
+        give_quotient(cursor, context, row);
+        return;
     }
     const tsmith_view *view = &cursor->views[column->slot];
     if (column->type == TSMITH_TYPE_LIST) {

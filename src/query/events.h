@@ -19,7 +19,8 @@ enum aspect {
     ASPECT_VALUE,      // the value; text of a string, name of an enumeration, JSON of a list
     ASPECT_ID,         // number of a string
     ASPECT_TRACK_NAME, // text of a track's name
-    ASPECT_END         // start + duration
+    ASPECT_END,        // start + duration
+    ASPECT_QUOTIENT    // bytes / duration, where the slot has a value
 };
 
 struct event_column {

@@ -24,7 +24,7 @@ static bool is_text(const struct event_column *column) {
 
 static bool takes_constraint(const struct event_column *column, uint8_t op) {
     bool is_time = column->aspect == ASPECT_END || column->slot == TSMITH_FIELD_START;
-    if (column->other)
+    if (column->other || column->aspect == ASPECT_QUOTIENT)
         return false;
     if (is_range(op))
         return is_time;
@@ -78,7 +78,8 @@ static uint64_t divisor_of(const struct event_column *column) {
 
 // The values of these are few or have numbers: rows can be grouped by counting.
 static bool can_order(const struct event_column *column) {
-    if (column->other || (column->type == TSMITH_TYPE_STRING && column->aspect == ASPECT_ID))
+    if (column->other || column->aspect == ASPECT_QUOTIENT ||
+        (column->type == TSMITH_TYPE_STRING && column->aspect == ASPECT_ID))
         return false;
     switch (column->type) {
     case TSMITH_TYPE_STRING:
@@ -220,16 +221,19 @@ static void add_slot(struct plan *plan, uint32_t slot) {
     plan->slots[plan->slot_count++] = slot;
 }
 
+enum { SLOTS_PER_COLUMN = 3 };
+
 static void want_column(const struct event_table *table, struct plan *plan, size_t index) {
-    const struct event_column *column = &table->columns[index];
-    add_slot(plan, column->slot);
-    plan->has_lists |= column->type == TSMITH_TYPE_LIST;
-    if (column->aspect == ASPECT_END)
-        add_slot(plan, TSMITH_FIELD_START);
-    while (column->other) {
-        column = &table->columns[column->other];
+    for (const struct event_column *column = &table->columns[index]; column;
+         column = column->other ? &table->columns[column->other] : NULL) {
         add_slot(plan, column->slot);
         plan->has_lists |= column->type == TSMITH_TYPE_LIST;
+        if (column->aspect == ASPECT_END)
+            add_slot(plan, TSMITH_FIELD_START);
+        if (column->aspect == ASPECT_QUOTIENT) {
+            add_slot(plan, TSMITH_FIELD_BYTES);
+            add_slot(plan, TSMITH_FIELD_DURATION);
+        }
     }
 }
 
@@ -252,13 +256,13 @@ static int choose_key(const struct event_table *table, const struct plan *plan) 
 }
 
 bool plan_settle(const struct event_table *table, struct plan *plan) {
-    size_t count = table->base.shown.column_count, room = CONSTRAINTS_MAX * 2 + 2;
+    size_t count = table->base.shown.column_count, room = CONSTRAINTS_MAX * SLOTS_PER_COLUMN + 2;
     if (plan->slots)
         return true;
     for (size_t i = 0; i < count; i++)
         for (const struct event_column *column = &table->columns[i]; column;
              column = column->other ? &table->columns[column->other] : NULL)
-            room++;
+            room += column->aspect == ASPECT_QUOTIENT ? SLOTS_PER_COLUMN : 1;
     plan->slots = malloc(room * sizeof *plan->slots);
     plan->fields = malloc(room * sizeof *plan->fields);
     if (!plan->slots || !plan->fields)

@@ -79,6 +79,8 @@ static const char *sql_type(tsmith_type type, enum aspect aspect) {
         return "TEXT";
     if (aspect == ASPECT_ID)
         return "INTEGER";
+    if (aspect == ASPECT_QUOTIENT)
+        return "REAL";
     switch (type) {
     case TSMITH_TYPE_F64:
         return "REAL";
@@ -162,12 +164,20 @@ static void add_schema(struct making *making) {
 // SQLite's limit is 2000 columns; what a trace has more than that is not shown, and `view -f json` has it.
 enum { COLUMNS_MAX = 1900, DYNAMIC_MAX = 4000 };
 
+// Of a value that is computed (tracesmith/import.h).
+static const char QUOTIENT[] = "bytes/duration";
+
+static enum aspect aspect_of(const tsmith_field_info *info) {
+    return info->type == TSMITH_TYPE_BOOL && strcmp(info->unit, QUOTIENT) == 0 ? ASPECT_QUOTIENT
+                                                                               : ASPECT_VALUE;
+}
+
 // An importer uses one name for values of several types; the unit has its place in the event, and whether the text
-// is JSON.
+// is JSON or the value is computed.
 static bool is_same_place(const char *a, const char *b) {
     size_t left = strcspn(a, " "), right = strcspn(b, " ");
-    left = strncmp(a, "json", left) == 0 ? 0 : left;
-    right = strncmp(b, "json", right) == 0 ? 0 : right;
+    left = strncmp(a, "json", left) == 0 || strcmp(a, QUOTIENT) == 0 ? 0 : left;
+    right = strncmp(b, "json", right) == 0 || strcmp(b, QUOTIENT) == 0 ? 0 : right;
     return left == right && memcmp(a, b, left) == 0;
 }
 
@@ -197,6 +207,7 @@ static const char *unique(struct making *making, const char *name, const char *u
 static void add_dynamic(struct making *making, uint32_t id, const tsmith_field_info *info, size_t first) {
     uint32_t slot = SLOT_DYNAMIC + id;
     struct event_column *columns = making->table->columns;
+    const enum aspect aspect = aspect_of(info);
     for (size_t i = first; i < making->count; i++) {
         if (strcmp(making->shown[i].name, info->name) != 0 ||
             !is_same_place(making->shown[i].unit, info->unit))
@@ -205,9 +216,10 @@ static void add_dynamic(struct making *making, uint32_t id, const tsmith_field_i
         while (last->other)
             last = &columns[last->other];
         uint32_t at = (uint32_t)(making->room - ++making->others);
-        columns[at] = (struct event_column){.slot = slot, .type = (uint8_t)info->type};
+        columns[at] =
+            (struct event_column){.slot = slot, .type = (uint8_t)info->type, .aspect = (uint8_t)aspect};
         last->other = at;
-        if (strcmp(making->shown[i].type, sql_type(info->type, ASPECT_VALUE)) != 0)
+        if (strcmp(making->shown[i].type, sql_type(info->type, aspect)) != 0)
             making->shown[i].type = "";
         return;
     }
@@ -216,7 +228,7 @@ static void add_dynamic(struct making *making, uint32_t id, const tsmith_field_i
     tsmith_query_column shown = {
         .name = unique(making, info->name, info->unit), .unit = info->unit, .doc = "a field of this trace"};
     // Its unit is its origin, not a measure.
-    add(making, &shown, slot, info->type, ASPECT_VALUE)->quantity = false;
+    add(making, &shown, slot, info->type, aspect)->quantity = false;
 }
 
 // The table of all events. What it may ask of a trace's own fields is bounded: a hostile one has any number.

@@ -38,6 +38,8 @@ def write(path, seed):
         arguments = {"stream": stream, "device": 0, "correlation": number}
         if memory:
             arguments["memory bandwidth (GB/s)"] = number / 4
+            if number % 2:  # the quotient of both, as Kineto writes it
+                arguments["bytes"] = number * duration * 250
         events.append({"ph": "X", "cat": "cuda_runtime", "name": call, "pid": 9, "tid": 9, "ts": host, "dur": 3,
                        "args": {"correlation": number}})
         events.append({"ph": "X", "cat": category, "name": name, "pid": 0, "tid": stream, "ts": start, "dur": duration,
@@ -167,6 +169,11 @@ class SameAsHta(unittest.TestCase):
         mine_queues, queues = ours.get_queue_length_summary(), theirs.get_queue_length_summary()
         # The order of changes in one microsecond, on which the mean depends, is chance in HTA.
         same(mine_queues["queue_length"][["count"]].reset_index(), queues["queue_length"][["count"]].reset_index(), ["stream"])
+        with ts.open(files[0]) as trace:
+            ((inside,),) = trace.sql("SELECT count(*) FROM events WHERE (start + 999) / 1000 > end / 1000 AND kind IN ('memcpy', 'memset')")
+        rates = ours.get_memory_bw_summary()
+        if rates is not None and not inside:  # in HTA a copy within a microsecond ends before it begins
+            same(rates.reset_index(), theirs.get_memory_bw_summary().reset_index(), ["name"])
         if whole:  # HTA rounds shorter events to less than nothing, and its sums and assertions break there
             same(mine[0], other[0][other[0]["sum"] > 0], ["kernel_type"])
             same(ours.get_temporal_breakdown(), theirs.get_temporal_breakdown(visualize=False), ["rank"])
@@ -183,7 +190,6 @@ class SameAsHta(unittest.TestCase):
         ours, theirs = self.compare(RANKS)
         self.same(ours.get_comm_comp_overlap(), theirs.get_comm_comp_overlap(visualize=False), ["rank"])
         self.same(ours.get_queue_length_summary().reset_index(), theirs.get_queue_length_summary().reset_index(), ["stream"])
-        self.same(ours.get_memory_bw_summary().reset_index(), theirs.get_memory_bw_summary().reset_index(), ["name"])
         self.assertEqual(ours.get_profiler_steps(), [int(step) for step in theirs.get_profiler_steps()])
         self.assertEqual(set(ours.get_potential_stragglers()), set(theirs.get_potential_stragglers()))
 

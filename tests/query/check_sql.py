@@ -256,6 +256,32 @@ def check_types(path, rows):
          [number, number, 0, len(rows), 0, 0, blur, 0, 2 * number], "values of other types")
 
 
+def check_quotients(folder):
+    """A bandwidth that is just bytes / duration is not stored as a number, and is one here. It has the column of the others."""
+    path, name = os.path.join(folder, "bandwidth.json"), "memory bandwidth (GB/s)"
+    rates = [8 / 3000, 2.5, None, 8 / 7000, 12, 1, 8 / 3000]
+    durations = [3, 3, 3, 7, 5, 4, 3]
+    events = [{"ph": "X", "cat": "gpu_memset", "name": "fill", "pid": 0, "tid": 7, "ts": 10 * i, "dur": duration,
+               "args": {"correlation": i + 1, "stream": 7, "bytes": 8, **({} if rate is None else {name: rate})}}
+              for i, (rate, duration) in enumerate(zip(rates, durations))]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "traceEvents": events}, file)
+    got = ask(path, f'SELECT "{name}" FROM memset ORDER BY correlation', f'SELECT "{name}" FROM events ORDER BY "{name}"',
+              f'SELECT "{name}", count(*) FROM memset GROUP BY 1 ORDER BY 1',
+              f'SELECT count(*) FROM memset WHERE "{name}" = 1', f'SELECT count(*) FROM memset WHERE "{name}" < 0.01',
+              f'SELECT a.correlation, b."{name}" FROM memset a JOIN memset b ON a.correlation = b.correlation ORDER BY 1')
+    known = sorted(rate for rate in rates if rate is not None)
+    want = [[[rate] for rate in rates], [[None]] + [[rate] for rate in known],
+            [[rate, rates.count(rate)] for rate in [None] + sorted(set(known))], [[1]], [[3]],
+            [[i + 1, rate] for i, rate in enumerate(rates)]]
+    for number, (answer, expected) in enumerate(zip(got, want)):
+        same(answer, expected, "quotients %d" % number)
+    with open(path, "w", encoding="utf-8") as file:  # all of them are such quotients
+        json.dump({"schemaVersion": 1, "traceEvents": [events[0], events[3]]}, file)
+    same(ask(path, f'SELECT typeof("{name}"), "{name}" FROM memset WHERE "{name}" = 8 / 7000.0', f'SELECT max("{name}") FROM memset'),
+         [[["real", 8 / 7000]], [[8 / 3000]]], "quotients only")
+
+
 def check_output(path, rows):
     done = run("query", path, "SELECT 9223372036854775807 AS a, -9223372036854775807 - 1 AS a, 'x\"' || char(10) AS b, "
                "X'00ff' AS c, 0.1 AS d, NULL AS e", "--json")
@@ -360,6 +386,7 @@ def main():
         check_conditions(path, rows, rng, 400)
         check_joins(path, rows)
         check_types(path, rows)
+        check_quotients(folder)
         check_output(path, rows)
         check_refusals(path, folder)
         check_interrupt(path)

@@ -6,11 +6,10 @@ one that is not after its end, as HTA rounds. What is computed, and where it dif
 """
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from tracesmith._errors import ArgumentError, UnsupportedError
-from tracesmith._trace import Trace, open as _open
+from tracesmith._trace import open as _open
 
 if TYPE_CHECKING:
     import os
@@ -18,108 +17,14 @@ if TYPE_CHECKING:
 
     import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
+    from tracesmith._hta import Rank
+
 __all__ = ["TraceAnalysis"]
 
-_TYPES = ("COMPUTATION", "COMMUNICATION", "MEMORY")
 # Calls that HTA pairs with what they launch; the second ones move memory.
 _LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "hipLaunchKernel", "hipExtModuleLaunchKernel")
 _QUEUED = ("cuLaunchKernel",)  # only for the length of queues
 _MEMORY_CALLS = ("cudaMemcpyAsync", "cudaMemsetAsync", "hipMemsetAsync", "hipMemcpyAsync", "hipMemcpyWithStream")
-_BANDWIDTH = "memory bandwidth (GB/s)"
-
-
-def _type_of(name: str) -> str:
-    """The type that HTA gives a kernel by its name."""
-    if re.match(r"nccl.*Kernel", name):
-        return "COMMUNICATION"
-    if name.startswith(("Memcpy", "Memset", "dma")):
-        return "MEMORY"
-    return "OTHER" if re.match(r".*Memcpy|Memset|.*Sync", name) else "COMPUTATION"
-
-
-def _microseconds(frame: pandas.DataFrame) -> pandas.DataFrame:
-    start, end = frame.pop("start"), frame.pop("end")
-    frame["ts"] = -(-start // 1000)
-    frame["dur"] = end // 1000 - frame["ts"]
-    return frame
-
-
-def _union(frame: pandas.DataFrame) -> list[tuple[int, int]]:
-    """Disjoint sorted intervals that cover the same time as the rows."""
-    import numpy
-
-    order = numpy.argsort(frame["ts"].to_numpy(), kind="stable")
-    start = frame["ts"].to_numpy()[order]
-    end = numpy.maximum.accumulate(start + frame["dur"].to_numpy()[order]) if len(order) else start
-    first = numpy.flatnonzero(numpy.r_[True, start[1:] > end[:-1]]) if len(order) else order
-    last = numpy.r_[first[1:] - 1, len(order) - 1] if len(order) else order
-    return list(zip(start[first].tolist(), end[last].tolist()))
-
-
-def _length(intervals: Iterable[tuple[int, int]]) -> int:
-    return sum(end - start for start, end in intervals)
-
-
-def _times_by_types(covered: list[list[tuple[int, int]]]) -> dict[tuple[int, ...], int]:
-    """For each combination of `covered` (as indices): how long exactly these run at once."""
-    changes = sorted((time, index, step) for index, one in enumerate(covered) for a, b in one for time, step in ((a, 1), (b, -1)))
-    running, before = [0] * len(covered), 0
-    times: dict[tuple[int, ...], int] = {}
-    for time, index, step in changes:
-        key = tuple(i for i, count in enumerate(running) if count)
-        if key and time > before:
-            times[key] = times.get(key, 0) + time - before
-        running[index] += step
-        before = time
-    return times
-
-
-class _Rank:
-    """The data of one rank's trace."""
-
-    def __init__(self, trace: Trace, include_last: bool) -> None:
-        import pandas
-
-        self.trace = trace
-        parts = []
-        for kind in ("kernel", "memcpy", "memset"):
-            columns = trace.tables[kind]["columns"]
-            if "stream" not in columns:
-                continue
-            device = "device" if "device" in columns else "NULL"
-            bandwidth = f'"{_BANDWIDTH}"' if _BANDWIDTH in columns else "NULL"
-            parts.append(
-                f"SELECT name, start, end, correlation, CAST(stream AS INTEGER) AS stream, {device} AS device, "
-                f"CAST({bandwidth} AS REAL) AS memory_bw_gbps "
-                f"FROM {kind} WHERE duration IS NOT NULL AND stream >= 0"
-            )
-        steps = list(trace.sql("SELECT DISTINCT name FROM range WHERE name LIKE 'ProfilerStep%'"))
-        self.steps = sorted({int(found) for name, in steps for found in re.findall(r"ProfilerStep\s*#\s*(\d+)", name)})
-        if not parts:
-            raise UnsupportedError(f"{trace.path}: the trace has no streams, which HTA's methods need")
-        self.gpu = _microseconds(trace.sql(" UNION ALL ".join(parts) + " ORDER BY 2").pandas())
-        self.calls = trace.sql(
-            "SELECT name, start, end, correlation FROM api WHERE correlation IS NOT NULL AND duration IS NOT NULL"
-        ).pandas()
-        self.calls = _microseconds(self.calls)
-        if len(self.steps) > 1:
-            self._leave_out_last_step(include_last)
-        types = {name: _type_of(name) for name in pandas.unique(self.gpu["name"])}
-        self.gpu["type"] = self.gpu["name"].map(types)
-
-    def _leave_out_last_step(self, include_last: bool) -> None:
-        ((start, end),) = self.trace.sql("SELECT max(start), max(end) FROM range WHERE name LIKE 'ProfilerStep%'")
-        ts = self.calls["ts"]
-        self.calls = self.calls[ts <= end // 1000 if include_last else ts < -(-start // 1000)]
-        self.gpu = self.gpu[self.gpu["correlation"].isin(self.calls["correlation"])].reset_index(drop=True)
-
-    def of_type(self, name: str) -> pandas.DataFrame:
-        return self.gpu[self.gpu["type"] == name]
-
-    def launched(self, names: tuple[str, ...]) -> pandas.DataFrame:
-        """Calls with the commands that they launched: columns of both, those of the call end in "_call"."""
-        calls = self.calls[self.calls["name"].isin(names)]
-        return calls.merge(self.gpu, on="correlation", suffixes=("_call", ""))
 
 
 class TraceAnalysis:
@@ -142,25 +47,27 @@ class TraceAnalysis:
         import os
         from collections.abc import Mapping as Dictionary
 
+        from tracesmith._hta import Rank
+
         if trace_files is None:
             if not trace_dir:
                 raise ArgumentError("TraceAnalysis: trace_files or trace_dir is needed")
             trace_files = sorted(name for name in os.listdir(trace_dir) if name.endswith((".json", ".json.gz", ".sbt")))
         files = dict(trace_files if isinstance(trace_files, Dictionary) else enumerate(trace_files))
         self._paths = {rank: os.path.join(trace_dir, path) for rank, path in files.items()}
-        self._ranks: dict[int, _Rank] = {}
-        self._begin: int | None = None
+        self._ranks: dict[int, Rank] = {}
+        begins = []
         for rank, path in self._paths.items():
             with _open(path) as trace:
-                self._ranks[rank] = _Rank(trace, include_last_profiler_step)
-                first = trace.info["first_start"]
-            if first is not None and (self._begin is None or first < self._begin):
-                self._begin = first
+                self._ranks[rank] = Rank(trace, include_last_profiler_step)
+                begins.append(trace.info["first_start"])
+        # us; HTA's time series count from it
+        self._first = -(-min((begin for begin in begins if begin is not None), default=0) // 1000)
 
-    def _chosen(self, ranks: list[int] | None) -> dict[int, _Rank]:
+    def _chosen(self, ranks: list[int] | None) -> dict[int, Rank]:
         return {rank: self._rank(rank) for rank in ranks or [0]}
 
-    def _rank(self, rank: int) -> _Rank:
+    def _rank(self, rank: int) -> Rank:
         if rank not in self._ranks:
             raise ArgumentError(f"TraceAnalysis: there is no rank {rank}")
         return self._ranks[rank]
@@ -181,54 +88,45 @@ class TraceAnalysis:
         """Time by types of kernels (us and percent, with overlaps), and by kernel, type and rank (us).
 
         Of each type at most num_kernels, and those beyond the quantile duration_ratio of the running sum are "others"."""
-        import pandas
+        from tracesmith import _hta
 
-        types = _TYPES if include_memory_kernels else _TYPES[:2]
-        sums: dict[str, int] = {}
-        frames = []
+        types = _hta.TYPES if include_memory_kernels else _hta.TYPES[:2]
+        times: dict[str, int] = {}
+        rows = []
         for rank, data in self._ranks.items():
-            times = _times_by_types([_union(data.of_type(name)) for name in types])
-            for key, time in times.items():
+            for key, time in _hta.times_by_combination([data.busy(name) for name in types]).items():
                 label = " overlapping ".join(types[i] for i in key)
-                sums[label] = sums.get(label, 0) + time
-            for name in types:
-                frame = _largest(data.of_type(name), num_kernels, duration_ratio)
-                frames.append(frame.assign(kernel_type=name, rank=rank))
-        kinds = pandas.DataFrame({"kernel_type": list(sums), "sum": list(sums.values())})
-        kinds = kinds.sort_values("sum", ascending=False, ignore_index=True)
-        kinds["percentage"] = (kinds["sum"] / max(sum(sums.values()), 1) * 100).round(1)
-        kernels = pandas.concat(frames, ignore_index=True)
-        kernels = kernels.sort_values(["kernel_type", "name", "rank"], ignore_index=True)
-        names = {name: f"{name} (us)" for name in ("sum", "mean", "max", "min")}
-        return kinds, kernels.rename(columns={**names, "std": "stddev"})
+                times[label] = times.get(label, 0) + time
+            for kind in types:
+                rows += [(*one, kind, rank) for one in _hta.largest(data.sums(kind), num_kernels, duration_ratio)]
+        whole = max(sum(times.values()), 1)
+        kinds = [(label, time, time / whole * 100) for label, time in sorted(times.items(), key=lambda pair: -pair[1])]
+        rows.sort(key=lambda row: (row[-2], row[0], row[-1]))
+        columns = ("name", "sum (us)", "max (us)", "min (us)", "mean (us)", "stddev", "kernel_type", "rank")
+        return _table(kinds, ("kernel_type", "sum", "percentage")).round(1), _table(rows, columns)
 
     def get_temporal_breakdown(self, visualize: bool = False) -> pandas.DataFrame:
         """Idle, compute and other time of each rank, from its first kernel or copy to the end of the last (us and percent)."""
-        import pandas
-
         rows = []
         for rank, data in self._ranks.items():
-            busy = _union(data.gpu)
-            total = busy[-1][1] - busy[0][0] if busy else 0
-            idle, compute = total - _length(busy), _length(_union(data.of_type("COMPUTATION")))
-            rows.append((rank, idle, compute, total - compute - idle, total))
-        times = ["idle_time", "compute_time", "non_compute_time"]
-        frame = pandas.DataFrame(rows, columns=["rank", *(f"{name}(us)" for name in times), "kernel_time(us)"])
-        for name in times:
-            frame[f"{name}_pctg"] = (100 * frame[f"{name}(us)"] / frame["kernel_time(us)"]).round(2)
-        return frame
+            busy, compute = data.busy(), data.busy("COMPUTATION").length
+            total = int(busy.end[-1] - busy.start[0]) if len(busy.start) else 0
+            times = (total - busy.length, compute, busy.length - compute)
+            rows.append((rank, *times, total, *(100 * time / total if total else float("nan") for time in times)))
+        names = ("idle_time", "compute_time", "non_compute_time")
+        columns = ("rank", *(f"{name}(us)" for name in names), "kernel_time(us)", *(f"{name}_pctg" for name in names))
+        return _table(rows, columns).round(2)
 
     def get_comm_comp_overlap(self, visualize: bool = False) -> pandas.DataFrame:
         """The percentage of communication that computation covers, by rank; NaN without communication."""
-        import pandas
+        from tracesmith import _hta
 
         rows = []
         for rank, data in self._ranks.items():
-            compute, communication = (_union(data.of_type(name)) for name in _TYPES[:2])
-            total = _length(communication)
-            both = _times_by_types([compute, communication]).get((0, 1), 0)
-            rows.append((rank, round(100 * both / total, 2) if total else float("nan")))
-        return pandas.DataFrame(rows, columns=["rank", "comp_comm_overlap_pctg"])
+            communication = data.busy("COMMUNICATION")
+            both = _hta.times_by_combination([data.busy("COMPUTATION"), communication]).get((0, 1), 0)
+            rows.append((rank, round(100 * both / communication.length, 2) if communication.length else float("nan")))
+        return _table(rows, ("rank", "comp_comm_overlap_pctg"))
 
     def get_idle_time_breakdown(
         self,
@@ -244,34 +142,28 @@ class TraceAnalysis:
         host_wait: the launch came after the end of the one before; kernel_wait: another gap shorter than
         consecutive_kernel_delay (us); other. The second answer has statistics of the gaps, if they were asked for."""
         import numpy
-        import pandas
+
+        from tracesmith import _hta
 
         data = self._rank(rank)
-        launches = data.calls.groupby("correlation")["ts"].first()
+        of_stream = _hta.groups(data.commands.stream, data.commands.ts, data.commands.dur, data.commands.correlation)
         rows, statistics = [], []
-        for stream in streams or pandas.unique(data.gpu["stream"]):
-            one = data.gpu[data.gpu["stream"] == stream].sort_values("ts", kind="stable")
-            before = (one["ts"] + one["dur"]).shift(1)
-            gap = (one["ts"] - before).astype(float)
-            is_host = one["correlation"].map(launches).astype(float).gt(before.astype(float)).fillna(False)
-            is_short = gap < consecutive_kernel_delay
-            cause = numpy.select([is_host, is_short], ["host_wait", "kernel_wait"], "other")
-            groups = gap.groupby(cause)
-            sums = groups.sum()
-            with numpy.errstate(all="ignore"):
-                shares = sums / sums.sum()
-            rows += [(rank, int(stream), name, sums[name], shares[name]) for name in sums.index]
-            if show_idle_interval_stats:
-                described = groups.describe()
-                described.insert(0, "stream", int(stream))
-                statistics.append(described)
-        columns = ["rank", "stream", "idle_category", "idle_time", "idle_time_ratio"]
-        frame = pandas.DataFrame(rows, columns=columns).round(2)
-        if not statistics:
-            return frame, None
-        more = pandas.concat(statistics).round(2)
-        more.insert(0, "rank", rank)
-        return frame, more
+        for stream in streams or data.streams():
+            ts, dur, correlation = of_stream.get(stream, (numpy.empty(0, "i8"),) * 3)
+            end = ts[:-1] + dur[:-1]
+            gap = ts[1:] - end
+            is_host = data.first_call(correlation[1:]) > end
+            is_short = ~is_host & (gap < consecutive_kernel_delay)
+            causes = {"host_wait": is_host, "kernel_wait": is_short, "other": ~is_host & ~is_short}
+            whole = int(gap.sum())
+            for name, chosen in causes.items():
+                # As in HTA, the first command of a stream is an "other" without a gap before it.
+                if len(ts) and (name == "other" or chosen.any()):
+                    sum_of = float(gap[chosen].sum())
+                    rows.append((rank, int(stream), name, sum_of, sum_of / whole if whole else float("nan")))
+                    statistics.append((rank, int(stream), name, gap[chosen].astype(float)))
+        frame = _table(rows, ("rank", "stream", "idle_category", "idle_time", "idle_time_ratio")).round(2)
+        return frame, _gap_statistics(statistics) if show_idle_interval_stats else None
 
     def get_cuda_kernel_launch_stats(
         self,
@@ -282,68 +174,96 @@ class TraceAnalysis:
         visualize: bool = False,
     ) -> dict[int, pandas.DataFrame]:
         """{rank: a row per launch}: correlation, duration of the call and of its command, delay from one to the other (us)."""
+        import numpy
+
         answers = {}
         for rank, data in self._chosen(ranks).items():
-            both = data.launched(_LAUNCHES + (_MEMORY_CALLS if include_memory_events else ()))
-            delay = (both["ts"] - both["ts_call"] - both["dur_call"]).clip(lower=0)
-            both = both.assign(cpu_duration=both["dur_call"], gpu_duration=both["dur"], launch_delay=delay)
-            answers[rank] = both[["correlation", "cpu_duration", "gpu_duration", "launch_delay"]]
+            calls, commands = data.launched(_LAUNCHES + (_MEMORY_CALLS if include_memory_events else ()))
+            duration = data.calls.dur[calls]
+            columns = {
+                "correlation": data.calls.correlation[calls],
+                "cpu_duration": duration,
+                "gpu_duration": data.commands.dur[commands],
+                "launch_delay": numpy.maximum(data.commands.ts[commands] - data.calls.ts[calls] - duration, 0),
+            }
+            answers[rank] = _frame(columns)
         return answers
 
     def get_queue_length_time_series(self, ranks: list[int] | None = None) -> dict[int, pandas.DataFrame]:
         """{rank: a row per change}: how many launched kernels and copies of a stream have not begun.
 
         ts: us since the first event of all ranks."""
-        import pandas
-
         answers = {}
         for rank, data in self._chosen(ranks).items():
-            both = data.launched(_LAUNCHES + _QUEUED + _MEMORY_CALLS)
-            up = pandas.DataFrame({"ts": both["ts_call"], "pid": both["device"], "stream": both["stream"], "step": 1})
-            down = pandas.DataFrame({"ts": both["ts"], "pid": both["device"], "stream": both["stream"], "step": -1})
-            frame = pandas.concat([up, down], ignore_index=True)
-            frame = frame.sort_values(["stream", "ts", "step"], ascending=[True, True, False], ignore_index=True)
-            frame["queue_length"] = frame.groupby("stream")["step"].cumsum()
-            frame["ts"] -= self._first()
-            frame["tid"] = frame["stream"]
-            if len(frame):
-                answers[rank] = frame[["ts", "pid", "tid", "stream", "queue_length"]]
+            ts, device, stream, length = self._queue_lengths(data)
+            if len(ts):
+                columns = {"ts": ts, "pid": _device(device), "tid": stream, "stream": stream, "queue_length": length}
+                answers[rank] = _frame(columns)
         return answers
+
+    def _queue_lengths(self, data: Rank) -> tuple[Any, Any, Any, Any]:
+        """Arrays: time, device, stream, length after the change; by stream and time."""
+        import numpy
+
+        calls, commands = data.launched(_LAUNCHES + _QUEUED + _MEMORY_CALLS)
+        ts = numpy.concatenate((data.calls.ts[calls], data.commands.ts[commands]))
+        step: Any = numpy.repeat((1, -1), len(calls))
+        stream = numpy.tile(data.commands.stream[commands], 2)
+        order = numpy.lexsort((-step, ts, stream))
+        device = numpy.tile(data.commands.device[commands], 2)
+        # The lengths of a stream end with 0, so one sum runs over all streams.
+        return ts[order] - self._first, device[order], stream[order], numpy.cumsum(step[order])
 
     def get_queue_length_summary(self, ranks: list[int] | None = None) -> pandas.DataFrame | None:
         """Statistics of get_queue_length_time_series, by rank and stream; None where nothing was launched."""
-        return _described(self.get_queue_length_time_series(ranks), "stream", "queue_length")
+        from tracesmith import _hta
+
+        found = []
+        for rank, data in self._chosen(ranks).items():
+            _, _, stream, length = self._queue_lengths(data)
+            found += [(rank, key, values) for key, (values,) in _hta.groups(stream, length).items()]
+        return _described(found, "stream", "queue_length")
 
     def get_memory_bw_time_series(self, ranks: list[int] | None = None) -> dict[int, pandas.DataFrame]:
         """{rank: a row per change}: GB/s of the copies and fills that run, as the profiler gave them, by kind.
 
         ts: us since the first event of all ranks."""
-        import pandas
-
         answers = {}
         for rank, data in self._chosen(ranks).items():
-            copies = data.of_type("MEMORY")
-            name = copies["name"].map(lambda text: text[:6] if text.startswith("Memset") else text[:11])
-            start = copies["ts"] - self._first()
-            rate = copies["memory_bw_gbps"].astype(float)
-            frame = pandas.concat(
-                [
-                    pandas.DataFrame({"ts": ts, "pid": copies["device"], "name": name, "step": step})
-                    for ts, step in ((start, rate), (start + copies["dur"].clip(lower=1), -rate))
-                ],
-                ignore_index=True,
-            ).sort_values(["name", "ts"], kind="stable", ignore_index=True)
-            frame["memory_bw_gbps"] = frame.groupby("name")["step"].cumsum()
-            if len(frame):
-                answers[rank] = frame[["ts", "pid", "name", "memory_bw_gbps"]]
+            kinds, kind, ts, device, rate = self._bandwidths(data)
+            if len(ts):
+                answers[rank] = _frame({"ts": ts, "pid": _device(device), "name": _texts(kinds, kind), "memory_bw_gbps": rate})
         return answers
+
+    def _bandwidths(self, data: Rank) -> tuple[list[str], Any, Any, Any, Any]:
+        """Kinds of copies and fills, and arrays: index of the kind, time, device, GB/s after the change; by kind and time."""
+        import numpy
+        import pandas
+
+        from tracesmith import _hta
+
+        copies = numpy.flatnonzero(data.commands.type == _hta.TYPES.index("MEMORY"))
+        words = [word[:6] if word.startswith("Memset") else word[:11] for word in data.commands.words]
+        kinds = sorted(set(words))
+        kind = numpy.array([kinds.index(word) for word in words], dtype="i8")[data.commands.name[copies]]
+        start, rate = data.commands.ts[copies] - self._first, data.commands.bandwidth[copies]
+        ts = numpy.concatenate((start, start + numpy.maximum(data.commands.dur[copies], 1)))
+        kind, device = numpy.tile(kind, 2), numpy.tile(data.commands.device[copies], 2)
+        order = numpy.lexsort((ts, kind))
+        # pandas carries on what rounding loses.
+        steps = pandas.Series(numpy.concatenate((rate, -rate))[order])
+        return kinds, kind[order], ts[order], device[order], steps.groupby(kind[order]).cumsum().to_numpy()
 
     def get_memory_bw_summary(self, ranks: list[int] | None = None) -> pandas.DataFrame | None:
         """Statistics of get_memory_bw_time_series where it is above 0, by rank and kind; None without copies."""
-        series = self.get_memory_bw_time_series(ranks)
-        # What is left of a sum of rates that ended is not exactly 0.
-        running = {rank: frame[frame["memory_bw_gbps"] > 1e-9] for rank, frame in series.items()}
-        return _described(running, "name", "memory_bw_gbps")
+        from tracesmith import _hta
+
+        found = []
+        for rank, data in self._chosen(ranks).items():
+            kinds, kind, _, _, rate = self._bandwidths(data)
+            some = rate > 1e-9  # what is left of a sum of rates that ended is not exactly 0
+            found += [(rank, kinds[key], values) for key, (values,) in _hta.groups(kind[some], rate[some]).items()]
+        return _described(found, "name", "memory_bw_gbps")
 
     def get_potential_stragglers(
         self,
@@ -366,9 +286,6 @@ class TraceAnalysis:
         found = [by_label.get(row.get("trace", ""), row["rank"]) for row in late]
         return [rank for rank in found if rank in numbers][:num_candidates]
 
-    def _first(self) -> int:
-        return -(-(self._begin or 0) // 1000)
-
     def __getattr__(self, name: str) -> Any:
         if name in _OTHERS:
             raise UnsupportedError(f"TraceAnalysis.{name}: not supported; see {_OTHERS[name]}")
@@ -390,20 +307,51 @@ _OTHERS = {
 }
 
 
-def _largest(frame: pandas.DataFrame, most: int, ratio: float) -> pandas.DataFrame:
-    """Statistics by name, the largest sum first; what is beyond `most` or the quantile is "others"."""
-    statistics = ["sum", "max", "min", "mean", "std"]
-    by_name = frame.groupby("name")["dur"].agg(statistics).reset_index()
-    by_name = by_name.sort_values("sum", ascending=False, ignore_index=True)
-    if len(by_name) > most:
-        total = by_name["sum"].cumsum()
-        by_name.loc[(total > total.quantile(ratio)) | (by_name.index >= most), "name"] = "others"
-        by_name = by_name.groupby("name")["sum"].agg(statistics).reset_index()
-    return by_name.fillna({"std": 0})
-
-
-def _described(frames: dict[int, pandas.DataFrame], by: str, column: str) -> pandas.DataFrame | None:
+def _frame(columns: dict[str, Any]) -> pandas.DataFrame:
     import pandas
 
-    parts = [frame.assign(rank=rank)[["rank", by, column]] for rank, frame in frames.items()]
-    return pandas.concat(parts).groupby(["rank", by]).describe() if parts else None
+    return pandas.DataFrame(columns, copy=False)
+
+
+def _table(rows: list[tuple[Any, ...]], columns: Iterable[str]) -> pandas.DataFrame:
+    values = dict(zip(columns, zip(*rows))) if rows else {name: () for name in columns}
+    return _frame({name: list(value) for name, value in values.items()})
+
+
+def _texts(words: list[str], numbers: Any) -> Any:
+    import pandas
+
+    return pandas.Index(words).take(numbers)
+
+
+def _device(numbers: Any) -> Any:
+    """Numbers of devices, where -1 is an unknown one."""
+    import pandas
+
+    return pandas.arrays.IntegerArray(numbers, numbers < 0) if (numbers < 0).any() else numbers
+
+
+def _gap_statistics(found: list[tuple[int, int, str, Any]]) -> pandas.DataFrame | None:
+    """Of (rank, stream, cause, gaps); None where there are none."""
+    import pandas
+
+    from tracesmith import _hta
+
+    if not found:
+        return None
+    rows = [(rank, stream, *_hta.described(gaps)) for rank, stream, _, gaps in found]
+    columns = ["rank", "stream", *_hta.STATISTICS]
+    return pandas.DataFrame(rows, index=[one[2] for one in found], columns=columns).round(2)
+
+
+def _described(found: list[tuple[int, Any, Any]], by: str, column: str) -> pandas.DataFrame | None:
+    """Statistics of (rank, key, values); None where there are no values."""
+    import pandas
+
+    from tracesmith import _hta
+
+    if not found:
+        return None
+    index = pandas.MultiIndex.from_tuples([one[:2] for one in found], names=["rank", by])
+    columns = pandas.MultiIndex.from_product([[column], _hta.STATISTICS])
+    return pandas.DataFrame([_hta.described(one[2]) for one in found], index=index, columns=columns)
