@@ -165,10 +165,11 @@ static tsmith_status set_variable(struct own_environment *environment, char *ent
     if (is_different(old, equals + 1)) {
         // A library that is to be loaded before all others comes too late in a running process.
         if (strcmp(entry, "LD_PRELOAD") == 0 && !preload)
-            status = status_set(
-                error, TSMITH_ERROR_UNSUPPORTED,
-                "the OpenCL loader of this machine does not support layers: only a program started by "
-                "`tracesmith profile` can be profiled");
+            status = status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                                "%s: only a program started by `tracesmith profile` can be profiled",
+                                strstr(equals + 1, "libtracesmith-opencl")
+                                    ? "the OpenCL loader of this machine does not support layers"
+                                    : "the agents of MACA and CANN are loaded before a program begins");
         else if (!remember_variable(environment, entry, old))
             status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing agents");
         else if (setenv(entry, equals + 1, 1))

@@ -19,12 +19,20 @@ tsmith_status session_agents_check(const tsmith_capture_options *options, tsmith
                             what);
 }
 
-static bool sets_preload(const struct own_environment *environment) {
+// Agents that are preloaded come too late for this process.
+static void note_preload(struct session_agents *agents) {
     static const char PRELOAD[] = "LD_PRELOAD=";
-    for (size_t i = 0; i < environment->count; i++)
-        if (strncmp(environment->changed[i].entry, PRELOAD, sizeof PRELOAD - 1) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < agents->environment.count; i++) {
+        const char *entry = agents->environment.changed[i].entry;
+        if (strncmp(entry, PRELOAD, sizeof PRELOAD - 1) != 0)
+            continue;
+        const bool opencl = strstr(entry, "libtracesmith-opencl") != NULL;
+        snprintf(agents->note, sizeof agents->note,
+                 "%s recorded in programs that this process starts, not in this process: %s",
+                 opencl ? "OpenCL is" : "MACA and CANN are",
+                 opencl ? "the OpenCL loader of this machine does not support layers"
+                        : "their agents are loaded before a program begins");
+    }
 }
 
 tsmith_status session_agents_begin(struct session_agents *agents, const tsmith_capture_options *options,
@@ -48,10 +56,8 @@ tsmith_status session_agents_begin(struct session_agents *agents, const tsmith_c
     const tsmith_status status = own_process_set(options, directory, true, &agents->environment, error);
     if (status)
         session_agents_end(agents);
-    else if (!agents->note[0] && sets_preload(&agents->environment))
-        snprintf(agents->note, sizeof agents->note,
-                 "OpenCL is recorded in programs that this process starts, not in this process: the OpenCL "
-                 "loader of this machine does not support layers");
+    else if (!agents->note[0])
+        note_preload(agents);
     return status;
 }
 

@@ -75,7 +75,7 @@ events = profiler.get_events()
 writer = ts.SBTWriter("metax_trace.sbt")
 writer.write_events(events)
 writer.finalize()
-""", "MACA is not recorded"),
+""", None),
     ("xctrace", """
 from tracesmith.xctrace import XCTraceProfiler, profile_with_xctrace
 events, trace_file = profile_with_xctrace(["python", "train.py"], duration=60, template="Metal System Trace")

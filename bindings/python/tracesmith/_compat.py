@@ -20,10 +20,14 @@ EventType = enum.Enum(
     start=0,
 )
 EventType.__doc__ = "What a TraceEvent is."
-PlatformType = enum.Enum("PlatformType", "Unknown CUDA ROCm Metal OpenCL MACA Simulation", start=0)
+PlatformType = enum.Enum("PlatformType", "Unknown CUDA ROCm Metal OpenCL MACA Simulation MUSA CANN", start=0)
 PlatformType.__doc__ = "An API to record."
 
-_APIS = {PlatformType.CUDA: "cuda", PlatformType.OpenCL: "opencl"}
+_APIS = {PlatformType.CUDA: "cuda", PlatformType.ROCm: "rocm", PlatformType.MUSA: "musa", PlatformType.MACA: "maca",
+         PlatformType.CANN: "cann", PlatformType.OpenCL: "opencl"}
+# What `tracesmith devices` calls the API of a device; the libraries that programs of the other APIs need.
+_DEVICES = {"cuda": PlatformType.CUDA, "rocm": PlatformType.ROCm, "opencl": PlatformType.OpenCL}
+_LIBRARIES = {PlatformType.MUSA: "musa", PlatformType.MACA: "mcruntime", PlatformType.CANN: "ascendcl"}
 _WORK = {EventType.KernelComplete, EventType.MemcpyH2D, EventType.MemcpyD2H, EventType.MemcpyD2D, EventType.MemsetDevice}
 _KINDS = {"kernel": EventType.KernelComplete, "memset": EventType.MemsetDevice, "alloc": EventType.MemAlloc,
           "free": EventType.MemFree, "mark": EventType.Marker, "range": EventType.RangeStart, "collective": EventType.NCCLComplete}
@@ -136,7 +140,10 @@ class Profiler:
 
 
 def create_profiler(platform: PlatformType) -> Profiler:
-    """A Profiler of an API. Raises UnsupportedError for an API that this build does not record: no platform makes events up."""
+    """A Profiler of an API. Raises UnsupportedError for an API that this build does not record: no platform makes events up.
+
+    MACA and CANN are recorded in the programs that this process starts: their agents are loaded before a program begins
+    (`python -m tracesmith run --api maca`). start_capture() warns of this. Their agents and MUSA's were never run on hardware."""
     if platform not in _APIS:
         raise UnsupportedError(f"{platform.name} is not recorded; {', '.join(api.name for api in _APIS)} are")
     return Profiler(platform)
@@ -156,28 +163,32 @@ def capture_trace(duration_ms: float = 1000) -> Events:
 
 
 def detect_platform() -> PlatformType:
-    """The API of the first device of this machine; Unknown where there is none."""
+    """The vendor's API of this machine's devices, else OpenCL if it has a device; Unknown where there is none.
+
+    MUSA, MACA and CANN are found by their libraries: their devices are not listed by `tracesmith devices`."""
+    import ctypes.util
     import json
 
     try:
         devices = json.loads(_command("devices", "--json"))["devices"]
     except UnsupportedError:  # no loader of OpenCL
-        return PlatformType.Unknown
-    found = [platform for device in devices for platform, api in _APIS.items() if device["api"] == api]
-    return found[0] if found else PlatformType.Unknown
+        devices = []
+    found = {_DEVICES[device["api"]] for device in devices if device["api"] in _DEVICES}
+    found |= {platform for platform, name in _LIBRARIES.items() if ctypes.util.find_library(name) is not None}
+    return next((platform for platform in _APIS if platform in found), PlatformType.Unknown)
 
 
 def is_maca_available() -> bool:
-    """Whether MetaX's runtime library is installed."""
+    """Whether MetaX's runtime library is installed where programs find it."""
     import ctypes.util
 
-    return ctypes.util.find_library("mcruntime") is not None
+    return ctypes.util.find_library(_LIBRARIES[PlatformType.MACA]) is not None
 
 
 def get_maca_device_count() -> int:
-    """0 where MetaX's runtime is not installed. Raises UnsupportedError where it is: its devices are not counted yet."""
+    """0 where MetaX's runtime is not installed. Raises UnsupportedError where it is: TraceSmith does not list its devices."""
     if is_maca_available():
-        raise UnsupportedError("MACA devices are not counted yet")
+        raise UnsupportedError("MACA devices are not counted; mx-smi lists them")
     return 0
 
 
