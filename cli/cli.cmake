@@ -7,15 +7,18 @@ file(RELATIVE_PATH helper_dir
     "/prefix/${CMAKE_INSTALL_BINDIR}" "/prefix/${CMAKE_INSTALL_LIBEXECDIR}/tracesmith")
 target_compile_definitions(tracesmith_cli PRIVATE TRACESMITH_HELPER_DIR="${helper_dir}")
 tracesmith_find_opencl()
-if(TRACESMITH_CL_HEADERS AND TRACESMITH_OPENCL_LIBRARY)
-    tracesmith_add_opencl_program(tracesmith_launch_loop ${PROJECT_SOURCE_DIR}/cli/launch_loop/launch_loop.c)
+if(TRACESMITH_CL_HEADERS)
+    add_executable(tracesmith_launch_loop ${PROJECT_SOURCE_DIR}/cli/launch_loop/launch_loop.c)
+    target_include_directories(tracesmith_launch_loop SYSTEM PRIVATE ${TRACESMITH_CL_HEADERS})
+    target_compile_definitions(tracesmith_launch_loop PRIVATE CL_TARGET_OPENCL_VERSION=300)
+    target_link_libraries(tracesmith_launch_loop PRIVATE tracesmith_flags ${CMAKE_DL_LIBS})
     # The build tree has the shape of an installation.
     set_target_properties(tracesmith_launch_loop PROPERTIES
         OUTPUT_NAME tracesmith-launch-loop
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/${helper_dir})
     install(TARGETS tracesmith_launch_loop RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tracesmith)
 else()
-    message(STATUS "the launch loop of `tracesmith benchmark` left out: no OpenCL loader or headers")
+    message(STATUS "the launch loop of `tracesmith benchmark` left out: no OpenCL headers")
 endif()
 
 # --- the server of `tracesmith studio`, and its page ---------------------------------------------------

@@ -3,7 +3,15 @@
 # Everything else needs none of them.
 include(reader)
 find_path(TRACESMITH_MICROHTTPD_INCLUDE microhttpd.h)
+# For a wheel: libmicrohttpd becomes a part of the program, without GnuTLS (6 MB with all that it needs), which the server does not use.
+option(TRACESMITH_STATIC_MICROHTTPD "link tracesmith studio with libmicrohttpd.a, where it is, and without TLS" OFF)
 find_library(TRACESMITH_MICROHTTPD_LIBRARY microhttpd)
+if(TRACESMITH_STATIC_MICROHTTPD)
+    find_library(TRACESMITH_MICROHTTPD_ARCHIVE libmicrohttpd.a)
+    if(TRACESMITH_MICROHTTPD_ARCHIVE)
+        set(TRACESMITH_MICROHTTPD_LIBRARY ${TRACESMITH_MICROHTTPD_ARCHIVE})
+    endif()
+endif()
 find_program(TRACESMITH_TSC tsc)
 find_program(TRACESMITH_ESBUILD esbuild)
 tracesmith_optional_part(TRACESMITH_ENABLE_STUDIO "the server and the page of tracesmith studio"
@@ -44,5 +52,18 @@ if(TRACESMITH_ENABLE_STUDIO)
     target_include_directories(tracesmith_studio SYSTEM PRIVATE ${TRACESMITH_MICROHTTPD_INCLUDE})
     target_link_libraries(tracesmith_studio PRIVATE tracesmith_flags tracesmith ${TRACESMITH_MICROHTTPD_LIBRARY}
         Threads::Threads)
+    if(TRACESMITH_MICROHTTPD_LIBRARY MATCHES "\\.a$")
+        # Only functions of connections with TLS call these, besides gnutls_global_init, which has to give 0.
+        execute_process(COMMAND ${CMAKE_NM} -u ${TRACESMITH_MICROHTTPD_LIBRARY} OUTPUT_VARIABLE undefined ERROR_QUIET
+            COMMAND_ERROR_IS_FATAL ANY)
+        string(REGEX MATCHALL "gnutls_[A-Za-z0-9_]+" undefined "${undefined}")
+        list(REMOVE_DUPLICATES undefined)
+        set(stubs "")
+        foreach(name IN LISTS undefined)
+            string(APPEND stubs "long ${name}(void);\nlong ${name}(void) {\n    return 0;\n}\n")
+        endforeach()
+        file(GENERATE OUTPUT ${folder}/no_tls.c CONTENT "${stubs}")
+        target_sources(tracesmith_studio PRIVATE ${folder}/no_tls.c)
+    endif()
     install(TARGETS tracesmith_studio RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tracesmith)
 endif()

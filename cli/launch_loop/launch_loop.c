@@ -7,8 +7,6 @@
 //
 // Writes one JSON object with what it counted and the times of the loop to the descriptor, or standard output; to a
 // descriptor also the call paths (report.h). Exit codes: 0 done, 1 a call failed or a launch did not run, 2 usage, 4 no device.
-#include <CL/cl.h>
-
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "opencl.h"
 #include "report.h"
 
 enum { PATH_FUNCTIONS = 8, PATH_STEPS = 16, PATH_DIGIT = 3, PATH_DIGITS = 7 };
@@ -41,7 +40,7 @@ static cl_device_id first_device(void) {
     cl_platform_id platforms[16];
     cl_device_id device;
     cl_uint count = 0;
-    if (clGetPlatformIDs(16, platforms, &count) == CL_SUCCESS)
+    if (opencl_load() && clGetPlatformIDs(16, platforms, &count) == CL_SUCCESS)
         for (cl_uint i = 0; i < count && i < 16; i++)
             if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &device, NULL) == CL_SUCCESS)
                 return device;
