@@ -112,10 +112,13 @@ static void wait_moment(void) {
 }
 
 static void record(void) {
+    uint32_t taken = ATTACH_TAKEN;
     work.count = 0;
     load_all();
-    answer(work.count ? ATTACH_READY : ATTACH_FAILED);
-    while (work.count && !is_over() && atomic_load(&work.control->armed)) {
+    // Canceled meanwhile: nobody waits for it.
+    const bool wanted =
+        atomic_compare_exchange_strong(&work.order->state, &taken, work.count ? ATTACH_READY : ATTACH_FAILED);
+    while (wanted && work.count && !is_over() && atomic_load(&work.control->armed)) {
         wait_moment();
         for (size_t i = 0; i < work.count; i++)
             if (work.agents[i]->look)
@@ -123,7 +126,7 @@ static void record(void) {
     }
     for (size_t i = work.count; i-- > 0;)
         work.agents[i]->leave();
-    if (work.count)
+    if (wanted && work.count)
         answer(ATTACH_LEFT);
     // The collector reads what was recorded until it says that it has everything.
     while (!is_over())

@@ -59,7 +59,8 @@ static bool read_options(const struct invocation *invocation, struct attachment 
     const char *duration = invocation_value(invocation, "duration"),
                *buffer = invocation_value(invocation, "buffer"),
                *overflow = invocation_value(invocation, "overflow"),
-               *api = invocation_value(invocation, "api");
+               *api = invocation_value(invocation, "api"),
+               *patience = invocation_value(invocation, "patience");
     uint64_t bytes = 0;
     *out = (struct attachment){.path = invocation_value(invocation, "output"),
                                .json = invocation_flag(invocation, "json"),
@@ -72,6 +73,11 @@ static bool read_options(const struct invocation *invocation, struct attachment 
     }
     if (duration && (!quantity_time(duration, &out->duration) || out->duration <= 0)) {
         complain("--duration: '%s' is not a time such as 5s", duration);
+        return false;
+    }
+    if (patience &&
+        (!quantity_time(patience, &out->options.attach_patience) || out->options.attach_patience <= 0)) {
+        complain("--patience: '%s' is not a time such as 5s", patience);
         return false;
     }
     if (buffer && (!quantity_size(buffer, &bytes) || bytes == 0 || bytes > SIZE_MAX)) {

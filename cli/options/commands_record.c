@@ -327,6 +327,9 @@ static const struct option attach_options[] = {
      .list = true,
      .doc = "GPU APIs to record, separated by commas; default all whose agents can be loaded into a running "
             "program (OpenCL)"},
+    {.name = "patience",
+     .argument = "TIME",
+     .doc = "How long to try before giving up (500ms, 10s); default about 2s"},
     {.name = "json", .doc = "Print the summary on stderr as one line of JSON"},
     END_OF_OPTIONS};
 static const struct example attach_examples[] = {
@@ -336,19 +339,20 @@ const struct command attach_entry = {
     .name = "attach",
     .operands = "PID",
     .doc = "Record a program that was started without TraceSmith",
-    .about = "Records process PID of this user from now on, and leaves it as it was. If it is armed "
-             "('tracesmith profile "
-             "--armed'), its agents are switched on. Otherwise one of its threads that waits in a system "
-             "call is borrowed for "
-             "some hundred microseconds, to load the agents.\n\nWhat cannot be done safely is refused with "
-             "the reason, and "
-             "nothing is changed: programs that are statically linked, use musl or a glibc before 2.34, have "
-             "a filter of system calls "
-             "(seccomp) or a shadow stack, run as another user, in another container or under a debugger, or "
-             "have no thread at a safe "
-             "place for a second. On processors other than x86-64 only armed programs can be recorded. "
-             "OpenCL can be recorded; what "
-             "a late arrival cannot see is listed in docs/live.md.",
+    .about =
+        "Records process PID of this user from now on, and leaves it as it was. If it is armed "
+        "('tracesmith profile "
+        "--armed'), its agents are switched on. Otherwise one of its threads that waits in a system "
+        "call is borrowed for "
+        "some hundred microseconds, to load the agents.\n\nWhat cannot be done safely is refused with "
+        "the reason, and "
+        "nothing is changed: programs that are statically linked, use musl or a glibc before 2.34, have "
+        "a filter of system calls "
+        "(seccomp) or a shadow stack, run as another user, in another container or under a debugger, or "
+        "have no thread at a safe "
+        "place in time (--patience). On processors other than x86-64 only armed programs can be recorded. "
+        "OpenCL can be recorded; what "
+        "a late arrival cannot see is listed in docs/live.md.",
     .operands_least = 1,
     .operands_most = 1,
     .options = attach_options,

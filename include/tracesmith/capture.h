@@ -81,6 +81,7 @@ typedef struct tsmith_capture_options {
     size_t agent_option_count;
     int live;  // add up the totals of tracesmith/live.h from the first event on; 0: from the first request on
     int armed; // load the agents, but record nothing until tsmith_capture_arm
+    int64_t attach_patience; // ns after which tsmith_capture_attach gives up; 0: 1.7 s
 } tsmith_capture_options;
 
 // The commands that are recorded for replay. X("name", "argument", "which commands")
@@ -116,8 +117,8 @@ typedef struct tsmith_attach_report {
 } tsmith_attach_report;
 
 // Instead of tsmith_capture_start: records a running program of this user, from now until tsmith_capture_stop or its end. One of
-// its threads loads the agents. Fails with the reason if this is not safe: PERMISSION, STATE, UNSUPPORTED, BUSY (for a second no
-// thread was at a safe place). Requires x86-64, glibc 2.34 or newer, and agents that can be loaded late (docs/live.md). `out` may be
+// its threads loads the agents. Fails with the reason if this is not safe: PERMISSION, STATE, UNSUPPORTED, BUSY (no thread
+// was at a safe place, or the agents were not loaded, in time). Requires x86-64, glibc 2.34 or newer, and agents that can be loaded late (docs/live.md). `out` may be
 // NULL; it is also filled on failure. The agents leave by themselves when the capture ends or its process is gone.
 TSMITH_API tsmith_status tsmith_capture_attach(tsmith_capture *capture, uint32_t pid,
                                                tsmith_attach_report *out, tsmith_error *error);

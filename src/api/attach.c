@@ -18,14 +18,15 @@
 #include "inject/inject.h"
 #include "launch/launch_agents.h"
 
-// ns: until a thread is found; until the library has taken the order; until its agents are in place.
-static const int64_t FIND = 900000000, TAKE = 900000000, BEGIN = 10000000000;
+// ns until the agents are in place: two seconds with what comes before and after. Half of it is for finding a thread.
+static const int64_t PATIENCE = 1700000000;
 
 tsmith_status attach_select(const tsmith_capture_options *options, struct attach_what *out,
                             tsmith_error *error) {
     const struct agent_row *agent;
     char all[256] = "", path[4096];
     size_t used = 0, listed = 0;
+    out->patience = options->attach_patience > 0 ? options->attach_patience : PATIENCE;
     for (size_t i = 0; (agent = agent_row_at(i)); i++) {
         if (!agent->comes_late)
             continue;
@@ -66,15 +67,18 @@ static tsmith_status make_order(const struct attach_what *what, struct attach_or
     return TSMITH_OK;
 }
 
-// Until the state is another one than before; the last one seen.
-static uint32_t wait_for_change(const struct attach_order *order, uint32_t before, int64_t patience) {
+// Until the library has answered. When it takes too long, the order is canceled; the state that it was canceled in.
+static uint32_t wait_for_answer(struct attach_order *order, int64_t until) {
     const struct timespec moment = {.tv_nsec = 500000};
-    const int64_t until = clock_trace_now() + patience;
-    uint32_t state;
-    while ((state = atomic_load_explicit(&order->state, memory_order_acquire)) == before &&
-           clock_trace_now() < until)
+    for (;;) {
+        uint32_t state = atomic_load_explicit(&order->state, memory_order_acquire);
+        if (state != ATTACH_WAITING && state != ATTACH_TAKEN)
+            return state;
+        if (clock_trace_now() >= until &&
+            atomic_compare_exchange_strong(&order->state, &state, ATTACH_CANCELED))
+            return state;
         nanosleep(&moment, NULL);
-    return state;
+    }
 }
 
 // ---- the call
@@ -88,33 +92,35 @@ static tsmith_status call(const struct attach_what *what, struct inject_target *
     const struct inject_call enter = {
         .library = ATTACH_LIBRARY, .function = ATTACH_ENTER_SYMBOL, .text = what->session_directory};
     if (inject_library(target, ATTACH_LIBRARY)) // it stayed from an earlier time
-        return inject_call(target, &enter, FIND, report, error);
+        return inject_call(target, &enter, what->patience / 2, report, error);
     (void)snprintf(library, sizeof library, "%s/" ATTACH_LIBRARY, what->agent_directory);
     (void)snprintf(name, sizeof name, "%s/" ATTACH_LINK, what->session_directory);
     if (access(library, R_OK) != 0)
         return status_set_errno(error, "cannot use %s", library);
     if (symlink(library, name) != 0)
         return status_set_errno(error, "cannot make %s", name);
-    return inject_call(target, &load, FIND, report, error);
+    return inject_call(target, &load, what->patience / 2, report, error);
 }
 
 static tsmith_status wait_for_agents(const struct attach_what *what, struct attach_order *order,
-                                     tsmith_error *error) {
-    uint32_t state = wait_for_change(order, ATTACH_WAITING, TAKE), waiting = ATTACH_WAITING;
-    if (state == ATTACH_WAITING && atomic_compare_exchange_strong(&order->state, &waiting, ATTACH_CANCELED))
-        return status_set(error, TSMITH_ERROR_BUSY,
-                          "process %d has not loaded the agent in time (it may be busy loading something "
-                          "else, have no room for it, "
-                          "or still finish an earlier recording); nothing is recorded",
-                          (int)what->pid);
-    state = wait_for_change(order, ATTACH_TAKEN, BEGIN);
+                                     int64_t until, tsmith_error *error) {
+    const uint32_t state = wait_for_answer(order, until);
+    if (state == ATTACH_WAITING)
+        return status_set(
+            error, TSMITH_ERROR_BUSY,
+            "process %d has not loaded the agent in time (it may be busy loading something "
+            "else, have no room for it, "
+            "or still finish an earlier recording). Nothing is recorded: try again, or with --patience 10s",
+            (int)what->pid);
     order->text[sizeof order->text - 1] = '\0';
     if (state == ATTACH_READY)
         return TSMITH_OK;
-    return status_set(error, state == ATTACH_FAILED ? TSMITH_ERROR_MISSING : TSMITH_ERROR_BUSY,
-                      "process %d cannot be recorded: %s", (int)what->pid,
-                      state == ATTACH_FAILED && order->text[0] ? order->text
-                                                               : "its agents did not begin in time");
+    return status_set(
+        error, state == ATTACH_FAILED ? TSMITH_ERROR_MISSING : TSMITH_ERROR_BUSY,
+        "process %d cannot be recorded: %s", (int)what->pid,
+        state == ATTACH_FAILED && order->text[0]
+            ? order->text
+            : "its agents were not loaded in time, and leave it again. Try again, or with --patience 10s");
 }
 
 tsmith_status attach_run(const struct attach_what *what, tsmith_attach_report *out, tsmith_error *error) {
@@ -128,7 +134,7 @@ tsmith_status attach_run(const struct attach_what *what, tsmith_attach_report *o
     if (!status)
         status = call(what, target, &report, error);
     if (!status)
-        status = wait_for_agents(what, order, error);
+        status = wait_for_agents(what, order, begun + what->patience, error);
     tsmith_attach_report made = {.size = sizeof made,
                                  .thread = (uint32_t)report.thread,
                                  .threads_tried = report.threads_tried,

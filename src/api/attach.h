@@ -14,6 +14,7 @@ struct attach_what {
     const char *session_directory, *agent_directory;
     char agents[sizeof((struct attach_order *)0)->agents];
     char options[AGENT_OPTIONS_BYTES];
+    int64_t patience; // ns
 };
 
 // The agents of the selected APIs that can come late. MISSING when there is none.

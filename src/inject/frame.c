@@ -112,11 +112,10 @@ static bool is_exact(const struct user_regs_struct *is, int limit, bool millisec
 
 // Whether a signal is on its way to the thread: it has to see the end of its call.
 static bool has_signal(const struct inject_target *target) {
-    uint64_t own = 0, shared = 0, blocked = 0;
-    return !target_status(target->pid, target->thread, "SigPnd:", 16, &own) ||
-           !target_status(target->pid, target->thread, "ShdPnd:", 16, &shared) ||
-           !target_status(target->pid, target->thread, "SigBlk:", 16, &blocked) ||
-           ((own | shared) & ~blocked);
+    const char *const keys[] = {"SigPnd:", "ShdPnd:", "SigBlk:"};
+    uint64_t sets[3] = {0}; // of the thread, of the process, blocked
+    return !target_status_all(target->pid, target->thread, keys, 16, sets, 3) ||
+           ((sets[0] | sets[1]) & ~sets[2]);
 }
 
 enum frame_wait frame_waits(const struct inject_target *target, const struct frame_registers *frame) {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -129,8 +130,8 @@ static bool set_to_function(const struct search *search, pid_t thread, const str
                       call->then ? call->number : value);
 }
 
-// While it is stopped. Whether the call was made.
-static bool use_thread(struct search *search, pid_t thread) {
+// While it is stopped. Whether the call was made. `stack` is where its stack was when it had room.
+static bool use_thread(struct search *search, pid_t thread, uint64_t stack) {
     struct frame_registers frame;
     uint64_t registers[CFI_REGISTERS];
     search->target->thread = thread;
@@ -143,7 +144,9 @@ static bool use_thread(struct search *search, pid_t thread) {
     bool done = false;
     if (waits == FRAME_NOT_WAITING || (waits == FRAME_ANEW && !search->anew))
         search->why = waits == FRAME_ANEW ? "it waits with a time limit" : "it is not waiting";
-    else if (stack_is_safe(search->target, registers, thread == search->target->pid, &search->why)) {
+    else if (registers[CFI_STACK_POINTER] != stack)
+        search->why = "it has gone on";
+    else if (stack_is_safe(search->target, registers, &search->why)) {
         done = set_to_function(search, thread, &frame);
         search->why = "its stack cannot be written to";
     }
@@ -152,33 +155,62 @@ static bool use_thread(struct search *search, pid_t thread) {
     return done;
 }
 
-// The system call that it waits in; -1: it runs, or is gone.
-static long waits_in(pid_t pid, pid_t thread) {
-    char path[64], line[256] = "";
-    char *end;
+// The system call that it waits in, and its stack pointer; -1: it runs, or is gone, or cannot be interrupted (a disk).
+static long waits_in(pid_t pid, pid_t thread, uint64_t *stack) {
+    char path[64], line[256] = "", state[512] = "";
+    char *at = line;
     snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)thread);
     FILE *file = fopen(path, "re");
     const bool read = file && fgets(line, sizeof line, file);
     if (file)
         fclose(file);
-    const long number = read ? strtol(line, &end, 10) : -1;
-    return read && end != line ? number : -1;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)thread);
+    file = read ? fopen(path, "re") : NULL;
+    const char *name_end = file && fgets(state, sizeof state, file) ? strrchr(state, ')') : NULL;
+    if (file)
+        fclose(file);
+    if (!name_end || strncmp(name_end, ") S", 3) != 0)
+        return -1;
+    // Its number, six arguments, the stack pointer, the program counter.
+    const long number = strtol(line, &at, 10);
+    if (at == line)
+        return -1;
+    for (int field = 0; field < 7; field++)
+        *stack = strtoull(at, &at, 16);
+    return number;
+}
+
+// While a thread of the program stands still, this one goes first, where the system allows it: returns the priority of before.
+static int hurry(void) {
+    errno = 0;
+    const int before = getpriority(PRIO_PROCESS, 0);
+    if (!errno)
+        (void)setpriority(PRIO_PROCESS, 0, -20);
+    return before;
 }
 
 static bool try_thread(struct search *search, pid_t thread) {
-    if (!frame_is_known_call(waits_in(search->target->pid, thread))) {
+    uint64_t stack = 0;
+    if (!frame_is_known_call(waits_in(search->target->pid, thread, &stack))) {
         search->why = "it is not waiting";
         return false;
     }
+    if (!stack_has_room(search->target, stack, thread == search->target->pid)) {
+        search->why = "its stack has no room";
+        return false;
+    }
+    const int before = hurry();
     const int64_t begun = clock_trace_now();
     const enum stop stop = stop_thread(thread);
     if (stop != STOPPED) {
+        (void)setpriority(PRIO_PROCESS, 0, before);
         search->why = stop == GONE ? "it has ended" : "it was stopped by another process";
         return false;
     }
-    const bool done = use_thread(search, thread);
+    const bool done = use_thread(search, thread, stack);
     let_go(thread, 0);
     const int64_t took = clock_trace_now() - begun;
+    (void)setpriority(PRIO_PROCESS, 0, before);
     if (took > search->report->longest_ns)
         search->report->longest_ns = took;
     search->report->threads_tried += !done;
@@ -249,9 +281,11 @@ tsmith_status inject_call(struct inject_target *target, const struct inject_call
             return TSMITH_OK;
         const int64_t now = clock_trace_now();
         if (now > until)
-            return status_set(error, TSMITH_ERROR_BUSY,
-                              "no thread of process %d could be borrowed within %lld ms; of the last one: %s",
-                              (int)target->pid, (long long)(patience_ns / 1000000), search.why);
+            return status_set(
+                error, TSMITH_ERROR_BUSY,
+                "no thread of process %d could be borrowed within %lld ms; of the last one: %s. Nothing "
+                "was changed: try again, or with --patience 10s",
+                (int)target->pid, (long long)(patience_ns / 1000000), search.why);
         search.anew = now - begun > patience_ns / 8;
         nap(1000000);
         (void)target_map(target, error); // a library may have been loaded meanwhile

@@ -152,7 +152,7 @@ static bool judge_frames(const struct inject_target *target, const struct unwind
     return true;
 }
 
-static bool has_room(const struct inject_target *target, uint64_t stack_pointer, bool is_main) {
+bool stack_has_room(const struct inject_target *target, uint64_t stack_pointer, bool is_main) {
     char path[64], line[4352];
     bool room = false;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)target->pid);
@@ -171,8 +171,7 @@ static bool has_room(const struct inject_target *target, uint64_t stack_pointer,
     return room;
 }
 
-bool stack_is_safe(const struct inject_target *target, const uint64_t *registers, bool is_main,
-                   const char **why) {
+bool stack_is_safe(const struct inject_target *target, const uint64_t *registers, const char **why) {
     struct unwind_copy copy = {.pc = registers[CFI_PC], .known = (UINT64_C(1) << CFI_REGISTERS) - 1};
     static struct unwind_copy_frame frames[FRAMES_MOST];
     static uint8_t bytes[COPIED];
@@ -183,9 +182,5 @@ bool stack_is_safe(const struct inject_target *target, const uint64_t *registers
     const uint32_t count = unwind_copy_walk(&copy, &target->code, frames, FRAMES_MOST, &end);
     if (end != UNWIND_COPY_OUTERMOST)
         return *why = "its stack cannot be followed to the end", false;
-    if (!judge_frames(target, frames, count, why))
-        return false;
-    if (!has_room(target, registers[CFI_STACK_POINTER], is_main))
-        return *why = "its stack has no room", false;
-    return true;
+    return judge_frames(target, frames, count, why);
 }

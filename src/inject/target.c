@@ -46,19 +46,32 @@ size_t target_read_some(const struct inject_target *target, uint64_t at, void *i
 
 // ---- /proc
 
-bool target_status(pid_t pid, pid_t thread, const char *key, int base, uint64_t *out) {
-    char path[64], line[256];
-    bool found = false;
+bool target_status_all(pid_t pid, pid_t thread, const char *const *keys, int base, uint64_t *out,
+                       size_t count) {
+    char path[64], text[8192];
+    size_t length = 0;
+    ssize_t got;
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)thread);
-    FILE *file = fopen(path, "re");
-    while (file && !found && fgets(line, sizeof line, file))
-        if (strncmp(line, key, strlen(key)) == 0) {
-            *out = strtoull(line + strlen(key), NULL, base);
-            found = true;
-        }
-    if (file)
-        fclose(file);
-    return found;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && length < sizeof text - 1 &&
+           (got = read(fd, text + length, sizeof text - 1 - length)) > 0)
+        length += (size_t)got;
+    if (fd >= 0)
+        close(fd);
+    text[length] = '\0';
+    const char *at = text;
+    for (size_t i = 0; i < count; i++) {
+        while (at && *at && strncmp(at, keys[i], strlen(keys[i])) != 0)
+            at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+        if (!at || !*at)
+            return false;
+        out[i] = strtoull(at + strlen(keys[i]), NULL, base);
+    }
+    return true;
+}
+
+bool target_status(pid_t pid, pid_t thread, const char *key, int base, uint64_t *out) {
+    return target_status_all(pid, thread, &key, base, out, 1);
 }
 
 // ---- libraries

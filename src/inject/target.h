@@ -53,5 +53,8 @@ uint64_t target_bias(const struct inject_target *target, const struct code_file 
 
 // The number behind `key` ("TracerPid:") in /proc/PID/status, or of a thread; false: there is no such line.
 bool target_status(pid_t pid, pid_t thread, const char *key, int base, uint64_t *out);
+// Several of them, from one reading; in the order of the lines. False: one is not there.
+bool target_status_all(pid_t pid, pid_t thread, const char *const *keys, int base, uint64_t *out,
+                       size_t count);
 
 #endif

@@ -4,7 +4,8 @@
 // The session directory has a file ATTACH_ORDER_NAME, mapped by both:
 //
 //     WAITING --library--> TAKEN --agents are in place--> READY --they are out again--> LEFT
-//        |                   \--no agent can do anything here--> FAILED
+//        |                   |\--no agent can do anything here--> FAILED
+//        |                   \--command, when it took too long--> CANCELED: the library makes its agents leave
 //        \--command, when it took too long--> CANCELED: the library does nothing
 #ifndef WIRE_ATTACH_ORDER_H
 #define WIRE_ATTACH_ORDER_H

@@ -7,6 +7,7 @@
 //
 //     OPEN --fork, in the child--> FORKED --first use--> REVIVING --> OPEN (own files, same ids) or DEAD
 //     OPEN --the last of its APIs closes--> CLOSED --all detached--> CLOSED, without memory in the session
+//     CLOSED and parked --its entries were taken over, no thread has a ring of it--> OPEN, in another session
 //
 // Locks: the room's open_lock, registry_lock, then a process's lock. The event path takes none. A thread may be about to look
 // at the gate of a channel that is over: channels are lasting (wire/lasting.h). A process is freed when it was detached, no
@@ -196,7 +197,8 @@ static void find_room(void) {
 
 // ---- files
 
-static struct layout_control *map_control(const char *directory) {
+// `place`: a page that is to be replaced by it, NULL: any. It stays as it is where the result is NULL.
+static struct layout_control *map_control(const char *directory, struct layout_control *place) {
     struct layout_control *control = NULL;
     char path[PATH_BYTES];
     struct stat status;
@@ -206,7 +208,7 @@ static struct layout_control *map_control(const char *directory) {
     if (fd < 0 || fstat(fd, &status) || status.st_size < (off_t)LAYOUT_PAGE)
         goto done;
     // The first page has all that the recording side reads.
-    void *at = mmap(NULL, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = mmap(place, LAYOUT_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), fd, 0);
     if (at == MAP_FAILED)
         goto done;
     control = at;
@@ -214,7 +216,10 @@ static struct layout_control *map_control(const char *directory) {
         atomic_load_explicit(&control->state, memory_order_acquire) != LAYOUT_SESSION_OPEN ||
         control->sub_buffer_bytes % LAYOUT_PAGE || control->sub_buffer_bytes < 2 * 8 * RECORD_MAX_WORDS ||
         control->ring_sub_buffers < 2 || control->ring_sub_buffers > RING_QUOTA_MAX) {
-        munmap(at, LAYOUT_PAGE);
+        if (place)
+            ring_pool_make_private(at, LAYOUT_PAGE);
+        else
+            munmap(at, LAYOUT_PAGE);
         control = NULL;
     }
 done:
@@ -224,7 +229,7 @@ done:
 }
 
 const _Atomic uint32_t *channel_trigger(const char *session_directory) {
-    const struct layout_control *control = map_control(session_directory);
+    const struct layout_control *control = map_control(session_directory, NULL);
     return control ? &control->trigger : NULL;
 }
 
@@ -329,11 +334,66 @@ static void leave_word(const char *session_directory) {
         (void)mkdir(path, 0700); // the session is gone: nothing to report to
 }
 
-static struct channel *make_channel(const struct layout_control *control, const char *api) {
-    struct channel *channel = strlen(api) < LAYOUT_API_BYTES ? lasting_take(&channels) : NULL;
+// A spare one of the process, if it has one: a thread that is late finds it closed, or records in the new session.
+static struct channel *make_channel(struct channel_process *process, const struct layout_control *control,
+                                    const char *api) {
+    struct channel *channel = process->spares;
+    if (strlen(api) >= LAYOUT_API_BYTES)
+        return NULL;
+    if (channel) {
+        process->spares = channel->next;
+        channel->next = NULL;
+        channel->closed = channel->detached = channel->not_in_children = false;
+    } else {
+        channel = lasting_take(&channels);
+    }
     if (channel)
         channel->gate.armed = &control->armed;
     return channel;
+}
+
+static void leave_channel(struct channel_process *process, struct channel *channel) {
+    if (!channel || !process->keeps) {
+        lasting_leave(&channels, channel);
+        return;
+    }
+    channel->closed = true;
+    channel->next = process->spares;
+    process->spares = channel;
+}
+
+// A parked process that nothing refers to any more but channels that are closed, to be used again: a process that is attached to
+// again and again does not grow. Its memory is never given back, so that a thread that is late finds a process, if another one.
+static struct channel_process *take_parked(void) {
+    struct channel_process *found = NULL;
+    pthread_mutex_lock(&room->registry_lock);
+    for (struct channel_process *process = room->registry; process && !found; process = process->next) {
+        lock(process);
+        if (process->state == CHANNEL_CLOSED && process->detached && process->keeps && !process->kept &&
+            process->threads == 0 && process->control && process->head) {
+            found = process;
+            process->spares = process->channels;
+            process->channels = NULL;
+            atomic_store(&process->stack_users, 0);
+            atomic_store(&process->stack_epoch, 0);
+            atomic_store(&process->stack_bytes, 0);
+        }
+        unlock(process);
+    }
+    pthread_mutex_unlock(&room->registry_lock);
+    return found;
+}
+
+// It could not be opened: as it was.
+static void leave_parked(struct channel_process *process) {
+    if (process->entries)
+        munmap(process->entries, process->entries_bytes);
+    process->entries = NULL;
+    ring_pool_unmap(&process->pool);
+    ring_pool_make_private(process->control, LAYOUT_PAGE);
+    ring_pool_make_private(process->head, LAYOUT_ENTRIES_AT);
+    free(process->directory);
+    process->directory = NULL;
 }
 
 static void free_process(struct channel_process *process) {
@@ -366,16 +426,19 @@ static tsmith_status open_process(const char *session_directory, const char *api
                                   struct channel_process *before, struct channel **out) {
     tsmith_status status = TSMITH_ERROR_STATE;
     struct channel *channel = NULL;
-    struct channel_process *process = calloc(1, sizeof *process);
+    struct channel_process *parked = before ? take_parked() : NULL,
+                           *process = parked ? parked : calloc(1, sizeof *process);
     if (!process)
         return TSMITH_ERROR_NO_MEMORY;
-    pthread_mutex_init(&process->lock, NULL);
-    process->control = map_control(session_directory);
-    if (process->control)
-        channel = make_channel(process->control, api);
+    if (!parked)
+        pthread_mutex_init(&process->lock, NULL);
+    struct layout_control *control = map_control(session_directory, process->control);
+    if (control)
+        channel = make_channel(process, control, api);
     if (!channel)
         goto fail;
-    memcpy(process->api, api, strlen(api));
+    process->control = control;
+    memcpy(process->api, api, strlen(api) + 1);
     process->directory = strdup(session_directory);
     if (!process->directory)
         goto fail;
@@ -392,18 +455,24 @@ static tsmith_status open_process(const char *session_directory, const char *api
     process->channels = channel;
     describe_process(channel);
     pthread_mutex_lock(&room->registry_lock);
+    process->detached = process->keeps = false;
     publish(process);
-    process->next = room->registry;
-    atomic_thread_fence(memory_order_release);
-    room->registry = process;
+    if (!parked) {
+        process->next = room->registry;
+        atomic_thread_fence(memory_order_release);
+        room->registry = process;
+    }
     pthread_mutex_unlock(&room->registry_lock);
     note_other_builds(channel, api);
     *out = channel;
     return TSMITH_OK;
 fail:
     leave_word(session_directory);
-    lasting_leave(&channels, channel);
-    free_process(process);
+    leave_channel(process, channel);
+    if (parked)
+        leave_parked(parked);
+    else
+        free_process(process);
     return status;
 }
 
@@ -492,14 +561,14 @@ static struct channel *join_process(struct channel_process *process, const char 
     lock(process);
     const bool same = process->directory && strcmp(process->directory, session_directory) == 0;
     if (same && make_open(process) && atomic_load(&process->control->state) == LAYOUT_SESSION_OPEN)
-        channel = make_channel(process->control, api);
+        channel = make_channel(process, process->control, api);
     if (channel && join(process, channel, api)) {
         atomic_store(&channel->gate.id, atomic_load(&process->id));
         channel->next = process->channels;
         atomic_thread_fence(memory_order_release);
         process->channels = channel;
     } else {
-        lasting_leave(&channels, channel);
+        leave_channel(process, channel);
         channel = NULL;
     }
     unlock(process);
@@ -645,6 +714,10 @@ static void detach_process(struct channel_process *process) {
         ring_free(&idle->ring);
     }
     channel_table_detach(process);
+    if (process->threads_known.items)
+        munmap(process->threads_known.items,
+               process->threads_known.places * sizeof *process->threads_known.items);
+    process->threads_known = (struct channel_threads){0};
     if (process->threads == 0)
         ring_pool_unmap(&process->pool);
     else

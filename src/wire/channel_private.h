@@ -75,6 +75,8 @@ struct channel_process {
     uint32_t counts[16]; // entries by type
     struct channel_threads threads_known;
     struct channel *channels; // of its APIs, the first one last
+    struct channel
+        *spares; // of an earlier session, to be used again: a thread may still have their addresses
     // Of the stacks of all its libraries (agentkit/stacks_private.h).
     _Atomic uint32_t stack_users;
     _Atomic uint64_t stack_epoch;

@@ -62,7 +62,8 @@ bool channel_table_create(struct channel_process *process) {
     int fd = open(process->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || !file_reserve(fd, 0, LAYOUT_PAGE) || !reserve(process, fd, process->entries_used))
         goto done;
-    void *head = mmap(NULL, LAYOUT_ENTRIES_AT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *head = mmap(process->head, LAYOUT_ENTRIES_AT, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | (process->head ? MAP_FIXED : 0), fd, 0);
     if (head == MAP_FAILED)
         goto done;
     process->head = head;
@@ -102,11 +103,35 @@ void channel_table_forget(struct channel_process *process) {
     process->kept = NULL;
 }
 
+// What agents still know the ids of, which are counted by type. Tracks, devices and attributes are of the session: with them it
+// would grow from session to session.
+static bool is_lasting(uint32_t type) {
+    return type == LAYOUT_ENTRY_STRING || type == LAYOUT_ENTRY_FIELD || type == LAYOUT_ENTRY_SHAPE ||
+           type == LAYOUT_ENTRY_MODULE;
+}
+
+// How many bytes; copies them to `into` unless it is NULL.
+static uint64_t lasting_entries(const struct channel_process *process, char *into) {
+    struct layout_entry entry;
+    uint64_t bytes = 0;
+    for (uint64_t at = 0; at + sizeof entry <= process->entries_used; at += entry.bytes) {
+        memcpy(&entry, process->entries + at, sizeof entry);
+        if (entry.bytes < sizeof entry || entry.bytes > process->entries_used - at)
+            break; // the program has written into it
+        if (!is_lasting(entry.type))
+            continue;
+        if (into)
+            memcpy(into + bytes, process->entries + at, entry.bytes);
+        bytes += entry.bytes;
+    }
+    return bytes;
+}
+
 static void keep_entries(struct channel_process *process) {
-    process->kept = process->entries_used ? memory_take(process->entries_used) : NULL;
-    process->kept_bytes = process->entries_used;
+    process->kept_bytes = lasting_entries(process, NULL);
+    process->kept = process->kept_bytes ? memory_take(process->kept_bytes) : NULL;
     if (process->kept)
-        memcpy(process->kept, process->entries, process->entries_used);
+        lasting_entries(process, process->kept);
 }
 
 void channel_table_detach(struct channel_process *process) {

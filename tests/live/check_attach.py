@@ -50,7 +50,8 @@ class Steps:
 class Attached:
     def __init__(self, pid, path, *options):
         self.path = path
-        self.process = subprocess.Popen([TRACESMITH, "attach", str(pid), "-o", path, "--json", *options],
+        self.process = subprocess.Popen([TRACESMITH, "attach", str(pid), "-o", path, "--json", "--patience", "120s",
+                                         *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = self.process.stderr.readline()
         check(b"recording" in line, "attach says %s" % line)
@@ -114,10 +115,15 @@ def opencl():
     check_file(last, 41, 60)
 
 
+def mappings(pid):
+    with open("/proc/%d/maps" % pid) as maps:
+        return sum(1 for _ in maps)
+
+
 def cycles():
     program = Steps(2 * CYCLES + 1)
     before = threads(program.pid)
-    stops = []
+    stops, counts = [], []
     path = os.path.join(WORK, "cycle.sbt")
     for cycle in range(CYCLES):
         attached = Attached(program.pid, path)
@@ -126,7 +132,10 @@ def cycles():
         check_file(path, 2 * cycle + 1, 2 * cycle + 1)
         program.step()
         wait_for(program.process, "no thread of ours is left", lambda: threads(program.pid) == before)
+        counts.append(mappings(program.pid))
     program.finish()
+    # A mapping may be in two pieces at one moment and in one at another; three of each session would be 3 * CYCLES.
+    check(counts[-1] - counts[len(counts) // 2] < CYCLES // 2, "mappings after each cycle: %s" % counts)
     stops.sort()
     print("%d cycles; a thread stood still for %.0f us (median), %.0f us (99 %%), %.0f us (longest)" %
           (CYCLES, stops[len(stops) // 2] / 1e3, stops[len(stops) * 99 // 100] / 1e3, stops[-1] / 1e3))
@@ -146,7 +155,7 @@ def armed():
 
 def refuse(pid, *words):
     path = os.path.join(WORK, "refused.sbt")
-    done = run("attach", pid, "-o", path, code=4)
+    done = run("attach", pid, "-o", path, "--patience", "120s", code=4)
     check(any(word in done.stderr for word in words), "attach says %s" % done.stderr)
     check(not os.path.exists(path), "no file")
 
