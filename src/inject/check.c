@@ -75,19 +75,22 @@ static bool has_shadow_stack(pid_t pid) {
     return found && (!end || found < end);
 }
 
-// The program file's machine and class; and whether it names a loader.
-static bool read_program(pid_t pid, Elf64_Ehdr *head, bool *is_dynamic) {
+// The program file's machine and class; and the loader that it names, "": none.
+static bool read_program(pid_t pid, Elf64_Ehdr *head, char *loader, size_t room) {
     char path[64];
     Elf64_Phdr segment;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const bool read = fd >= 0 && pread(fd, head, sizeof *head, 0) == (ssize_t)sizeof *head &&
                       memcmp(head->e_ident, ELFMAG, SELFMAG) == 0;
-    *is_dynamic = false;
+    ssize_t length = 0;
     for (uint32_t i = 0; read && head->e_ident[EI_CLASS] == ELFCLASS64 && i < head->e_phnum; i++)
         if (pread(fd, &segment, sizeof segment, (off_t)(head->e_phoff + i * sizeof segment)) ==
-            (ssize_t)sizeof segment)
-            *is_dynamic |= segment.p_type == PT_INTERP;
+                (ssize_t)sizeof segment &&
+            segment.p_type == PT_INTERP)
+            length = pread(fd, loader, segment.p_filesz < room - 1 ? segment.p_filesz : room - 1,
+                           (off_t)segment.p_offset);
+    loader[length > 0 ? length : 0] = '\0';
     if (fd >= 0)
         close(fd);
     return read;
@@ -148,17 +151,22 @@ static tsmith_status check_tracer(const struct inject_target *target, tsmith_err
 
 static tsmith_status check_program(pid_t pid, tsmith_error *error) {
     Elf64_Ehdr head;
-    bool is_dynamic;
-    if (!read_program(pid, &head, &is_dynamic))
+    char loader[256];
+    if (!read_program(pid, &head, loader, sizeof loader))
         REFUSE(PERMISSION, "the program of process %d cannot be read (a kernel thread, or it has ended)",
                (int)pid);
     if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != OWN_MACHINE)
         REFUSE(UNSUPPORTED, "process %d is of another architecture than tracesmith", (int)pid);
-    if (!is_dynamic)
+    if (!loader[0])
         REFUSE(
             UNSUPPORTED,
             "process %d is statically linked: it cannot load a library. Start it with 'tracesmith profile'",
             (int)pid);
+    if (strstr(loader, "/ld-musl-"))
+        REFUSE(UNSUPPORTED,
+               "process %d uses musl: only programs with glibc can be attached to. Start it with 'tracesmith "
+               "profile'",
+               (int)pid);
     return TSMITH_OK;
 }
 
@@ -215,20 +223,8 @@ tsmith_status check_again(const struct inject_target *target, tsmith_error *erro
 
 // ---- what it has loaded
 
-static bool has_musl(const struct inject_target *target) {
-    for (size_t i = 0; i < target->code.count; i++)
-        if (target->code.mappings[i].file && strstr(target->code.mappings[i].file->path, "/ld-musl-"))
-            return true;
-    return false;
-}
-
 tsmith_status check_libraries(struct inject_target *target, tsmith_error *error) {
     target->libc = target_file(target, "libc.so.6");
-    if (!target->libc && has_musl(target))
-        REFUSE(UNSUPPORTED,
-               "process %d uses musl: only programs with glibc can be attached to. Start it with 'tracesmith "
-               "profile'",
-               (int)target->pid);
     target->loader = target_file(target, "ld-linux-x86-64.so.2");
     if (!target->libc || !target->loader)
         REFUSE(UNSUPPORTED, "process %d has no glibc that is known (libc.so.6, ld-linux-x86-64.so.2)",

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""attach and programs that it must not touch, or that change under its hands: each is refused with what can be done, and ends as it would have
+without; and what happens to a program whose recorder is killed."""
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+from support import TRACESMITH, check, run
+
+PROGRAMS, WORK = sys.argv[1:3]
+SANITIZED = bool(os.environ.get("TRACESMITH_SANITIZE"))
+PATIENCE = ["--patience", "120s"]  # where only one outcome is right
+TRIES = 15
+
+# What it waits in is a word of its command line; "done" at the end of its input.
+WAITS = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void wait_for_input(int unused) {
+    char byte;
+    (void)unused;
+    puts("waits");
+    fflush(stdout);
+    while (read(0, &byte, 1) == 1)
+        ;
+}
+
+static int compare(const void *one, const void *other) {
+    static int asked;
+    if (!asked++)
+        wait_for_input(0);
+    return *(const int *)one - *(const int *)other;
+}
+
+static void filter(void) {
+    struct sock_filter all[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
+    struct sock_fprog program = {1, all};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        _exit(3);
+}
+
+int main(int argc, char **argv) {
+    const char *how = argc > 1 ? argv[1] : "";
+    int numbers[] = {3, 1, 2};
+    if (strcmp(how, "filter") == 0)
+        filter();
+    if (strcmp(how, "undumpable") == 0)
+        prctl(PR_SET_DUMPABLE, 0);
+    if (strcmp(how, "setuid") == 0 && setresuid(0, 65534, 0))
+        return 3;
+    if (strcmp(how, "handler") == 0) {
+        signal(SIGUSR1, wait_for_input);
+        raise(SIGUSR1);
+    } else if (strcmp(how, "libc") == 0) {
+        qsort(numbers, 3, sizeof *numbers, compare);
+    } else if (strcmp(how, "loader") == 0) {
+        if (!dlopen(argv[2], RTLD_NOW))
+            return 3;
+    } else if (strcmp(how, "exec") == 0) {
+        for (int i = atoi(argv[2]); i > 0; i--) {
+            char left[16];
+            snprintf(left, sizeof left, "%d", i - 1);
+            execl(argv[0], argv[0], "exec", left, (char *)NULL);
+        }
+        wait_for_input(0);
+    } else {
+        wait_for_input(0);
+    }
+    puts("done");
+    return 0;
+}
+"""
+CONSTRUCTOR = r"""
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((constructor)) static void begin(void) {
+    char byte;
+    puts("waits");
+    fflush(stdout);
+    while (read(0, &byte, 1) == 1)
+        ;
+}
+"""
+
+
+def build(name, source, *options, compiler="cc"):
+    path = os.path.join(WORK, name)
+    with open(path + ".c", "w") as file:
+        file.write(source)
+    done = subprocess.run([compiler, "-O1", "-o", path, path + ".c", *options], stderr=subprocess.DEVNULL)
+    return path if done.returncode == 0 else None
+
+
+class Waiting:
+    def __init__(self, *command, prefix=(), **options):
+        self.process = subprocess.Popen([*prefix, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        self.pid = self.process.pid
+        line = self.process.stdout.readline()
+        check(line == b"waits\n", "%s waits: %r" % (command, line))
+
+    def end(self):
+        out, _ = self.process.communicate(timeout=120)
+        check(self.process.returncode == 0 and out == b"done\n",
+              "the program is unharmed: %s %s" % (self.process.returncode, out))
+
+
+def refuse(program, *words, patience=PATIENCE, pid=None):
+    path = os.path.join(WORK, "refused.sbt")
+    done = run("attach", pid or program.pid, "-o", path, *patience, code=4)
+    for word in words:
+        check(word.encode() in done.stderr, "attach says %s, not '%s'" % (done.stderr, word))
+    check(not os.path.exists(path), "no file")
+    program.end()
+
+
+def left_out(what):
+    print("skipped: %s" % what)
+
+
+# ---- what a program is
+
+
+def kinds(plain):
+    refuse(Waiting(plain, "filter"), "filter of system calls", "profile --armed")
+    refuse(Waiting(plain, "undumpable"), "may not be attached to") if os.geteuid() else None
+    if os.geteuid() == 0:
+        refuse(Waiting(plain, "setuid"), "has changed its user", "as that user")
+    constructor = build("constructor.so", CONSTRUCTOR, "-shared", "-fPIC")
+    short = ["--patience", "300ms"]
+    refuse(Waiting(plain, "loader", constructor), "it is in the loader", "try again", patience=short)
+    refuse(Waiting(plain, "handler"), "signal handler", patience=short)
+    refuse(Waiting(plain, "libc"), "libc has called the program", patience=short)
+    musl = shutil.which("musl-gcc") and build("musl", WAITS.replace("#include <linux/filter.h>", "#define MUSL")
+                                             .replace("#include <linux/seccomp.h>", "")
+                                             .replace("    struct sock_filter all[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};\n"
+                                                      "    struct sock_fprog program = {1, all};\n", "")
+                                             .replace("if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, "
+                                                      "SECCOMP_MODE_FILTER, &program))\n        _exit(3);", "_exit(3);"),
+                                             compiler="musl-gcc")
+    if musl:
+        refuse(Waiting(musl), "uses musl", "profile")
+    else:
+        left_out("no musl-gcc (on Debian: apt install musl-tools)")
+
+
+def namespaces(plain):
+    for option, word in (("-U", "container"), ("-m", "container")):
+        prefix = ["unshare", option]
+        if not shutil.which("unshare") or subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
+            left_out("no namespace: unshare %s" % option)
+            continue
+        refuse(Waiting(plain, prefix=prefix), word, "in that container")
+
+
+# ---- what happens to it meanwhile
+
+
+def either(process, what):
+    """Recorded or refused: it ends, and says which."""
+    _, errors = process.communicate(timeout=120)
+    check(process.returncode in (0, 4), "%s: attach gave %d: %s" % (what, process.returncode, errors))
+    return errors
+
+
+def execs(plain):
+    """Replaces its program fifty times while attach looks at it."""
+    path = os.path.join(WORK, "execs.sbt")
+    for _ in range(TRIES):
+        process = subprocess.Popen([plain, "exec", "50"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        attached = subprocess.Popen([TRACESMITH, "attach", str(process.pid), "-o", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        check(process.stdout.readline() == b"waits\n", "it goes on")
+        either(attached, "a program that replaces itself")  # it has no OpenCL
+        out, _ = process.communicate(timeout=120)
+        check(process.returncode == 0 and out == b"done\n", "unharmed: %s" % out)
+
+
+class Steps:
+    """cl_stress, which answers each byte once all of its threads have gone on."""
+
+    def __init__(self, prefix=()):
+        self.process = subprocess.Popen([*prefix, os.path.join(PROGRAMS, "cl_stress"), "-t", "4"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        self.process.stdout.readline()
+
+    def go_on(self):
+        self.process.stdin.write(b"x")
+        check(self.process.stdout.readline().strip().isdigit(), "the program goes on")
+
+    def threads(self):
+        return sorted(os.listdir("/proc/%d/task" % self.pid))
+
+    def until(self, condition):
+        while self.process.poll() is None and not condition():
+            os.sched_yield()
+        check(self.process.poll() is None, "the program lives")
+
+    def end(self):
+        out, _ = self.process.communicate(timeout=120)
+        check(self.process.returncode == 0 and out.endswith(b"all right\n"), "its results are right: %s" % out)
+
+
+def dies():
+    """Killed somewhere between the start of attach and its first events."""
+    path = os.path.join(WORK, "dies.sbt")
+    for number in range(TRIES):
+        program = Steps()
+        attached = subprocess.Popen([TRACESMITH, "attach", str(program.pid), "-o", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(number * number * 40):
+            os.getppid()
+        program.process.kill()
+        program.process.wait()
+        errors = either(attached, "a program that dies")
+        check(b"recording" in errors or b"ended" in errors or b"no process" in errors or b"cannot be" in errors or b"borrowed" in errors or
+              b"in time" in errors, errors)
+
+
+def start(program, name):
+    return subprocess.Popen([TRACESMITH, "attach", str(program.pid), "-o", os.path.join(WORK, name), *PATIENCE], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+
+
+def two_at_once():
+    program = Steps()
+    before = program.threads()
+    for _ in range(5):
+        all_of_them = [subprocess.Popen([TRACESMITH, "attach", str(program.pid), "-o", os.path.join(WORK, "two%d.sbt" % i), "-d", "0.2"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE) for i in range(4)]
+        for one in all_of_them:
+            either(one, "several at once")
+        program.go_on()
+    program.until(lambda: program.threads() == before)
+    program.end()
+
+
+def owner_killed():
+    program = Steps()
+    before = program.threads()
+    for name in ("killed.sbt", "again.sbt"):
+        attached = start(program, name)
+        check(b"recording" in attached.stderr.readline(), "it records")
+        program.go_on()
+        attached.kill()
+        attached.wait()
+        program.go_on()
+        program.until(lambda: program.threads() == before)
+        program.go_on()
+    attached = start(program, "after.sbt")
+    check(b"recording" in attached.stderr.readline(), "it records again")
+    program.go_on()
+    attached.send_signal(signal.SIGINT)
+    either(attached, "after an owner that was killed")
+    check(b'"add"' in run("view", "-f", "json", os.path.join(WORK, "after.sbt")).stdout, "kernels are in the file")
+    program.end()
+
+
+def other_process_numbers():
+    """In a PID namespace, where it has another number."""
+    prefix = ["unshare", "-pf"]
+    if not shutil.which("unshare") or subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
+        left_out("no namespace: unshare -pf")
+        return
+    program = Steps(prefix)
+    with open("/proc/%d/task/%d/children" % (program.pid, program.pid)) as children:
+        program.pid = int(children.read())
+    attached = start(program, "numbers.sbt")
+    check(b"recording" in attached.stderr.readline(), "it records")
+    program.go_on()
+    attached.send_signal(signal.SIGINT)
+    either(attached, "in a PID namespace")
+    check(b'"add"' in run("view", "-f", "json", os.path.join(WORK, "numbers.sbt")).stdout, "kernels are in the file")
+    program.end()
+
+
+plain_program = None if SANITIZED else build("waits", WAITS)
+if plain_program:
+    os.chmod(WORK, 0o755)
+    kinds(plain_program)
+    namespaces(plain_program)
+    execs(plain_program)
+dies()
+two_at_once()
+owner_killed()
+other_process_numbers()
+print("attach, refusals: ok")
