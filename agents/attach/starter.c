@@ -74,8 +74,8 @@ static void answer(uint32_t to) {
 }
 
 static void answer_text(const char *text) {
-    if (!work.order->text[0])
-        snprintf(work.order->text, sizeof work.order->text, "%s", text);
+    const size_t length = strnlen(work.order->text, sizeof work.order->text - 1);
+    snprintf(work.order->text + length, sizeof work.order->text - length, "%s%s", length ? "; " : "", text);
 }
 
 static void load(const char *name) {

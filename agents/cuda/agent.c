@@ -87,49 +87,76 @@ static void describe_sharing(void) {
     channel_attribute(agent.channel, "notice.cuda-mps", text);
 }
 
-static void inject(void) {
-    char why[1400];
+static bool make_rooms(char *why, size_t size) {
+    if (buffers_init() && launches_init() && records_init() && tracks_init() && sharing_init())
+        return true;
+    snprintf(why, size, "%s work is not recorded: out of memory while creating buffers for %s",
+             vendor.platform, vendor.interface);
+    return false;
+}
+
+// False with the reason in `why`: nothing is recorded.
+static bool start(char *why, size_t size) {
     int taken;
-    spec.api = vendor.api;
-    start_next_tool();
-    if (!agent_attach(&spec))
-        return;
-    if (!library_load(subscribe_take, &taken, why, sizeof why)) {
-        agent_notice(why);
+    if (!library_load(subscribe_take, &taken, why, size)) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-        return;
+        return false;
     }
     describe_library();
     describe_sharing();
     stacks_refresh(); // CUPTI is on every stack
-    if (!buffers_init() || !launches_init() || !records_init() || !tracks_init() || !sharing_init()) {
-        snprintf(why, sizeof why, "%s work is not recorded: out of memory while creating buffers for %s",
-                 vendor.platform, vendor.interface);
-        agent_notice(why);
+    if (!make_rooms(why, size)) {
         channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
         if (taken == CUPTI_OK)
             cupti.Unsubscribe(cupti.subscriber);
-        return;
+        return false;
     }
     graph_nodes_init();
     shapes_register(agent.channel);
     throttling_start();
     windows_init(channel_armed(agent.channel) && !cuda_option(CUDA_OPTION_RANGE));
     pc_sampling_init();
-    if (!subscribe(taken, why, sizeof why)) {
-        agent_notice(why);
+    if (!subscribe(taken, why, size)) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-        return;
+        return false;
     }
     if (!subscribe_alone()) {
         sharing_start();
         metrics_start();
     }
     control_start();
+    return true;
+}
+
+static void inject(void) {
+    char why[1400];
+    spec.api = vendor.api;
+    start_next_tool();
+    if (agent_attach(&spec) && !start(why, sizeof why))
+        agent_notice(why);
 }
 
 void way_in(void) {
     pthread_once(&injected, inject);
+}
+
+static void nothing(void) {}
+
+bool way_in_late(const char *session_directory, const char *options, char *why, size_t size) {
+    char reason[1400];
+    spec.api = vendor.api;
+    if (!agent_attach_late(&spec, session_directory, options)) {
+        snprintf(why, size, "%s of this program is recorded already, or was loaded with an agent",
+                 vendor.platform);
+        return false;
+    }
+    pthread_once(&injected, nothing);
+    if (start(reason, sizeof reason))
+        return true;
+    snprintf(why, size, "%s", reason);
+    agent_leave();
+    agent_park();
+    return false;
 }
 
 // Called by the driver within the program's first cuInit. What it returns is no matter to the program.

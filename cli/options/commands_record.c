@@ -326,7 +326,7 @@ static const struct option attach_options[] = {
      .word_doc = tsmith_agent_doc,
      .list = true,
      .doc = "GPU APIs to record, separated by commas; default all whose agents can be loaded into a running "
-            "program (OpenCL)"},
+            "program (OpenCL, CUDA)"},
     {.name = "patience",
      .argument = "TIME",
      .doc = "How long to try before giving up (500ms, 10s); default about 2s"},
@@ -351,7 +351,7 @@ const struct command attach_entry = {
         "(seccomp) or a shadow stack, run as another user, in another container or under a debugger, or "
         "have no thread at a safe "
         "place in time (--patience). On processors other than x86-64 only armed programs can be recorded. "
-        "OpenCL can be recorded; what "
+        "OpenCL and CUDA can be recorded; what "
         "a late arrival cannot see is listed in docs/live.md.",
     .operands_least = 1,
     .operands_most = 1,

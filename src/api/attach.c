@@ -43,6 +43,28 @@ tsmith_status attach_select(const tsmith_capture_options *options, struct attach
     return agent_options_write(options, out->options, sizeof out->options, error);
 }
 
+// Only the agents of APIs that the program has loaded. MISSING: none.
+static tsmith_status choose_agents(struct attach_what *what, const struct inject_target *target,
+                                   tsmith_error *error) {
+    char names[sizeof what->agents], missing[256] = "", *rest = names;
+    size_t used = 0, listed = 0;
+    memcpy(names, what->agents, sizeof names);
+    what->agents[0] = '\0';
+    for (char *name; (name = strsep(&rest, ","));) {
+        const struct agent_row *agent = NULL;
+        (void)agent_row_find(name, &agent, NULL);
+        if (agent && inject_has_library(target, agent->comes_late))
+            used += (size_t)snprintf(what->agents + used, sizeof what->agents - used, "%s%s", used ? "," : "",
+                                     name);
+        else if (agent)
+            listed += (size_t)snprintf(missing + listed, sizeof missing - listed, "%s%s (%s)",
+                                       listed ? " or " : "", name, agent->comes_late);
+    }
+    return used ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_MISSING,
+                             "process %d cannot be recorded: it has not loaded %s", (int)what->pid, missing);
+}
+
 // ---- the order
 
 static tsmith_status make_order(const struct attach_what *what, struct attach_order **out,
@@ -123,12 +145,14 @@ static tsmith_status wait_for_agents(const struct attach_what *what, struct atta
             : "its agents were not loaded in time, and leave it again. Try again, or with --patience 10s");
 }
 
-tsmith_status attach_run(const struct attach_what *what, tsmith_attach_report *out, tsmith_error *error) {
+tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, tsmith_error *error) {
     const int64_t begun = clock_trace_now();
     struct inject_target *target = NULL;
     struct attach_order *order = NULL;
     struct inject_report report = {0};
     tsmith_status status = inject_open(what->pid, &target, error);
+    if (!status)
+        status = choose_agents(what, target, error);
     if (!status)
         status = make_order(what, &order, error);
     if (!status)

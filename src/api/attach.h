@@ -21,6 +21,6 @@ struct attach_what {
 tsmith_status attach_select(const tsmith_capture_options *options, struct attach_what *out,
                             tsmith_error *error);
 // Returns when the agents are in place, or with the reason why not; the program is as before then. `out` may be NULL.
-tsmith_status attach_run(const struct attach_what *what, tsmith_attach_report *out, tsmith_error *error);
+tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, tsmith_error *error);
 
 #endif

@@ -64,6 +64,10 @@ const char *inject_library(const struct inject_target *target, const char *file_
     return file ? file->path : NULL;
 }
 
+bool inject_has_library(const struct inject_target *target, const char *beginning) {
+    return target_has_file(target, beginning);
+}
+
 // ---- stopping
 
 static void nap(long ns) {

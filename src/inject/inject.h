@@ -33,6 +33,8 @@ void inject_close(struct inject_target *target);
 
 // The path of a loaded library by its file name; NULL: it is not loaded.
 const char *inject_library(const struct inject_target *target, const char *file_name);
+// Whether one is loaded whose file name begins so ("libcuda.so").
+bool inject_has_library(const struct inject_target *target, const char *beginning);
 
 struct inject_call {
     const char *library;  // file name of a loaded library; NULL: libc

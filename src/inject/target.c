@@ -98,6 +98,15 @@ const struct code_file *target_file(const struct inject_target *target, const ch
     return NULL;
 }
 
+bool target_has_file(const struct inject_target *target, const char *beginning) {
+    for (size_t i = 0; i < target->code.count; i++) {
+        const struct code_file *file = target->code.mappings[i].file;
+        if (file && strncmp(name_of(file), beginning, strlen(beginning)) == 0)
+            return true;
+    }
+    return false;
+}
+
 uint64_t target_bias(const struct inject_target *target, const struct code_file *file) {
     for (size_t i = 0; i < target->code.count; i++)
         if (target->code.mappings[i].file == file)

@@ -40,6 +40,7 @@ bool target_write(const struct inject_target *target, uint64_t at, const void *f
 size_t target_read_some(const struct inject_target *target, uint64_t at, void *into, size_t room);
 
 const struct code_file *target_file(const struct inject_target *target, const char *file_name);
+bool target_has_file(const struct inject_target *target, const char *beginning);
 // Whether the file is what the process has mapped: their build ids are the same.
 bool target_is_mapped(const struct inject_target *target, const struct code_file *file);
 bool exports_read(struct exports *exports, const struct inject_target *target, const struct code_file *file);

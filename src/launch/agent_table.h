@@ -52,7 +52,9 @@ struct agent_row {
     // named like the API, among the agents.
     const char *layer, *folders, *more_folders;
     bool only_if_named; // not loaded by default, because some programs do not tolerate it
-    bool comes_late;    // it can be loaded into a program that runs already (wire/attach_order.h)
+    // The beginning of the name of the library by which a program that runs is known to use the API, so that the agent can be
+    // loaded into it (wire/attach_order.h); NULL: it cannot.
+    const char *comes_late;
 };
 
 // NULL past the last.

@@ -94,9 +94,9 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-sycl.so) entry='xptiTrace(Init|Finish)' ;;
     libtracesmith-level-zero.so) entry='zeInit(Drivers)?|tracesmith_agent_devices' ;;
     libtracesmith-vulkan.so) entry='vkNegotiateLoaderLayerInterfaceVersion|tracesmith_agent_devices' ;;
-    libtracesmith-cuda.so | libtracesmith-musa.so) entry='InitializeInjection|tracesmith_agent_switched' ;;
+    libtracesmith-cuda.so | libtracesmith-musa.so) entry='InitializeInjection|tracesmith_agent_(late|switched)' ;;
     libtracesmith-cann.so) entry='dlopen|__libc_start_main' ;;
-    libtracesmith-maca.so) entry='InitializeInjection|tracesmith_agent_switched|dlopen|__libc_start_main' ;;
+    libtracesmith-maca.so) entry='InitializeInjection|tracesmith_agent_(late|switched)|dlopen|__libc_start_main' ;;
     libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;
     libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)|tracesmith_nvtx_watch' ;;
 

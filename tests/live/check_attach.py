@@ -195,8 +195,8 @@ def refusals():
     if plain:
         # No OpenCL: the library is loaded, finds nothing to do, and the program continues.
         program = Waits(plain)
-        refuse(program.process.pid, b"has not loaded OpenCL")
-        refuse(program.process.pid, b"has not loaded OpenCL")
+        refuse(program.process.pid, b"has not loaded opencl")
+        refuse(program.process.pid, b"has not loaded opencl")
         program.end()
         # Another tracer.
         program = Waits(plain)

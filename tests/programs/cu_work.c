@@ -4,7 +4,7 @@
 //
 // Drivers of other vendors have the same functions under another name: library=libmusa.so.1 prefix=mu.
 //
-//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [endless] [range] [idle] [managed] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
+//     cu_work [launches=N] [threads=N] [streams=N] [graphs=N] [feed=N] [callbacks=N] [hoard=N] [forks=N] [capture=N] [rare] [peers] [pause] [ask] [endless] [range] [idle] [managed] [fork] [end=return|exit|_exit|abort|kill] [bad=N] [close]
 //
 // Exit status 4: there is no CUDA here.
 #include <dlfcn.h>
@@ -60,7 +60,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 enum { BYTES = 4096 };
 static struct {
     long launches, threads, streams, graphs, bad, feed, callbacks, capture, hoard, forks;
-    int fork, close, rare, peers, pause, endless, range, idle, managed;
+    int fork, close, rare, peers, pause, ask, endless, range, idle, managed;
     const char *end, *library, *prefix;
 } want = {
     .launches = 100, .threads = 1, .streams = 2, .end = "return", .library = "libcuda.so.1", .prefix = "cu"};
@@ -216,6 +216,7 @@ static void read_words(int count, char **words) {
         WORD("rare", want.rare = 1)
         WORD("capture", want.capture = number)
         WORD("pause", want.pause = 1)
+        WORD("ask", want.ask = 1)
         WORD("endless", want.endless = 1)
         WORD("range", want.range = 1)
         WORD("idle", want.idle = 1)
@@ -322,6 +323,19 @@ static void run_range(handle context, handle first, handle second, long *waits) 
     }
 }
 
+// As many launches for each byte on standard input.
+static void run_on_request(handle context, handle first, handle second, long *waits) {
+    char byte;
+    printf("ready\n");
+    fflush(stdout);
+    for (long i = 1; read(0, &byte, 1) == 1; i++) {
+        run_threads(context, first, second, waits);
+        need(cuCtxSynchronize(), "cuCtxSynchronize");
+        printf("round %ld\n", i);
+        fflush(stdout);
+    }
+}
+
 int main(int count, char **words) {
     handle context = NULL, module = NULL, first = NULL, second = NULL, graph = NULL;
     int device = 0;
@@ -346,6 +360,8 @@ int main(int count, char **words) {
         usleep(700000);
         run_threads(context, first, second, &waits);
     }
+    if (want.ask)
+        run_on_request(context, first, second, &waits);
     // Launches that are captured into a graph run nothing.
     for (long i = 0; mock_capture && i < want.capture; i++) {
         mock_capture(1);

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""attach to a program that uses CUDA (mocks of the driver and of CUPTI): a file has exactly the launches of the rounds that were made
+meanwhile, with their times and calls, and says what a late arrival cannot see; the program's threads are those of before."""
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from support import TRACESMITH, check, run
+
+PROGRAMS, WORK = sys.argv[1:3]
+LAUNCHES, THREADS = 10, 2
+
+
+class Rounds:
+    def __init__(self):
+        self.process = subprocess.Popen([os.path.join(PROGRAMS, "cu_work"), "launches=%d" % LAUNCHES, "threads=%d" % THREADS, "ask"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.pid = self.process.pid
+        check(self.process.stdout.readline() == b"ready\n", "the program runs")
+
+    def make(self, count):
+        for _ in range(count):
+            self.process.stdin.write(b"x")
+            line = self.process.stdout.readline()
+            check(line.startswith(b"round "), "a round: %r" % line)
+
+    def threads(self):
+        return sorted(os.listdir("/proc/%d/task" % self.pid))
+
+    def end(self):
+        out, _ = self.process.communicate(timeout=120)
+        check(self.process.returncode == 0 and out.startswith(b"launches "), "the program ends well: %s %s" %
+              (self.process.returncode, out))
+
+
+def attach(program, path):
+    attached = subprocess.Popen([TRACESMITH, "attach", str(program.pid), "-o", path, "--json", "--patience", "120s"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    line = attached.stderr.readline()
+    check(b"recording" in line, "attach says %s" % line)
+    return attached
+
+
+def stop(attached):
+    attached.send_signal(signal.SIGINT)
+    errors = attached.stderr.read().decode()
+    check(attached.wait(120) == 0, "attach gave %d: %s" % (attached.returncode, errors))
+    return json.loads([line for line in errors.splitlines() if line.startswith("{")][-1])
+
+
+program = Rounds()
+before = program.threads()
+program.make(3)
+path = os.path.join(WORK, "cuda.sbt")
+attached = attach(program, path)
+program.make(4)
+report = stop(attached)
+program.make(2)
+check(report["kernels"] == 4 * LAUNCHES * THREADS, report)
+check(report["lost"] == 0 and "CUDA" in report["not_recorded"] and "made before" in report["not_recorded"], report)
+events = json.loads(run("view", "-f", "json", path).stdout)["events"]
+kernels = [event for event in events if event["kind"] == "kernel"]
+calls = [event for event in events if event["kind"] == "api" and event["name"].startswith("cuLaunchKernel")]
+check(len(calls) == len(kernels), "a call for each launch: %d and %d" % (len(calls), len(kernels)))
+check({kernel["name"] for kernel in kernels} == {"first", "second"}, "kernels are named")
+check({kernel["correlation"] for kernel in kernels} == {call["correlation"] for call in calls}, "kernels belong to their calls")
+while program.process.poll() is None and program.threads() != before:
+    os.sched_yield()
+refused = run("attach", program.pid, "-o", os.path.join(WORK, "again.sbt"), "--patience", "120s", code=4)
+check(b"once only" in refused.stderr and b"profile" in refused.stderr, refused.stderr)
+program.make(1)
+program.end()
+
+# Its owner is killed; it goes on and ends well.
+program = Rounds()
+before = program.threads()
+attached = attach(program, path)
+program.make(1)
+attached.kill()
+attached.wait()
+program.make(1)
+while program.process.poll() is None and program.threads() != before:
+    os.sched_yield()
+program.make(1)
+program.end()
+print("attach, CUDA: ok")
