@@ -179,6 +179,11 @@ static void write_text(const struct attachment *attachment, const struct trace *
     text_add_bytes(&line, (double)trace->summary.bytes);
     text_add_format(&line, "; a thread of the program stood still for %.2f ms",
                     (double)attachment->report.stopped_ns / 1e6);
+    if (trace_lost(trace)) {
+        text_add_cstr(&line, "; ");
+        text_add_counted(&line, trace_lost(trace), "event is", "events are");
+        text_add_cstr(&line, " missing or without times ('tracesmith info' says why)");
+    }
     complain("%s", text_cstr(&line));
     text_finish(&line);
 }

@@ -56,6 +56,7 @@ struct tsmith_capture {
     bool started;
     bool is_attached; // the program is not our child
     struct process_seen attached;
+    uint64_t image; // of the attached process (process_image_of)
     struct attach_what late;
     tsmith_status late_status; // why no agent could be loaded into a program that runs
     tsmith_error late_error;
@@ -83,9 +84,21 @@ struct tsmith_capture {
 
 // ---- the source
 
+// Another program is in the process now, without our agents.
+static bool was_replaced(struct tsmith_capture *capture) {
+    const uint64_t image = process_image_of(capture->attached.pid);
+    if (!image || !capture->image || image == capture->image)
+        return false;
+    tsmith_dictionary_set_attribute(
+        collector_dictionary(capture->collector), "notice.attach-exec",
+        "the process was replaced by another program (exec), which is not recorded: attach to it again");
+    return true;
+}
+
 // A program that runs without us continues after the recording.
 static void look_after_attached(struct tsmith_capture *capture) {
-    if (capture->ended || (!atomic_load(&capture->stop) && process_is_alive(&capture->attached)))
+    if (capture->ended ||
+        (!atomic_load(&capture->stop) && process_is_alive(&capture->attached) && !was_replaced(capture)))
         return;
     session_directory_arm(&capture->directory, false); // the agents leave
     capture->ended = true;
@@ -362,6 +375,7 @@ tsmith_status tsmith_capture_attach(tsmith_capture *capture, uint32_t pid, tsmit
     capture->late.session_directory = capture->directory.path;
     capture->late.agent_directory = capture->agent_directory;
     tsmith_attach_report report = {.size = sizeof report};
+    capture->image = process_image_of(pid); // before: what replaces it from now on has no agent
     const tsmith_status status = attach_run(&capture->late, &report, error);
     sized_give(tsmith_attach_report, &report, out);
     if (status) {

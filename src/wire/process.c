@@ -66,6 +66,15 @@ uint64_t process_start_time_of(uint64_t pid) {
     return start_time_of(who);
 }
 
+uint64_t process_image_of(uint64_t pid) {
+    char who[24], text[1024];
+    enum { START_OF_STACK = 28 };
+    snprintf(who, sizeof who, "%llu", (unsigned long long)pid);
+    const char *name = read_about(who, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    const char *start = stat_field(name, START_OF_STACK);
+    return start ? strtoull(start, NULL, 10) : 0;
+}
+
 // 0 where the system does not say by which numbers a process is known: gVisor gives each process another number of its namespace.
 uint32_t process_namespace(void) {
     char text[4096];

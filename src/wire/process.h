@@ -10,6 +10,8 @@
 uint64_t process_start_time(void);
 // The same of another process, by its number here.
 uint64_t process_start_time_of(uint64_t pid);
+// Where its first stack begins, which another program in the same process (exec) has elsewhere; 0: not known.
+uint64_t process_image_of(uint64_t pid);
 // The PID namespace of the calling process; 0: not known.
 uint32_t process_namespace(void);
 

@@ -268,6 +268,22 @@ def owner_killed():
     program.end()
 
 
+def replaced_while_recorded():
+    """Another program in the same process has no agent: the recording ends by itself."""
+    script = "import os\nos.read(0, 1)\nos.execv(%r, [%r, '-t', '4'])\n" % ((os.path.join(PROGRAMS, "cl_stress"),) * 2)
+    source = "import ctypes; ctypes.CDLL('libOpenCL.so.1').clGetPlatformIDs(0, None, ctypes.byref(ctypes.c_uint())); print('ready', flush=True)\n"
+    process = subprocess.Popen([sys.executable, "-c", source + script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    check(process.stdout.readline() == b"ready\n", "it is ready")
+    attached = start(process, "replaced.sbt")
+    check(b"recording" in attached.stderr.readline(), "it records")
+    process.stdin.write(b"x")
+    check(process.stdout.readline().strip().isdigit(), "the new program runs")
+    errors = either(attached, "a program that is replaced")
+    check(b"replaced" in run("info", "--json", os.path.join(WORK, "replaced.sbt")).stdout, errors)
+    out, _ = process.communicate(timeout=120)
+    check(process.returncode == 0 and out.endswith(b"all right\n"), out)
+
+
 def other_process_numbers():
     """In a PID namespace, where it has another number."""
     prefix = ["unshare", "-pf"]
@@ -295,5 +311,7 @@ if plain_program:
 dies()
 two_at_once()
 owner_killed()
+if not SANITIZED:
+    replaced_while_recorded()
 other_process_numbers()
 print("attach, refusals: ok")
