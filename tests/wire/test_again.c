@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A channel that is continued in one session after the other, as the agents of `attach` do: what was registered keeps its id, a thread's
+// events arrive, and neither mappings nor entries become more with the number of sessions.
+#include "support/numbered.h"
+
+#include "wire/channel_private.h"
+
+enum { SESSIONS = 40, SETTLED = 4 };
+
+static size_t count_mappings(void) {
+    char line[4352];
+    size_t count = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        count += strstr(line, "tracesmith-") != NULL;
+    fclose(maps);
+    return count;
+}
+
+static void does_not_grow(void **unused) {
+    (void)unused;
+    struct channel *channel = NULL;
+    uint16_t shape = 0;
+    uint32_t name = 0;
+    uint64_t entries = 0;
+    for (int i = 0; i < SESSIONS; i++) {
+        struct session_directory directory = numbered_session(1 << 20, TSMITH_OVERFLOW_DROP_NEWEST);
+        struct channel *before = channel;
+        assert_int_equal(channel_open_again(before, directory.path, "test", &channel), TSMITH_OK);
+        if (!i)
+            shape = numbered_shape(channel);
+        const uint32_t string = channel_string_cstr(channel, "a name that an agent keeps");
+        assert_true(!i || string == name);
+        name = string;
+        channel_attribute(channel, "of this session", "only");
+        assert_true(numbered_emit(channel, shape, 1, (uint64_t)i + 1, 0));
+        assert_true(channel->process->threads == 1);
+        channel_close(channel);
+        channel_park(channel);
+        assert_false(numbered_emit(channel, shape, 1, 1, 0)); // late: counted, and nothing else
+        session_directory_remove(&directory);
+        if (i == SETTLED)
+            entries = channel->process->kept_bytes;
+        if (i > SETTLED)
+            assert_int_equal(channel->process->kept_bytes, entries);
+        assert_int_equal(count_mappings(), 0);
+        // Two take turns: one has the thread's ring until the thread writes into the other.
+        assert_true(i < 3 || channel->process != before->process);
+    }
+    assert_non_null(channel);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(does_not_grow)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
