@@ -115,7 +115,7 @@ static void record(void) {
     uint32_t taken = ATTACH_TAKEN;
     work.count = 0;
     load_all();
-    // Canceled meanwhile: nobody waits for it.
+    // Otherwise it was canceled meanwhile.
     const bool wanted =
         atomic_compare_exchange_strong(&work.order->state, &taken, work.count ? ATTACH_READY : ATTACH_FAILED);
     while (wanted && work.count && !is_over() && atomic_load(&work.control->armed)) {

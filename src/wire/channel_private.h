@@ -113,6 +113,18 @@ void channel_unlock(struct channel *channel);
 void channel_enter(void);
 void channel_leave(void);
 
+// The control page of a session, NULL: there is none. `place`: a page that is to be replaced by it, NULL: any. It stays as it is where
+// the result is NULL.
+struct layout_control *channel_map_control(const char *directory, struct layout_control *place);
+// Makes the two files under an unused name. Sets head, pool and the paths. No API has joined. False: there is no room.
+bool channel_make_files(struct channel_process *process);
+// A process that may open no more files can still make a folder, whose name records who is missing from the trace.
+void channel_leave_word(const char *session_directory);
+// Name, command line and host.
+void channel_describe(struct channel *channel);
+// Two versions of TraceSmith cannot share a channel: the reader of the trace should know.
+void channel_note_other_builds(struct channel *channel, const char *api);
+
 // The table, under the lock. Creating it copies the entries of the table there was (a parent's).
 bool channel_table_create(struct channel_process *process);
 void channel_table_detach(struct channel_process *process);

@@ -5,7 +5,7 @@ before.
 
     check_attach_stress.py PROGRAMS WORK TRIES [LIMIT_S]
 
-A time above LIMIT_S is a failure; without it times are only printed (a test that runs beside others judges no times)."""
+A time above LIMIT_S is a failure; without it times are only printed (a test that runs next to others judges no times)."""
 import json
 import os
 import signal
