@@ -93,7 +93,7 @@ bool autograd_add(struct autograd *autograd, const tsmith_dictionary *dictionary
         struct autograd_op op = {number, track ? track->process : 0, starts[row], 0, sequence, AUTOGRAD_NONE};
         int64_t duration;
         if (kinds[row] != TSMITH_KIND_RANGE || sequence < 0 ||
-            !tsmith_view_i64(&views.duration, row, &duration) || duration <= 0 ||
+            !tsmith_view_i64(&views.duration, row, &duration) || duration < 0 ||
             __builtin_add_overflow(starts[row], duration, &op.end))
             continue;
         op.flow = flow_of(&views, dictionary, row);

@@ -75,7 +75,8 @@ def innermost(ranges):
     for a, b in zip(times, times[1:]):
         around = [one for one in around if one.end > a]
         while next_one < len(ranges) and ranges[next_one].start <= a:
-            around.append(ranges[next_one])
+            if ranges[next_one].end > a:
+                around.append(ranges[next_one])
             next_one += 1
         if around:
             stretches.append((a, b, around[-1]))

@@ -127,7 +127,7 @@ def read_nsys_ranges(trace, database, strings):
     domains = {(row[2] >> 24, row[4]): row[5] or strings.get(row[6]) for row in database.execute(
         f"SELECT {columns} FROM NVTX_EVENTS WHERE eventType = 75")}
     for start, end, thread, kind, domain, text, number in database.execute(
-            f"SELECT {columns} FROM NVTX_EVENTS WHERE eventType IN (59, 60, 70, 71) AND end > start"):
+            f"SELECT {columns} FROM NVTX_EVENTS WHERE eventType IN (59, 60, 70, 71) AND end >= start"):
         left = {"text": text or strings.get(number, "")}
         split_name(left, {})
         trace.ranges.append(Range(thread, start, end, left["text"], domains.get((thread >> 24, domain or 0), "")))
@@ -163,7 +163,7 @@ def read_event(trace, event):
             trace.calls[correlation] = call
     elif kind == "cuda_sync":
         trace.notes[correlation] = (place, arguments)
-    elif kind not in NO_RANGES and end > start:
+    elif kind not in NO_RANGES and "dur" in event and end >= start:
         trace.ranges.append(Range(place, start, end, event.get("name", ""), category, arguments))
 
 
