@@ -3,8 +3,9 @@
 # Every source file states its license in its first three lines.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:-$(dirname "$0")/../..}"
-list=$(mktemp)
-trap 'rm -f "$list"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+list=$work/files
 find . \( -path ./.git -o -path './build*' -o -path ./tests/golden -o -path ./fuzz/corpus -o -path ./.cache \) -prune -o \
     -type f \( -name '*.[ch]' -o -name '*.hpp' -o -name '*.rs' -o -name '*.cpp' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' -o -name '*.cmake' \
     -o -name '*.map' -o -name '*.cl' -o -name '*.js' -o -name CMakeLists.txt -o -name dev -o -path ./.ci/run \
@@ -14,11 +15,9 @@ find . \( -path ./.git -o -path './build*' -o -path ./tests/golden -o -path ./fu
     echo "too few files found: is $PWD the tree?"
     exit 1
 }
-missing=0
-while IFS= read -r file; do
-    if ! head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2\.0'; then
-        echo "$file: no SPDX-License-Identifier: Apache-2.0"
-        missing=$((missing + 1))
-    fi
-done <"$list"
-[ "$missing" -eq 0 ]
+tr '\n' '\0' <"$list" | xargs -0 awk '
+    FNR <= 3 && /SPDX-License-Identifier: Apache-2\.0/ { stated[FILENAME] }
+    FNR > 3 { nextfile }
+    END { for (i = 1; i < ARGC; i++) if (!(ARGV[i] in stated)) print ARGV[i] }' >"$work/missing"
+sed 's/$/: no SPDX-License-Identifier: Apache-2.0/' "$work/missing"
+[ ! -s "$work/missing" ]
