@@ -33,7 +33,7 @@ record device -- "$work/runtime" 4
 [ "$status" -eq 0 ] || fail "device: exit status $status: $(cat "$work/device.err")"
 mkfifo "$work/said"
 # shellcheck disable=SC2016 # the inner shell expands it
-record killed -- sh -c '"$0" 5 forever >"$1" & read -r line <"$1" && kill -KILL $!' "$work/offload" "$work/said"
+record killed -- sh -c '"$0" 5 forever >"$1" & read -r line <"$1" && kill -KILL $! && { wait $! || :; }' "$work/offload" "$work/said"
 
 python3 - "$work" <<'PY'
 import sys

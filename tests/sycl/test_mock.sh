@@ -43,7 +43,7 @@ XPTI_TRACE_ENABLE=0 run off submissions=20
 
 mkfifo "$work/said"
 # shellcheck disable=SC2016 # the inner shell expands it
-"$TRACESMITH" profile --api sycl -o "$work/killed.sbt" -- sh -c '"$0" submissions=20 forever >"$1" & read -r line <"$1" && kill -KILL $!' \
+"$TRACESMITH" profile --api sycl -o "$work/killed.sbt" -- sh -c '"$0" submissions=20 forever >"$1" & read -r line <"$1" && kill -KILL $! && { wait $! || :; }' \
     "$program" "$work/said" >"$work/killed.out" 2>"$work/killed.err" || fail "killed: $(cat "$work/killed.err")"
 "$TRACESMITH" view --json "$work/killed.sbt" >"$work/killed.json" || fail "killed: no trace"
 "$TRACESMITH" info --json "$work/killed.sbt" >"$work/killed.info"
