@@ -40,3 +40,25 @@ expect(len(names) == len(made) and {e["object"] for e in gone} <= names, "object
 print(f"{len(made)} objects, highest total {truth['live_high_bytes']}")
 PY
 done
+
+# Who allocated: every site has a call stack from main, and they add up to the program's own books.
+"$TRACESMITH" profile --stacks -o "$work/stacks.sbt" -- "$programs/cl_memory" --leak >"$work/stacks.out" 2>"$work/stacks.err" ||
+    fail "the program ended with $?: $(cat "$work/stacks.err")"
+"$TRACESMITH" analyze --only memory --json "$work/stacks.sbt" >"$work/sites.json"
+python3 - "$work/sites.json" "$work/stacks.out" <<'PY'
+import json
+import sys
+from trace import expect, load_truth
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    tables = json.load(file)["traces"][0]["reports"][0]["tables"]
+truth = load_truth(sys.argv[2])
+made = [s["bytes"] for s in truth["steps"] if s["what"] in ("create", "svm_alloc") and s["kind"] != "sub_buffer"]
+expect(sum(site["allocated_bytes"] for site in tables["sites"]) == sum(made), f"bytes of all sites: {tables['sites']}")
+expect(sum(site["allocations"] for site in tables["sites"]) == len(made), "allocations of all sites")
+expect(sum(site["at_peak_bytes"] for site in tables["sites"]) == truth["live_high_bytes"], "sites at the peak")
+left = tables["never_freed"]
+expect(sum(row["size_bytes"] for row in left) == truth["live_end_bytes"] and len(left) == 2, f"never freed: {left}")
+for row in tables["sites"] + left:
+    expect("main" in (row["stack"] or "").split(";"), f"a stack from main: {row}")
+PY
