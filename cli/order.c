@@ -166,12 +166,16 @@ static enum outcome collect_batch(struct order *order, const tsmith_batch *batch
     tsmith_spans spans;
     if (!tsmith_view_spans(batch, &spans) || !begin_run(order))
         return order->out_of_memory ? WINDOW_FAILED : WINDOW_DONE;
+    const struct order_filter *filter = &order->query->filter;
     order->visitor->begin(order->visitor->context, batch);
+    if (filter->is_wanted)
+        filter->begin(filter->context, batch);
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
         const int64_t start = spans.starts[row];
         int64_t duration = 0;
         const bool has_duration = tsmith_view_i64(&spans.durations, row, &duration);
-        if (!is_wanted(order, start, order_end(start, has_duration, duration), spans.kinds[row]))
+        if (!is_wanted(order, start, order_end(start, has_duration, duration), spans.kinds[row]) ||
+            (filter->is_wanted && !filter->is_wanted(filter->context, row)))
             continue;
         if (!collect_row(order, row, start))
             return WINDOW_FAILED;

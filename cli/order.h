@@ -9,11 +9,19 @@
 #include "cli/present/progress.h"
 #include "opened_trace.h"
 
+// Which rows are wanted, besides; without `is_wanted` all are. `begin` is called before the rows of a batch.
+struct order_filter {
+    void *context;
+    void (*begin)(void *context, const tsmith_batch *batch);
+    bool (*is_wanted)(void *context, uint32_t row);
+};
+
 struct order_query {
     int64_t from, to; // events that begin before `to` and have not ended before `from`, ns on the trace clock
     uint64_t kinds;   // TSMITH_KIND_BIT of each; 0: all
     const uint32_t *fields; // columns `collect` looks at; NULL: all
     size_t field_count;
+    struct order_filter filter;
     bool soon; // the first events are wanted quickly (they are shown), not all of them at the best rate
 };
 

@@ -17,6 +17,7 @@
 #include "cli/present/progress.h"
 #include "cli/present/terminal.h"
 #include "cli/window.h"
+#include "tracesmith/frames.h"
 #include "tracesmith/stacks.h"
 
 enum { NAMES_MAX = 64 };
@@ -33,6 +34,7 @@ struct analyze {
     size_t skip_count;
     bool hide_interpreter;
     double peak_flops, peak_bytes; // per second; 0: not stated
+    const char *frames;            // their form; NULL: as the trace states
     struct window window;
     enum form form;
     size_t rows; // of a table in text
@@ -240,6 +242,20 @@ static bool read_peak(const struct invocation *invocation, struct analyze *analy
     return false;
 }
 
+static bool read_frames(const struct invocation *invocation, struct analyze *analyze) {
+    tsmith_error error;
+    analyze->frames = invocation_value(invocation, "frames");
+    if (!analyze->frames)
+        return true;
+    if (!is_asked(analyze, "frames"))
+        complain("--frames applies to frames, which is not selected");
+    else if (tsmith_frames_check(analyze->frames, &error) == TSMITH_OK)
+        return true;
+    else
+        complain("--frames: %s", error.message);
+    return false;
+}
+
 static bool read_options(const struct invocation *invocation, struct analyze *analyze) {
     const char *only = invocation_value(invocation, "only");
     if (!window_read(invocation, &analyze->window) || !read_operands(invocation, analyze))
@@ -255,7 +271,7 @@ static bool read_options(const struct invocation *invocation, struct analyze *an
     if (!read_quick(invocation, analyze) || !read_form(invocation, analyze))
         return false;
     if (!read_ranks(invocation, analyze) || !read_skip(invocation, analyze) ||
-        !read_peak(invocation, analyze))
+        !read_peak(invocation, analyze) || !read_frames(invocation, analyze))
         return false;
     analyze->to = invocation_value(invocation, "output");
     for (size_t i = 0; analyze->to && i < analyze->file_count; i++)
@@ -436,7 +452,8 @@ static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
                                        .skip_count = analyze->skip_count,
                                        .hide_interpreter = analyze->hide_interpreter,
                                        .peak_flops = analyze->peak_flops,
-                                       .peak_bytes = analyze->peak_bytes};
+                                       .peak_bytes = analyze->peak_bytes,
+                                       .frames = analyze->frames};
     tsmith_analysis *analysis = NULL;
     tsmith_error error;
     if (!place_window(analyze, trace, &options))

@@ -217,6 +217,9 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
         complain("--no-payload and --capture-hashes need --capture");
         return false;
     }
+    options->frames = invocation_value(invocation, "frames");
+    if (options->frames && !*options->frames)
+        options->frames = "present";
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);

@@ -40,6 +40,11 @@ static const struct option analyze_options[] = {
      .argument = "PEAKS",
      .doc = "In roofline: the peak rates of every device per second, as flops=NUMBER, bytes=NUMBER or both "
             "with a comma: flops=989T,bytes=3.35T (k, M, G, T, P: powers of 1000)"},
+    {.name = "frames",
+     .argument = "FORM",
+     .doc =
+         "In frames: what a frame is: present, wait or range:NAME (docs/frames.md); default: what the trace "
+         "states, else present"},
     {.name = "rows",
      .letter = 'n',
      .argument = "COUNT",

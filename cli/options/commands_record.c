@@ -7,6 +7,7 @@
 #include "options.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/flight.h"
+#include "tracesmith/frames.h"
 #include "tracesmith/xray.h"
 
 // ---- words
@@ -176,6 +177,12 @@ static const struct option profile_options[] = {
     {.name = "capture-hashes",
      .doc = "With --capture: store a hash of the memory that each command wrote, so that a replay can name "
             "the first wrong command. Each command then waits for a copy"},
+    {.name = "frames",
+     .argument = "FORM",
+     .optional = true,
+     .doc = "State in the trace what a frame of this program is, for 'analyze frames' and --frame N of "
+            "'view' and "
+            "'replay' (below, docs/frames.md); default present"},
     {.name = "xray",
      .argument = "MODE",
      .optional = true,
@@ -286,7 +293,11 @@ const struct command profile_entry = {
 #undef RANGE
         "Memory that the range reads is copied when it is first read; the cost is proportional to the memory "
         "touched. With 'signal', SIGUSR1 to tracesmith begins and ends the capture, and is not "
-        "forwarded.\n\nWHAT of --trigger is one of the following.\n\n"
+        "forwarded.\n\nFORM of --frames is one of the following.\n\n"
+#define FORM(name, argument, doc) name argument ": " doc "\n\n"
+    TSMITH_FRAMES_TABLE(FORM)
+#undef FORM
+        "WHAT of --trigger is one of the following.\n\n"
 #define TRIGGER(name, argument, doc) name argument ": " doc "\n\n"
     TSMITH_FLIGHT_TRIGGER_TABLE(TRIGGER)
 #undef TRIGGER

@@ -32,6 +32,15 @@ static const struct option view_options[] = {
     TYPE_OPTION,
     FROM_OPTION,
     TO_OPTION,
+    {.name = "frame",
+     .argument = "N",
+     .doc = "Only the Nth frame: the commands that its calls launched, and what the process did in it "
+            "(docs/frames.md)"},
+    {.name = "frames",
+     .argument = "FORM",
+     .doc =
+         "With --frame: what a frame is: present, wait or range:NAME; default: what the trace states, else "
+         "present"},
     BINARY_OPTION,
     {.name = "stacks",
      .doc =
@@ -47,6 +56,8 @@ static const struct example view_examples[] = {
     {"tracesmith view trace.sbt --stats", "Where the time went"},
     {"tracesmith view trace.sbt -t kernel,memcpy -n 20", "The first 20 kernels and transfers"},
     {"tracesmith view trace.sbt -t api --stacks", "Call stack of each call"},
+    {"tracesmith view trace.sbt --frame 12 --frames wait",
+     "What was done between the 11th and the 12th wait"},
     {"tracesmith view trace.sbt -f json | jq '.events[] | select(.kind == \"kernel\") | .duration'",
      "All events for another program"},
     {NULL, NULL}};

@@ -3,6 +3,7 @@
 #ifndef CLI_VIEWS_H
 #define CLI_VIEWS_H
 
+#include "cli/frame_filter.h"
 #include "cli/order.h"
 #include "cli/stack_lines.h"
 #include "cli/window.h"
@@ -13,6 +14,7 @@ struct view {
     struct order_query query; // of the window
     struct progress progress;
     uint64_t limit; // events to show, UINT64_MAX: all
+    struct frame_filter frame;
     bool with_stacks, hide_interpreter;
     struct stacks stacks; // open when they are wanted
 };

@@ -95,6 +95,8 @@ typedef struct tsmith_analysis_options {
     // What each device reaches at most per second, for `roofline`: floating-point operations, bytes of memory. 0: not stated;
     // then only a peak that the trace states is known. ERROR_INVALID_ARGUMENT for a number that is negative or not finite.
     double peak_flops, peak_bytes;
+    // What a frame is, for `frames` (tracesmith/frames.h); NULL: what the trace states, else "present".
+    const char *frames;
 } tsmith_analysis_options;
 
 // `options` may be NULL. ERROR_NOT_FOUND for an unknown name; the message lists the known ones.

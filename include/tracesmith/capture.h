@@ -82,6 +82,8 @@ typedef struct tsmith_capture_options {
     int live;  // add up the totals of tracesmith/live.h from the first event on; 0: from the first request on
     int armed; // load the agents, but record nothing until tsmith_capture_arm
     int64_t attach_patience; // ns after which tsmith_capture_attach gives up; 0: 1.7 s
+    // What a frame of this program is (tracesmith/frames.h); the trace states it. NULL: it states nothing.
+    const char *frames;
 } tsmith_capture_options;
 
 // The commands that are recorded for replay. X("name", "argument", "which commands")

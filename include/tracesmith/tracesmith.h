@@ -25,6 +25,7 @@
 #include "tracesmith/diff.h"
 #include "tracesmith/export_trace.h"
 #include "tracesmith/flight.h"
+#include "tracesmith/frames.h"
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"

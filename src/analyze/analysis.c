@@ -27,6 +27,7 @@ struct tsmith_analysis {
     struct running running[KIND_COUNT];
     enum analysis_needs needs;
     bool needs_ranges;
+    tsmith_frames *frames; // NULL: no analysis that runs reads them
     struct ranges ranges;
     struct gap_ranges gap_ranges;
     tsmith_timeline *timeline; // always there: window and holes come from it
@@ -61,6 +62,7 @@ static tsmith_status no_such_name(const char *name, tsmith_error *error) {
 static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_options *options,
                             tsmith_error *error) {
     bool advice = false; // then those run that advise
+    bool needs_frames = false;
     for (size_t i = 0; options->names && i < options->name_count; i++) {
         size_t k = 0;
         while (k < KIND_COUNT && strcmp(KINDS[k]->name, options->names[i]) != 0)
@@ -79,11 +81,14 @@ static tsmith_status choose(tsmith_analysis *analysis, const tsmith_analysis_opt
         if (running->kind->needs > analysis->needs)
             analysis->needs = running->kind->needs;
         analysis->needs_ranges |= running->kind->ranges;
+        needs_frames |= running->kind->frames;
         running->state = calloc(1, running->kind->state_size + 1);
         if (!running->state)
             return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating an analysis");
     }
-    return TSMITH_OK;
+    return needs_frames      ? tsmith_frames_create(options->frames, &analysis->frames, error)
+           : options->frames ? tsmith_frames_check(options->frames, error)
+                             : TSMITH_OK;
 }
 
 // Also 0: not stated.
@@ -145,6 +150,7 @@ void tsmith_analysis_destroy(tsmith_analysis *analysis) {
     }
     ranges_finish(&analysis->ranges);
     gap_ranges_finish(&analysis->gap_ranges);
+    tsmith_frames_destroy(analysis->frames);
     tsmith_states_destroy(analysis->states);
     tsmith_graph_destroy(analysis->graph);
     tsmith_timeline_destroy(analysis->timeline);
@@ -163,6 +169,10 @@ tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictio
     if (analysis->needs_ranges && !ranges_add(&analysis->ranges, dictionary, batch))
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
                           "out of memory while reading the ranges of the host");
+    if (analysis->frames)
+        status = tsmith_frames_add(analysis->frames, dictionary, batch, error);
+    if (status != TSMITH_OK)
+        return status;
     const tsmith_timeline_options *options = &analysis->timeline->options;
     const tsmith_interval window = {options->from, options->to};
     for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -309,6 +319,7 @@ static tsmith_status make_reports(tsmith_analysis *analysis, const tsmith_dictio
         .timeline = analysis->timeline,
         .ranges = &analysis->ranges,
         .gap_ranges = &analysis->gap_ranges,
+        .frames = analysis->frames,
         .graph = analysis->graph,
         .states = analysis->states,
         .advice = &analysis->advice,
@@ -334,6 +345,8 @@ tsmith_status tsmith_analysis_finish(tsmith_analysis *analysis, const tsmith_dic
     if (status == TSMITH_OK && analysis->needs_ranges && !ranges_make(&analysis->ranges, analysis->timeline))
         status =
             status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the ranges of the host");
+    if (status == TSMITH_OK && analysis->frames)
+        status = tsmith_frames_finish(analysis->frames, dictionary, analysis->timeline, error);
     if (status == TSMITH_OK)
         status = make_reports(analysis, dictionary, -1, NEEDS_TIMELINE, error);
     if (status == TSMITH_OK && analysis->needs_ranges && analysis->needs >= NEEDS_STATES &&

@@ -12,6 +12,7 @@
 #include "state/states.h"
 #include "state/sweep.h"
 #include "state/timeline.h"
+#include "tracesmith/frames.h"
 
 enum analysis_needs { NEEDS_NOTHING, NEEDS_TIMELINE, NEEDS_GRAPH, NEEDS_STATES, NEEDS_ADVICE };
 
@@ -26,6 +27,7 @@ struct analysis_context {
     const tsmith_timeline *timeline; // what was asked for
     const struct ranges *ranges;
     const struct gap_ranges *gap_ranges;
+    const tsmith_frames *frames; // finished, for those that read them
     const tsmith_graph *graph;
     const tsmith_states *states;
     int64_t busiest;       // ns that the device was busy which was so most
@@ -37,6 +39,7 @@ struct analysis_kind {
     const char *question;
     enum analysis_needs needs;
     bool ranges;       // reads those of the host, only with NEEDS_TIMELINE; or gap_ranges
+    bool frames;       // reads them
     size_t state_size; // of its own memory, zeroed at first
     // Events that begin outside of the window (NULL: there is none) are none of its business.
     tsmith_status (*write)(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
@@ -67,7 +70,8 @@ struct analysis_kind {
     X(overlap)                                                                                               \
     X(bandwidth)                                                                                             \
     X(roofline)                                                                                              \
-    X(memory)
+    X(memory)                                                                                                \
+    X(frames)
 
 #define ANALYSIS_DECLARE(name) extern const struct analysis_kind analysis_##name;
 ANALYSES(ANALYSIS_DECLARE)

@@ -31,6 +31,7 @@
 #include "collect/session_processes.h"
 #include "launch/launch.h"
 #include "launch/sampler.h"
+#include "tracesmith/frames.h"
 #include "wire/process.h"
 
 static const int64_t PATIENCE = 50000000;          // ns that next() waits for news
@@ -240,6 +241,20 @@ static void forget_pointers(tsmith_capture_options *options) {
     options->environment = NULL;
     options->cuda = NULL;
     options->agent_options = NULL;
+    options->frames = NULL;
+}
+
+static tsmith_status take_options(const tsmith_capture_options *given, tsmith_capture_options *out,
+                                  tsmith_error *error) {
+    const tsmith_status status = sized_take(tsmith_capture_options, given, out, error);
+    return status == TSMITH_OK && out->frames ? tsmith_frames_check(out->frames, error) : status;
+}
+
+static void describe_session(struct tsmith_capture *capture) {
+    session_directory_describe(&capture->directory, collector_dictionary(capture->collector));
+    if (capture->options.frames)
+        tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), TSMITH_FRAMES_ATTRIBUTE,
+                                        capture->options.frames);
 }
 
 tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
@@ -248,7 +263,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     struct tsmith_capture *capture = calloc(1, sizeof *capture);
     if (!capture)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
-    tsmith_status status = sized_take(tsmith_capture_options, options, &capture->options, error);
+    tsmith_status status = take_options(options, &capture->options, error);
     if (status != TSMITH_OK) {
         free(capture);
         return status;
@@ -262,7 +277,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     status = collector_create(&capture->directory, COLLECT_SESSION, &capture->collector, error);
     if (status)
         goto fail_directory;
-    session_directory_describe(&capture->directory, collector_dictionary(capture->collector));
+    describe_session(capture);
     status = tsmith_source_create(&live_ops, capture, &capture->source);
     if (status) {
         status_set(error, status, "out of memory while creating a capture");

@@ -8,6 +8,7 @@
 
 #include "base/sized.h"
 #include "base/status.h"
+#include "tracesmith/frames.h"
 #include "wire/environment.h"
 
 #define OPTION(NAME, key, value, argument, least, most, doc)                                                 \
@@ -346,5 +347,7 @@ tsmith_status tsmith_capture_check(const tsmith_capture_options *options, tsmith
     tsmith_status status = sized_take(tsmith_capture_options, options, &all, error);
     for (size_t i = 0; !status && all.apis && i < all.api_count; i++)
         status = agent_row_find(all.apis[i], &row, error);
+    if (!status && all.frames)
+        status = tsmith_frames_check(all.frames, error);
     return status ? status : agent_options_write(&all, text, sizeof text, error);
 }

@@ -11,7 +11,7 @@ traces=0 failures=0
 for trace in "$TRACESMITH_CORPUS"/*.json.gz "$TRACESMITH_CORPUS"/*.sqlite; do
     [ -e "$trace" ] || continue
     traces=$((traces + 1))
-    "$TRACESMITH" analyze --json --all "$trace" >"$reports"
+    "$TRACESMITH" analyze --json --all --frames 'range:ProfilerStep*' "$trace" >"$reports"
     [ -z "${TRACESMITH_SANITIZE-}" ] || continue
     python3 -B "$TRACESMITH_SOURCE_DIR/tests/reference/check.py" "$trace" "$reports" || failures=$((failures + 1))
 done

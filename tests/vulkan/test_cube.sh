@@ -28,6 +28,8 @@ cube() {
     "$TRACESMITH" profile -o "$work/$name.sbt" "$@" -- vkcube --c $frames --width 100 --height 100 >"$work/$name.out" 2>"$work/$name.err" ||
         fail "$name: exit status $?: $(cat "$work/$name.err")"
     "$TRACESMITH" view --json "$work/$name.sbt" >"$work/$name.json" || fail "$name: no trace"
+    "$TRACESMITH" analyze --json --only frames "$work/$name.sbt" >"$work/$name.frames" || fail "$name: no answer"
+    "$TRACESMITH" view --json --frame $frames "$work/$name.sbt" >"$work/$name.last" || fail "$name: no last frame"
 }
 vkcube --c $frames --width 100 --height 100 >"$work/alone.out" || fail "vkcube alone"
 cube cube
@@ -64,6 +66,17 @@ for name in ("cube", "validated"):
     assert len(shown) == frames, len(shown)
     for before, after in zip(shown, shown[1:]):
         assert before["start"] + before["duration"] <= after["start"] + 1, (before, after)
+    with open(f"{work}/{name}.frames", encoding="utf-8") as file:
+        (report,) = json.load(file)["traces"][0]["reports"]
+    rows = {row["frame"]: row for row in report["tables"]["frames"]}
+    assert sorted(rows) == list(range(1, frames + 1)), sorted(rows)
+    assert all(row["kernels"] == 1 for row in rows.values()), rows
+    ends = [e["start"] + e["duration"] for e in shown]
+    assert all(abs(rows[n + 2]["time_ns"] - (ends[n + 1] - ends[n])) <= 1 for n in range(frames - 1))
+    with open(f"{work}/{name}.last", encoding="utf-8") as file:
+        last = json.load(file)["events"]
+    assert Counter(e["name"] for e in last if e["kind"] == "api")["vkQueuePresentKHR"] == 1, last
+    assert [e["kind"] for e in last].count("kernel") == 1, last
     passes = [e for e in events if e["kind"] == "kernel"]
     assert len(passes) == frames, len(passes)
     assert all(e["args"]["draws"] == 1 for e in passes), passes[0]

@@ -324,6 +324,7 @@ pub struct tsmith_analysis_options {
     pub hide_interpreter: c_int,
     pub peak_flops: f64,
     pub peak_bytes: f64,
+    pub frames: *const c_char,
 }
 
 /// The union in tsmith_cell, which has no name there.

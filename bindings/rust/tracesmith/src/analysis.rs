@@ -37,6 +37,7 @@ impl Analyses {
             hide_interpreter: 0,
             peak_flops: 0.0,
             peak_bytes: 0.0,
+            frames: ptr::null(),
         };
         let mut made = Analyses { analysis: ptr::null_mut() };
         // SAFETY: the options live during the call.
