@@ -33,8 +33,10 @@ static _Atomic uint32_t *find(uint32_t name) {
 
 void watch_begun(uint32_t name) {
     _Atomic uint32_t *open = find(name);
-    if (open)
-        atomic_fetch_add_explicit(open, 1, memory_order_relaxed);
+    if (!open)
+        return;
+    atomic_fetch_add_explicit(&open[1], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(open, 1, memory_order_release);
 }
 
 void watch_ended(uint32_t name) {

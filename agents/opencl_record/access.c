@@ -269,6 +269,8 @@ bool access_end(struct access *access, cl_int status, const cl_event *event) {
     free(access->own);
     access->own = NULL;
     inflight_forget(access->inflight);
+    if (access->blocking && status == CL_SUCCESS)
+        range_waited();
     if (access->passed || access->early)
         object_forget_event(event);
     // Another thread's command was the first of the range before the driver had this one.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "recorder.h"
 #include "wire/channel.h"
 
@@ -16,12 +17,24 @@ static _Atomic uint64_t launches; // those that count: without the lock as long 
 static bool open;
 static uint32_t threads;
 
-static _Atomic uint32_t user_ranges; // of the name, that are open: written by the NVTX agent
+static _Atomic uint32_t user_ranges[2]; // of the name: open now, opened since; written by the NVTX agent
+
+// Frames that end with waits: those that have ended, whether something was enqueued in this one, and when it began.
+static struct {
+    _Atomic uint64_t ended;
+    atomic_bool enqueued;
+    _Atomic int64_t begun;
+    atomic_bool wanted; // the next one, because the last was long
+} waits;
+// Under recorder.lock: the frame of the last command, whether it is recorded, and the triggers that were followed.
+static uint64_t frame_seen;
+static bool frame_taken;
+static uint32_t triggers_seen;
 
 static __thread uint32_t this_thread __attribute__((tls_model("initial-exec")));
 
 // The NVTX agent is next to this one. NVTX may load it later: it is the same library then.
-static bool watch_ranges(void) {
+static bool watch_ranges(const char *name) {
     void (*watch)(const char *name, _Atomic uint32_t *open) = NULL;
     char path[4096];
     Dl_info here;
@@ -34,7 +47,7 @@ static bool watch_ranges(void) {
     if (library)
         *(void **)&watch = dlsym(library, "tracesmith_nvtx_watch");
     if (watch)
-        watch(range.from, &user_ranges);
+        watch(name, user_ranges);
     return watch != NULL;
 }
 
@@ -43,10 +56,13 @@ bool range_begin(const char *words, const char *session_directory) {
         return false;
     recorder_options = (struct recorder_options){.no_payload = range.no_payload, .hashes = range.hashes};
     if (range.form == RECORDING_RANGE_USER)
-        return watch_ranges();
-    if (range.form != RECORDING_RANGE_SIGNAL)
+        return watch_ranges(range.from);
+    if (recording_range_of_frames(&range) && range.frames[0] && !watch_ranges(range.frames))
+        return false;
+    if (range.form != RECORDING_RANGE_SIGNAL && range.form != RECORDING_RANGE_FRAME)
         return true;
     trigger = channel_trigger(session_directory);
+    triggers_seen = trigger ? atomic_load(trigger) : 0; // those before this process are not for it
     return trigger != NULL;
 }
 
@@ -97,6 +113,68 @@ static bool comes_before(void) {
     return false;
 }
 
+// ---- frames
+
+// The number of the frame that it is now, from 1; 0: none.
+static uint64_t frame_now(void) {
+    if (!range.frames[0])
+        return atomic_load(&waits.ended) + 1;
+    return atomic_load_explicit(&user_ranges[0], memory_order_acquire) ? atomic_load(&user_ranges[1]) : 0;
+}
+
+void range_waited(void) {
+    if (!recording_range_of_frames(&range) || range.frames[0] || !atomic_exchange(&waits.enqueued, false))
+        return;
+    if (range.form == RECORDING_RANGE_FRAMES_AFTER) {
+        const int64_t now = clock_trace_now(), begun = atomic_exchange(&waits.begun, now);
+        atomic_store(&waits.wanted, begun && (uint64_t)(now - begun) / 1000000 >= range.first);
+    }
+    atomic_fetch_add(&waits.ended, 1);
+}
+
+static void frame_enqueued(void) {
+    if (range.form == RECORDING_RANGE_FRAMES_AFTER && !atomic_load(&waits.begun))
+        atomic_store(&waits.begun, clock_trace_now()); // the first frame begins with its first command
+    atomic_store_explicit(&waits.enqueued, true, memory_order_relaxed);
+}
+
+// With the lock held. Whether a frame is recorded is decided when its first command comes, so that it is whole.
+static bool takes_frame(uint64_t frame) {
+    switch (range.form) {
+    case RECORDING_RANGE_FRAMES:
+        return frame >= range.first && frame - range.first < range.count;
+    case RECORDING_RANGE_FRAMES_EVERY:
+        return frame % range.first == 0;
+    case RECORDING_RANGE_FRAMES_AFTER:
+        return atomic_load(&waits.wanted);
+    default: {
+        const uint32_t triggers = atomic_load_explicit(trigger, memory_order_relaxed);
+        const bool asked = triggers != triggers_seen;
+        triggers_seen = triggers;
+        return asked;
+    }
+    }
+}
+
+static bool in_frame(void) {
+    const uint64_t frame = frame_now();
+    frame_enqueued();
+    if (frame != frame_seen) {
+        frame_seen = frame;
+        frame_taken = frame && takes_frame(frame);
+    }
+    return frame_taken;
+}
+
+// Without the lock, before the first frame that is recorded. Not in doubt: whether a frame is recorded depends on its first command.
+static bool waits_for_frame(void) {
+    const uint64_t frame = frame_now();
+    if (range.form != RECORDING_RANGE_FRAMES || (frame >= range.first && frame - range.first < range.count))
+        return false;
+    frame_enqueued();
+    return true;
+}
+
 bool range_waits(const void *kernel) {
     if (!this_thread)
         return false; // it has no number yet
@@ -109,7 +187,12 @@ bool range_waits(const void *kernel) {
     case RECORDING_RANGE_SIGNAL:
         return !(atomic_load_explicit(trigger, memory_order_relaxed) & 1);
     case RECORDING_RANGE_USER:
-        return atomic_load_explicit(&user_ranges, memory_order_relaxed) == 0;
+        return atomic_load_explicit(&user_ranges[0], memory_order_relaxed) == 0;
+    case RECORDING_RANGE_FRAME:
+    case RECORDING_RANGE_FRAMES:
+    case RECORDING_RANGE_FRAMES_EVERY:
+    case RECORDING_RANGE_FRAMES_AFTER:
+        return waits_for_frame();
     default:
         return false;
     }
@@ -142,7 +225,12 @@ bool range_takes(const struct object *queue, const struct object *kernel) {
     case RECORDING_RANGE_SIGNAL:
         return atomic_load_explicit(trigger, memory_order_relaxed) & 1;
     case RECORDING_RANGE_USER:
-        return atomic_load_explicit(&user_ranges, memory_order_relaxed) > 0;
+        return atomic_load_explicit(&user_ranges[0], memory_order_relaxed) > 0;
+    case RECORDING_RANGE_FRAME:
+    case RECORDING_RANGE_FRAMES:
+    case RECORDING_RANGE_FRAMES_EVERY:
+    case RECORDING_RANGE_FRAMES_AFTER:
+        return in_frame();
     default:
         return true;
     }

@@ -231,6 +231,7 @@ bool range_takes(const struct object *queue, const struct object *kernel);
 bool range_whole(void); // everything is
 // Without the lock: this command is not the first of it. `kernel` is what is launched, NULL for other commands.
 bool range_waits(const void *kernel);
+void range_waited(void);      // without the lock: the host has waited, which may end a frame
 void range_kernel_made(void); // a handle may now refer to another kernel
 uint32_t range_thread(void);  // the number of the calling thread
 

@@ -45,8 +45,10 @@ static void note_wait(cl_uint count, const cl_event *events) {
 cl_int record_clWaitForEvents(cl_uint count, const cl_event *events) {
     const uint64_t inflight = recorder_on() ? inflight_check() : 0;
     const cl_int status = recorder.next.clWaitForEvents(count, events);
-    if (recorder_on() && status == CL_SUCCESS)
+    if (recorder_on() && status == CL_SUCCESS) {
         note_wait(count, events);
+        range_waited();
+    }
     inflight_forget(inflight);
     return status;
 }
@@ -65,6 +67,8 @@ cl_int record_clFinish(cl_command_queue queue) {
     const uint64_t inflight = begun ? inflight_check() : 0;
     const cl_int status = recorder.next.clFinish(queue);
     inflight_forget(inflight);
+    if (recorder_on() && status == CL_SUCCESS)
+        range_waited();
     if (!recorder_on() || status != CL_SUCCESS || !begun)
         return status;
     markers_finished(queue);

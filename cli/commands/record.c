@@ -21,7 +21,8 @@ enum { FORWARDED_COUNT = sizeof forwarded / sizeof forwarded[0] };
 
 static tsmith_capture *volatile current; // for the handler; one recording at a time
 static tsmith_flight *volatile flying;   // SIGUSR2 is for it
-static volatile sig_atomic_t triggers;   // SIGUSR1 is for us: it begins and ends a recording
+static volatile sig_atomic_t
+    triggers; // this signal is for us: it begins and ends a recording, or records a frame; 0: none
 
 // A signal typed at the terminal reaches the program by itself (it is in the same process group) and comes
 // from the kernel; one that was sent to us is for the program. When the program has ended, and only processes it left
@@ -32,7 +33,7 @@ static void hand_on(int signal_number, siginfo_t *info, void *context) {
         tsmith_capture_stop(current);
     else if (flying && signal_number == SIGUSR2)
         tsmith_flight_trigger(flying);
-    else if (current && triggers && signal_number == SIGUSR1)
+    else if (current && triggers && signal_number == triggers)
         tsmith_capture_trigger(current);
     else if (current && info->si_code <= 0)
         tsmith_capture_signal(current, signal_number);
@@ -114,6 +115,8 @@ static int look_around(void *context) {
         metrics_look(wait->metrics, wait->capture);
     if (wait->on_demand)
         tsmith_on_demand_look(wait->on_demand);
+    if (triggers == SIGUSR2 && tsmith_flight_requested(tsmith_capture_directory(wait->capture)))
+        tsmith_capture_trigger(wait->capture);
     if (wait->flight)
         tsmith_flight_look(wait->flight, tsmith_source_dictionary(tsmith_capture_source(wait->capture)),
                            tsmith_capture_directory(wait->capture));
@@ -157,6 +160,12 @@ static bool was_used(const tsmith_capture *capture) {
     return false;
 }
 
+// SIGUSR1 begins and ends a capture, SIGUSR2 captures a frame.
+static int trigger_signal(const tsmith_capture_options *options) {
+    const char *range = options && options->recording ? options->recording : "";
+    return strcmp(range, "signal") == 0 ? SIGUSR1 : strcmp(range, "frame") == 0 ? SIGUSR2 : 0;
+}
+
 static tsmith_sink *sink_of(const struct record_request *request, tsmith_on_demand *on_demand,
                             tsmith_sink *file) {
     return on_demand         ? tsmith_on_demand_sink(on_demand)
@@ -189,8 +198,7 @@ void record_run(const struct record_request *request, struct record_result *out)
     if (out->status < 0)
         goto done;
     out->stage = RECORD_START;
-    triggers =
-        request->options && request->options->recording && strcmp(request->options->recording, "signal") == 0;
+    triggers = trigger_signal(request->options);
     current = capture;
     flying = request->flight;
     catch_signals(before);

@@ -43,6 +43,8 @@ struct replay {
     struct sandbox sandbox;
     bool sandboxed;
     struct page_files pages;
+    uint64_t frame;  // of --range frame:N; 0: none
+    uint64_t *calls; // of the frame
 };
 
 // ---- options
@@ -144,7 +146,8 @@ static bool read_options(struct replay *replay) {
         return false;
     }
     const bool good = is_alone(invocation) && check_sandbox(invocation) && replay_check_page(invocation) &&
-                      replay_check_contents(invocation) && replay_read_part(invocation, &replay->options) &&
+                      replay_check_contents(invocation) &&
+                      replay_read_part(invocation, &replay->options, &replay->frame) &&
                       read_permute(replay) && replay_check_words(invocation) &&
                       (!tolerance || read_tolerance(replay, tolerance)) &&
                       (!source || replay_read_source(source, &replay->kernel, &replay->source));
@@ -456,6 +459,9 @@ static int run(struct replay *replay, struct text *text) {
     if (code != EXIT_DONE)
         return code;
     code = replay_take_times(&replay->trace, replay->recording, &replay->options);
+    if (code == EXIT_DONE)
+        code = replay_take_frame(replay->invocation, &replay->trace, replay->frame, &replay->options,
+                                 &replay->calls);
     if (code != EXIT_DONE)
         return code;
     sites_read(&replay->sites, &replay->trace);
@@ -526,6 +532,7 @@ int command_replay(const struct invocation *invocation) {
     tsmith_recording_close(replay.recording);
     sites_finish(&replay.sites);
     trace_close(&replay.trace);
+    free(replay.calls);
     free(replay.kernel);
     free(replay.source);
     return code;

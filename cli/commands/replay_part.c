@@ -10,13 +10,20 @@
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 #include "replay_plan.h"
+#include "tracesmith/frames.h"
 
 enum { VALIDATE_TIMES = 3, NAMES_MOST = 256, NAME_COLUMNS = 28 };
 
 // ---- options
 
-// FIRST or FIRST..LAST: numbers of commands, as results and findings name them.
-static bool read_range(tsmith_replay_options *options, const char *word) {
+// frame:N, or FIRST or FIRST..LAST: numbers of commands, as results and findings name them.
+static bool read_range(tsmith_replay_options *options, const char *word, uint64_t *frame) {
+    if (strncmp(word, "frame:", 6) == 0) {
+        if (quantity_count(word + 6, frame) && *frame)
+            return true;
+        complain("--range: '%s' is not frame:N; the first frame is 1", word);
+        return false;
+    }
     const char *dots = strstr(word, "..");
     char *first = strndup(word, dots ? (size_t)(dots - word) : strlen(word));
     uint64_t last = 0;
@@ -25,7 +32,7 @@ static bool read_range(tsmith_replay_options *options, const char *word) {
                       last < UINT64_MAX;
     options->command_count = read ? last - options->first_command + 1 : 0;
     if (!read)
-        complain("--range: '%s' is not FIRST..LAST, two command numbers", word);
+        complain("--range: '%s' is neither FIRST..LAST, two command numbers, nor frame:N", word);
     free(first);
     return read;
 }
@@ -39,12 +46,24 @@ static bool read_speed(tsmith_replay_options *options, const char *word) {
     return false;
 }
 
-bool replay_read_part(const struct invocation *invocation, tsmith_replay_options *options) {
+static bool read_form(const struct invocation *invocation, uint64_t frame) {
+    const char *form = invocation_value(invocation, "frames");
+    tsmith_error error;
+    if (!form || (frame && tsmith_frames_check(form, &error) == TSMITH_OK))
+        return true;
+    complain("--frames%s%s", frame ? ": " : " needs --range frame:N", frame ? error.message : "");
+    return false;
+}
+
+bool replay_read_part(const struct invocation *invocation, tsmith_replay_options *options, uint64_t *frame) {
     const char *mode = invocation_value(invocation, "mode"), *range = invocation_value(invocation, "range"),
                *kernel = invocation_value(invocation, "kernel"),
                *stream = invocation_value(invocation, "stream"),
                *speed = invocation_value(invocation, "speed");
-    const bool partial = mode && strcmp(mode, "partial") == 0, streams = mode && strcmp(mode, "stream") == 0;
+    const bool framed =
+        !mode && range && strncmp(range, "frame:", 6) == 0; // a part, although no mode is given
+    const bool partial = framed || (mode && strcmp(mode, "partial") == 0),
+               streams = mode && strcmp(mode, "stream") == 0;
     if ((range || kernel) != partial || (stream != NULL) != streams) {
         complain("--mode partial needs --range or --kernel, and --mode stream needs --stream");
         return false;
@@ -59,7 +78,64 @@ bool replay_read_part(const struct invocation *invocation, tsmith_replay_options
     options->timing = invocation_flag(invocation, "timing");
     if (invocation_flag(invocation, "validate") && options->times < VALIDATE_TIMES)
         options->times = VALIDATE_TIMES;
-    return (!speed || read_speed(options, speed)) && (!range || read_range(options, range));
+    return (!speed || read_speed(options, speed)) && (!range || read_range(options, range, frame)) &&
+           read_form(invocation, *frame);
+}
+
+// ---- a frame
+
+static int by_number(const void *left, const void *right) {
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+// The correlation ids of the frame's launches, ascending.
+static bool find_calls(const tsmith_frames *frames, const tsmith_frame_interval *frame,
+                       tsmith_replay_options *options, uint64_t **out) {
+    size_t count, calls;
+    const tsmith_frame_launch *launches = tsmith_frame_launches(frames, frame, &count);
+    const tsmith_call *call = tsmith_timeline_calls(tsmith_frames_timeline(frames), &calls);
+    *out = malloc((count + 1) * sizeof **out);
+    for (size_t i = 0; *out && i < count; i++)
+        (*out)[i] = call[launches[i].call].correlation;
+    if (*out)
+        qsort(*out, count, sizeof **out, by_number);
+    options->calls = *out;
+    options->call_count = count;
+    return *out;
+}
+
+int replay_take_frame(const struct invocation *invocation, const struct trace *trace, uint64_t frame,
+                      tsmith_replay_options *options, uint64_t **calls) {
+    tsmith_frames *frames = NULL;
+    tsmith_source *source = NULL;
+    tsmith_error error;
+    size_t count = 0;
+    int code = EXIT_DONE;
+    if (!frame)
+        return EXIT_DONE;
+    tsmith_status status = tsmith_sbt_scan(trace->file, NULL, &source, &error);
+    if (status >= 0)
+        status = tsmith_frames_read(source, invocation_value(invocation, "frames"), &frames, &error);
+    tsmith_source_destroy(source);
+    if (status < 0) {
+        complain("%s: %s", trace->path, error.message);
+        return exit_code_of_input(status);
+    }
+    const tsmith_frame_interval *all = tsmith_frames_get(frames, &count);
+    if (frame > count) {
+        complain("%s: there is no frame %" PRIu64 ": the trace has %zu %s (%s)", trace->path, frame, count,
+                 plural(count, "frame", "frames"), tsmith_frames_form(frames));
+        code = EXIT_USAGE;
+    } else if (!find_calls(frames, &all[frame - 1], options, calls)) {
+        complain("out of memory");
+        code = EXIT_LACKING;
+    } else {
+        const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, all[frame - 1].process);
+        options->calls_pid = process ? process->pid : 0;
+    }
+    tsmith_frames_destroy(frames);
+    return code;
 }
 
 // ---- times

@@ -293,7 +293,8 @@ const struct command profile_entry = {
 #undef RANGE
         "Memory that the range reads is copied when it is first read; the cost is proportional to the memory "
         "touched. With 'signal', SIGUSR1 to tracesmith begins and ends the capture, and is not "
-        "forwarded.\n\nFORM of --frames is one of the following.\n\n"
+        "forwarded; with 'frame', SIGUSR2 and 'tracesmith trigger' capture the next frame.\n\nFORM of "
+        "--frames is one of the following.\n\n"
 #define FORM(name, argument, doc) name argument ": " doc "\n\n"
     TSMITH_FRAMES_TABLE(FORM)
 #undef FORM
@@ -453,15 +454,18 @@ const struct command record_entry = {
 static const struct option trigger_options[] = {END_OF_OPTIONS};
 static const struct example trigger_examples[] = {
     {"tracesmith trigger", "Write the last seconds of the only recording that is running"},
-    {"tracesmith trigger 4711", "The same for the recording of process 4711"},
+    {"tracesmith trigger 4711",
+     "The same for the recording of process 4711; or, with --capture=frame, capture its next frame"},
     {NULL, NULL}};
 
 const struct command trigger_entry = {
     .name = "trigger",
     .operands = "[PID | DIRECTORY]",
-    .doc = "Write the window of a flight recorder",
+    .doc = "Write the window of a flight recorder, or capture the next frame",
     .about = "Requests a running 'tracesmith profile --flight' to write the events of its last seconds to a "
-             "file, as if one of its triggers had occurred. Returns when the request was received; the file "
+             "file, as if one of its triggers had occurred, or a running 'profile --capture=frame' to "
+             "capture the next "
+             "frame. Returns when the request was received; the file "
              "is complete about a second later. PID and DIRECTORY are as for 'tracesmith top'.",
     .operands_most = 1,
     .options = trigger_options,

@@ -33,7 +33,15 @@ static const struct option replay_options[] = {
     {.name = "each", .doc = "With --against: compare results after every command, not only final results"},
     {.name = "range",
      .argument = "FIRST..LAST",
-     .doc = "With --mode partial: run these commands, numbered from 0 as in results and findings"},
+     .doc = "With --mode partial: run these commands, numbered from 0 as in results and findings. frame:N "
+            "(--mode partial "
+            "is then the default): those that the calls of the Nth frame of the trace enqueued "
+            "(docs/frames.md)"},
+    {.name = "frames",
+     .argument = "FORM",
+     .doc = "With --range frame:N: what a frame is: present, wait or range:NAME; default: what the trace "
+            "states, else "
+            "present"},
     {.name = "kernel",
      .argument = "NAME",
      .doc = "With --mode partial: run launches of kernels with this name, which may contain * and ?"},
@@ -128,6 +136,8 @@ static const struct example replay_examples[] = {
      "Run the edited kernel on the recorded data"},
     {"tracesmith replay run.sbt --device 0 --against 1 --tolerance 4ulp",
      "Compare two devices or drivers, and find the first command that differs"},
+    {"tracesmith replay run.sbt --range frame:12 --frames wait",
+     "Run what was enqueued between the 11th and the 12th wait, and what that needs"},
     {"tracesmith replay run.sbt --instructions blur",
      "Count the instructions of each source line of a kernel"},
     {"tracesmith replay run.sbt --instructions blur --work-item 3,0 -o blur.sbt",

@@ -95,7 +95,11 @@ typedef struct tsmith_capture_options {
     X("queue", ":N", "the commands of the Nth queue that the program creates")                               \
     X("thread", ":N", "the commands of the Nth host thread that enqueues one")                               \
     X("signal", "", "the commands between one tsmith_capture_trigger and the next")                          \
-    X("range", ":NAME", "the commands that any thread enqueues while an NVTX range of this name is open")
+    X("range", ":NAME", "the commands that any thread enqueues while an NVTX range of this name is open")    \
+    X("frame", "", "the next whole frame (--frames wait or range:NAME) after each tsmith_capture_trigger")   \
+    X("frames", ":M+N", "N frames from the Mth on (the first is 1)")                                         \
+    X("frames-every", ":N", "every Nth frame")                                                               \
+    X("frames-after", ":MS", "each frame (--frames wait) that follows one of MS milliseconds or more")
 
 // Whether the APIs and the agents' options exist and fit together, before anything is made: INVALID_ARGUMENT names
 // the problem and the available values. tsmith_capture_create checks the same.
@@ -154,7 +158,7 @@ TSMITH_API void tsmith_capture_signal(tsmith_capture *capture, int signal_number
 TSMITH_API void tsmith_capture_arm(tsmith_capture *capture, int on);
 // The totals of the recording up to now, if it was made with `live`; else zeros.
 TSMITH_API void tsmith_capture_live(tsmith_capture *capture, tsmith_live_totals *out);
-// For the range "signal": begins a captured range, or ends it (async-signal-safe).
+// For the range "signal": begins a captured range, or ends it; for "frame": captures the next frame (async-signal-safe).
 TSMITH_API void tsmith_capture_trigger(tsmith_capture *capture);
 // After END: the program's wait status as waitpid gives it.
 TSMITH_API int tsmith_capture_wait_status(const tsmith_capture *capture);

@@ -25,6 +25,9 @@ extern "C" {
     X("range", ":NAME>p99*K",                                                                                \
       "a range of this name took longer than K times the 99th percentile of the earlier ones "               \
       "(at least 100; p50, p90, p95, p99, p99.9)")                                                           \
+    X("frame", ":20ms",                                                                                      \
+      "a frame, from one present to the next, took longer; frame:p99*2 as for ranges; frame:/100 is every "  \
+      "100th frame")                                                                                         \
     X("gap", ":TIME", "a device was idle for longer than TIME between two commands")                         \
     X("error", "[:CODE]", "a call of a GPU API returned an error, or the error CODE")                        \
     X("loss", "", "events were lost")                                                                        \
@@ -82,6 +85,8 @@ TSMITH_API void tsmith_flight_destroy(tsmith_flight *flight);
 // Requests that the flight recorder of a session writes its window, and waits until the request was read. STATE if this takes more
 // than 10 s or the session has no flight recorder. NOT_FOUND if the directory is not a session directory.
 TSMITH_API tsmith_status tsmith_flight_request(const char *session_directory, tsmith_error *error);
+// For who waits for triggers of a session: takes such a request away; whether there was one.
+TSMITH_API int tsmith_flight_requested(const char *directory);
 
 #ifdef __cplusplus
 }

@@ -177,6 +177,11 @@ typedef struct tsmith_replay_options {
     // device's. Parts, speed and timing are not for this. NULL: none.
     const char *against;
     int each; // with `against`: what every command wrote is compared after it, too
+    // A part, as above: commands of these calls of this process, by the correlation ids that they have in the trace, ascending: a
+    // frame (tracesmith/frames.h). NULL: of any.
+    const uint64_t *calls;
+    size_t call_count;
+    uint64_t calls_pid;
 } tsmith_replay_options;
 
 // Takes the times of the recorded commands from the trace that the recording is in. Before a replay that needs them.

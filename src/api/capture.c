@@ -247,6 +247,9 @@ static void forget_pointers(tsmith_capture_options *options) {
 static tsmith_status take_options(const tsmith_capture_options *given, tsmith_capture_options *out,
                                   tsmith_error *error) {
     const tsmith_status status = sized_take(tsmith_capture_options, given, out, error);
+    // What can be captured of OpenCL ends with waits.
+    if (status == TSMITH_OK && !out->frames && out->recording && strncmp(out->recording, "frame", 5) == 0)
+        out->frames = "wait";
     return status == TSMITH_OK && out->frames ? tsmith_frames_check(out->frames, error) : status;
 }
 

@@ -93,13 +93,16 @@ void tsmith_flight_trigger(tsmith_flight *flight) {
     atomic_fetch_add(&flight->by_hand, 1);
 }
 
-static void take_requests(struct tsmith_flight *flight, const char *directory, int64_t now) {
+int tsmith_flight_requested(const char *directory) {
     char path[4096 + 32];
+    return snprintf(path, sizeof path, "%s/" REQUEST_NAME, directory) < (int)sizeof path && unlink(path) == 0;
+}
+
+static void take_requests(struct tsmith_flight *flight, const char *directory, int64_t now) {
     const unsigned by_hand = atomic_exchange(&flight->by_hand, 0);
     for (unsigned i = 0; i < by_hand; i++)
         write_flight(flight, now, "signal");
-    if (directory && snprintf(path, sizeof path, "%s/" REQUEST_NAME, directory) < (int)sizeof path &&
-        unlink(path) == 0)
+    if (directory && tsmith_flight_requested(directory))
         write_flight(flight, now, "tracesmith trigger");
 }
 
@@ -441,9 +444,10 @@ tsmith_status tsmith_flight_request(const char *directory, tsmith_error *error) 
     }
     if (waiting) {
         unlinkat(session.fd, REQUEST_NAME, 0);
-        status = status_set(error, TSMITH_ERROR_STATE,
-                            "the recording in %s has no flight recorder: 'profile --flight' starts one",
-                            directory);
+        status = status_set(
+            error, TSMITH_ERROR_STATE,
+            "the recording in %s waits for no trigger: 'profile --flight' or 'profile --capture=frame' does",
+            directory);
     }
     session_directory_close(&session);
     return status;

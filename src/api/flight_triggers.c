@@ -37,24 +37,36 @@ static bool parse_time(const char *text, int64_t *out) {
     return false;
 }
 
-// NAME>TIME or NAME>p99*K. A name may have a '>': the last one counts.
-static bool parse_range(struct flight_trigger *trigger, const char *argument) {
-    const char *limit = strrchr(argument, '>');
+// TIME or p99*K.
+static bool parse_limit(struct flight_trigger *trigger, const char *limit) {
     char *end = NULL;
-    if (!limit || limit == argument)
-        return false;
-    trigger->name = strndup(argument, (size_t)(limit - argument));
-    limit++;
     if (*limit != 'p')
-        return trigger->name && parse_time(limit, &trigger->limit);
+        return parse_time(limit, &trigger->limit);
     trigger->quantile = strtod(limit + 1, &end) / 100;
     if (!(trigger->quantile >= 0.5 && trigger->quantile < 1) || *end != '*')
         return false;
     limit = end + 1;
     trigger->factor = strtod(limit, &end);
     trigger->durations = calloc(1, sizeof *trigger->durations);
-    return end != limit && !*end && trigger->factor >= 1 && trigger->factor < 1e6 && trigger->name &&
-           trigger->durations;
+    return end != limit && !*end && trigger->factor >= 1 && trigger->factor < 1e6 && trigger->durations;
+}
+
+// NAME>TIME or NAME>p99*K. A name may have a '>': the last one counts.
+static bool parse_range(struct flight_trigger *trigger, const char *argument) {
+    const char *limit = strrchr(argument, '>');
+    if (!limit || limit == argument)
+        return false;
+    trigger->name = strndup(argument, (size_t)(limit - argument));
+    return trigger->name && parse_limit(trigger, limit + 1);
+}
+
+// TIME, p99*K or /N.
+static bool parse_frame(struct flight_trigger *trigger, const char *argument) {
+    char *end = NULL;
+    if (*argument != '/')
+        return parse_limit(trigger, argument);
+    trigger->every = argument[1] >= '0' && argument[1] <= '9' ? strtoull(argument + 1, &end, 10) : 0;
+    return trigger->every && !*end;
 }
 
 static bool parse_code(struct flight_trigger *trigger, const char *argument) {
@@ -75,7 +87,7 @@ static bool parse(struct flight_trigger *trigger, const char *word) {
         enum flight_trigger_kind kind;
     } kinds[] = {{"signal", FLIGHT_SIGNAL}, {"range", FLIGHT_RANGE}, {"gap", FLIGHT_GAP},
                  {"error", FLIGHT_ERROR},   {"loss", FLIGHT_LOSS},   {"exit", FLIGHT_EXIT},
-                 {"crash", FLIGHT_CRASH},   {"file", FLIGHT_FILE}};
+                 {"crash", FLIGHT_CRASH},   {"file", FLIGHT_FILE},   {"frame", FLIGHT_FRAME}};
     const size_t length = strcspn(word, ":");
     const char *argument = word[length] ? word + length + 1 : "";
     size_t at = 0;
@@ -91,6 +103,8 @@ static bool parse(struct flight_trigger *trigger, const char *word) {
         return parse_range(trigger, argument);
     case FLIGHT_GAP:
         return parse_time(argument, &trigger->limit) && trigger->limit > 0;
+    case FLIGHT_FRAME:
+        return parse_frame(trigger, argument);
     case FLIGHT_ERROR:
         return parse_code(trigger, argument);
     case FLIGHT_FILE:
@@ -110,10 +124,11 @@ tsmith_status flight_triggers_parse(struct flight_triggers *triggers, const char
     for (size_t i = 0; i < count; i++) {
         triggers->count++;
         if (!parse(&triggers->items[i], words[i]))
-            return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
-                              "unknown trigger '%s'; available: signal, range:NAME>20ms, range:NAME>p99*2, "
-                              "gap:TIME, error[:CODE], loss, exit, crash, file:PATH",
-                              words[i]);
+            return status_set(
+                error, TSMITH_ERROR_INVALID_ARGUMENT,
+                "unknown trigger '%s'; available: signal, range:NAME>20ms, range:NAME>p99*2, "
+                "gap:TIME, frame:20ms, frame:p99*2, frame:/100, error[:CODE], loss, exit, crash, file:PATH",
+                words[i]);
     }
     return TSMITH_OK;
 }
@@ -181,7 +196,7 @@ static bool is_slow(struct flight_trigger *trigger, int64_t duration) {
 // ---- batches
 
 struct asked {
-    tsmith_view name, result, lost, reason;
+    tsmith_view name, result, lost, reason, correlation;
     tsmith_spans rows;
     uint32_t count;
     const tsmith_track *track;
@@ -213,6 +228,29 @@ static void ask_ranges(struct flight_trigger *trigger, const struct asked *asked
             !tsmith_view_i64(&asked->rows.durations, row, &duration) || !is_slow(trigger, duration))
             continue;
         (void)snprintf(why, sizeof why, "%s: it took %.6f ms", trigger->text, (double)duration / 1e6);
+        asked->fire(asked->context, end_of_row(asked, row), why);
+    }
+}
+
+// Presents of one call (of several swapchains) end one frame.
+static void ask_frames(struct flight_trigger *trigger, const struct asked *asked) {
+    char why[512];
+    uint64_t last = 0;
+    for (uint32_t row = 0; row < asked->count; row++) {
+        int64_t duration;
+        if (asked->rows.kinds[row] != TSMITH_KIND_FRAME ||
+            !tsmith_view_i64(&asked->rows.durations, row, &duration))
+            continue;
+        const uint64_t number = tsmith_view_u64_or(&asked->correlation, row, 0);
+        const bool same = number && number == last;
+        last = number;
+        if (same)
+            continue;
+        trigger->frames++;
+        if (trigger->every ? trigger->frames % trigger->every != 0 : !is_slow(trigger, duration))
+            continue;
+        (void)snprintf(why, sizeof why, "%s: frame %" PRIu64 " took %.6f ms", trigger->text, trigger->frames,
+                       (double)duration / 1e6);
         asked->fire(asked->context, end_of_row(asked, row), why);
     }
 }
@@ -267,25 +305,28 @@ static void add_busy(struct flight_trigger *trigger, const struct asked *asked) 
 void flight_triggers_batch(struct flight_triggers *triggers, const tsmith_dictionary *dictionary,
                            const tsmith_batch *batch, flight_fire *fire, void *context) {
     static const uint32_t fields[] = {TSMITH_FIELD_NAME, TSMITH_FIELD_RESULT, TSMITH_FIELD_LOST,
-                                      TSMITH_FIELD_REASON};
-    tsmith_view views[4];
+                                      TSMITH_FIELD_REASON, TSMITH_FIELD_CORRELATION};
+    tsmith_view views[5];
     struct asked asked = {.count = tsmith_batch_count(batch),
                           .track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch)),
                           .fire = fire,
                           .context = context};
     if (!triggers->count || !tsmith_view_spans(batch, &asked.rows))
         return;
-    tsmith_view_batch(batch, fields, 4, views);
+    tsmith_view_batch(batch, fields, 5, views);
     asked.name = views[0];
     asked.result = views[1];
     asked.lost = views[2];
     asked.reason = views[3];
+    asked.correlation = views[4];
     for (size_t i = 0; i < triggers->count; i++) {
         struct flight_trigger *trigger = &triggers->items[i];
         if (trigger->kind == FLIGHT_RANGE) {
             find_name(trigger, dictionary);
             if (trigger->string)
                 ask_ranges(trigger, &asked);
+        } else if (trigger->kind == FLIGHT_FRAME) {
+            ask_frames(trigger, &asked);
         } else if (trigger->kind == FLIGHT_ERROR) {
             ask_errors(trigger, &asked);
         } else if (trigger->kind == FLIGHT_LOSS) {

@@ -20,7 +20,8 @@ enum flight_trigger_kind {
     FLIGHT_LOSS,
     FLIGHT_EXIT,
     FLIGHT_CRASH,
-    FLIGHT_FILE
+    FLIGHT_FILE,
+    FLIGHT_FRAME
 };
 
 enum { FLIGHT_BUCKETS = 64 * 32, FLIGHT_SAMPLES_LEAST = 100, FLIGHT_DEVICES = 16 };
@@ -42,6 +43,7 @@ struct flight_trigger {
     double factor;                            // of the quantile
     bool any_code;                            // of an error
     int64_t code;                             // of an error
+    uint64_t every, frames;                   // of a frame: write each so many; seen so far
     struct flight_durations *durations;       // with a quantile
     int64_t modified;                         // of a file; 0: it was not there
     struct live_busy devices[FLIGHT_DEVICES]; // of a gap: by id

@@ -202,7 +202,17 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
     if (!launch_agent_path(directory, "opencl-record", path, sizeof path))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);
-    if (range.form == RECORDING_RANGE_USER &&
+    const bool framed = recording_range_of_frames(&range);
+    const bool by_ranges = options->frames && strncmp(options->frames, "range:", 6) == 0;
+    if (framed && options->frames &&
+        (strcmp(options->frames, "present") == 0 ||
+         (by_ranges && (range.form == RECORDING_RANGE_FRAMES_AFTER || strpbrk(options->frames, "*?")))))
+        return status_set(
+            error, TSMITH_ERROR_INVALID_ARGUMENT,
+            "frames of the form '%s' cannot be captured in the range '%s'; available: wait, and but for "
+            "frames-after range:NAME without * and ?",
+            options->frames, options->recording);
+    if ((range.form == RECORDING_RANGE_USER || (framed && by_ranges)) &&
         (!agent_is_selected(options, "nvtx") || !launch_agent_path(directory, "nvtx", path, sizeof path)))
         return status_set(error, TSMITH_ERROR_MISSING,
                           "capture ranges of a program need NVTX, and its agent is not selected or not in %s",
@@ -216,13 +226,23 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
     return status;
 }
 
+// The name of the ranges that are frames, as one word; "" if frames end with waits. NULL: out of memory.
+static char *frames_word(const tsmith_capture_options *options) {
+    const bool ranges = options->frames && strncmp(options->frames, "range:", 6) == 0;
+    char *name = range_word(ranges ? options->frames + 6 : "");
+    char *word = name ? join(ranges ? " frames=" : "", name, "", "") : NULL;
+    free(name);
+    return word;
+}
+
 static bool set_recording(struct list *list, const tsmith_capture_options *options) {
-    char *word = range_word(options->recording);
-    char *words = !word ? NULL
-                        : join(word, options->recording_hashes_only ? " no-payload" : "",
-                               options->recording_every_command ? " hashes" : "", "");
+    char *word = range_word(options->recording), *frames = frames_word(options);
+    char *words = !word || !frames ? NULL
+                                   : join(word, options->recording_hashes_only ? " no-payload" : "",
+                                          options->recording_every_command ? " hashes" : "", frames);
     const bool done = words && set(list, CHANNEL_RECORDING, words, '\0');
     free(word);
+    free(frames);
     free(words);
     return done;
 }

@@ -42,6 +42,7 @@ static bool take_argument(const char *at, const char *end, struct recording_rang
     const char *cut;
     switch (out->form) {
     case RECORDING_RANGE_KERNELS:
+    case RECORDING_RANGE_FRAMES:
         return take_counts(at, end, out);
     case RECORDING_RANGE_KERNEL:
         cut = memchr(at, ':', (size_t)(end - at));
@@ -53,6 +54,8 @@ static bool take_argument(const char *at, const char *end, struct recording_rang
         return take_name(at, end, out->from);
     case RECORDING_RANGE_QUEUE:
     case RECORDING_RANGE_THREAD:
+    case RECORDING_RANGE_FRAMES_EVERY:
+    case RECORDING_RANGE_FRAMES_AFTER:
         return take_number(&at, end, &out->first) && at == end;
     default:
         return false; // takes none
@@ -95,6 +98,9 @@ bool recording_range_parse(const char *text, struct recording_range *out) {
             out->no_payload = true;
         else if (length == strlen("hashes") && memcmp(word, "hashes", length) == 0)
             out->hashes = true;
+        else if (length > strlen("frames=") && memcmp(word, "frames=", strlen("frames=")) == 0 &&
+                 take_name(word + strlen("frames="), word + length, out->frames))
+            continue;
         else
             return false;
     }

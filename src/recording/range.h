@@ -16,6 +16,10 @@ enum recording_range_form {
     RECORDING_RANGE_THREAD,
     RECORDING_RANGE_SIGNAL,
     RECORDING_RANGE_USER,
+    RECORDING_RANGE_FRAME,
+    RECORDING_RANGE_FRAMES,
+    RECORDING_RANGE_FRAMES_EVERY,
+    RECORDING_RANGE_FRAMES_AFTER,
     RECORDING_RANGE_LIMIT
 };
 
@@ -27,10 +31,17 @@ struct recording_range {
     enum recording_range_form form;
     uint64_t first, count;
     char from[RECORDING_RANGE_NAME], until[RECORDING_RANGE_NAME];
+    char frames
+        [RECORDING_RANGE_NAME]; // of a range of frames: the name of the ranges that they are; "": they end with waits
     bool no_payload, hashes; // words after the range: "no-payload", "hashes"
 };
 
-// "RANGE[ WORD]...". False when it is not understood.
+// Whether the range is one of frames.
+static inline bool recording_range_of_frames(const struct recording_range *range) {
+    return range->form >= RECORDING_RANGE_FRAME && range->form <= RECORDING_RANGE_FRAMES_AFTER;
+}
+
+// "RANGE[ WORD]...", where a word may be "frames=NAME". False when it is not understood.
 bool recording_range_parse(const char *text, struct recording_range *out);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/status.h"
 
 bool select_is_asked(const tsmith_replay_options *options) {
-    return options->command_count || options->only_kernel || options->only_queue;
+    return options->command_count || options->only_kernel || options->only_queue || options->calls;
 }
 
 struct names {
@@ -34,11 +34,24 @@ static bool find_names(const struct plan *plan, const tsmith_replay_options *opt
     return true;
 }
 
-static bool is_asked(const struct recording_record *record, uint64_t command,
+static int by_number(const void *left, const void *right) {
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static bool is_of_calls(const struct recording_record *record, const struct plan *plan,
+                        const tsmith_replay_options *options) {
+    const uint64_t number = recording_value(record, RECORDING_KEY_CORRELATION);
+    return plan->process->pid == options->calls_pid && number &&
+           bsearch(&number, options->calls, options->call_count, sizeof number, by_number);
+}
+
+static bool is_asked(const struct plan *plan, const struct recording_record *record, uint64_t command,
                      const tsmith_replay_options *options, const struct names *names) {
     const uint64_t kernel = recording_value(record, RECORDING_KEY_KERNEL);
     return (!options->command_count || (command >= options->first_command &&
                                         command - options->first_command < options->command_count)) &&
+           (!options->calls || is_of_calls(record, plan, options)) &&
            (!options->only_queue || recording_value(record, RECORDING_KEY_QUEUE) == options->only_queue) &&
            (!options->only_kernel || (kernel && chunk_table_find(&names->kernels, chunk_key_of(kernel))));
 }
@@ -110,7 +123,7 @@ tsmith_status select_records(const struct plan *plan, const tsmith_replay_option
     const bool done = wanted && states && *left_out && find_names(plan, options, &names);
     for (size_t i = 0; i < plan->process->count && done; i++) {
         const uint32_t node = plan->node_of[i];
-        if (node && is_asked(&plan->process->records[i], command, options, &names)) {
+        if (node && is_asked(plan, &plan->process->records[i], command, options, &names)) {
             wanted[node - 1] = ASKED;
             ++*count;
         }

@@ -32,7 +32,8 @@ for number, _, within, around, _ in said:
     row = rows[number + before]
     assert (row["kernels"], row["transfers"]) == (5, 0), (number, row)
     if form == "range:step":
-        assert within - 1000 <= row["time_ns"] <= around + 1000, (number, row, within, around)
+        # The program's clock is another one; the two are compared while it runs.
+        assert within * 0.95 - 100_000 <= row["time_ns"] <= around * 1.05 + 100_000, (number, row, within, around)
 for number in (1, 2, steps):
     with open(f"{work}/frame.{number}.json", encoding="utf-8") as file:
         events = json.load(file)["events"]
