@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-// What a cell of a table holds. X(NAME, number, "suffix of the column's name in JSON and CSV", "doc")
+// The type of a cell of a table. X(NAME, number, "suffix of the column's name in JSON and CSV", "doc")
 #define TSMITH_CELL_TABLE(X)                                                                                 \
     X(TEXT, 0, "", "text")                                                                                   \
     X(COUNT, 1, "", "a number of things")                                                                    \
@@ -59,7 +59,7 @@ typedef struct tsmith_report_column {
 
 typedef struct tsmith_report_table {
     const char *name; // snake case
-    const char *doc;  // what a row is, and what is not obvious of the columns
+    const char *doc;  // what a row is, and the meaning of columns that is not obvious
     const tsmith_report_column *columns;
     size_t column_count;
     const tsmith_cell *cells; // row after row
@@ -70,10 +70,10 @@ typedef struct tsmith_report {
     const char *name;         // of the analysis: "kernels"
     const char *question;     // "Which kernels take the time?"
     const char *finding;      // one or two sentences; of "advice": a line for each of the first three
-    const char *const *notes; // what makes the answer weaker than it looks
+    const char *const *notes; // limits of the answer
     size_t note_count;
     tsmith_interval window;
-    int64_t missing; // ns of the window about which the trace is known to be incomplete
+    int64_t missing; // ns of the window in which the trace is known to be incomplete
     uint64_t lost;   // events known to be lost
     const tsmith_report_table *tables;
     size_t table_count;
@@ -87,13 +87,13 @@ typedef struct tsmith_analysis_options {
     size_t name_count;
     int has_window;
     int64_t from, to; // ns on the trace clock
-    // Functions that `callsites` does not take for the place that launches, but who called them; the strings must outlive the
+    // Functions that are never the code location of a launch in `callsites`; their caller is. The strings must outlive the
     // analysis.
     const char *const *skip;
     size_t skip_count;
     int hide_interpreter; // `callsites` leaves them out: tsmith_stack_names_hide_interpreter
-    // What each device reaches at most per second, for `roofline`: floating-point operations, bytes of memory. 0: not stated;
-    // then only a peak that the trace states is known. ERROR_INVALID_ARGUMENT for a number that is negative or not finite.
+    // The peak of each device per second, for `roofline`: floating-point operations, bytes of memory. 0: not stated; then only
+    // a peak that the trace states is known. ERROR_INVALID_ARGUMENT for a number that is negative or not finite.
     double peak_flops, peak_bytes;
     // What a frame is, for `frames` (tracesmith/frames.h); NULL: what the trace states, else "present".
     const char *frames;
@@ -122,33 +122,32 @@ typedef struct tsmith_kernel_total {
 TSMITH_API tsmith_status tsmith_analysis_add_totals(tsmith_analysis *analysis,
                                                     const tsmith_kernel_total *totals, size_t count,
                                                     tsmith_interval window, tsmith_error *error);
-// The same from a file, with its losses, and finished. ERROR_NOT_FOUND when its totals do not cover all its kernels (it is
-// damaged): then its events must be read.
+// The same with the totals and losses of a file; finishes the analysis. ERROR_NOT_FOUND if the totals do not cover all kernels,
+// because the file is damaged: its events must be read instead.
 TSMITH_API tsmith_status tsmith_analysis_read_totals(tsmith_analysis *analysis, tsmith_sbt *trace,
                                                      tsmith_error *error);
 
-// After finish: the report of an analysis asked for, in the order of tsmith_analysis_name; NULL past the last.
+// After finish: the reports of the requested analyses, in the order of tsmith_analysis_name; NULL past the last.
 // Lives as long as the analysis.
 TSMITH_API const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, size_t index);
 
-// After finish: the timeline that the analyses share, NULL where none of those asked for needs one. Lives as long as the
+// After finish: the timeline that the analyses share; NULL if no requested analysis needs one. Lives as long as the
 // analysis.
 TSMITH_API const tsmith_timeline *tsmith_analysis_timeline(const tsmith_analysis *analysis);
 
-// The analyses there are: name and question; NULL past the last.
+// All analyses: name and question; NULL past the last.
 TSMITH_API const char *tsmith_analysis_name(size_t index);
 TSMITH_API const char *tsmith_analysis_question(size_t index);
 
-// Writes a report: for people (tables cut to `max_rows` rows, 0: 20; lines not wider than `width`, 0: 100, where
-// numbers leave room for names), as
-// one JSON object, or as CSV (one header per table; the first two columns are report and table). ERROR_IO and
-// the like when the file cannot be written.
+// Writes a report: as text (at most `max_rows` rows per table, 0: 20; lines of at most `width` columns, 0: 100, unless the
+// numbers alone are wider), as one JSON object, or as CSV (one header per table; the first two columns are report and table).
+// ERROR_IO and similar errors if the file cannot be written.
 TSMITH_API tsmith_status tsmith_report_write_text(const tsmith_report *report, size_t max_rows, size_t width,
                                                   FILE *out, tsmith_error *error);
 TSMITH_API tsmith_status tsmith_report_write_json(const tsmith_report *report, FILE *out,
                                                   tsmith_error *error);
 TSMITH_API tsmith_status tsmith_report_write_csv(const tsmith_report *report, FILE *out, tsmith_error *error);
-// The same bytes into a function. Its status, when it fails, is returned.
+// The same bytes, written to a function of the caller. If it fails, its status is returned.
 TSMITH_API tsmith_status tsmith_report_write_text_to(const tsmith_report *report, size_t max_rows,
                                                      size_t width, const tsmith_output *output,
                                                      tsmith_error *error);

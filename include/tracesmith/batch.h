@@ -62,12 +62,12 @@ TSMITH_API int tsmith_batch_get(const tsmith_batch *batch, uint32_t field, uint3
 // the next events; for a batch that was already retained, *out is the same batch with its reference count increased.
 // NO_MEMORY; *out is then NULL. Threads: the borrowing thread for a lent batch, any thread for a retained one.
 TSMITH_API tsmith_status tsmith_batch_retain(const tsmith_batch *batch, const tsmith_batch **out);
-// Lets go of what tsmith_batch_retain handed out, once for each time; the last one frees it. NULL is allowed, and a batch that
-// is only lent is left alone. Any thread.
+// Releases one reference from tsmith_batch_retain; the last release frees the batch. Does nothing for NULL and for a batch that is
+// only lent. Any thread.
 TSMITH_API void tsmith_batch_release(const tsmith_batch *batch);
 
 // Building. A batch owns its memory, grows up to TSMITH_BATCH_MAX rows, and keeps its memory when it is
-// reset. One thread at a time.
+// reset. One thread at a time. NO_MEMORY; INVALID_ARGUMENT for a field that does not exist or has another type.
 TSMITH_API tsmith_status tsmith_batch_create(tsmith_batch **out);
 TSMITH_API void tsmith_batch_destroy(tsmith_batch *batch);
 TSMITH_API void tsmith_batch_reset(tsmith_batch *batch, uint32_t track);

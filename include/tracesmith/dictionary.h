@@ -2,7 +2,7 @@
 // The dictionary: the objects that the events of a trace refer to by number: strings, processes, devices, tracks,
 // clocks, attributes, additional fields, call stacks.
 //
-// A dictionary only grows: ids are dense, given in order, and never change their meaning. A source owns one
+// A dictionary only grows: ids are consecutive, assigned in order, and never change their meaning. A source owns one
 // and adds to it before it delivers a batch that needs it; a consumer that remembers how many entries of each
 // table it has seen picks up the new ones by id. Id 0 of strings is the empty string; id 0 of every other
 // table is "unknown" and is never described.
@@ -104,8 +104,8 @@ typedef struct tsmith_clock {
     uint32_t reserved;
 } tsmith_clock;
 
-// One calibration: when the clock showed `clock_time` (its own unit), the trace clock showed `trace_time`,
-// give or take `error` ns.
+// One comparison: when the clock showed `clock_time` (in its own unit), the trace clock showed `trace_time`,
+// within `error` ns.
 typedef struct tsmith_clock_pair {
     uint32_t clock;
     uint32_t reserved;
@@ -120,7 +120,7 @@ typedef struct tsmith_attribute {
     uint32_t value;
 } tsmith_attribute;
 
-// A field the trace brings with it; its number is TSMITH_FIELD_DYNAMIC + its id.
+// A field of the trace that is not in the schema; its number is TSMITH_FIELD_DYNAMIC + its id.
 typedef struct tsmith_dynamic_field {
     uint32_t name; // strings
     uint32_t unit;
@@ -134,7 +134,7 @@ enum {                                 // tsmith_module.flags
     TSMITH_MODULE_PYTHON = 1u << 2,    // a file of Python source
 };
 
-// Code that was loaded in a process, from when it was loaded until it was not.
+// Code that was loaded in a process.
 typedef struct tsmith_module {
     uint32_t path;     // string; "[vdso]" for the kernel's code in every process, "" when it is not known
     uint32_t build_id; // string: lower-case hexadecimal, or 0
@@ -143,16 +143,16 @@ typedef struct tsmith_module {
 } tsmith_module;
 
 enum { // tsmith_frame.flags
-    // It was found by a frame pointer, not by what the compiler wrote down: callers may be missing between it and what it called.
+    // It was found by a frame pointer, not by unwind data: callers may be missing between it and the function that it called.
     TSMITH_FRAME_GUESSED = 1u << 0,
     TSMITH_FRAME_PYTHON = 1u << 1,    // of a Python function
     TSMITH_FRAME_KERNEL = 1u << 2,    // in the operating system
-    TSMITH_FRAME_TRUNCATED = 1u << 3, // who called it is not known
+    TSMITH_FRAME_TRUNCATED = 1u << 3, // its callers are unknown
 };
 
-// A place in code.
+// A code location.
 typedef struct tsmith_frame {
-    uint32_t module; // 0: in none that is known
+    uint32_t module; // 0: unknown
     uint32_t flags;  // TSMITH_FRAME_...
     // In a module: the ELF virtual address (program counter - load bias); in generated code and in no module: the
     // program counter. A frame that waits for a call has its return address - 1, which is inside the call
@@ -160,14 +160,13 @@ typedef struct tsmith_frame {
     uint64_t address;
 } tsmith_frame;
 
-// A call path: this frame, called from that path. What TSMITH_FIELD_STACK is the id of.
+// A call path: `frame`, called from the path `parent`. TSMITH_FIELD_STACK is the id of one.
 typedef struct tsmith_stack {
     uint32_t parent; // stack, less than this one's id; 0: the frame is the outermost
     uint32_t frame;
 } tsmith_stack;
 
-// What a frame is called. Where functions were inlined a frame has several rows, one after the other, the innermost
-// first.
+// A name of a frame. A frame with inlined functions has several consecutive rows, the innermost function first.
 typedef struct tsmith_symbol {
     uint32_t frame;
     uint32_t function; // strings; demangled
@@ -178,20 +177,20 @@ typedef struct tsmith_symbol {
 TSMITH_API tsmith_status tsmith_dictionary_create(tsmith_dictionary **out);
 TSMITH_API void tsmith_dictionary_destroy(tsmith_dictionary *dictionary);
 
-// The id of these bytes, adding them when they are new. 0 for the empty string, and when memory or the 2^32-2
-// ids are exhausted (tsmith_dictionary_failed then returns true).
+// The id of these bytes, which are added if they are new. 0 for the empty string, and if memory or the 2^32-2 ids are
+// exhausted (tsmith_dictionary_failed then returns true).
 TSMITH_API uint32_t tsmith_dictionary_intern(tsmith_dictionary *dictionary, const char *bytes, size_t length);
 TSMITH_API uint32_t tsmith_dictionary_intern_cstr(tsmith_dictionary *dictionary, const char *text);
-// Appends bytes as the next id even if they are there already: what a reader needs to keep a file's own ids.
+// Appends bytes as the next id even if they exist already, so that a reader keeps the ids of a file.
 TSMITH_API uint32_t tsmith_dictionary_append_string(tsmith_dictionary *dictionary, const char *bytes,
                                                     size_t length);
-// The string; {"", 0} for an id that is not there.
+// The string; {"", 0} for an id that does not exist.
 TSMITH_API tsmith_string tsmith_dictionary_string(const tsmith_dictionary *dictionary, uint32_t id);
-// True once an addition failed for want of memory.
+// True after an addition has failed because memory was exhausted.
 TSMITH_API int tsmith_dictionary_failed(const tsmith_dictionary *dictionary);
 
-// For each table: add (the id, or 0 when memory is exhausted, or for a stack whose parent is not there yet), get (NULL for an id that is not there), and
-// the number of ids given including 0, so that valid ids are 1 .. count-1.
+// For each table: add (returns the id; 0 if memory is exhausted, or for a stack whose parent does not exist yet), get (NULL for
+// an id that does not exist), and the number of ids including 0, so that valid ids are 1 .. count-1.
 #define TSMITH_DICTIONARY_TABLES(X)                                                                          \
     X(process, tsmith_process)                                                                               \
     X(device, tsmith_device)                                                                                 \
@@ -212,7 +211,7 @@ TSMITH_DICTIONARY_TABLES(TSMITH_DICTIONARY_DECLARE)
 #undef TSMITH_DICTIONARY_DECLARE
 TSMITH_API uint32_t tsmith_dictionary_string_count(const tsmith_dictionary *dictionary);
 
-// The id of such an entry, adding it when it is new; 0 as with add. Of equal entries that were added, the first.
+// The id of an equal entry, the first if there are several; a new entry is added. 0 as with add.
 TSMITH_API uint32_t tsmith_dictionary_intern_module(tsmith_dictionary *dictionary,
                                                     const tsmith_module *module);
 TSMITH_API uint32_t tsmith_dictionary_intern_frame(tsmith_dictionary *dictionary, const tsmith_frame *frame);
@@ -227,14 +226,14 @@ TSMITH_API uint32_t tsmith_dictionary_intern_path(tsmith_dictionary *dictionary,
 // written it already may keep the first form.
 TSMITH_API void tsmith_dictionary_rename_track(tsmith_dictionary *dictionary, uint32_t track, uint32_t name);
 
-// What is unknown (0) of a device becomes what another source knows of it; what is known stays, and its process too.
+// Sets the properties of a device that are unknown (0) to those in `known`. Known properties and the process stay.
 TSMITH_API void tsmith_dictionary_complete_device(tsmith_dictionary *dictionary, uint32_t device,
                                                   const tsmith_device *known);
 
-// The number of a dynamic field of this name and type, adding it when it is new; 0 when memory is exhausted.
+// The number of the dynamic field with this name and type, which is added if it is new; 0 if memory is exhausted.
 TSMITH_API uint32_t tsmith_dictionary_field(tsmith_dictionary *dictionary, const char *name, tsmith_type type,
                                             const char *unit);
-// Describes any field, of the schema or dynamic. False when it is not there.
+// Describes any field, of the schema or dynamic. False if it does not exist.
 TSMITH_API int tsmith_dictionary_describe_field(const tsmith_dictionary *dictionary, uint32_t field,
                                                 tsmith_field_info *out);
 // The value of an attribute by key; {NULL, 0} when there is none. The last one added wins.
@@ -243,11 +242,11 @@ TSMITH_API tsmith_string tsmith_dictionary_find_attribute(const tsmith_dictionar
 TSMITH_API void tsmith_dictionary_set_attribute(tsmith_dictionary *dictionary, const char *key,
                                                 const char *value);
 
-// What tracks and devices are called, in every table and picture. `room` is for a name that is made up, and must live as
-// long as what is returned.
+// The names of tracks and devices in all tables and pictures. `room` holds a name that is composed; it must live as long as the
+// returned string is used.
 enum { TSMITH_LABEL_SIZE = 192 };
 
-// The name of a track without spaces behind it. A queue that has none is called "stream 7" (of OpenCL "queue 7"), a thread
+// The name of a track, without trailing spaces. Without a name, a queue is called "stream 7" (of OpenCL "queue 7") and a thread
 // "thread 4711", by their numbers; any other track by its kind and id.
 TSMITH_API tsmith_string tsmith_track_name(const tsmith_dictionary *dictionary, uint32_t track,
                                            char room[TSMITH_LABEL_SIZE]);
@@ -255,15 +254,15 @@ TSMITH_API tsmith_string tsmith_track_name(const tsmith_dictionary *dictionary, 
 TSMITH_API tsmith_string tsmith_device_name(const tsmith_dictionary *dictionary, uint32_t device,
                                             char room[TSMITH_LABEL_SIZE]);
 
-enum {                              // a value stored in another table
+enum {                              // bits of `without`
     TSMITH_LABEL_PROCESS = 1u << 0, // whose process a track is
     TSMITH_LABEL_DEVICE = 1u << 1,  // which device a queue is of
 };
 
-// The suffix that distinguishes a track from others with the same name: " (device 1, pid 4700, tid 4711, #2)". The
-// device of a queue where queues of several are in the trace; the pid where threads of several processes are; the tid
-// of a thread where its process has others of the same name; a number where all of that is the same. Without the
-// parts that `without` names. The length; 0 if no suffix is needed.
+// Writes the suffix that distinguishes a track from others with the same name: " (device 1, pid 4700, tid 4711, #2)". It has
+// the device of a queue if the trace has queues of several devices, the pid if it has several processes, the tid of a thread if
+// its process has other threads of that name, and a number if all of these are equal; without the parts in `without`. Returns
+// the length; 0 if no suffix is needed.
 TSMITH_API size_t tsmith_track_distinction(const tsmith_dictionary *dictionary, uint32_t track,
                                            unsigned without, char out[TSMITH_LABEL_SIZE]);
 // The same of a device whose name another one has: " (device 1)".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why commands ran when they ran: a graph of the commands and calls of a timeline.
+// The dependencies that determine when commands ran: a graph of the commands and calls of a timeline.
 //
 // Every command and every call is a node. An edge connects a moment of one node (its start or its end) with a moment of
 // another node that must not come before it. Edges always point forward in time: one that the trace's own times
@@ -76,7 +76,7 @@ typedef enum tsmith_clock_state {
     TSMITH_CLOCK_CONTRADICTED = 2, // nor would any offset and drift: its times are used as recorded
 } tsmith_clock_state;
 
-// The offset of a device's clock from the hosts', in ns. A recorded time t becomes t + offset + drift * (t - at).
+// The offset of a device's clock from the hosts' clock, in ns. A recorded time t becomes t + offset + drift * (t - at).
 typedef struct tsmith_device_clock {
     int64_t offset, at;
     double drift;
@@ -113,7 +113,7 @@ TSMITH_API const char *tsmith_edge_kind_doc(tsmith_edge_kind kind);
 TSMITH_API tsmith_status tsmith_graph_write_dot(const tsmith_graph *graph,
                                                 const tsmith_dictionary *dictionary, tsmith_interval window,
                                                 uint32_t node_limit, FILE *out, tsmith_error *error);
-// The same bytes into a function. Its status, when it fails, is returned.
+// The same bytes, written to a function of the caller. If it fails, its status is returned.
 TSMITH_API tsmith_status tsmith_graph_write_dot_to(const tsmith_graph *graph,
                                                    const tsmith_dictionary *dictionary,
                                                    tsmith_interval window, uint32_t node_limit,

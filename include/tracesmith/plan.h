@@ -26,8 +26,8 @@ typedef struct tsmith_plan_summary {
     size_t size;       // sizeof(tsmith_plan_summary), the caller's
     uint64_t commands; // and moments of the host
     uint64_t edges;    // that order them
-    uint64_t never;    // that wait for what never happened, or for each other
-    uint64_t unknown;  // whose use of memory is not known
+    uint64_t never;    // that wait for something that never happened, or for each other
+    uint64_t unknown;  // whose use of memory is unknown
     uint64_t
         unchecked; // uses of memory that were not checked against others, to keep time and memory bounded
     int callbacks; // the program had callbacks: they may order commands that the plan lists as unordered

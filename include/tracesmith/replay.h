@@ -39,7 +39,7 @@ TSMITH_API tsmith_status tsmith_recording_writer_take(tsmith_recording_writer *w
 
 typedef struct tsmith_recording tsmith_recording;
 
-// What a recording holds, or (all 0) that there is none.
+// The contents of a recording; all 0 if there is none.
 typedef struct tsmith_recording_summary {
     size_t size; // sizeof(tsmith_recording_summary), the caller's
     uint64_t processes;
@@ -54,13 +54,13 @@ typedef struct tsmith_recording_summary {
     uint64_t damaged;       // records and chunks that could not be read
 } tsmith_recording_summary;
 
-// Reads the recording of a trace, which stays open as long. NOT_FOUND when there is none.
+// Reads the recording of a trace, which must stay open until the recording is closed. NOT_FOUND if there is none.
 TSMITH_API tsmith_status tsmith_recording_open(tsmith_sbt *trace, tsmith_recording **out,
                                                tsmith_error *error);
 TSMITH_API void tsmith_recording_close(tsmith_recording *recording);
 TSMITH_API void tsmith_recording_summarize(const tsmith_recording *recording, tsmith_recording_summary *out);
 
-// Something that cannot be replayed, and why; false past the last index. Text is the recording's.
+// A function whose calls cannot be replayed, with the reason; false past the last index. The recording owns the texts.
 typedef struct tsmith_recording_refusal {
     size_t size; // sizeof(tsmith_recording_refusal), the caller's
     const char *function;
@@ -70,7 +70,7 @@ typedef struct tsmith_recording_refusal {
 TSMITH_API int tsmith_recording_refusal_get(const tsmith_recording *recording, size_t index,
                                             tsmith_recording_refusal *out);
 
-// A command of the recording, in its order; 0 past the last index. Text is the recording's.
+// A command of the recording. The recording owns the texts.
 typedef struct tsmith_recorded_command {
     uint64_t pid, command; // how many commands of the process were before it
     const char *what;      // "kernel", "read", ...
@@ -116,7 +116,7 @@ typedef enum tsmith_verdict {
 } tsmith_verdict;
 TSMITH_API const char *tsmith_verdict_name(tsmith_verdict verdict); // NULL for another number
 
-// What the elements of a buffer are. X(NAME, number, "name", bytes)
+// The type of the elements of a buffer. X(NAME, number, "name", bytes)
 #define TSMITH_ELEMENT_TABLE(X)                                                                              \
     X(U8, 0, "u8", 1)                                                                                        \
     X(I8, 1, "i8", 1)                                                                                        \
@@ -138,7 +138,7 @@ typedef enum tsmith_element {
 } tsmith_element;
 TSMITH_API const char *tsmith_element_name(tsmith_element element); // NULL for another number
 
-// A result as it comes, in the first replay: its bytes as recorded and as replayed, `size` of them, lent for the call.
+// A result of the first replay: its `size` bytes as recorded and as replayed. They are valid during the call.
 typedef struct tsmith_replay_bytes {
     uint64_t pid, command, buffer; // as in tsmith_replay_result
     const char *what;
@@ -151,32 +151,32 @@ typedef void tsmith_replay_take(void *context, const tsmith_replay_bytes *bytes)
 
 typedef struct tsmith_replay_options {
     size_t size; // sizeof(tsmith_replay_options)
-    // A number (0 is the first of the first platform) or a part of a name; or several, with commas between: the devices of
-    // the recording in their order take those, in turns when there are fewer. NULL: devices of the recorded names where there
-    // are such, else the first. "oclgrind": the interpreter, whether the loader knows it or not.
+    // A number (0 is the first device of the first platform) or a part of a name; or several, separated by commas, which are
+    // assigned to the devices of the recording in their order, in turns if there are fewer. NULL: devices with the recorded names
+    // if there are any, else the first. "oclgrind": the interpreter, also if the loader does not list it.
     const char *device;
     uint32_t
         times; // replays; 0: one. Up to eight times as many where results vary and do not reach the recorded
-    uint64_t ulps;       // floating point: how many representable values apart is still within tolerance
-    double absolute;     // or how far apart, of any type
-    int64_t patience_ns; // how long a single wait may take before the replay is given up; 0: 60 s
+    uint64_t ulps;       // tolerance of floating-point values, in representable values
+    double absolute;     // tolerance of values of any type, as an absolute difference
+    int64_t patience_ns; // the longest time of a single wait; after it the replay is aborted. 0: 60 s
     // The source of every program that has this kernel is taken from elsewhere: to try an edited kernel.
     const char *source_kernel, *source_text;
-    // A part: commands that fit all of these, and what they need of others; 0 and NULL: everything.
+    // Selects commands that match all of these, and the commands that they depend on; 0 and NULL: everything.
     uint64_t first_command, command_count; // number of commands, from that one on
     const char *only_kernel;               // launches of kernels of this name; may have * and ?
     uint64_t only_queue;                   // the recording's number of it
     // Earliest time of the host's calls, relative to the first: 1 as recorded, 2 twice as fast; 0: at once.
     // Needs a recording with times (tsmith_recording_take_times). A pause is never longer than patience_ns.
     double speed;
-    int timing;               // how long each command takes is measured (tsmith_replay_time_get)
+    int timing;               // measure how long each command takes (tsmith_replay_time_get)
     tsmith_replay_take *take; // called with every result whose bytes were recorded; NULL: none
     void *take_context;
-    // A second device, named like `device`: nothing is compared with what was recorded; both run the commands one after the
-    // other, and what they read, map and hold in the end is compared with each other: `recorded` of a result is the first
-    // device's. Parts, speed and timing are not for this. NULL: none.
+    // A second device, named like `device`. Both devices run the commands one after the other, and the results (data that is read or
+    // mapped, and the final contents of buffers) are compared with each other, not with the recording: `recorded` of a result is that
+    // of the first device. Selections, speed and timing do not apply. NULL: none.
     const char *against;
-    int each; // with `against`: what every command wrote is compared after it, too
+    int each; // with `against`: also compare what every command wrote, after the command
     // A part, as above: commands of these calls of this process, by the correlation ids that they have in the trace, ascending: a
     // frame (tracesmith/frames.h). NULL: of any.
     const uint64_t *calls;
@@ -184,7 +184,7 @@ typedef struct tsmith_replay_options {
     uint64_t calls_pid;
 } tsmith_replay_options;
 
-// Takes the times of the recorded commands from the trace that the recording is in. Before a replay that needs them.
+// Takes the times of the recorded commands from the trace that has the recording. Call it before a replay that needs them.
 TSMITH_API tsmith_status tsmith_recording_take_times(tsmith_recording *recording,
                                                      const tsmith_timeline *timeline,
                                                      const tsmith_dictionary *dictionary,
@@ -223,7 +223,7 @@ typedef struct tsmith_replay tsmith_replay;
 // device; LIMIT if it did not terminate; `out` then has the results up to that point.
 TSMITH_API tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *options,
                                            tsmith_replay **out, tsmith_error *error);
-// Chooses the devices of a replay with these options and runs nothing: for tsmith_replay_mapping_get.
+// Chooses the devices of a replay with these options without running anything, for tsmith_replay_mapping_get.
 TSMITH_API tsmith_status tsmith_replay_choose(tsmith_recording *recording,
                                               const tsmith_replay_options *options, tsmith_replay **out,
                                               tsmith_error *error);
@@ -259,7 +259,7 @@ typedef struct tsmith_replay_time {
 // With options.timing; 0 past the last index.
 TSMITH_API int tsmith_replay_time_get(const tsmith_replay *replay, size_t index, tsmith_replay_time *out);
 
-// The first wrong command is one of this many commands from `first` on, in the order of the recording.
+// The first wrong command is one of `count` commands from `first` on, in the order of the recording.
 typedef struct tsmith_replay_culprit {
     size_t size; // sizeof(tsmith_replay_culprit), the caller's
     uint64_t pid;

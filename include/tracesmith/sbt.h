@@ -36,9 +36,9 @@ TSMITH_API tsmith_status tsmith_sbt_writer_open(const char *path, const tsmith_s
 // The same into a descriptor (a pipe, a socket), which the writer does not close.
 TSMITH_API tsmith_status tsmith_sbt_writer_open_fd(int fd, const tsmith_sbt_write_options *options,
                                                    tsmith_sink **out, tsmith_error *error);
-// The same into a function, from the first byte on: `out` is made when the function has taken the file's header. A batch is
-// written before the sink's `write` returns. After a failure the sink gives the function nothing more and every call
-// returns the same status; what was taken before is a readable trace that ends early.
+// The same, written to a function of the caller, from the first byte on: `out` is created after the function has accepted the
+// file header. A batch is written before the sink's `write` returns. After a failure the function is not called again, and every
+// call of the sink returns the same status; the bytes until then are a readable trace that ends early.
 TSMITH_API tsmith_status tsmith_sbt_writer_open_output(const tsmith_output *output,
                                                        const tsmith_sbt_write_options *options,
                                                        tsmith_sink **out, tsmith_error *error);
@@ -61,16 +61,16 @@ TSMITH_API void tsmith_sbt_close(tsmith_sbt *trace);
 // gone. Scans that have reached the end continue with the new frames. The thread rule is that of tsmith_sbt_dictionary:
 // no other thread uses the trace or its dictionary during the call, and pointers into the dictionary's tables end with it.
 TSMITH_API tsmith_status tsmith_sbt_refresh(tsmith_sbt *trace, tsmith_error *error);
-// The process that writes the file (found by its lock); 0: there is none, or it is not visible from here.
+// The id of the process that writes the file (found by its lock); 0: there is none, or it is not visible to this process.
 TSMITH_API uint64_t tsmith_sbt_writer_process(const tsmith_sbt *trace);
 
-// All that the file's events refer to; read on first use. Lives as long as the trace.
+// The dictionary of the file; read on first use. Lives as long as the trace.
 TSMITH_API tsmith_status tsmith_sbt_dictionary(tsmith_sbt *trace, const tsmith_dictionary **out,
                                                tsmith_error *error);
 
 enum { TSMITH_SUMMARY_KINDS = 64, TSMITH_SUMMARY_REASONS = 64 };
 
-// What is known without decoding any event.
+// Properties of a file that are known without decoding an event.
 typedef struct tsmith_sbt_summary {
     size_t size; // sizeof(tsmith_sbt_summary), the caller's
     uint32_t version_major, version_minor;
@@ -93,8 +93,8 @@ typedef struct tsmith_sbt_summary {
 TSMITH_API tsmith_status tsmith_sbt_summarize(tsmith_sbt *trace, tsmith_sbt_summary *out,
                                               tsmith_error *error);
 
-// Reads every frame and checks its checksum (some GB/s), so that the summary knows of all damage. OK also when there is
-// some; an error only when the file cannot be read.
+// Reads every frame and checks its checksum (some GB/s), so that the summary has all damage. Returns OK also for a damaged
+// file, and an error only if the file cannot be read.
 TSMITH_API tsmith_status tsmith_sbt_verify(tsmith_sbt *trace, tsmith_error *error);
 
 // A frame of events, as the index of the file describes it.
@@ -153,7 +153,7 @@ typedef struct tsmith_sbt_recovery {
     uint64_t events_kept;
 } tsmith_sbt_recovery;
 
-// Writes what is readable of a truncated or damaged file into a new, complete one, with the loss as an event.
+// Writes the readable part of a truncated or damaged file to a new, complete file, with the loss as an event.
 TSMITH_API tsmith_status tsmith_sbt_recover(const char *damaged, const char *repaired,
                                             tsmith_sbt_recovery *out, tsmith_error *error);
 

@@ -64,7 +64,7 @@ static inline int tsmith_kinds_have(uint64_t kinds, uint32_t kind) {
     return kind < 64 && (kinds >> kind & 1);
 }
 
-// How a field's values are held in a batch column.
+// How the values of a field are stored in a batch column.
 // X(NAME, number, C type, "what it is")
 #define TSMITH_TYPE_TABLE(X)                                                                                 \
     X(TIME, 1, int64_t, "nanoseconds on the trace clock")                                                    \
@@ -90,7 +90,7 @@ typedef enum tsmith_type {
         TSMITH_TYPE_LIMIT
 } tsmith_type;
 
-// Number 37 was `inferred` (BOOL) until certainty replaced it: the reader of files turns it into that.
+// Number 37 was `inferred` (BOOL), which certainty replaced; readers of files convert it.
 // X(NAME, number, "name", TYPE, "unit", "one line of documentation")
 #define TSMITH_FIELD_TABLE(X)                                                                                \
     X(START, 1, "start", TIME, "ns", "begin of the event, or its instant; every event has one")              \
@@ -152,12 +152,11 @@ typedef enum tsmith_field {
     TSMITH_FIELD_TABLE(TSMITH_FIELD_ENUM)
 #undef TSMITH_FIELD_ENUM
         TSMITH_FIELD_LIMIT,
-    // Fields a trace brings with it (attributes with no column of their own) are numbered from here, per
-    // trace.
+    // Fields of a trace that are not in this table are numbered from here, per trace (tsmith_dynamic_field).
     TSMITH_FIELD_DYNAMIC = 4096
 } tsmith_field;
 
-// X(NAME, number, "name", "doc"): what exactly an event did; which ones occur depends on its kind.
+// The exact operation of an event; its kind decides which ones occur. X(NAME, number, "name", "doc")
 #define TSMITH_OPERATION_TABLE(X)                                                                            \
     X(READ, 1, "read", "device memory to host memory")                                                       \
     X(WRITE, 2, "write", "host memory to device memory")                                                     \
@@ -188,7 +187,7 @@ typedef enum tsmith_field {
     X(MARKER, 48, "marker", "completes when the commands it waits for have completed")                       \
     X(BARRIER, 49, "barrier", "later commands wait until it completes")                                      \
     X(FINISH, 50, "finish", "host waited for a whole queue (stream)")                                        \
-    X(WAIT, 51, "wait", "host waited for events; CUPTI also records it when the host asks for an event")     \
+    X(WAIT, 51, "wait", "host waited for events; CUPTI also records a query of an event so")                 \
     X(BLOCKING_CALL, 52, "blocking_call", "host waited inside a blocking transfer")                          \
     X(DEVICE_SYNC, 53, "device_sync", "host waited for a whole device")                                      \
     X(STREAM_WAIT, 54, "stream_wait", "later work of a queue (stream) waits for an event; no host waits")    \
@@ -248,7 +247,7 @@ typedef enum tsmith_direction {
 #undef TSMITH_DIRECTION_ENUM
 } tsmith_direction;
 
-// Why something is missing. X(NAME, number, "name", "doc")
+// Reasons for a loss. X(NAME, number, "name", "doc")
 #define TSMITH_REASON_TABLE(X)                                                                               \
     X(RING_FULL, 1, "ring_full", "the ring was full and the newest events were dropped")                     \
     X(OVERWRITTEN, 2, "overwritten", "the ring was full and the oldest events were dropped")                 \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simulation: the graph of a trace is run again in virtual time, as recorded or with changes.
+// Simulation: runs the dependency graph of a trace again in virtual time, as recorded or with changes.
 //
 // A simulation takes from the trace how long every command ran, how long every host call took and the host's time
 // between its calls. The latency of a launch, the distance of commands in a queue and the time of a wait's return are
@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-// Who goes first when several commands could run on a device or copy engine that runs one at a time.
+// The next command of a device or copy engine that runs one command at a time, if several could run.
 // X(NAME, number, "name", "doc")
 #define TSMITH_POLICY_TABLE(X)                                                                               \
     X(ORIGINAL, 0, "original", "the command that was first in the recording")                                \
@@ -42,7 +42,7 @@ typedef enum tsmith_policy {
         TSMITH_POLICY_LIMIT
 } tsmith_policy;
 
-// What can be changed. X(NAME, number, "name", "doc")
+// The changes. X(NAME, number, "name", "doc")
 #define TSMITH_CHANGE_TABLE(X)                                                                               \
     X(SCALE_KERNEL, 0, "scale kernel", "kernels take `factor` times as long")                                \
     X(SCALE_COPY, 1, "scale copy", "copies and fills take `factor` times as long")                           \
@@ -69,7 +69,7 @@ typedef enum tsmith_change_kind {
         TSMITH_CHANGE_LIMIT
 } tsmith_change_kind;
 
-// A command cannot start before another has ended, because of what both do with memory. Commands of the timeline.
+// A command cannot start before another has ended, because both use the same memory. Indices of commands of the timeline.
 typedef struct tsmith_need {
     uint32_t command, needs;
 } tsmith_need;
@@ -90,7 +90,7 @@ typedef struct tsmith_change {
     const double *shares;
 } tsmith_change;
 
-// How well the model explains the trace it was made from.
+// How well the model explains the trace from which it was made.
 typedef struct tsmith_simulation_model {
     int64_t recorded;           // ns from the first moment to the last end
     int64_t simulated;          // the same, unmodified, in virtual time
@@ -116,7 +116,7 @@ typedef struct tsmith_simulation_model {
     int64_t held_out_recorded, held_out_predicted; // ns
 } tsmith_simulation_model;
 
-// A part of the path that decides the end: a kind of work by name, or a kind of gap by the name of who waited.
+// A part of the path that decides the end: work by kind and name, or gaps by kind and the name of the waiting command or call.
 typedef struct tsmith_simulated_part {
     const char
         *what; // "compute", "host in a call", "launch latency"...: the names of the analysis critical_path
@@ -143,7 +143,7 @@ typedef struct tsmith_simulation_options {
     const int32_t *priorities; // by row of the timeline, higher first; NULL: all 0
 } tsmith_simulation_options;
 
-// What a makespan can be, with what the trace leaves open about the changes.
+// The interval of a makespan, from what the trace does not determine about the changes.
 typedef struct tsmith_bounds {
     size_t size;              // sizeof(tsmith_bounds), the caller's
     tsmith_interval makespan; // ns, from least to most
@@ -185,7 +185,7 @@ TSMITH_API tsmith_status tsmith_simulation_bounds(tsmith_simulation *simulation,
 // When a command of the timeline started and ended in the last run, ns on the trace clock as the trace would have it.
 TSMITH_API tsmith_interval tsmith_simulation_command(const tsmith_simulation *simulation, uint32_t command);
 
-// Whether a name fits a pattern: * is any text, ? any byte. What names of changes are.
+// Whether a name matches a pattern, as names of changes are matched: * stands for any text, ? for any byte.
 TSMITH_API int tsmith_name_matches(const char *pattern, const char *name);
 
 TSMITH_API const char *tsmith_policy_name(tsmith_policy policy);

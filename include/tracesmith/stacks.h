@@ -29,11 +29,11 @@ typedef struct tsmith_symbolize_options {
 typedef struct tsmith_symbolize_counts {
     size_t size;              // sizeof(tsmith_symbolize_counts), the caller's
     uint64_t frames;          // that had no name
-    uint64_t named;           // that have got one
+    uint64_t named;           // that have one now
     uint32_t modules;         // files that contain them
     uint32_t modules_gone;    // whose file no longer exists, or cannot be identified as the same
     uint32_t modules_other;   // where another file is now: its build id is not the one that was loaded
-    uint32_t modules_damaged; // that are no ELF files of 64 bits, or damaged
+    uint32_t modules_damaged; // that are damaged, or not 64-bit ELF files
 } tsmith_symbolize_counts;
 
 // Appends a row to the table of symbols for every function at every frame that has none: from ELF symbols and DWARF, of

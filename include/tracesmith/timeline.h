@@ -34,12 +34,12 @@ typedef struct tsmith_timeline tsmith_timeline;
 
 typedef struct tsmith_timeline_options {
     size_t size; // sizeof(tsmith_timeline_options)
-    // The window all figures are about; without one, from the first start to the last end of all events.
+    // The window of all figures; by default from the first start to the last end of all events.
     int has_window;
     int64_t from, to;
 } tsmith_timeline_options;
 
-// What a command of a queue is to the device. X(NAME, number, "name", "doc")
+// The kind of work of a command. X(NAME, number, "name", "doc")
 #define TSMITH_WORK_TABLE(X)                                                                                 \
     X(COMPUTE, 0, "compute", "a kernel that computes")                                                       \
     X(COMMUNICATION, 1, "communication", "a collective, or a kernel of a communication library")             \
@@ -85,7 +85,7 @@ static inline int tsmith_command_duration(const tsmith_command *command, int64_t
     return !command->end_unknown;
 }
 
-// What a call is to the device. X(NAME, number, "name", "doc")
+// The role of a call. X(NAME, number, "name", "doc")
 #define TSMITH_CALL_TABLE(X)                                                                                 \
     X(OTHER, 0, "other", "neither launches nor waits")                                                       \
     X(LAUNCH, 1, "launch", "put commands into a queue")                                                      \
@@ -140,7 +140,7 @@ typedef struct tsmith_row {
     int64_t busy;                          // ns of the window in which at least one command ran
     int64_t total;                         // ns of all commands in the window, added up
     uint32_t depth_max;                    // most commands running at once
-    uint32_t gap_count;                    // stretches without one between first_start and last_end
+    uint32_t gap_count;                    // intervals without one between first_start and last_end
     uint32_t works; // bit w: a command that runs in the window is of work w (tsmith_work)
 } tsmith_row;
 
@@ -150,7 +150,7 @@ typedef struct tsmith_thread {
     uint32_t first_call, call_count;
 } tsmith_thread;
 
-// A stretch of time about which the trace is known to be incomplete.
+// An interval in which the trace is known to be incomplete.
 typedef struct tsmith_hole {
     int64_t from, to;
     uint32_t process; // 0: of all
@@ -165,13 +165,13 @@ typedef struct tsmith_interval {
 TSMITH_API tsmith_status tsmith_timeline_create(const tsmith_timeline_options *options,
                                                 tsmith_timeline **out);
 TSMITH_API void tsmith_timeline_destroy(tsmith_timeline *timeline);
-// Takes over what it needs of a batch; batches come in any order.
+// Copies what it needs of a batch. Batches may come in any order.
 TSMITH_API tsmith_status tsmith_timeline_add(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                                              const tsmith_batch *batch, tsmith_error *error);
-// No more batches come: sorts, pairs, measures.
+// Ends the filling: sorts the events, pairs calls with commands, and computes the figures.
 TSMITH_API tsmith_status tsmith_timeline_finish(tsmith_timeline *timeline,
                                                 const tsmith_dictionary *dictionary, tsmith_error *error);
-// All of a source: create, add, finish. OK or TRUNCATED with a timeline, or a failure without one.
+// Creates a timeline, adds all batches of a source and finishes it. OK or TRUNCATED with a timeline, or an error without one.
 TSMITH_API tsmith_status tsmith_timeline_read(tsmith_source *source, const tsmith_timeline_options *options,
                                               tsmith_timeline **out, tsmith_error *error);
 
@@ -198,8 +198,8 @@ TSMITH_API const tsmith_hole *tsmith_timeline_holes(const tsmith_timeline *timel
 // add up to the window. *out is freed with tsmith_free.
 TSMITH_API tsmith_status tsmith_timeline_concurrency(const tsmith_timeline *timeline, const tsmith_row *row,
                                                      int64_t **out, size_t *count);
-// The stretches of the window in which at least one command of the row or device ran, of the kinds of work
-// in `works` (bits, 1 << tsmith_work), disjoint and ascending. *out is freed with tsmith_free.
+// The intervals of the window in which at least one command of the row or device ran, of the kinds of work in `works` (bits,
+// 1 << tsmith_work), disjoint and ascending. *out is freed with tsmith_free.
 TSMITH_API tsmith_status tsmith_timeline_busy(const tsmith_timeline *timeline, const tsmith_row *row,
                                               uint32_t works, tsmith_interval **out, size_t *count);
 

@@ -25,13 +25,13 @@ typedef struct tsmith_trace_options {
     // file (0: not known, as of a pipe). May be NULL.
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
-    // For tsmith_trace_stream: what is wanted. A hint: an SBT file leaves out what surely has nothing of it, other
-    // formats yield everything. May be NULL.
+    // For tsmith_trace_stream: the events that the caller needs. A hint: for an SBT file, frames without such events are
+    // skipped; other formats yield everything. May be NULL.
     const tsmith_scan *scan;
-    // Where tsmith_trace_stream puts the name of the format ("sbt", "chrome-json"...), which lives as long as the
+    // Where tsmith_trace_stream stores the name of the format ("sbt", "chrome-json"...), which lives as long as the
     // source. May be NULL.
     const char **format;
-    // The program that wrote the trace, for formats that leave the names of functions there (XRay). NULL: the value
+    // The program that wrote the trace, for formats whose function names are in the program (XRay). NULL: the value
     // of the environment variable TRACESMITH_BINARY, if set. Not used after the trace is opened.
     const char *binary;
     // A folder in which tsmith_trace_open keeps converted foreign traces for reuse: a file is not imported twice. It
@@ -39,7 +39,7 @@ typedef struct tsmith_trace_options {
     // changed is imported again, as are all after an update of the library; files below 1 MiB, pipes, damaged traces
     // and those with `binary` always are. A problem with the folder costs time only. NULL: no cache.
     const char *cache;
-    // How large the folder may become; what was not used for the longest time is removed. 0: 4 GiB.
+    // The largest size of the folder; the least recently used files are removed first. 0: 4 GiB.
     uint64_t cache_bytes;
 } tsmith_trace_options;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock that the tool interface of a driver gives its times on -> the trace clock. For agents whose API can read that clock on
+// Converts times of the clock of a driver's tool interface to the trace clock. For agents whose API can read that clock on
 // the host (CUPTI, rocprofiler-sdk): the control thread compares the two clocks ten times a second; in between, times are
 // interpolated.
 //

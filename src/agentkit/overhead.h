@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recording costs the program, and keeping it below what the user allows (profile --max-overhead P). For agents;
+// Measures what recording costs the program, and keeps it below the user's limit (profile --max-overhead P). For agents;
 // one per library. Each agent measures the time that its own calls take from a thread, and has its own rule for what
 // a level of throttling leaves out; the rest is the same for all agents and is here:
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands in flight: given to a driver, and their times not yet asked for. For APIs whose driver must be asked whether a command
-// is complete (OpenCL; Level Zero, Vulkan and ROCm likewise). Rules: agent.h.
+// Commands in flight: the driver has them, and their times were not queried yet. For APIs whose driver must be asked whether a
+// command is complete (OpenCL; Level Zero, Vulkan and ROCm likewise). Rules: agent.h.
 //
 // Each thread has a list of the commands that it has given to the driver, a ring of entries of different lengths. Its thread
 // alone appends (`tail`). Entries are finished by the thread that holds the list's lock: the owner inside its own waiting

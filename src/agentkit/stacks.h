@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who called: the call stack of the thread that asks, as a number of the channel's table of stacks. For agents, inside the
-// call that they record:
+// The call stack of the calling thread, as a number in the channel's table of stacks. For agents, inside the call that they
+// record:
 //
 //     attaching:      stacks_start(channel);                  once
 //     in the call:    uint32_t stack = stacks_capture();      0: none; the word of a field with RECORD_STACK
-//     now and then:   stacks_refresh();                       from a thread of the agent's own, every 20 ms or so
+//     periodically:   stacks_refresh();                       from a thread of the agent, about every 20 ms
 //
 // stacks_capture takes no lock, allocates nothing and makes no system call, but for the first one of a thread (its
 // memory, its stack's bounds), when the table grows, and when code was loaded or unloaded that is on this stack. It may be

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Little-endian values at any address: what every on-disk structure is read and written with.
+// Little-endian values at any address, for reading and writing on-disk structures.
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 

@@ -37,8 +37,8 @@ static inline uint64_t clock_tick(bool tsc) {
     return (uint64_t)clock_trace_now();
 }
 
-// A tick and the trace time at the same moment; `error` is half the time the reading took, in ns. The best of
-// several attempts.
+// A tick and the trace time at the same moment; `error` is half the duration of the reading, in ns. The best of several
+// attempts.
 struct clock_sample {
     uint64_t tick;
     int64_t trace;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of a session directory look like: shared memory between the programs that record and the
-// collector, and, after a crash, the input of recover.
+// The layout of the files of a session directory: shared memory between the profiled programs and the collector, and, after a
+// crash, the input of recover.
 //
-//     control                          one per session: what to record and how, is anybody there, ticks ->
-//                                      trace time
+//     control                          one per session: settings, the collector's heartbeat, ticks -> trace time
 //     control.kept                     a copy that only the collector writes, for recover
-//     <pid>-<start>-<api>-<n>.channel  one per process: who it is, the ledgers of the APIs that record in it (the name has
+//     <pid>-<start>-<api>-<n>.channel  one per process: its identity, the ledgers of the APIs that record in it (the name has
 //                                      the first), its strings, tracks, devices, shapes (append only). A process has
 //                                      more than one where its agents do not share one
 //     <pid>-<start>-<api>-<n>.rings    its sub-buffers, each written by one thread at a time (ring.h)
 //     <pid>-<start>-<api>-<n>.stacks   its call stacks, when they are wanted: a page, then segments (stacks.h)
 //     journal                          the collector's own: what of the rings is in the output file (journal.h)
 //
-// The files are in the machine's own byte order and only mean something on the machine that made them. The
-// reading side believes nothing in them: counts, ids and offsets are checked at every use.
+// The files are in the byte order of the machine and are valid only on the machine that made them. The reading side treats
+// them as untrusted: it checks counts, ids and offsets at every use.
 //
 // Space is reserved (fallocate) before it is touched, so that a full file system is an error and never a
 // SIGBUS.

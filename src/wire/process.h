@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process is meant by a number, and whether it lives: for who records and who collects.
+// Identifies processes, and tells whether they live. Used by agents and by the collector.
 #ifndef WIRE_PROCESS_H
 #define WIRE_PROCESS_H
 
