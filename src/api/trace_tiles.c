@@ -20,7 +20,7 @@
 
 enum {
     LEAST = 1 << 20,    // bytes: the detail of a smaller trace is built as quickly as it is looked up
-    HELD_MOST = 1 << 18 // buckets that whoever loads a file of the caller has to hold
+    HELD_MOST = 1 << 18 // buckets that the loader of a saved file has to hold
 };
 
 // ---- what a trace is found by

@@ -51,7 +51,7 @@ function show(studio: Studio, selected: Selected, details: EventDetails, host: H
                   : element("p", { class: "note" }, "The trace has none for this event."))));
 }
 
-// What the timeline itself knows, where nobody can be asked for the rest.
+// What the timeline itself knows, where no server has the rest.
 function showKnown(studio: Studio, selected: Selected, error: unknown, host: HTMLElement): void {
   const title = element("h3", {}, clipped(studio.name(selected.name) || "event", 1000));
   // A name that was not drawn before comes later.
