@@ -90,7 +90,7 @@ def add_format(tree):
 def add_analysis(tree):
     """How many events of each kind there are."""
     tree.add("src/analyze/event_kinds.c", "event_kinds.c")
-    tree.change("src/analyze/analysis.h", r"^    X\(memory\)$", "    X(memory) \\\n    X(event_kinds)")
+    tree.change("src/analyze/analysis.h", r"^    X\((\w+)\)$", r"    X(\1) \\\n    X(event_kinds)")
     tree.insert("docs/analyses.md", r"^## `memory`$",
                 "## `event_kinds`\n\nWhich kinds of events does the trace have?\n\n| table | columns |\n|---|---|\n"
                 "| `event_kinds` | `kind`, `events` |\n\nThe number of events of each kind.\n\n")
