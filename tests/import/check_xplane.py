@@ -350,7 +350,7 @@ def refused(data, *texts):
 def strict():
     """Protobuf that begins as these do and is something else."""
     # pprof: sample_type {type, unit} is a message of two numbers.
-    refused(message((1, message((1, 1), (2, 2))), (1, message((1, 3), (2, 4))), (2, message((1, 1)))), "no trace")
+    refused(message((1, message((1, 1), (2, 2))), (1, message((1, 3), (2, 4))), (2, message((1, 1)))), "is a pprof profile")
     # Two messages in one packet are no packet; a plane without a name is none.
     refused(message((1, message((60, message((1, 1))), (6, message((1, 1)))))), "no trace")
     # A name that is also a message: neither is chosen.

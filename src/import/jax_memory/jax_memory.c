@@ -315,7 +315,7 @@ static tsmith_status begin(struct jax_memory *jax, tsmith_error *error) {
     if (!jax->failed && !has_types(jax))
         return status_set(
             error, TSMITH_ERROR_FORMAT,
-            "%s: is a profile of pprof, but no memory profile of JAX: TraceSmith does not read it",
+            "%s: is a pprof profile, but not a memory profile of JAX; TraceSmith does not read it",
             jax->name);
     jax->begun = true;
     return TSMITH_OK;
