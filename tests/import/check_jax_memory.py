@@ -59,7 +59,7 @@ def check_made():
               [("executable", 70, 1, "cuda:1", "outer", 1, "untimed"), ("buffer", 1000, 1, "cuda:1", "outer;inner", 3, "untimed"),
                ("buffer", 4001, 0, "TFRT_CPU_0", "inner", 1, "untimed")], "made: %s" % rows(path))
     done = run("info", write("cpu.prof", profile((("samples", "count"), ("cpu", "ns")), [(("a",), 1, 2, "x", "y")])), code=None)
-    check(done.returncode and b"no memory profile of JAX" in done.stderr, "another profile is refused: %s" % done.stderr)
+    check(done.returncode and b"not a memory profile of JAX" in done.stderr, "another profile is refused: %s" % done.stderr)
     for cut in range(0, len(data), 7):
         done = run("info", write("cut.prof", data[:cut]), code=None)
         check(0 <= done.returncode < 10, "cut at %d: exit %d" % (cut, done.returncode))
