@@ -38,7 +38,11 @@ tsmith_status inject_open(pid_t pid, struct inject_target **out, tsmith_error *e
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while looking at process %d",
                           (int)pid);
     target->pid = pid;
+    const int problem = target_hold(target) ? 0 : errno;
     tsmith_status status = check_process(target, error);
+    if (!status && problem)
+        status = status_set(error, TSMITH_ERROR_PERMISSION, "the memory of process %d cannot be read: %s",
+                            (int)pid, strerror(problem));
     if (!status)
         status = target_map(target, error);
     if (!status)
@@ -53,6 +57,7 @@ tsmith_status inject_open(pid_t pid, struct inject_target **out, tsmith_error *e
 void inject_close(struct inject_target *target) {
     if (!target)
         return;
+    target_release(target);
     exports_finish(&target->exports);
     process_code_finish(&target->code);
     code_files_finish(&target->files);
@@ -113,6 +118,7 @@ struct search {
     uint64_t function;
     bool anew; // accepts threads whose time limits begin anew
     struct inject_report *report;
+    bool replaced;   // the process has executed another program
     const char *why; // of the thread that was looked at last
     tsmith_status status;
 };
@@ -150,7 +156,10 @@ static bool use_thread(struct search *search, pid_t thread, uint64_t stack) {
         search->why = waits == FRAME_ANEW ? "it waits with a time limit" : "it is not waiting";
     else if (registers[CFI_STACK_POINTER] != stack)
         search->why = "it has gone on";
-    else if (stack_is_safe(search->target, registers, &search->why)) {
+    else if (!target_is_held(search->target, stack)) {
+        search->why = "it runs another program";
+        search->replaced = true;
+    } else if (stack_is_safe(search->target, registers, &search->why)) {
         done = set_to_function(search, thread, &frame);
         search->why = "its stack cannot be written to";
     }
@@ -264,7 +273,7 @@ static bool round_of_threads(struct search *search, int64_t until) {
     for (size_t i = 0; i < count; i++) {
         if (try_thread(search, threads[i]))
             return true;
-        if (i && clock_trace_now() > until)
+        if (search->replaced || (i && clock_trace_now() > until))
             return false;
     }
     if (!count)
@@ -283,6 +292,11 @@ tsmith_status inject_call(struct inject_target *target, const struct inject_call
             return TSMITH_ERROR_STATE;
         if (round_of_threads(&search, until))
             return TSMITH_OK;
+        if (search.replaced)
+            return status_set(
+                error, TSMITH_ERROR_STATE,
+                "process %d has replaced its program (exec) meanwhile. Nothing was changed: try again",
+                (int)target->pid);
         const int64_t now = clock_trace_now();
         if (now > until)
             return status_set(

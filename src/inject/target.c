@@ -18,6 +18,26 @@ enum { PAGE = 4096 };
 
 // ---- memory
 
+bool target_hold(struct inject_target *target) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)target->pid);
+    target->memory = open(path, O_RDONLY | O_CLOEXEC);
+    return target->memory >= 0;
+}
+
+void target_release(struct inject_target *target) {
+    if (target->memory >= 0)
+        close(target->memory);
+    target->memory = -1;
+}
+
+bool target_is_held(const struct inject_target *target, uint64_t stack) {
+    uint64_t held, now;
+    // The open file refers to the memory, not to the process. Two processes can share it (vfork), hence the comparison.
+    return pread(target->memory, &held, sizeof held, (off_t)stack) == sizeof held &&
+           target_read(target, stack, &now, sizeof now) && held == now;
+}
+
 bool target_read(const struct inject_target *target, uint64_t at, void *into, size_t bytes) {
     const struct iovec own = {into, bytes}, theirs = {(void *)(uintptr_t)at, bytes};
     return process_vm_readv(target->pid, &own, 1, &theirs, 1, 0) == (ssize_t)bytes;

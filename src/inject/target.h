@@ -22,6 +22,7 @@ struct exports {
 
 struct inject_target {
     pid_t pid;
+    int memory;          // of the program that was opened; of no other one that the process executes later
     uint64_t start_time; // of the process: the number is not given out again to another one unseen
     struct code_files files;
     struct process_code code;
@@ -32,6 +33,12 @@ struct inject_target {
     char path[4096];        // of inject_library
 };
 
+// Before anything is read of it.
+bool target_hold(struct inject_target *target);
+void target_release(struct inject_target *target);
+// Whether the process still runs the program that was held, so that what was read of it is true: exec gives it other memory. While
+// the thread whose stack is at `stack` is stopped.
+bool target_is_held(const struct inject_target *target, uint64_t stack);
 // Reads the mappings anew.
 tsmith_status target_map(struct inject_target *target, tsmith_error *error);
 bool target_read(const struct inject_target *target, uint64_t at, void *into, size_t bytes);
