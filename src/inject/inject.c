@@ -47,6 +47,9 @@ tsmith_status inject_open(pid_t pid, struct inject_target **out, tsmith_error *e
         status = target_map(target, error);
     if (!status)
         status = check_libraries(target, error);
+    if (status && target_is_over(target))
+        status = status_set(error, TSMITH_ERROR_STATE,
+                            "process %d has ended, or has replaced its program (exec), meanwhile", (int)pid);
     if (status)
         inject_close(target);
     else

@@ -64,6 +64,12 @@ size_t target_read_some(const struct inject_target *target, uint64_t at, void *i
     return got > 0 ? (size_t)got : 0;
 }
 
+bool target_is_over(const struct inject_target *target) {
+    char byte;
+    // Memory that is gone has an end at every address; in memory that is there nothing is at 0, which is an error.
+    return target->memory >= 0 && pread(target->memory, &byte, 1, 0) == 0;
+}
+
 // ---- /proc
 
 bool target_status_all(pid_t pid, pid_t thread, const char *const *keys, int base, uint64_t *out,

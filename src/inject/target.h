@@ -39,6 +39,9 @@ void target_release(struct inject_target *target);
 // Whether the process still runs the program that was held, so that what was read of it is true: exec gives it other memory. While
 // the thread whose stack is at `stack` is stopped.
 bool target_is_held(const struct inject_target *target, uint64_t stack);
+// Whether the program that was held is over: the process has ended, or replaced it. What /proc says of such a process is not true
+// of the program.
+bool target_is_over(const struct inject_target *target);
 // Reads the mappings anew.
 tsmith_status target_map(struct inject_target *target, tsmith_error *error);
 bool target_read(const struct inject_target *target, uint64_t at, void *into, size_t bytes);
