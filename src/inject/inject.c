@@ -160,8 +160,8 @@ static bool use_thread(struct search *search, pid_t thread, uint64_t stack) {
     else if (registers[CFI_STACK_POINTER] != stack)
         search->why = "it has gone on";
     else if (!target_is_held(search->target, stack)) {
-        search->why = "it runs another program";
-        search->replaced = true;
+        search->why = "its stack is changed by another thread, or it runs another program";
+        search->replaced = target_is_over(search->target);
     } else if (stack_is_safe(search->target, registers, &search->why)) {
         done = set_to_function(search, thread, &frame);
         search->why = "its stack cannot be written to";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process with an open session forks while the session's thread takes what other threads emit: every child can allocate,
-// and ends. Where no allocator of the process is safe at fork (AddressSanitizer's of before LLVM 17) a child would wait forever.
+// and ends. With an allocator that is not safe at fork (AddressSanitizer's before LLVM 17) a child would wait forever.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static char path[256];
 static tsmith_session *session;
 static _Atomic bool enough;
 
-// Names that the collector has not seen make it allocate. One has to be new at each step of the loop below.
+// The collector allocates for a name that it has not seen.
 static void emit_new_name(unsigned number) {
     char name[32];
     snprintf(name, sizeof name, "name %u", number);
