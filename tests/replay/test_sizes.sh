@@ -14,6 +14,9 @@ set -eu
     skip "no compiler, or no headers of OpenCL's layers: $(head -1 "$work/cc")"
 tried=0
 export PYOPENCL_NO_CACHE=1
+# Memory a program allocates and does not write holds the same bytes in every run: they are data of the recording too,
+# and the runs are compared with one another.
+export MALLOC_PERTURB_=90
 
 # measure NAME LEAST-RATIO COMMAND...: the dumps are at least LEAST-RATIO times larger than the recording.
 measure() {
