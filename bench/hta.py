@@ -6,7 +6,7 @@ pandas). Each side runs in processes of its own, in turns: time from the first i
 memory; of those that need pandas also what is beyond importing it. HTA is used where it is installed for the Python that runs this
 (PyPI: HolisticTraceAnalysis). The least and the median of the runs are printed.
 """
-import importlib.util
+import importlib.metadata
 import os
 import statistics
 import subprocess
@@ -57,10 +57,19 @@ def ask(code, path):
     return [float(number) for number in numbers], failed
 
 
+def installed(distribution):
+    # Asked by distribution: this file's own name is that of HTA's package.
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
 def main():
     sides = {"tracesmith.hta": ASK.format(module="tracesmith.hta", questions=QUESTIONS, plots=PLOTS),
              "trace.analyze": ASK_OWN.format(own=OWN)}
-    if importlib.util.find_spec("hta"):
+    if installed("HolisticTraceAnalysis"):
         sides = {"HTA": ASK.format(module="hta.trace_analysis", questions=QUESTIONS, plots=PLOTS), **sides}
     else:
         print("HTA is not installed: only our sides are measured")
