@@ -32,6 +32,7 @@ enum { TRACKS_MAX = 200000, WORDS_MAX = 64 };
 static tsmith_dictionary *dictionary;
 static tsmith_sink *sink;
 static tsmith_batch *batches[TRACKS_MAX];
+static uint32_t tracks_end; // no track from here on has a batch
 
 static void fail(const char *what) {
     fprintf(stderr, "sbt_make: %s\n", what);
@@ -117,6 +118,8 @@ static void add_event(char **words, int count) {
     if (!batches[track]) {
         must(tsmith_batch_create(&batches[track]), NULL);
         tsmith_batch_reset(batches[track], track);
+        if (track >= tracks_end)
+            tracks_end = track + 1;
     }
     int64_t start = strtoll(words[3], NULL, 10);
     tsmith_kind kind = (tsmith_kind)number(words[2]);
@@ -171,7 +174,7 @@ static void add_entry(char **words, int count) {
     if (strcmp(words[0], "event") == 0 && count >= 4) {
         add_event(words, count);
     } else if (strcmp(words[0], "flush") == 0) {
-        for (uint32_t track = 0; track < TRACKS_MAX; track++)
+        for (uint32_t track = 0; track < tracks_end; track++)
             flush(track);
     } else if (strcmp(words[0], "attribute") == 0 && count == 3) {
         tsmith_dictionary_add_attribute(
@@ -214,11 +217,11 @@ int main(int argc, char **argv) {
         if (count)
             add_entry(words, count);
     }
-    for (uint32_t track = 0; track < TRACKS_MAX; track++)
+    for (uint32_t track = 0; track < tracks_end; track++)
         flush(track);
     must(tsmith_sink_finish(sink, dictionary, &error), &error);
     tsmith_sink_destroy(sink);
-    for (uint32_t track = 0; track < TRACKS_MAX; track++)
+    for (uint32_t track = 0; track < tracks_end; track++)
         tsmith_batch_destroy(batches[track]);
     tsmith_dictionary_destroy(dictionary);
     free(line);

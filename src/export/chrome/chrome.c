@@ -38,13 +38,10 @@ static bool add_plan(struct chrome *chrome, tsmith_view column, enum place place
                      const char *unit) {
     if (!ARRAY_RESERVE(chrome->plans, chrome->plan_capacity, chrome->plan_count + 1))
         return false;
-    struct output text = {.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE)};
-    if (!text.buffer)
-        return false;
-    json_out_string(&text, name.bytes, name.length < OUTPUT_SIZE / 8 ? name.length : OUTPUT_SIZE / 8);
-    output_char(&text, ':');
-    char *key = strndup(text.buffer, text.used);
-    free(text.buffer);
+    struct output *text = chrome_text(chrome);
+    json_out_string(text, name.bytes, name.length < OUTPUT_SIZE / 8 ? name.length : OUTPUT_SIZE / 8);
+    output_char(text, ':');
+    char *key = strndup(text->buffer, text->used);
     if (!key)
         return false;
     const char *last = strrchr(unit, ' ');
@@ -684,6 +681,7 @@ static void destroy(void *self) {
     chrome_lanes_finish(&chrome->lanes);
     json_out_finish(&chrome->json);
     output_close(&chrome->output);
+    free(chrome->text.buffer);
     free(chrome);
 }
 
@@ -691,8 +689,10 @@ tsmith_status chrome_open(const struct export_place *place, const tsmith_export_
                           tsmith_sink **out, tsmith_error *error) {
     static const tsmith_sink_ops ops = {write_batch, finish, destroy};
     struct chrome *chrome = calloc(1, sizeof *chrome);
-    if (!chrome)
+    if (!chrome || !(chrome->text.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE))) {
+        free(chrome);
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+    }
     chrome->json.output = &chrome->output;
     return output_sink(&chrome->output, &ops, chrome, place, options, out, error);
 }

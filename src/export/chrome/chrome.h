@@ -32,6 +32,7 @@ struct chrome_track {
 
 struct chrome {
     struct output output;
+    struct output text; // for chrome_text
     struct json_out json;
     bool started, any;
     bool producer; // its first key names TraceSmith as the producer
@@ -52,6 +53,12 @@ struct chrome {
     const tsmith_dictionary *dictionary; // of the call
     uint32_t track, lane;                // of the row
 };
+
+// An empty output to make a text in, until the next call. It has no target: at most OUTPUT_SIZE bytes.
+static inline struct output *chrome_text(struct chrome *chrome) {
+    chrome->text.used = 0;
+    return &chrome->text;
+}
 
 static inline void chrome_begin(struct chrome *chrome) {
     output_text(&chrome->output, chrome->any ? ",\n" : "\n");

@@ -73,16 +73,12 @@ static const char *track_text(struct chrome *chrome, uint32_t id) {
     tsmith_string pid =
         chrome->origin.chrome ? checked(attribute_of(chrome, "process", track->process, "pid")) : none;
     tsmith_string tid = chrome->origin.chrome ? checked(attribute_of(chrome, "track", id, "tid")) : none;
-    // A buffer of its own: identifiers may be as long as they like.
-    struct output text = {.buffer = malloc(OUTPUT_SIZE + OUTPUT_RESERVE)};
-    if (!text.buffer || pid.length + tid.length > OUTPUT_SIZE / 8) {
-        free(text.buffer);
+    if (pid.length + tid.length > OUTPUT_SIZE / 8)
         return nothing;
-    }
-    put_ident(chrome, &text, "\"pid\":", pid, process ? process->pid : 0);
-    put_ident(chrome, &text, "\"tid\":", tid, thread_number(chrome, id, track));
-    made->text = strndup(text.buffer, text.used);
-    free(text.buffer);
+    struct output *text = chrome_text(chrome);
+    put_ident(chrome, text, "\"pid\":", pid, process ? process->pid : 0);
+    put_ident(chrome, text, "\"tid\":", tid, thread_number(chrome, id, track));
+    made->text = strndup(text->buffer, text->used);
     return made->text ? made->text : nothing;
 }
 
