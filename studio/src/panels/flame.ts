@@ -2,7 +2,7 @@
 import { api } from "../api";
 import { clipped, copyButton, element, fill } from "../dom";
 import { duration, share } from "../format";
-import { colorOf } from "../timeline/colors";
+import { colorOf, textOn } from "../timeline/colors";
 import { Panel, command } from "./panel";
 import { failure, waiting } from "./reports";
 import { table } from "./table";
@@ -94,8 +94,10 @@ export const flame: Panel = {
         const box = element("button", { type: "button", class: "box" + (isFound ? " found" : ""), role: "treeitem", "aria-level": depth + 1,
           title: `${clipped(at.name)}\n${duration(at.total)}, ${share(at.total / root.total)} of all; itself ${duration(at.self)}` },
           wide > 30 ? clipped(at.name, Math.floor(wide / 6.5)) : "");
-        const [red, green, blue] = colorOf(at.children.size ? 10 : 1, hash(at.name));
+        const kind = at.children.size ? 10 : 1, name = hash(at.name);
+        const [red, green, blue] = colorOf(kind, name);
         box.style.backgroundColor = `rgb(${red},${green},${blue})`;
+        box.style.color = textOn(kind, name);
         box.style.left = `${x}px`;
         box.style.top = `${depth * ROW}px`;
         box.style.width = `${Math.max(wide - 0.5, 0.5)}px`;
