@@ -15,7 +15,7 @@ static void free_memory(struct array_memory *memory, const struct arrow_parts *p
     for (size_t i = 0; i < ARROW_OWNED_MOST; i++)
         free(parts->owned[i]);
     tsmith_batch_release(parts->batch);
-    arrow_text_release(parts->text);
+    utf8_text_release(parts->text);
     if (memory)
         free(memory->children);
     free(memory);
@@ -61,12 +61,12 @@ bool arrow_array_make(struct ArrowArray *out, const struct arrow_parts *parts) {
     return true;
 }
 
-bool arrow_array_of_text(struct ArrowArray *out, struct arrow_text *text) {
+bool arrow_array_of_text(struct ArrowArray *out, struct utf8_text *text) {
     return arrow_array_make(
         out, &(struct arrow_parts){.length = (int64_t)text->strings.count,
                                    .buffers = {NULL, text->strings.offsets, text->strings.bytes},
                                    .buffer_count = 3,
-                                   .text = arrow_text_hold(text)});
+                                   .text = utf8_text_hold(text)});
 }
 
 // ---- schemas
@@ -97,17 +97,6 @@ static void release_schema(struct ArrowSchema *schema) {
     schema->release = NULL;
 }
 
-static char *copy_utf8(const char *text) {
-    struct arrow_bytes bytes = {.bytes = NULL};
-    char *out = NULL;
-    if (arrow_bytes_add(&bytes, text, strlen(text), true) && (out = malloc(bytes.length + 1))) {
-        memcpy(out, bytes.bytes, bytes.length);
-        out[bytes.length] = '\0';
-    }
-    arrow_bytes_finish(&bytes);
-    return out;
-}
-
 static char *put_counted(char *at, const char *text) {
     const int32_t length = (int32_t)strlen(text);
     memcpy(at, &length, sizeof length);
@@ -126,7 +115,7 @@ static char *make_metadata(const char *unit, const char *doc, bool *good) {
     for (size_t i = 0; i < 2; i++) {
         if (!pairs[i][1] || !*pairs[i][1])
             continue;
-        texts[i] = copy_utf8(pairs[i][1]);
+        texts[i] = utf8_copy(pairs[i][1]);
         *good &= texts[i] != NULL;
         length += 2 * sizeof count + strlen(pairs[i][0]) + (texts[i] ? strlen(texts[i]) : 0);
         count++;
@@ -156,7 +145,7 @@ bool arrow_schema_make(struct ArrowSchema *out, const char *format, const char *
     if (memory) {
         memory->metadata = make_metadata(unit, doc, &good);
         memory->format = strdup(format);
-        memory->name = copy_utf8(name);
+        memory->name = utf8_copy(name);
         memory->children = calloc(count + 1, sizeof(struct ArrowSchema *) + sizeof(struct ArrowSchema));
     }
     if (!good || !memory->format || !memory->name || !memory->children) {

@@ -3,7 +3,6 @@
 //
 //   array.c    arrays and schemas with their memory: every array owns all that its buffers are in, so that a consumer may move
 //              any child out and release the rest, in any order and thread
-//   text.c     texts as UTF-8 with offsets; the dictionary of a trace, shared by the arrays that refer to it
 //   column.c   columns that are filled value by value (tables, SQL)
 //   stream.c   the four functions of a stream, and its error
 //   source.c, table.c, query.c   what streams are made of
@@ -14,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arrow/text.h"
+#include "event/utf8.h"
 #include "tracesmith/arrow.h"
 
 enum { ARROW_BUFFERS_MOST = 3, ARROW_OWNED_MOST = 3 };
@@ -29,14 +28,14 @@ struct arrow_parts {
     bool dictionary;     // so is the dictionary
     const tsmith_batch *batch;
     void *owned[ARROW_OWNED_MOST];
-    struct arrow_text *text;
+    struct utf8_text *text;
 };
 
 // False when memory is exhausted; *out is then released.
 bool arrow_array_make(struct ArrowArray *out, const struct arrow_parts *parts);
 
 // The array of `text`'s strings: what a dictionary is.
-bool arrow_array_of_text(struct ArrowArray *out, struct arrow_text *text);
+bool arrow_array_of_text(struct ArrowArray *out, struct utf8_text *text);
 
 // A schema whose children (and dictionary) are made by the caller. `unit` and `doc` become metadata; NULL or "": none. Texts
 // are copied, and repaired where they are no UTF-8.

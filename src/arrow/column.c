@@ -41,7 +41,7 @@ static bool store_nothing(struct arrow_column *column) {
         return reserve_number(column) && (column->reals[column->count] = 0, true);
     case ARROW_TEXT:
     case ARROW_BINARY:
-        return arrow_bytes_add(&column->bytes, "", 0, false);
+        return utf8_bytes_add(&column->bytes, "", 0, false);
     default:
         return true;
     }
@@ -119,8 +119,8 @@ tsmith_status arrow_column_bytes(struct arrow_column *column, const char *bytes,
     const tsmith_status status = admit(column, utf8 ? ARROW_TEXT : ARROW_BINARY);
     if (status != TSMITH_OK)
         return status;
-    return arrow_bytes_add(&column->bytes, bytes, length, utf8) ? count_row(column, true)
-                                                                : TSMITH_ERROR_NO_MEMORY;
+    return utf8_bytes_add(&column->bytes, bytes, length, utf8) ? count_row(column, true)
+                                                               : TSMITH_ERROR_NO_MEMORY;
 }
 
 void arrow_column_settle(struct arrow_column *column, enum arrow_kind otherwise) {
@@ -150,7 +150,7 @@ bool arrow_column_take(struct arrow_column *column, struct ArrowArray *out) {
         parts.buffers[1] = parts.owned[1];
         parts.buffer_count = 2;
     } else {
-        good &= arrow_bytes_begin(&column->bytes);
+        good &= utf8_bytes_begin(&column->bytes);
         parts.buffers[1] = parts.owned[1] = column->bytes.offsets;
         parts.buffers[2] = parts.owned[2] = column->bytes.bytes;
         parts.buffer_count = 3;
@@ -165,6 +165,6 @@ void arrow_column_finish(struct arrow_column *column) {
     free(column->integers);
     free(column->reals);
     free(column->valid);
-    arrow_bytes_finish(&column->bytes);
+    utf8_bytes_finish(&column->bytes);
     *column = (struct arrow_column){.count = 0};
 }

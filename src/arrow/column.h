@@ -14,7 +14,7 @@ struct arrow_column {
     int64_t *integers; // or
     double *reals;
     size_t number_capacity;
-    struct arrow_bytes bytes;
+    struct utf8_bytes bytes;
     uint64_t *valid; // a bit per row
     size_t valid_capacity;
 };

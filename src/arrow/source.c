@@ -3,26 +3,16 @@
 //
 // The schema (`columns`) is settled once, from the options or from the schema and the dictionary. A batch has some of these
 // columns; of the others it has nulls, whose buffers are zeros that all batches share.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arrow/array.h"
 #include "arrow/stream.h"
-#include "base/array.h"
-#include "base/hash.h"
 #include "base/sized.h"
 #include "base/status.h"
-#include "base/table.h"
 #include "event/batch.h"
+#include "event/event_columns.h"
 #include "event/select.h"
-
-struct source_column {
-    uint32_t field;
-    tsmith_type type;
-    char *name;
-    const char *unit, *doc;
-};
 
 struct source_stream {
     tsmith_source *source;
@@ -30,12 +20,9 @@ struct source_stream {
     uint32_t *fields;   // of the options
     tsmith_batch *some; // rows of a batch of which not all are wanted
     uint32_t *rows;     // their numbers
-    bool settled;
-    struct source_column *columns;
-    size_t column_count, column_capacity;
-    struct table by_field, names;                // places of columns; hashes of their names
-    struct arrow_text *strings;                  // of the dictionary, as far as it was needed
-    struct arrow_text *words[TSMITH_TYPE_LIMIT]; // of kinds, operations...
+    struct event_columns columns;
+    struct utf8_text *strings;                  // of the dictionary, as far as it was needed
+    struct utf8_text *words[TSMITH_TYPE_LIMIT]; // of kinds, operations...
 };
 
 // What columns without a value have for values, bitmap and offsets. Never written.
@@ -65,83 +52,19 @@ static const char *format_of(tsmith_type type) {
     }
 }
 
-// Whether the name is new, and its column's from now on. False also when memory is exhausted: the name becomes longer then.
-static bool take_name(struct source_stream *stream, const char *name) {
-    bool is_new = false;
-    return table_add(&stream->names, hash_bytes(name, strlen(name)), &is_new) && is_new;
-}
-
-// The name of a field's column; of two fields of the same name the second has its type behind it.
-static char *make_name(struct source_stream *stream, const tsmith_field_info *info) {
-    const char *prefix = info->field < TSMITH_FIELD_DYNAMIC ? "" : "args.";
-    const size_t size = strlen(info->name) + 64;
-    char *name = malloc(size);
-    if (!name)
-        return NULL;
-    (void)snprintf(name, size, "%s%s", prefix, info->name);
-    if (take_name(stream, name))
-        return name;
-    (void)snprintf(name, size, "%s%s (%s)", prefix, info->name, tsmith_type_name(info->type));
-    if (!take_name(stream, name))
-        (void)snprintf(name, size, "%s%s (%s %u)", prefix, info->name, tsmith_type_name(info->type),
-                       (unsigned)info->field);
-    return name;
-}
-
-static tsmith_status add_column(struct source_stream *stream, const tsmith_dictionary *dictionary,
-                                uint32_t field, tsmith_error *error) {
-    tsmith_field_info info;
-    if (!tsmith_dictionary_describe_field(dictionary, field, &info) || !tsmith_type_size(info.type))
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "field number %u does not exist",
-                          (unsigned)field);
-    bool is_new = false;
-    uint64_t *place = table_add(&stream->by_field, field, &is_new);
-    if (place && !is_new)
-        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "the field %s is requested twice", info.name);
-    char *name = place ? make_name(stream, &info) : NULL;
-    struct source_column *column =
-        name ? ARRAY_PUSH(stream->columns, stream->column_count, stream->column_capacity) : NULL;
-    if (!column) {
-        free(name);
-        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while building Arrow columns");
-    }
-    *place = stream->column_count - 1;
-    *column = (struct source_column){field, info.type, name, info.unit, info.doc};
-    return TSMITH_OK;
-}
-
 static tsmith_status settle_columns(struct source_stream *stream, tsmith_error *error) {
-    if (stream->settled)
-        return TSMITH_OK;
-    const tsmith_dictionary *dictionary = tsmith_source_dictionary(stream->source);
-    tsmith_status status = TSMITH_OK;
-    if (!stream->options.without_track)
-        (void)take_name(stream, "track");
-    for (size_t i = 0; stream->fields && i < stream->options.field_count && status == TSMITH_OK; i++)
-        status = add_column(stream, dictionary, stream->fields[i], error);
-    for (uint32_t field = 1; !stream->fields && field < TSMITH_FIELD_LIMIT && status == TSMITH_OK; field++)
-        if (tsmith_field_describe(field))
-            status = add_column(stream, dictionary, field, error);
-    const uint32_t brought = tsmith_dictionary_dynamic_field_count(dictionary);
-    for (uint32_t id = 1; !stream->fields && id < brought && status == TSMITH_OK; id++)
-        status = add_column(stream, dictionary, TSMITH_FIELD_DYNAMIC + id, error);
-    stream->settled = status == TSMITH_OK;
-    return status;
+    return event_columns_settle(&stream->columns, tsmith_source_dictionary(stream->source), stream->fields,
+                                stream->options.field_count, stream->options.without_track, error);
 }
 
-static bool column_schema(const struct source_column *column, struct ArrowSchema *out) {
-    const bool dictionary = column->type == TSMITH_TYPE_STRING || tsmith_type_has_names(column->type);
+static bool column_schema(const struct event_columns_field *column, struct ArrowSchema *out) {
+    const bool dictionary = event_columns_is_text(column->type);
     const bool list = column->type == TSMITH_TYPE_LIST;
-    if (!arrow_schema_make(out, format_of(column->type), column->name, true, list ? 1 : 0, dictionary,
-                           column->unit, column->doc))
+    if (!arrow_schema_make(out, format_of(column->type), column->name, column->field != 0, list ? 1 : 0,
+                           dictionary, column->unit, column->doc))
         return false;
     return (!list || arrow_schema_make(out->children[0], "L", "item", false, 0, false, NULL, NULL)) &&
            (!dictionary || arrow_schema_make(out->dictionary, "U", "", false, 0, false, NULL, NULL));
-}
-
-// Where the fields begin, behind the track.
-static size_t first_column(const struct source_stream *stream) {
-    return stream->options.without_track ? 0 : 1;
 }
 
 static tsmith_status source_schema(void *self, struct ArrowSchema *out, tsmith_error *error) {
@@ -149,13 +72,10 @@ static tsmith_status source_schema(void *self, struct ArrowSchema *out, tsmith_e
     const tsmith_status status = settle_columns(stream, error);
     if (status != TSMITH_OK)
         return status;
-    const size_t first = first_column(stream);
-    bool good =
-        arrow_schema_make(out, "+s", "", false, (int64_t)(stream->column_count + first), false, NULL, NULL) &&
-        (!first || arrow_schema_make(out->children[0], "I", "track", false, 0, false, NULL,
-                                     "id of the track in the dictionary"));
-    for (size_t i = 0; good && i < stream->column_count; i++)
-        good = column_schema(&stream->columns[i], out->children[i + first]);
+    const size_t count = stream->columns.count;
+    bool good = arrow_schema_make(out, "+s", "", false, (int64_t)count, false, NULL, NULL);
+    for (size_t i = 0; good && i < count; i++)
+        good = column_schema(&stream->columns.items[i], out->children[i]);
     if (!good && out->release)
         out->release(out);
     return good ? TSMITH_OK
@@ -164,22 +84,11 @@ static tsmith_status source_schema(void *self, struct ArrowSchema *out, tsmith_e
 
 // ---- columns of a batch
 
-static int64_t count_nulls(const tsmith_column *column) {
-    int64_t known = 0;
-    if (!column->valid)
-        return 0;
-    for (uint32_t word = 0; word < column->count / 64; word++)
-        known += __builtin_popcountll(column->valid[word]);
-    if (column->count % 64)
-        known += __builtin_popcountll(column->valid[column->count / 64] &
-                                      (((uint64_t)1 << (column->count % 64)) - 1));
-    return column->count - known;
-}
-
 // Parts that share the batch's buffers. A column that the batch does not have is all null.
 static struct arrow_parts share_column(const tsmith_batch *batch, const tsmith_column *column) {
-    struct arrow_parts parts = {
-        .length = column->count, .null_count = count_nulls(column), .buffer_count = 2};
+    struct arrow_parts parts = {.length = column->count,
+                                .null_count = event_columns_count_nulls(column->valid, column->count),
+                                .buffer_count = 2};
     parts.buffers[0] = column->valid;
     parts.buffers[1] = column->offsets ? (const void *)column->offsets : column->values;
     if (tsmith_batch_retain(batch, &parts.batch) != TSMITH_OK) // the batch is retained: this cannot fail
@@ -212,8 +121,8 @@ static bool make_list(struct ArrowArray *out, const tsmith_batch *batch, const t
 
 static bool make_words(struct source_stream *stream, struct ArrowArray *out, const tsmith_batch *batch,
                        const tsmith_column *column, tsmith_type type) {
-    struct arrow_text **words = &stream->words[type];
-    if (!*words && !(*words = arrow_text_of_words(type)))
+    struct utf8_text **words = &stream->words[type];
+    if (!*words && !(*words = utf8_text_of_words(type)))
         return false;
     struct arrow_parts parts = share_column(batch, column);
     parts.dictionary = true;
@@ -251,10 +160,10 @@ static bool make_strings(struct source_stream *stream, struct ArrowArray *out, c
     const uint32_t there = tsmith_dictionary_string_count(dictionary);
     if (!stream->strings ||
         (most >= stream->strings->strings.count && there > stream->strings->strings.count)) {
-        struct arrow_text *strings = arrow_text_of_strings(dictionary, there);
+        struct utf8_text *strings = utf8_text_of_strings(dictionary, there);
         if (!strings)
             return false;
-        arrow_text_release(stream->strings);
+        utf8_text_release(stream->strings);
         stream->strings = strings;
     }
     struct arrow_parts parts = share_column(batch, column);
@@ -264,7 +173,7 @@ static bool make_strings(struct source_stream *stream, struct ArrowArray *out, c
     return arrow_array_make(out, &parts) && good && arrow_array_of_text(out->dictionary, stream->strings);
 }
 
-static bool make_column(struct source_stream *stream, const struct source_column *wanted,
+static bool make_column(struct source_stream *stream, const struct event_columns_field *wanted,
                         const tsmith_batch *batch, const tsmith_column *column, struct ArrowArray *out) {
     if (wanted->type == TSMITH_TYPE_STRING)
         return make_strings(stream, out, batch, column);
@@ -291,52 +200,27 @@ static bool make_track(const tsmith_batch *batch, struct ArrowArray *out) {
 
 // ---- batches
 
-// Whether every column of the batch is in the schema, in the schema's type. Where fields were asked for, others are left out.
-static tsmith_status check(const struct source_stream *stream, const tsmith_batch *batch,
-                           tsmith_error *error) {
-    const uint32_t count = tsmith_batch_column_count(batch);
-    for (uint32_t i = 0; i < count; i++) {
-        const tsmith_column column = tsmith_batch_column_at(batch, i);
-        const uint64_t *place = table_find(&stream->by_field, column.field);
-        const struct source_column *found = place ? &stream->columns[*place] : NULL;
-        tsmith_field_info info;
-        const bool described =
-            tsmith_dictionary_describe_field(tsmith_source_dictionary(stream->source), column.field, &info);
-        if (found && found->type != column.type)
-            return status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                              "the field %s is a %s in a batch, a %s in the schema", found->name,
-                              tsmith_type_name(column.type), tsmith_type_name(found->type));
-        if (!found && !stream->fields)
-            return status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                              "the field %s appeared after the schema was fixed: open the trace with "
-                              "tsmith_trace_open, or name the fields to read",
-                              described ? info.name : "(without a name)");
-        if (found && column.offsets && column.offsets[column.count] > INT32_MAX)
-            return status_set(error, TSMITH_ERROR_LIMIT, "the lists of field %s have too many elements",
-                              found->name);
-    }
-    return TSMITH_OK;
-}
-
 static tsmith_status make_batch(struct source_stream *stream, const tsmith_batch *batch,
                                 struct ArrowArray *out, tsmith_error *error) {
-    const tsmith_status status = check(stream, batch, error);
+    const tsmith_status status =
+        event_columns_check(&stream->columns, tsmith_source_dictionary(stream->source), batch, error);
     if (status != TSMITH_OK)
         return status;
     const uint32_t count = tsmith_batch_count(batch);
-    const size_t first = first_column(stream);
-    bool good = arrow_array_make(
-                    out, &(struct arrow_parts){.length = count,
-                                               .buffer_count = 1,
-                                               .child_count = (int64_t)(stream->column_count + first)}) &&
-                (!first || make_track(batch, out->children[0]));
-    for (size_t i = 0; good && i < stream->column_count; i++) {
-        const struct source_column *wanted = &stream->columns[i];
+    bool good = arrow_array_make(out, &(struct arrow_parts){.length = count,
+                                                            .buffer_count = 1,
+                                                            .child_count = (int64_t)stream->columns.count});
+    for (size_t i = 0; good && i < stream->columns.count; i++) {
+        const struct event_columns_field *wanted = &stream->columns.items[i];
+        if (!wanted->field) {
+            good = make_track(batch, out->children[i]);
+            continue;
+        }
         tsmith_column column = {.field = wanted->field, .type = wanted->type, .count = count};
         column.valid = column.values = zeros;
         column.offsets = wanted->type == TSMITH_TYPE_LIST ? (const uint32_t *)zeros : NULL;
         (void)tsmith_batch_column(batch, wanted->field, &column);
-        good = make_column(stream, wanted, batch, &column, out->children[i + first]);
+        good = make_column(stream, wanted, batch, &column, out->children[i]);
     }
     if (!good && out->release)
         out->release(out);
@@ -390,16 +274,12 @@ static tsmith_status source_next(void *self, struct ArrowArray *out, tsmith_erro
 }
 
 static void free_stream(struct source_stream *stream) {
-    for (size_t i = 0; i < stream->column_count; i++)
-        free(stream->columns[i].name);
+    event_columns_finish(&stream->columns);
     for (size_t i = 0; i < TSMITH_TYPE_LIMIT; i++)
-        arrow_text_release(stream->words[i]);
-    arrow_text_release(stream->strings);
+        utf8_text_release(stream->words[i]);
+    utf8_text_release(stream->strings);
     tsmith_batch_destroy(stream->some);
     free(stream->rows);
-    table_finish(&stream->by_field);
-    table_finish(&stream->names);
-    free(stream->columns);
     free(stream->fields);
     free(stream);
 }

@@ -41,7 +41,7 @@ static void a_table_becomes_an_array(void **state) {
         assert_string_equal(schema.children[i]->format, FORMATS[i]);
     }
     for (int64_t row = 0; row < 100; row++) {
-        const tsmith_string text = arrow_text_at(array.children[0], row);
+        const tsmith_string text = utf8_text_at(array.children[0], row);
         assert_int_equal(arrow_is_valid(array.children[0], row), row % 3 != 0);
         if (row % 3)
             assert_memory_equal(text.bytes, row % 2 ? "odd\xef\xbf\xbd" : "even", text.length);
@@ -104,7 +104,7 @@ static void check_value(const struct ArrowSchema *schema, const struct ArrowArra
                     (value->type == TSMITH_SQL_REAL ? value->real : (double)value->integer));
     else if (arrow_is_utf8((const unsigned char *)value->text.bytes, value->text.length) ||
              *schema->format == 'Z') {
-        const tsmith_string text = arrow_text_at(array, row);
+        const tsmith_string text = utf8_text_at(array, row);
         assert_int_equal(text.length, value->text.length);
         assert_memory_equal(text.bytes, value->text.bytes, text.length);
     }

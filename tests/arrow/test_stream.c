@@ -64,7 +64,7 @@ static void check_batch(const struct ArrowSchema *schema, const struct ArrowArra
             }
             if (known && column.type == TSMITH_TYPE_STRING) {
                 const tsmith_string expected = tsmith_dictionary_string(dictionary, (uint32_t)bits);
-                const tsmith_string got = arrow_text_at(values->dictionary, (int64_t)bits);
+                const tsmith_string got = utf8_text_at(values->dictionary, (int64_t)bits);
                 if (arrow_is_utf8((const unsigned char *)expected.bytes, expected.length)) {
                     assert_int_equal(got.length, expected.length);
                     assert_memory_equal(got.bytes, expected.bytes, got.length);
@@ -74,7 +74,7 @@ static void check_batch(const struct ArrowSchema *schema, const struct ArrowArra
                 }
             }
             if (known && column.type == TSMITH_TYPE_KIND) {
-                const tsmith_string got = arrow_text_at(values->dictionary, (int64_t)bits);
+                const tsmith_string got = utf8_text_at(values->dictionary, (int64_t)bits);
                 const char *expected = tsmith_kind_name((tsmith_kind)bits);
                 assert_int_equal(got.length, strlen(expected));
                 assert_memory_equal(got.bytes, expected, got.length);

@@ -141,7 +141,7 @@ int arrow_column_named(const struct ArrowSchema *schema, const char *name) {
     return -1;
 }
 
-tsmith_string arrow_text_at(const struct ArrowArray *array, int64_t row) {
+tsmith_string utf8_text_at(const struct ArrowArray *array, int64_t row) {
     const int64_t *offsets = (const int64_t *)array->buffers[1] + array->offset;
     return (tsmith_string){(const char *)array->buffers[2] + offsets[row],
                            (size_t)(offsets[row + 1] - offsets[row])};

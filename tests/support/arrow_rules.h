@@ -22,7 +22,7 @@ void arrow_drop_stream(struct ArrowArrayStream *stream);
 bool arrow_bit(const void *bitmap, int64_t at);
 bool arrow_is_valid(const struct ArrowArray *array, int64_t row);
 bool arrow_is_utf8(const unsigned char *at, size_t left);
-tsmith_string arrow_text_at(const struct ArrowArray *array, int64_t row);
+tsmith_string utf8_text_at(const struct ArrowArray *array, int64_t row);
 int arrow_column_named(const struct ArrowSchema *schema, const char *name); // -1: there is none
 
 // A file with strings that are no UTF-8, lists, booleans, fields of its own and every type.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts and the dictionaries of arrays. Used by everything of this room.
-#include "arrow/text.h"
+// Texts of traces as UTF-8. Used by src/arrow, the list of columns, and the exports to Arrow IPC and Parquet.
+#include "event/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 static const char REPLACEMENT[] = "\xef\xbf\xbd"; // U+FFFD
 
-bool arrow_bytes_begin(struct arrow_bytes *bytes) {
+bool utf8_bytes_begin(struct utf8_bytes *bytes) {
     if (bytes->offsets)
         return true;
     if (!ARRAY_RESERVE(bytes->offsets, bytes->offset_capacity, 1) ||
@@ -22,7 +22,7 @@ bool arrow_bytes_begin(struct arrow_bytes *bytes) {
     return true;
 }
 
-static bool append_bytes(struct arrow_bytes *bytes, const char *text, size_t length) {
+static bool append_bytes(struct utf8_bytes *bytes, const char *text, size_t length) {
     if (!ARRAY_RESERVE(bytes->bytes, bytes->capacity, bytes->length + length))
         return false;
     if (length)
@@ -31,8 +31,8 @@ static bool append_bytes(struct arrow_bytes *bytes, const char *text, size_t len
     return true;
 }
 
-bool arrow_bytes_add(struct arrow_bytes *bytes, const char *text, size_t length, bool utf8) {
-    if (!arrow_bytes_begin(bytes) || !ARRAY_RESERVE(bytes->offsets, bytes->offset_capacity, bytes->count + 2))
+bool utf8_bytes_add(struct utf8_bytes *bytes, const char *text, size_t length, bool utf8) {
+    if (!utf8_bytes_begin(bytes) || !ARRAY_RESERVE(bytes->offsets, bytes->offset_capacity, bytes->count + 2))
         return false;
     size_t at = 0, good = 0; // text[good .. at) is UTF-8 and not put yet
     while (utf8 && at < length) {
@@ -52,60 +52,71 @@ bool arrow_bytes_add(struct arrow_bytes *bytes, const char *text, size_t length,
     return true;
 }
 
-void arrow_bytes_finish(struct arrow_bytes *bytes) {
+void utf8_bytes_finish(struct utf8_bytes *bytes) {
     free(bytes->bytes);
     free(bytes->offsets);
-    *bytes = (struct arrow_bytes){.bytes = NULL};
+    *bytes = (struct utf8_bytes){.bytes = NULL};
 }
 
-static struct arrow_text *begin(void) {
-    struct arrow_text *text = calloc(1, sizeof *text);
+char *utf8_copy(const char *text) {
+    struct utf8_bytes bytes = {.bytes = NULL};
+    char *out = NULL;
+    if (utf8_bytes_add(&bytes, text, strlen(text), true) && (out = malloc(bytes.length + 1))) {
+        memcpy(out, bytes.bytes, bytes.length);
+        out[bytes.length] = '\0';
+    }
+    utf8_bytes_finish(&bytes);
+    return out;
+}
+
+static struct utf8_text *begin(void) {
+    struct utf8_text *text = calloc(1, sizeof *text);
     if (!text)
         return NULL;
     atomic_init(&text->holders, 1);
-    if (!arrow_bytes_begin(&text->strings)) {
-        arrow_text_release(text);
+    if (!utf8_bytes_begin(&text->strings)) {
+        utf8_text_release(text);
         return NULL;
     }
     return text;
 }
 
-struct arrow_text *arrow_text_of_strings(const tsmith_dictionary *dictionary, uint32_t count) {
-    struct arrow_text *text = begin();
+struct utf8_text *utf8_text_of_strings(const tsmith_dictionary *dictionary, uint32_t count) {
+    struct utf8_text *text = begin();
     for (uint32_t id = 0; text && id < count; id++) {
         const tsmith_string string = tsmith_dictionary_string(dictionary, id);
-        if (!arrow_bytes_add(&text->strings, string.bytes, string.length, true)) {
-            arrow_text_release(text);
+        if (!utf8_bytes_add(&text->strings, string.bytes, string.length, true)) {
+            utf8_text_release(text);
             return NULL;
         }
     }
     return text;
 }
 
-struct arrow_text *arrow_text_of_words(tsmith_type type) {
-    struct arrow_text *text = begin();
+struct utf8_text *utf8_text_of_words(tsmith_type type) {
+    struct utf8_text *text = begin();
     for (unsigned value = 0; text && value <= UINT8_MAX; value++) {
         char number[8];
         const char *word = tsmith_value_name(type, value);
         if (!word)
             (void)snprintf(number, sizeof number, "%u", value);
         word = word ? word : number;
-        if (!arrow_bytes_add(&text->strings, word, strlen(word), true)) {
-            arrow_text_release(text);
+        if (!utf8_bytes_add(&text->strings, word, strlen(word), true)) {
+            utf8_text_release(text);
             return NULL;
         }
     }
     return text;
 }
 
-struct arrow_text *arrow_text_hold(struct arrow_text *text) {
+struct utf8_text *utf8_text_hold(struct utf8_text *text) {
     (void)atomic_fetch_add_explicit(&text->holders, 1, memory_order_relaxed);
     return text;
 }
 
-void arrow_text_release(struct arrow_text *text) {
+void utf8_text_release(struct utf8_text *text) {
     if (!text || atomic_fetch_sub_explicit(&text->holders, 1, memory_order_acq_rel) != 1)
         return;
-    arrow_bytes_finish(&text->strings);
+    utf8_bytes_finish(&text->strings);
     free(text);
 }
