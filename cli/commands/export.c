@@ -69,6 +69,15 @@ static bool has_stacks(const char *format) {
     return false;
 }
 
+// Whether the columns are fixed before the first event: all fields of the trace must be known then.
+static bool has_fixed_columns(const char *format) {
+    static const char *const formats[] = {"arrow", "arrow-stream", "parquet"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(formats[i], format) == 0)
+            return true;
+    return false;
+}
+
 static bool read_options(const struct invocation *invocation, struct exporting *out) {
     const char *to = invocation_value(invocation, "output");
     *out = (struct exporting){.from = invocation->operands[0],
@@ -99,6 +108,18 @@ static bool read_options(const struct invocation *invocation, struct exporting *
         return false;
     }
     return true;
+}
+
+// Whether all fields of the trace must be known before its first event is read, and a stream of it does not have them: other
+// formats than SBT describe a field where it first occurs.
+static bool needs_fields(const struct exporting *exporting) {
+    tsmith_sbt *file = NULL;
+    if (!has_fixed_columns(exporting->format))
+        return false;
+    const bool is_trace =
+        strcmp(exporting->from, "-") != 0 && tsmith_sbt_open(exporting->from, &file, NULL) == TSMITH_OK;
+    tsmith_sbt_close(file);
+    return !is_trace;
 }
 
 // ---- streams of events
@@ -214,7 +235,7 @@ int command_export(const struct invocation *invocation) {
         complain("--type cannot be combined with the format dot; use --from and --to to select a window");
         return EXIT_USAGE;
     }
-    if (is_graph || window_has_time(&exporting.window)) {
+    if (is_graph || window_has_time(&exporting.window) || needs_fields(&exporting)) {
         int code = trace_open(exporting.from, &exporting.trace);
         if (code != EXIT_DONE)
             return code;

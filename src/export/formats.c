@@ -26,6 +26,9 @@ static const struct format {
     {"speedscope", "the same for speedscope", ".speedscope.json", speedscope_open},
     {"memory-viz", "memory snapshot of PyTorch: pytorch.org/memory_viz, torch.cuda._memory_viz", ".pickle",
      memory_viz_open},
+    {"arrow", "Arrow IPC file (Feather): events as a table, for pandas, polars, DuckDB and others", ".arrow",
+     arrow_ipc_open},
+    {"arrow-stream", "the same as an Arrow IPC stream, for a pipe", ".arrows", arrow_ipc_open_stream},
     {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
 };
 
@@ -66,12 +69,12 @@ static tsmith_status open_format(const char *name, const struct export_place *pl
 
 tsmith_status tsmith_export_open(const char *format, const char *path, const tsmith_export_options *options,
                                  tsmith_sink **out, tsmith_error *error) {
-    return open_format(format, &(struct export_place){path, {.fd = -1}}, options, out, error);
+    return open_format(format, &(struct export_place){.path = path, .to = {.fd = -1}}, options, out, error);
 }
 
 tsmith_status tsmith_export_open_fd(const char *format, int fd, const tsmith_export_options *options,
                                     tsmith_sink **out, tsmith_error *error) {
-    return open_format(format, &(struct export_place){NULL, {.fd = fd}}, options, out, error);
+    return open_format(format, &(struct export_place){.to = {.fd = fd}}, options, out, error);
 }
 
 tsmith_status tsmith_export_open_output(const char *format, const tsmith_output *output,
@@ -80,6 +83,6 @@ tsmith_status tsmith_export_open_output(const char *format, const tsmith_output 
     *out = NULL;
     const tsmith_status status = destination_check(output, error);
     return status == TSMITH_OK
-               ? open_format(format, &(struct export_place){NULL, {-1, *output}}, options, out, error)
+               ? open_format(format, &(struct export_place){.to = {-1, *output}}, options, out, error)
                : status;
 }

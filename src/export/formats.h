@@ -4,6 +4,8 @@
 #ifndef EXPORT_FORMATS_H
 #define EXPORT_FORMATS_H
 
+#include <stdbool.h>
+
 #include "base/destination.h"
 #include "tracesmith/export_trace.h"
 
@@ -11,12 +13,14 @@
 struct export_place {
     const char *path;
     struct destination to;
+    // A part of the file is useless: it gets its name when it is complete, and is deleted if it cannot be completed.
+    bool whole;
 };
 
 typedef tsmith_status format_open(const struct export_place *place, const tsmith_export_options *options,
                                   tsmith_sink **out, tsmith_error *error);
 
 format_open chrome_open, perfetto_open, csv_open, folded_open, flamegraph_open, otf2_open, pprof_open,
-    speedscope_open, memory_viz_open;
+    speedscope_open, memory_viz_open, arrow_ipc_open, arrow_ipc_open_stream;
 
 #endif

@@ -3,7 +3,9 @@
 #include "export/output.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -11,6 +13,7 @@ struct output_target {
     struct destination to;
     bool owned, gzip_open;
     char *name;
+    char *temporary; // the name until the file is complete; NULL: its own
     z_stream gzip;
     unsigned char *packed;
 };
@@ -53,6 +56,11 @@ void output_flush(struct output *output) {
 }
 
 void output_bytes(struct output *output, const char *bytes, size_t length) {
+    if (length >= OUTPUT_SIZE) { // no copy
+        output_flush(output);
+        write_bytes(output, bytes, length);
+        return;
+    }
     while (length) {
         size_t room = OUTPUT_SIZE - output->used, part = length < room ? length : room;
         memcpy(output->buffer + output->used, bytes, part);
@@ -62,6 +70,33 @@ void output_bytes(struct output *output, const char *bytes, size_t length) {
         if (output->used == OUTPUT_SIZE)
             output_flush(output);
     }
+}
+
+// Opens a file next to `path` that replaces it when it is complete. False if it cannot: `path` is a link or no file, or its
+// folder is not writable.
+static bool open_temporary(struct output_target *target, const char *path) {
+    struct stat status;
+    const bool exists = lstat(path, &status) == 0;
+    const size_t size = strlen(path) + sizeof ".XXXXXX";
+    if ((exists && !S_ISREG(status.st_mode)) || !(target->temporary = malloc(size)))
+        return false;
+    (void)snprintf(target->temporary, size, "%s.XXXXXX", path);
+    target->to.fd = mkostemp(target->temporary, O_CLOEXEC);
+    if (target->to.fd < 0) {
+        free(target->temporary);
+        target->temporary = NULL;
+        return false;
+    }
+    if (exists)
+        (void)fchmod(target->to.fd, status.st_mode & 0777);
+    return true;
+}
+
+static bool open_path(struct output_target *target, const struct export_place *place, bool exclusive) {
+    if (!place->whole || exclusive || !open_temporary(target, place->path))
+        target->to.fd =
+            open(place->path, O_WRONLY | O_CREAT | O_CLOEXEC | (exclusive ? O_EXCL : O_TRUNC), 0600);
+    return target->to.fd >= 0;
 }
 
 tsmith_status output_open(struct output *output, const struct export_place *place,
@@ -84,9 +119,7 @@ tsmith_status output_open(struct output *output, const struct export_place *plac
     if (!target->name || gzip != target->gzip_open)
         goto no_memory;
     if (path) {
-        int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (options->exclusive ? O_EXCL : O_TRUNC);
-        target->to.fd = open(path, flags, 0600);
-        target->owned = target->to.fd >= 0;
+        target->owned = open_path(target, place, options->exclusive != 0);
         if (!target->owned) {
             tsmith_status status = status_set_errno(error, "%s: cannot be created", path);
             output_close(output);
@@ -121,6 +154,12 @@ tsmith_status output_finish(struct output *output, tsmith_error *error) {
         if (close(target->to.fd) != 0)
             fail(output, status_set_errno(&output->error, "%s: cannot be written", target->name));
     }
+    if (target->temporary && output->status == TSMITH_OK) {
+        if (rename(target->temporary, target->name) != 0)
+            fail(output, status_set_errno(&output->error, "%s: cannot be created", target->name));
+        else
+            target->temporary[0] = '\0';
+    }
     if (output->status != TSMITH_OK && error)
         *error = output->error;
     return output->status;
@@ -133,6 +172,9 @@ void output_close(struct output *output) {
             (void)close(target->to.fd);
         if (target->gzip_open)
             (void)deflateEnd(&target->gzip);
+        if (target->temporary && target->temporary[0])
+            (void)unlink(target->temporary);
+        free(target->temporary);
         free(target->packed);
         free(target->name);
         free(target);

@@ -19,6 +19,7 @@ import sys
 import duckdb
 import polars
 import pyarrow
+import pyarrow.ipc
 
 STREAM_BYTES = 5 * ctypes.sizeof(ctypes.c_void_p)
 MESSAGE = 512
@@ -128,6 +129,42 @@ def check_csv(path, table, folder):
     return compared
 
 
+# ---- files
+
+def export(path, out, *options):
+    if os.path.exists(out):
+        os.remove(out)
+    subprocess.run([os.environ["TRACESMITH"], "export", *options, "-o", out, path], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return out
+
+
+def check_files(path, table, folder):
+    """The exports have the table of the stream, for every reader."""
+    file = export(path, os.path.join(folder, "events.arrow"))
+    with pyarrow.memory_map(file) as source:
+        have = pyarrow.ipc.open_file(source).read_all()
+    have.validate(full=True)
+    assert have.schema.equals(table.schema, check_metadata=False), (path, have.schema)
+    assert all(have.schema.field(i).metadata == field.metadata for i, field in enumerate(table.schema)), path
+    assert have.equals(table), (path, "Arrow IPC file")
+    assert have.schema.metadata[b"tracesmith.events"] == str(table.num_rows).encode()
+    piped = subprocess.run([os.environ["TRACESMITH"], "export", "-f", "arrow-stream", path], check=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    assert pyarrow.ipc.open_stream(piped).read_all().equals(table), (path, "Arrow IPC stream")
+    for frame in (polars.read_ipc(file), polars.read_ipc_stream(piped)):
+        assert frame.columns == table.column_names
+        for name in table.column_names:
+            expected = table.column(name).to_pylist()
+            assert same_list(frame[name].to_list(), expected), (path, "polars", name)
+
+
+def same_list(left, right):
+    """Equal, where NaN is equal to NaN."""
+    return left == right or (len(left) == len(right) and
+                             all(a == b or (a != a and b != b) for a, b in zip(left, right)))
+
+
 # ---- the three consumers
 
 QUESTION = ("SELECT kind, name, count(*) AS n, sum(duration) AS total, min(start) AS first FROM %s "
@@ -143,6 +180,7 @@ def check(path, folder):
     table = pyarrow.RecordBatchReader.from_stream(trace.events()).read_all()
     table.validate(full=True)
     compared = check_csv(path, table, folder)
+    check_files(path, table, folder)
 
     frame = polars.DataFrame(trace.events())
     assert frame.height == table.num_rows and frame.columns == table.column_names

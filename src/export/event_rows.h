@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gathers events of batches of any size into blocks of up to ROWS_MAX rows, as columns: what the exports to Arrow IPC and
+// Parquet encode. One block is in memory at a time.
+//
+// Invariants of a column with `count` rows, of which `nulls` are unknown:
+//   - `values` has an element for each row, 0 where it is unknown; it is not used while every value is unknown.
+//   - `valid` has a bit for each row, and 0 after the last; it is not used while no value or every value is unknown.
+//   - A string's number is below the number of strings of the dictionary.
+#ifndef EXPORT_EVENT_ROWS_H
+#define EXPORT_EVENT_ROWS_H
+
+#include "event/event_columns.h"
+#include "tracesmith/view.h"
+
+enum { ROWS_MAX = 65536 };
+
+struct event_rows_column {
+    tsmith_type type;
+    size_t width; // bytes of a value; of a list, of its elements
+    uint32_t nulls;
+    uint8_t *values;   // of ROWS_MAX; of a list, its elements
+    uint64_t *valid;   // of ROWS_MAX bits
+    uint32_t *offsets; // of a list: ROWS_MAX + 1, from 0
+    size_t capacity;   // of the elements of lists
+};
+
+struct event_rows_loss {
+    uint64_t entries, events;
+};
+
+struct event_rows {
+    struct event_columns columns;
+    struct event_rows_column *items; // as columns.items
+    uint32_t *fields;                // the same
+    tsmith_view *views;              // the same, of a batch
+    uint32_t count;
+    uint64_t total;                     // rows of all blocks
+    struct event_rows_loss losses[256]; // by reason; 0: of unknown reason
+};
+
+struct event_rows_reader {
+    void *self;
+    // Called for each block; rows->count is above 0.
+    tsmith_status (*block)(void *self, const tsmith_dictionary *dictionary, const struct event_rows *rows,
+                           tsmith_error *error);
+};
+
+// Settles the columns by the dictionary, once. NO_MEMORY.
+tsmith_status event_rows_begin(struct event_rows *rows, const tsmith_dictionary *dictionary,
+                               tsmith_error *error);
+// Adds the events of a batch; full blocks go to the reader. As event_columns_check; NO_MEMORY; the reader's failures.
+tsmith_status event_rows_add(struct event_rows *rows, const tsmith_dictionary *dictionary,
+                             const tsmith_batch *batch, const struct event_rows_reader *reader,
+                             tsmith_error *error);
+// The last block goes to the reader.
+tsmith_status event_rows_end(struct event_rows *rows, const tsmith_dictionary *dictionary,
+                             const struct event_rows_reader *reader, tsmith_error *error);
+void event_rows_finish(struct event_rows *rows);
+
+static inline bool event_rows_column_is_empty(const struct event_rows *rows,
+                                              const struct event_rows_column *column) {
+    return column->nulls == rows->count;
+}
+
+#endif

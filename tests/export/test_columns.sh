@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The exports to Arrow IPC and Parquet have exactly the columns and events of the trace, as readers written from the
+# specifications read them; a part of a file never gets the name of the whole.
+set -eu
+# shellcheck source=tests/support/traces.sh
+. "$(dirname "$0")/../support/traces.sh"
+here=$source/tests/export
+formats='arrow arrows'
+
+check() {
+    set --
+    for format in $formats; do
+        rm -f "$folder/trace.$format"
+        "$TRACESMITH" export "$folder/trace.sbt" -o "$folder/trace.$format" 2>/dev/null
+        set -- "$@" "$folder/trace.$format"
+    done
+    python3 -B "$here/check_columns.py" "$folder/trace.sbt" "$@"
+}
+
+make() {
+    rm -f "$folder/trace.sbt"
+    "$TRACESMITH_BUILD_DIR/tests/programs/sbt_make" "$folder/trace.sbt"
+}
+
+for made in 'make_awkward.py 31' 'make_awkward.py 32 perfetto' 'make_nested.py 1' 'make_launches.py 2'; do
+    # shellcheck disable=SC2086 # several words
+    python3 -B "$here"/$made | make
+    check
+done
+python3 -B "$here/make_columns.py" | make
+check
+echo 'process 1 empty' | make # no event
+check
+for trace in "${TRACESMITH_CORPUS:-$folder/none}"/*.json.gz; do
+    if [ -f "$trace" ] && [ "$(wc -c <"$trace")" -lt 300000 ]; then
+        echo "$trace"
+        rm "$folder/trace.sbt"
+        "$TRACESMITH" import "$trace" -o "$folder/trace.sbt" >/dev/null 2>&1
+        check
+        # A trace of another format has the same table without an SBT file in between, though all its fields are not known before.
+        for format in $formats; do
+            "$TRACESMITH" export "$trace" -o "$folder/direct.$format" 2>/dev/null
+            cmp "$folder/trace.$format" "$folder/direct.$format"
+        done
+    fi
+done
+
+# No space for the file: an error, and nothing under its name or another one. What was there before stays.
+python3 -B "$here/make_columns.py" | make
+mkdir "$folder/small"
+for format in $formats; do
+    [ "$format" != arrows ] || continue # a stream is of use up to its end
+    for before in no yes; do
+        rm -f "$folder/small"/*
+        [ $before = no ] || echo before >"$folder/small/trace.$format"
+        if (ulimit -f 16 && trap '' XFSZ && exec "$TRACESMITH" export "$folder/trace.sbt" -o "$folder/small/trace.$format") \
+            2>"$folder/errors"; then
+            echo "$format: the file was larger than the limit"
+            exit 1
+        fi
+        grep -q "small/trace.$format: cannot be written" "$folder/errors"
+        [ $before = no ] || [ "$(cat "$folder/small/trace.$format")" = before ]
+        rm -f "$folder/small/trace.$format"
+        [ "$before $(ls "$folder/small")" = "$before " ]
+    done
+    if "$TRACESMITH" export "$folder/trace.sbt" -f "${format%s}" >/dev/full 2>"$folder/errors"; then
+        exit 1
+    fi
+    grep -qi 'no space' "$folder/errors"
+done
