@@ -122,9 +122,11 @@ static void called(void *context, int domain, uint32_t id, const struct mspti_ca
     if (!data || data->site != MSPTI_ENTER || domain != MSPTI_DOMAIN_RUNTIME || id < MSPTI_LAUNCH_FIRST ||
         id > MSPTI_LAUNCH_LAST || !agent_recording() || !agent_on())
         return;
+    const int64_t before = clock_trace_now();
     const uint32_t stack = stacks_capture();
+    // The middle of the capture is farthest from the ends of the call: MSPTI's times have the error of its clock.
     if (stack)
-        stacks_here_note(stack);
+        stacks_here_note(stack, before + (clock_trace_now() - before) / 2);
 }
 
 static bool find_functions(void *library) {

@@ -56,7 +56,7 @@ uint32_t tracks_thread(uint32_t tid);
 
 bool stacks_here_init(void);
 // At the begin of a launch, on its thread.
-void stacks_here_note(uint32_t stack);
+void stacks_here_note(uint32_t stack, int64_t time);
 // The stack that the thread had at a time between these, on the trace clock; 0: none.
 uint32_t stacks_here_between(uint32_t tid, int64_t start, int64_t end);
 

@@ -24,7 +24,7 @@ bool stacks_here_init(void) {
     return rows;
 }
 
-void stacks_here_note(uint32_t stack) {
+void stacks_here_note(uint32_t stack, int64_t time) {
     static __thread uint32_t tid __attribute__((tls_model("initial-exec")));
     if (!tid)
         tid = (uint32_t)gettid();
@@ -34,7 +34,7 @@ void stacks_here_note(uint32_t stack) {
     atomic_thread_fence(memory_order_release);
     atomic_store_explicit(&note->tid, tid, memory_order_relaxed);
     atomic_store_explicit(&note->stack, stack, memory_order_relaxed);
-    atomic_store_explicit(&note->time, clock_trace_now(), memory_order_release);
+    atomic_store_explicit(&note->time, time, memory_order_release);
 }
 
 // One that is being written is later than all others.

@@ -53,9 +53,9 @@ class Window:
         return [event for event in self.events if event["kind"] == "range" and event["name"] == "step"]
 
     def launches(self, step):
-        """The sizes of the launches that were called in a step."""
+        """The sizes of the launches that were called in a step. By the middle of the call: ranges and calls are read from different clocks."""
         calls = {event["correlation"] for event in self.events if event["kind"] == "api" and "correlation" in event
-                 and step["start"] <= event["start"] <= step["start"] + step["duration"]}
+                 and step["start"] <= event["start"] + event["duration"] // 2 <= step["start"] + step["duration"]}
         return [event["global_x"] for event in self.events if event["kind"] == "kernel"
                 and event["correlation"] in calls]
 
