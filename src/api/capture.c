@@ -359,6 +359,15 @@ static void start_counters(struct tsmith_capture *capture) {
     tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "gpu_counters.rate", text);
 }
 
+static tsmith_status add_used_agents(struct tsmith_capture *capture, char *const *argv, tsmith_error *error) {
+    const char *notice;
+    const tsmith_status status = launch_add_used(&capture->options, capture->agent_directory, argv,
+                                                 &capture->environment, &notice, error);
+    if (notice)
+        tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), "notice.mpi", notice);
+    return status;
+}
+
 tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, tsmith_error *error) {
     pid_t pid = 0;
     if (!argv || !argv[0])
@@ -367,7 +376,9 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
         return status_set(error, TSMITH_ERROR_STATE, "a capture can start only one program");
     describe_command(capture, argv);
     start_counters(capture);
-    tsmith_status status = launch_start(argv, capture->environment, &capture->signals, &pid, error);
+    tsmith_status status = add_used_agents(capture, argv, error);
+    if (!status)
+        status = launch_start(argv, capture->environment, &capture->signals, &pid, error);
     if (status)
         return status;
     atomic_store(&capture->program, pid);

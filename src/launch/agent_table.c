@@ -115,6 +115,11 @@ static const struct agent_row agent_rows[] = {
      .separator = ',',
      .also = {{INJECTION_SYCL_ON, "1"}, {INJECTION_SYCL_FRAMEWORK, "libxptifw.so"}},
      .only_if_named = true},
+    {.api = "mpi",
+     .doc = "MPI (Open MPI, MPICH), by its functions; preloaded, and only into programs that use it",
+     .variable = "LD_PRELOAD",
+     .separator = ':',
+     .only_if_named = true},
 };
 #undef OPTIONS
 enum { AGENT_ROWS = sizeof agent_rows / sizeof *agent_rows };

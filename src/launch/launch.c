@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "launch/agent_table.h"
 #include "launch/launch_agents.h"
+#include "launch/uses_mpi.h"
 #include "recording/range.h"
 #include "wire/channel.h"
 #include "wire/environment.h"
@@ -389,6 +390,35 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
     else
         *out = list.items;
     return status;
+}
+
+// What `options` points to need not be there any more: an agent that was named is in the environment.
+tsmith_status launch_add_used(const tsmith_capture_options *options, const char *agent_directory,
+                              char *const *argv, char ***environment, const char **notice,
+                              tsmith_error *error) {
+    struct list list = {.items = *environment};
+    char path[4096];
+    *notice = NULL;
+    if (!launch_agent_path(agent_directory, "mpi", path, sizeof path))
+        return TSMITH_OK;
+    while (list.items[list.count])
+        list.count++;
+    const size_t at = find(&list, "LD_PRELOAD");
+    const bool is_there = at < list.count && has_entry(strchr(list.items[at], '=') + 1, path, ':');
+    if (options->api_count && !is_there)
+        return TSMITH_OK; // others were named
+    const enum launch_mpi use = launch_uses_mpi(argv, *environment);
+    if (use == LAUNCH_MPI_STATIC)
+        *notice =
+            "the program has MPI linked into its own file: its MPI calls cannot be recorded; link it with "
+            "the shared library of MPI";
+    if (use != LAUNCH_MPI_USED || is_there)
+        return TSMITH_OK;
+    const bool room = set(&list, "LD_PRELOAD", path, ':');
+    *environment = list.items;
+    return room ? TSMITH_OK
+                : status_set(error, TSMITH_ERROR_NO_MEMORY,
+                             "out of memory while preparing the environment of the program");
 }
 
 void launch_free_environment(char **environment) {

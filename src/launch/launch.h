@@ -26,6 +26,12 @@ tsmith_status launch_environment(const tsmith_capture_options *options, const ch
                                  char ***out, tsmith_error *error);
 void launch_free_environment(char **environment);
 
+// Before `argv` is started: adds to the environment the agents that only programs that use their API get (MPI). `notice` gets why the
+// program cannot be recorded, or NULL. Static.
+tsmith_status launch_add_used(const tsmith_capture_options *options, const char *agent_directory,
+                              char *const *argv, char ***environment, const char **notice,
+                              tsmith_error *error);
+
 // Why programs of a selected API are not recorded, with what to do: a library that the agent needs was not found. NULL: there is
 // none, or the API is not used on this machine. Static.
 const char *launch_missing(const tsmith_capture_options *options);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations in flight, by the handle of their request. Rules: agent.h.
+//
+// The entries are a pool of fixed size. Free ones are a stack, whose head has a number that grows with each change, so that a thread
+// that was interrupted between reading the head and replacing it cannot mistake a later state for the one it has read. An entry is
+// found by its handle; MPI gives a handle out once until it is complete, but for those that are shared (request_begun).
+#include "agent.h"
+#include "agentkit/map.h"
+#include "wire/memory.h"
+
+enum { POOL = 1 << 15, BUCKETS_LOG2 = 13, FLIGHTS = UINT32_MAX };
+
+static struct map by_handle;
+static struct request *pool;
+static _Atomic uint32_t fresh;     // entries from here on were never used
+static _Atomic uint64_t free_head; // number << 32 | index + 1; 0: none
+static _Atomic uint64_t open_count;
+
+bool requests_init(void) {
+    pool = memory_take(POOL * sizeof *pool);
+    return pool && map_init(&by_handle, BUCKETS_LOG2);
+}
+
+static struct request *take_entry(void) {
+    uint64_t head = atomic_load_explicit(&free_head, memory_order_acquire);
+    while ((uint32_t)head) {
+        struct request *entry = &pool[(uint32_t)head - 1];
+        const uint64_t next = ((head >> 32) + 1) << 32 | __atomic_load_n(&entry->next, __ATOMIC_RELAXED);
+        if (atomic_compare_exchange_weak_explicit(&free_head, &head, next, memory_order_acquire,
+                                                  memory_order_acquire))
+            return entry;
+    }
+    const uint32_t index = atomic_load_explicit(&fresh, memory_order_relaxed) < POOL
+                               ? atomic_fetch_add_explicit(&fresh, 1, memory_order_relaxed)
+                               : POOL;
+    return index < POOL ? &pool[index] : NULL;
+}
+
+static void free_entry(struct request *entry) {
+    uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed), next;
+    do {
+        __atomic_store_n(&entry->next, (uint32_t)head, __ATOMIC_RELAXED);
+        next = ((head >> 32) + 1) << 32 | (uint64_t)(entry - pool + 1);
+    } while (!atomic_compare_exchange_weak_explicit(&free_head, &head, next, memory_order_release,
+                                                    memory_order_relaxed));
+}
+
+static void count_open(bool opens) {
+    if (opens) {
+        atomic_fetch_add_explicit(&open_count, 1, memory_order_relaxed);
+        channel_begun(agent.channel, FLIGHTS, 1);
+    } else {
+        atomic_fetch_sub_explicit(&open_count, 1, memory_order_relaxed);
+        channel_ended(agent.channel, FLIGHTS, 1);
+    }
+}
+
+struct request *request_find(mpi_handle handle) {
+    return handle == mpi.request_null
+               ? NULL
+               : (struct request *)(uintptr_t)map_get(&by_handle, (void *)mpi_key(handle));
+}
+
+// MPI uses one handle for many operations that were complete when their call returned.
+static bool is_shared(mpi_handle handle) {
+    return mpi.family == MPI_MPICH ? handle >> 30 == MPICH_BUILTIN
+                                   : mpi.request_empty && handle == mpi.request_empty;
+}
+
+void request_begun(const void *place, const struct request *request) {
+    const mpi_handle handle = mpi_read_handle(place, 0);
+    if (handle == mpi.request_null || (is_shared(handle) && !request->is_persistent)) {
+        if (request->start)
+            record_request(request, agent_tick(), 0);
+        return;
+    }
+    struct request *before = request_find(handle), *entry = before ? before : take_entry();
+    if (before && before->start) { // its end was in a call that we do not know, or while nothing was recorded
+        count_open(false);
+        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
+    }
+    if (!entry) {
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+        return;
+    }
+    const uint32_t next = entry->next;
+    *entry = *request;
+    entry->next = next;
+    if (!before && !map_put(&by_handle, (void *)mpi_key(handle), (uintptr_t)entry)) {
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+        free_entry(entry);
+        return;
+    }
+    if (request->start)
+        count_open(true);
+}
+
+void request_started(struct request *request, uint64_t start, uint64_t correlation, uint32_t thread) {
+    request->start = start;
+    request->correlation = correlation;
+    request->thread = thread;
+    count_open(true);
+}
+
+static void remove_entry(mpi_handle handle, struct request *request) {
+    if (request->is_persistent)
+        return;
+    map_remove(&by_handle, (void *)mpi_key(handle));
+    free_entry(request);
+}
+
+void request_completed(mpi_handle handle, const void *status, uint64_t end, uint64_t wait) {
+    struct request *request = request_find(handle);
+    if (!request)
+        return;
+    if (request->start) {
+        if (request->is_receive && status)
+            transfer_received(&request->transfer, request->comm, status);
+        record_request(request, end, wait);
+        request->start = 0;
+        count_open(false);
+    }
+    remove_entry(handle, request);
+}
+
+void request_forgotten(mpi_handle handle, bool is_freed) {
+    struct request *request = request_find(handle);
+    if (!request)
+        return;
+    if (request->start) { // the program has not learned when it was complete
+        channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
+        count_open(false);
+        request->start = 0;
+    }
+    request->is_persistent &= !is_freed;
+    remove_entry(handle, request);
+}
+
+void requests_over(void) {
+    const uint64_t open = atomic_load(&open_count);
+    if (!open)
+        return;
+    channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, open);
+    channel_ended(agent.channel, FLIGHTS, open);
+}
