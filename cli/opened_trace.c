@@ -399,6 +399,35 @@ void trace_add_json_state(struct text *text, const struct trace *trace) {
     add_json_lost(text, trace);
 }
 
+static void add_json_number(struct text *text, const char *name, uint32_t number, uint32_t offset) {
+    if (number)
+        text_add_format(text, ",\"%s\":%" PRIu32, name, number - offset);
+    else
+        text_add_format(text, ",\"%s\":null", name);
+}
+
+static void add_json_text(struct text *text, const char *name, tsmith_string value) {
+    text_add_format(text, ",\"%s\":", name);
+    if (value.length)
+        text_add_json(text, value);
+    else
+        text_add_cstr(text, "null");
+}
+
+void trace_add_json_rank(struct text *text, const struct trace *trace, const tsmith_rank *rank) {
+    if (!rank->rank) {
+        text_add_cstr(text, "\"rank\":null");
+        return;
+    }
+    text_add_format(text, "\"rank\":%" PRIu32, rank->rank - 1);
+    add_json_number(text, "world_size", rank->world, 0);
+    add_json_number(text, "local_rank", rank->local_rank, 1);
+    add_json_number(text, "local_world_size", rank->local_world, 0);
+    add_json_number(text, "node", rank->node, 1);
+    add_json_text(text, "launcher", trace_string(trace, rank->launcher));
+    add_json_text(text, "job", trace_string(trace, rank->job));
+}
+
 static void add_json_process(struct text *text, const struct trace *trace, uint32_t id) {
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
     text_add_format(text, "{\"id\":%u,\"pid\":%" PRId64 ",\"parent_pid\":%" PRIu64 ",\"start\":%" PRId64, id,
@@ -409,6 +438,9 @@ static void add_json_process(struct text *text, const struct trace *trace, uint3
     text_add_json(text, trace_string(trace, process->command_line));
     text_add_cstr(text, ",\"host\":");
     text_add_json(text, trace_string(trace, process->host));
+    text_add_char(text, ',');
+    const tsmith_rank rank = tsmith_dictionary_find_rank(trace->dictionary, id);
+    trace_add_json_rank(text, trace, &rank);
     text_add_char(text, '}');
 }
 

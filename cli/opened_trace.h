@@ -83,6 +83,8 @@ void trace_add_json_head(struct text *text, const struct trace *trace);
 void trace_add_json_state(struct text *text, const struct trace *trace);
 // "processes":[...],"devices":[...],"tracks":[...]
 void trace_add_json_tables(struct text *text, const struct trace *trace);
+// "rank":..., and what else is known of it (no braces)
+void trace_add_json_rank(struct text *text, const struct trace *trace, const tsmith_rank *rank);
 // {"id":NUMBER,"name":...}
 void trace_add_json_device(struct text *text, const struct trace *trace, uint32_t id, uint32_t number);
 

@@ -11,6 +11,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
+#include "cli/output_name.h"
 #include "cli/present/terminal.h"
 #include "cli/sessions.h"
 #include "record_on_demand.h"
@@ -22,7 +23,8 @@ static const int64_t UNTIL_STOPPED = INT64_C(86400) * 365 * 1000000000; // ns
 struct attachment {
     uint64_t pid;
     int64_t duration; // ns; 0: until it is ended
-    const char *path;
+    const char *path; // `name`, once it is known
+    char name[OUTPUT_NAME_SIZE];
     bool json;
     tsmith_capture_options options;
     const char *apis[8];
@@ -92,6 +94,9 @@ static bool read_options(const struct invocation *invocation, struct attachment 
         return false;
     if (out->options.api_count)
         out->options.apis = out->apis;
+    if (!output_name(out->path, (uint32_t)out->pid, out->name))
+        return false;
+    out->path = out->name;
     return trace_may_replace(out->path);
 }
 

@@ -123,6 +123,9 @@ static int write_json(struct trace *trace, bool quick) {
     add_json_fact(&text, trace, "command", "command");
     add_json_fact(&text, trace, "host", "host");
     add_json_fact(&text, trace, "tool_version", "tool.version");
+    const tsmith_rank rank = tsmith_dictionary_find_rank(trace->dictionary, 0);
+    trace_add_json_rank(&text, trace, &rank);
+    text_add_cstr(&text, ",\n");
     add_json_attributes(&text, trace);
     text_add_cstr(&text, ",\n");
     trace_add_json_tables(&text, trace);
@@ -428,6 +431,37 @@ static void write_timed(const struct trace *trace) {
     text_finish(&line);
 }
 
+static void add_rank(struct text *line, const struct trace *trace, const tsmith_rank *rank) {
+    text_add_format(line, "rank %" PRIu32, rank->rank - 1);
+    if (rank->world)
+        text_add_format(line, " of %" PRIu32, rank->world);
+    if (rank->local_rank)
+        text_add_format(line, ", local rank %" PRIu32, rank->local_rank - 1);
+    if (rank->node)
+        text_add_format(line, ", node %" PRIu32, rank->node - 1);
+    if (rank->launcher) {
+        text_add_cstr(line, " (");
+        text_add_safe(line, trace_string(trace, rank->launcher), 20);
+        if (rank->job) {
+            text_add_cstr(line, ", job ");
+            text_add_safe(line, trace_string(trace, rank->job), 60);
+        }
+        text_add_char(line, ')');
+    }
+}
+
+// Of the trace, if it is one rank's.
+static void write_rank(const struct trace *trace) {
+    const tsmith_rank rank = tsmith_dictionary_find_rank(trace->dictionary, 0);
+    struct text line = {0};
+    if (rank.rank) {
+        label(&line, "rank");
+        add_rank(&line, trace, &rank);
+        end_line(&line);
+    }
+    text_finish(&line);
+}
+
 static void add_process(struct text *line, const struct trace *trace, uint32_t id) {
     const tsmith_process *process = tsmith_dictionary_process(trace->dictionary, id);
     text_add_format(line, "pid %" PRId64 "  ", (int64_t)process->pid);
@@ -435,6 +469,11 @@ static void add_process(struct text *line, const struct trace *trace, uint32_t i
     if (process->host) {
         text_add_cstr(line, " on ");
         text_add_safe(line, trace_string(trace, process->host), 40);
+    }
+    const tsmith_rank rank = tsmith_dictionary_find_rank(trace->dictionary, id);
+    if (rank.rank && !tsmith_dictionary_find_rank(trace->dictionary, 0).rank) {
+        text_add_cstr(line, ", ");
+        add_rank(line, trace, &rank);
     }
 }
 
@@ -650,6 +689,7 @@ static int write_text(struct trace *trace, bool quick) {
     write_file(trace);
     write_fact(trace, "command", "command", "");
     write_fact(trace, "host", "host", "");
+    write_rank(trace);
     write_fact(trace, "simulated", "simulated", "");
     write_notices(trace);
     write_cupti(trace);

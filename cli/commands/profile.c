@@ -14,6 +14,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
+#include "cli/output_name.h"
 #include "cli/present/terminal.h"
 #include "flight.h"
 #include "mctracer.h"
@@ -529,6 +530,7 @@ static void remove_begun(const char *path) {
 static int not_run(const struct record_request *request, const struct record_result *result) {
     complain("%s", result->error.message);
     if (result->stage == RECORD_FILE) {
+        output_explain_refused(result->status);
         complain("%s was not run: choose another file with --output", request->argv[0]);
         return result->status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
     }
@@ -556,9 +558,10 @@ int command_profile(const struct invocation *invocation) {
     tsmith_capture_options options;
     const char *path = invocation_value(invocation, "output");
     struct record_result result;
-    if (!read_options(invocation, &options, &apis))
+    char name[OUTPUT_NAME_SIZE];
+    if (!read_options(invocation, &options, &apis) || !output_name(path ? path : default_path, 0, name))
         return EXIT_USAGE;
-    path = path ? path : default_path;
+    path = name;
     struct text program = {0};
     struct sources sources = {0};
     int code = check_program(invocation->operands[0], &program);

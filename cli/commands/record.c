@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/output_name.h"
 #include "cli/present/terminal.h"
 #include "tracesmith/replay.h"
 #include "tracesmith/stacks.h"
@@ -178,11 +179,12 @@ void record_run(const struct record_request *request, struct record_result *out)
     tsmith_on_demand *on_demand = NULL;
     tsmith_recording_writer writer = {0};
     struct sigaction before[FORWARDED_COUNT];
+    const tsmith_sbt_write_options to = {.size = sizeof to, .may_replace = output_may_replace};
     *out = (struct record_result){.stage = RECORD_FILE};
 
     // The file is opened before the program starts: write errors are reported before anything has run.
     if (!request->flight && !request->armed)
-        out->status = tsmith_recording_writer_open(request->path, NULL, &writer, &out->error);
+        out->status = tsmith_recording_writer_open(request->path, &to, &writer, &out->error);
     if (out->status < 0)
         goto done;
     out->stage = RECORD_SESSION;

@@ -12,6 +12,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
+#include "cli/output_name.h"
 #include "cli/present/terminal.h"
 #include "cli/sessions.h"
 #include "record_on_demand.h"
@@ -105,9 +106,12 @@ static void add_if_matching(void *context, const char *directory, const tsmith_c
     text_add_cstr(&program->directory, directory);
 }
 
-// "trace.sbt"; of several programs "trace.4711.sbt".
-static bool name_output(const struct recording *recording, struct program *program, const char *path) {
-    char folder[PATH_MAX];
+// "trace.sbt"; of several programs "trace.4711.sbt", unless the pattern distinguishes them.
+static bool name_output(const struct recording *recording, struct program *program, const char *pattern) {
+    char folder[PATH_MAX], path[OUTPUT_NAME_SIZE];
+    if (!output_name(pattern, program->collector, path))
+        return false;
+    const bool distinct = strstr(pattern, "%r") || strstr(pattern, "%p");
     const size_t length = strlen(path);
     const size_t cut = length > 4 && strcmp(path + length - 4, ".sbt") == 0 ? length - 4 : length;
     if (path[0] != '/') {
@@ -117,7 +121,7 @@ static bool name_output(const struct recording *recording, struct program *progr
         }
         text_add_format(&program->output, "%s/", folder);
     }
-    if (recording->count == 1)
+    if (recording->count == 1 || distinct)
         text_add_cstr(&program->output, path);
     else
         text_add_format(&program->output, "%.*s.%" PRIu32 "%s", (int)cut, path, program->collector,

@@ -103,12 +103,17 @@ static const char *xray_doc(size_t index) {
 
 // ---- profile
 
+// tsmith_output_expand
+#define OUTPUT_PATTERN                                                                                       \
+    ". In its name, %r is the rank in a distributed run, %h the host name, %p the process id, and %% a "     \
+    "percent sign"
+
 static const struct option profile_options[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "FILE",
      .kind = VALUE_TRACE,
-     .doc = "Output file; default trace.sbt"},
+     .doc = "Output file; default trace.sbt" OUTPUT_PATTERN},
     {.name = "buffer",
      .letter = 'b',
      .argument = "SIZE",
@@ -318,7 +323,7 @@ static const struct option attach_options[] = {
      .letter = 'o',
      .argument = "FILE",
      .kind = VALUE_TRACE,
-     .doc = "Output file; default trace.sbt"},
+     .doc = "Output file; default trace.sbt" OUTPUT_PATTERN " (of PID)"},
     {.name = "duration",
      .letter = 'd',
      .argument = "TIME",
@@ -408,7 +413,8 @@ static const struct option record_options[] = {
      .letter = 'o',
      .argument = "FILE",
      .kind = VALUE_TRACE,
-     .doc = "Output file; default trace.sbt. If several programs are recorded, NAME.PID.sbt of each"},
+     .doc = "Output file; default trace.sbt. If several programs are recorded, NAME.PID.sbt of "
+            "each" OUTPUT_PATTERN " (of each tracesmith that runs an armed program)"},
     {.name = "duration",
      .letter = 'd',
      .argument = "TIME",

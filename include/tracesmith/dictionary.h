@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dictionary: the objects that the events of a trace refer to by number: strings, processes, devices, tracks,
-// clocks, attributes, additional fields, call stacks.
+// clocks, attributes, additional fields, call stacks, ranks.
 //
 // A dictionary only grows: ids are consecutive, assigned in order, and never change their meaning. A source owns one
 // and adds to it before it delivers a batch that needs it; a consumer that remembers how many entries of each
@@ -174,6 +174,19 @@ typedef struct tsmith_symbol {
     uint32_t line; // 0: not known
 } tsmith_symbol;
 
+// What a launcher (torchrun, mpirun, srun) stated about a process. A process has at most one.
+typedef struct tsmith_rank {
+    uint32_t
+        process; // 0: the run that was recorded, whichever of its processes: the profiler's own environment states it
+    uint32_t rank;        // 1 + its rank; 0: unknown
+    uint32_t world;       // number of ranks of the run; 0: unknown
+    uint32_t local_rank;  // 1 + its rank among those of its host; 0: unknown
+    uint32_t local_world; // number of ranks of its host; 0: unknown
+    uint32_t node;        // 1 + the number of its host; 0: unknown
+    uint32_t launcher;    // strings: a name of TSMITH_LAUNCHER_TABLE (tracesmith/launcher.h)
+    uint32_t job;         // the launcher's name of the run
+} tsmith_rank;
+
 TSMITH_API tsmith_status tsmith_dictionary_create(tsmith_dictionary **out);
 TSMITH_API void tsmith_dictionary_destroy(tsmith_dictionary *dictionary);
 
@@ -202,7 +215,8 @@ TSMITH_API int tsmith_dictionary_failed(const tsmith_dictionary *dictionary);
     X(module, tsmith_module)                                                                                 \
     X(frame, tsmith_frame)                                                                                   \
     X(stack, tsmith_stack)                                                                                   \
-    X(symbol, tsmith_symbol)
+    X(symbol, tsmith_symbol)                                                                                 \
+    X(rank, tsmith_rank)
 #define TSMITH_DICTIONARY_DECLARE(name, type)                                                                \
     TSMITH_API uint32_t tsmith_dictionary_add_##name(tsmith_dictionary *dictionary, const type *entry);      \
     TSMITH_API const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id);       \
@@ -241,6 +255,10 @@ TSMITH_API tsmith_string tsmith_dictionary_find_attribute(const tsmith_dictionar
                                                           const char *key);
 TSMITH_API void tsmith_dictionary_set_attribute(tsmith_dictionary *dictionary, const char *key,
                                                 const char *value);
+
+// The rank of a process, all zeros if none is known: its own row, else that of process 0, else what PyTorch's distributedInfo
+// states. Of process 0: the rank whose trace it is; unknown if rows disagree, as in a trace of several ranks.
+TSMITH_API tsmith_rank tsmith_dictionary_find_rank(const tsmith_dictionary *dictionary, uint32_t process);
 
 // The names of tracks and devices in all tables and pictures. `room` holds a name that is composed; it must live as long as the
 // returned string is used.

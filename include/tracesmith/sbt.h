@@ -26,6 +26,10 @@ typedef struct tsmith_sbt_write_options {
         // good), a hundred times slower: every way to store a column is tried, frames are larger
     int no_index;  // leave the index out (a stream to a pipe)
     int exclusive; // fail when the file exists instead of replacing it
+    // Asked before an existing regular file is replaced, while no other writer can replace it; it is replaced if this returns OK.
+    // NULL: it is replaced.
+    tsmith_status (*may_replace)(void *context, const char *path, tsmith_error *error);
+    void *may_replace_context;
 } tsmith_sbt_write_options;
 
 // A sink that writes a file. What was written before a crash is readable: frames are complete or absent. The file is

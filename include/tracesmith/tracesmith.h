@@ -29,6 +29,7 @@
 #include "tracesmith/graph.h"
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"
+#include "tracesmith/launcher.h"
 #include "tracesmith/live.h"
 #include "tracesmith/memory.h"
 #include "tracesmith/merge.h"

@@ -165,26 +165,6 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
     return true;
 }
 
-// The number behind `name` ("\"rank\"") in PyTorch's distributedInfo, which is an attribute with the JSON as its value.
-static int64_t find_number(const tsmith_dictionary *dictionary, const char *name) {
-    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(dictionary); id++) {
-        const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
-        tsmith_string key = tsmith_dictionary_string(dictionary, attribute->key);
-        static const char INFO[] = "distributedInfo";
-        if (key.length < sizeof INFO - 1 ||
-            memcmp(key.bytes + key.length - (sizeof INFO - 1), INFO, sizeof INFO - 1) != 0)
-            continue;
-        const char *at = strstr(tsmith_dictionary_string(dictionary, attribute->value).bytes, name);
-        if (!at)
-            continue;
-        at += strlen(name);
-        at += strspn(at, ": \t\r\n");
-        if (*at >= '0' && *at <= '9')
-            return strtol(at, NULL, 10);
-    }
-    return -1;
-}
-
 static int by_start(const void *left, const void *right) {
     const struct rank_collective *a = left, *b = right;
     if (a->key != b->key)
@@ -241,8 +221,9 @@ static tsmith_status check_open(const tsmith_ranks *ranks, tsmith_error *error) 
 
 static void describe(const struct reading *reading, struct rank *rank) {
     const tsmith_interval window = tsmith_timeline_window(reading->ledger);
-    rank->world = find_number(reading->dictionary, "\"world_size\"");
-    rank->number = find_number(reading->dictionary, "\"rank\"");
+    const tsmith_rank stated = tsmith_dictionary_find_rank(reading->dictionary, 0);
+    rank->world = stated.world ? (int64_t)stated.world : -1;
+    rank->number = (int64_t)stated.rank - 1;
     rank->begin = window.from;
     rank->window = window.to - window.from;
     rank->missing = timeline_hole_time(reading->ledger, 0, window);

@@ -32,6 +32,7 @@
 #include "launch/launch.h"
 #include "launch/sampler.h"
 #include "tracesmith/frames.h"
+#include "tracesmith/launcher.h"
 #include "wire/process.h"
 
 static const int64_t PATIENCE = 50000000;          // ns that next() waits for news
@@ -368,6 +369,21 @@ static tsmith_status add_used_agents(struct tsmith_capture *capture, char *const
     return status;
 }
 
+// Of the run, if a launcher started this process: a program that uses no API has no process in the trace.
+static void describe_rank(tsmith_dictionary *dictionary) {
+    tsmith_launch launch = {.size = sizeof launch};
+    if (!tsmith_launch_find(0, &launch))
+        return;
+    const tsmith_rank rank = {.rank = (uint32_t)(launch.rank + 1),
+                              .world = launch.world < 0 ? 0 : (uint32_t)launch.world,
+                              .local_rank = (uint32_t)(launch.local_rank + 1),
+                              .local_world = launch.local_world < 0 ? 0 : (uint32_t)launch.local_world,
+                              .node = (uint32_t)(launch.node + 1),
+                              .launcher = tsmith_dictionary_intern_cstr(dictionary, launch.launcher),
+                              .job = tsmith_dictionary_intern_cstr(dictionary, launch.job)};
+    (void)tsmith_dictionary_add_rank(dictionary, &rank);
+}
+
 tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, tsmith_error *error) {
     pid_t pid = 0;
     if (!argv || !argv[0])
@@ -375,6 +391,7 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
     if (capture->started)
         return status_set(error, TSMITH_ERROR_STATE, "a capture can start only one program");
     describe_command(capture, argv);
+    describe_rank(collector_dictionary(capture->collector));
     start_counters(capture);
     tsmith_status status = add_used_agents(capture, argv, error);
     if (!status)

@@ -307,6 +307,28 @@ static bool read_attribute(struct collector *collector, struct collect_channel *
     return !attribute.key || tsmith_dictionary_add_attribute(collector->dictionary, &attribute);
 }
 
+static bool has_rank(const tsmith_dictionary *dictionary, uint32_t process) {
+    for (uint32_t id = 1; id < tsmith_dictionary_rank_count(dictionary); id++)
+        if (tsmith_dictionary_rank(dictionary, id)->process == process)
+            return true;
+    return false;
+}
+
+// The channels of one process state the same: once is enough.
+static bool read_rank(struct collector *collector, struct collect_channel *channel, const char *payload,
+                      size_t bytes) {
+    tsmith_rank rank;
+    if (bytes < sizeof rank)
+        return false;
+    memcpy(&rank, payload, sizeof rank);
+    if (!channel->process || has_rank(collector->dictionary, channel->process))
+        return true;
+    rank.process = channel->process;
+    rank.launcher = find_id(&channel->strings, rank.launcher);
+    rank.job = find_id(&channel->strings, rank.job);
+    return tsmith_dictionary_add_rank(collector->dictionary, &rank) != 0;
+}
+
 static bool read_entry(struct collector *collector, struct collect_channel *channel, uint32_t type,
                        const char *payload, size_t bytes) {
     // The strings that describe the process come first, and everything else belongs to it.
@@ -329,6 +351,8 @@ static bool read_entry(struct collector *collector, struct collect_channel *chan
         return read_attribute(collector, channel, payload, bytes);
     case LAYOUT_ENTRY_MODULE:
         return collect_read_module(collector, channel, payload, bytes);
+    case LAYOUT_ENTRY_RANK:
+        return read_rank(collector, channel, payload, bytes);
     default:
         return false;
     }

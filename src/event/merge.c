@@ -163,6 +163,13 @@ static void translate_symbol(const struct merge *merge, const tsmith_symbol *fro
     to->line = from->line;
 }
 
+static void translate_rank(const struct merge *merge, const tsmith_rank *from, tsmith_rank *to) {
+    *to = *from;
+    to->process = ID(process, from->process);
+    to->launcher = ID(string, from->launcher);
+    to->job = ID(string, from->job);
+}
+
 // ---- finding equal entries
 
 // An entry of `into` by its id, its padding cleared.
@@ -245,14 +252,16 @@ static void matcher_finish(struct matcher *matcher) {
     X(clock, tsmith_clock)                                                                                   \
     X(clock_pair, tsmith_clock_pair)                                                                         \
     X(attribute, tsmith_attribute)                                                                           \
-    X(dynamic_field, tsmith_dynamic_field)
+    X(dynamic_field, tsmith_dynamic_field)                                                                   \
+    X(rank, tsmith_rank)
 MATCHED(DEFINE_READ)
 MATCHED(DEFINE_FILL)
 
 #define PLACE_MATCHED(X)                                                                                     \
     X(clock, tsmith_clock)                                                                                   \
     X(clock_pair, tsmith_clock_pair)                                                                         \
-    X(dynamic_field, tsmith_dynamic_field)
+    X(dynamic_field, tsmith_dynamic_field)                                                                   \
+    X(rank, tsmith_rank)
 #define DEFINE_PLACE(name, type)                                                                             \
     static uint32_t place_##name(struct merge *merge, const type *entry) {                                   \
         return match_##name(merge, entry);                                                                   \
@@ -440,7 +449,7 @@ struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries) 
     bool done = tsmith_batch_create(&merge->batch) == TSMITH_OK && fill_dynamic_field(merge);
     if (entries == MERGE_EQUAL)
         done = done && fill_process(merge) && know_devices(merge) && fill_track(merge) && fill_clock(merge) &&
-               fill_clock_pair(merge) && fill_attribute(merge);
+               fill_clock_pair(merge) && fill_attribute(merge) && fill_rank(merge);
     if (done)
         return merge;
     merge_destroy(merge);
@@ -475,7 +484,7 @@ tsmith_status merge_take(struct merge *merge, const tsmith_dictionary *from) {
            take_device(merge, from) && take_track(merge, from) && take_clock(merge, from) &&
            take_clock_pair(merge, from) && take_attribute(merge, from) && take_dynamic_field(merge, from) &&
            take_module(merge, from) && take_frame(merge, from) && take_stack(merge, from) &&
-           take_symbol(merge, from);
+           take_symbol(merge, from) && take_rank(merge, from);
     complete_devices(merge, from);
     return done && !tsmith_dictionary_failed(merge->into) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }

@@ -93,11 +93,25 @@ static void give_pid(sqlite3_context *context, const tsmith_query *query, uint32
     X(command_line, "TEXT", "", "command line",                                                              \
       list_give_text(context, string_of(query, process->command_line)))                                      \
     X(host, "TEXT", "", "name of the machine", list_give_text(context, string_of(query, process->host)))     \
-    X(start, "INTEGER", "ns", "when it was first seen", list_give_id(context, (uint64_t)process->start))
+    X(start, "INTEGER", "ns", "when it was first seen", list_give_id(context, (uint64_t)process->start))     \
+    X(rank, "INTEGER", "", "its rank, by the launcher of the run", give_less_one(context, rank->rank))       \
+    X(world_size, "INTEGER", "", "number of ranks of the run", list_give_id(context, rank->world))           \
+    X(local_rank, "INTEGER", "", "its rank among those of its host",                                         \
+      give_less_one(context, rank->local_rank))                                                              \
+    X(node, "INTEGER", "", "number of its host", give_less_one(context, rank->node))                         \
+    X(launcher, "TEXT", "", "torchrun, openmpi, slurm...",                                                   \
+      list_give_text(context, string_of(query, rank->launcher)))                                             \
+    X(job, "TEXT", "", "the launcher's name of the run", list_give_text(context, string_of(query, rank->job)))
+
+static void give_less_one(sqlite3_context *context, uint32_t number) {
+    if (number)
+        sqlite3_result_int64(context, (int64_t)number - 1);
+}
 
 static void process_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
     uint32_t id = (uint32_t)row + 1;
     const tsmith_process *process = tsmith_dictionary_process(query->backend.dictionary, id);
+    const tsmith_rank stated = tsmith_dictionary_find_rank(query->backend.dictionary, id), *rank = &stated;
     int at = 0;
     PROCESS_COLUMNS(LIST_CELL)
 }

@@ -55,7 +55,8 @@ struct old_file {
     bool exists;
     int fd; // -1: there is none, or none that can be opened
     bool busy;
-    pid_t writer; // of a busy one; 0: who is not known
+    pid_t writer;          // of a busy one; 0: who is not known
+    tsmith_status refused; // by may_replace; OK: it is not
 };
 
 // The file that is at `path`, locked so that no other process replaces it meanwhile.
@@ -83,8 +84,9 @@ static bool put_in_place(const char *name, const char *path, bool had_old, bool 
     return !*again && rename(name, path) == 0; // not every file system knows the other way
 }
 
-// -1 with errno set, or because the old one is busy.
-static int replace(const char *path, const void *head, size_t head_size, struct old_file *old) {
+// -1 with errno set, or because the old one is busy or may not be replaced.
+static int replace(const char *path, const tsmith_sbt_write_options *options, const void *head,
+                   size_t head_size, struct old_file *old, tsmith_error *error) {
     char name[PATH_MAX];
     int fd = create_beside(path, name, sizeof name);
     if (fd < 0)
@@ -93,7 +95,9 @@ static int replace(const char *path, const void *head, size_t head_size, struct 
     bool done = false, again = lock_take(fd, &holder) && file_write(fd, head, head_size);
     for (int attempt = 0; again && attempt < 16; attempt++) {
         *old = lock_old(path);
-        if (old->busy)
+        if (!old->busy && old->fd >= 0 && options->may_replace)
+            old->refused = options->may_replace(options->may_replace_context, path, error);
+        if (old->busy || old->refused)
             break;
         done = put_in_place(name, path, old->exists, &again);
     }
@@ -165,11 +169,12 @@ static const char *writer_text(pid_t writer, char *out, size_t size) {
     return out;
 }
 
-tsmith_status file_create(const char *path, bool exclusive, const void *head, size_t head_size, int *out,
-                          tsmith_error *error) {
+tsmith_status file_create(const char *path, const tsmith_sbt_write_options *options, const void *head,
+                          size_t head_size, int *out, tsmith_error *error) {
     struct stat there;
     char resolved[PATH_MAX], who[64];
     struct old_file old = {.fd = -1};
+    const bool exclusive = options->exclusive != 0;
     bool exists = stat(path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
@@ -179,10 +184,12 @@ tsmith_status file_create(const char *path, bool exclusive, const void *head, si
     else if (exists && !S_ISREG(there.st_mode))
         *out = open_special(path, head, head_size);
     else // a link is followed: what it points to is replaced, not the link
-        *out = replace(realpath(path, resolved) ? resolved : path, head, head_size, &old);
+        *out = replace(realpath(path, resolved) ? resolved : path, options, head, head_size, &old, error);
     if (*out >= 0)
         return TSMITH_OK;
     int code = errno;
+    if (old.refused)
+        return old.refused;
     if (old.busy)
         return status_set(error, TSMITH_ERROR_BUSY, "%s is being written by %s; wait until it has ended",
                           path, writer_text(old.writer, who, sizeof who));

@@ -7,11 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracesmith/status.h"
+#include "tracesmith/sbt.h"
 
 // Creates (or, when not `exclusive`, replaces) a file for writing, mode 0600, and writes `head` into it
-// before it appears under its name. What is not a regular file is opened as it is.
-tsmith_status file_create(const char *path, bool exclusive, const void *head, size_t head_size, int *out,
-                          tsmith_error *error);
+// before it appears under its name. What is not a regular file is opened as it is. Of `options`, `exclusive` and `may_replace`
+// are used.
+tsmith_status file_create(const char *path, const tsmith_sbt_write_options *options, const void *head,
+                          size_t head_size, int *out, tsmith_error *error);
 
 #endif

@@ -125,6 +125,10 @@ static const struct form forms[TABLE_LIMIT] = {
     [TABLE_SYMBOLS] = {FORM(symbol, SBT_ROW_COST),
                        4,
                        {AT(symbol, frame, STEP), U(symbol, function), U(symbol, file), U(symbol, line)}},
+    [TABLE_RANKS] = {FORM(rank, SBT_ROW_COST),
+                     8,
+                     {U(rank, process), U(rank, rank), U(rank, world), U(rank, local_rank),
+                      U(rank, local_world), U(rank, node), U(rank, launcher), U(rank, job)}},
 };
 
 // Tables whose rows change others' and begin with their ids: TABLE_TRACK_NAMES and

@@ -22,6 +22,7 @@ enum sbt_table {
     TABLE_STACKS,
     TABLE_SYMBOLS,
     TABLE_DEVICE_FACTS,
+    TABLE_RANKS,
     TABLE_LIMIT
 };
 

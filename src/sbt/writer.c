@@ -192,8 +192,8 @@ tsmith_status sbt_writer_create(const char *path, const tsmith_sbt_write_options
         return status;
     struct sbt_writer *writer = *out;
     writer->owns_fd = true;
-    status = file_create(path, options.exclusive != 0, writer->pending.bytes, writer->pending.length,
-                         &writer->to.fd, error);
+    status =
+        file_create(path, &options, writer->pending.bytes, writer->pending.length, &writer->to.fd, error);
     if (status != TSMITH_OK) {
         sbt_writer_destroy(writer);
         *out = NULL;

@@ -2,6 +2,7 @@
 // The files of a process in a session, and what is said of it there; channel.c calls it when a channel is opened.
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 
 #include "base/clock.h"
 #include "wire/channel_private.h"
+#include "wire/launcher.h"
 #include "wire/process.h"
 
 // `place`: a page that is to be replaced by it, NULL: any. It stays as it is where the result is NULL.
@@ -105,6 +107,32 @@ static uint32_t read_string(struct channel *channel, const char *path) {
     return length > 0 ? channel_table_string(channel, text, (size_t)length) : 0;
 }
 
+static const char *look_in_environment(const void *context, const char *name) {
+    (void)context;
+    return getenv(name);
+}
+
+static uint32_t plus_one(int64_t number) {
+    return (uint32_t)(number + 1);
+}
+
+// The launcher of a distributed run stated it in the environment. Also after torch.multiprocessing has set it: the channel is made
+// when the API is first used.
+static void describe_rank(struct channel *channel) {
+    tsmith_launch launch;
+    if (!launcher_read(look_in_environment, NULL, &launch))
+        return;
+    const tsmith_rank rank = {.rank = plus_one(launch.rank),
+                              .world = launch.world < 0 ? 0 : (uint32_t)launch.world,
+                              .local_rank = plus_one(launch.local_rank),
+                              .local_world = launch.local_world < 0 ? 0 : (uint32_t)launch.local_world,
+                              .node = plus_one(launch.node),
+                              .launcher =
+                                  channel_table_string(channel, launch.launcher, strlen(launch.launcher)),
+                              .job = channel_table_string(channel, launch.job, strlen(launch.job))};
+    channel_table_add(channel, LAYOUT_ENTRY_RANK, &rank, sizeof rank);
+}
+
 void channel_describe(struct channel *channel) {
     char text[PATH_BYTES];
     ssize_t length = readlink("/proc/self/exe", text, sizeof text);
@@ -112,6 +140,7 @@ void channel_describe(struct channel *channel) {
     channel->process->head->command_line = read_string(channel, "/proc/self/cmdline");
     if (gethostname(text, sizeof text) == 0)
         channel->process->head->host = channel_table_string(channel, text, strnlen(text, sizeof text));
+    describe_rank(channel);
 }
 
 // A process that may open no more files can still make a folder, whose name records who is missing from the trace.

@@ -225,6 +225,7 @@ enum layout_entry_type {
     LAYOUT_ENTRY_NAME = 6,      // u32 track, u32 string: the track is called so from now on
     LAYOUT_ENTRY_ATTRIBUTE = 7, // u32 key, u32 value: strings
     LAYOUT_ENTRY_MODULE = 8,    // layout_module
+    LAYOUT_ENTRY_RANK = 9,      // tsmith_rank, its process 0
 };
 
 // Code that was loaded: from this epoch on its addresses mean it.

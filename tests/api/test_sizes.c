@@ -248,6 +248,7 @@ static const char *const RESULTS[] = {
     "tsmith_instruction",
     "tsmith_instructions_finding",
     "tsmith_instructions_launch",
+    "tsmith_launch",
     "tsmith_live_totals",
     "tsmith_merge_result",
     "tsmith_needs",
@@ -377,6 +378,11 @@ static void a_result_of_the_api_keeps_the_rule(void **state) {
 
 // ---- results of the API, each filled for a program that is older or newer than the library
 
+static tsmith_status fill_launch(void *out) {
+    (void)tsmith_launch_find(0, out);
+    return TSMITH_OK;
+}
+
 static tsmith_status fill_simulated(void *out) {
     return tsmith_simulation_run(simulation, NULL, out, NULL);
 }
@@ -412,6 +418,7 @@ static const struct result_struct {
     tsmith_status (*fill)(void *out);
 } FILLED[] = {
     {"tsmith_bounds", sizeof(tsmith_bounds), fill_bounds},
+    {"tsmith_launch", sizeof(tsmith_launch), fill_launch},
     {"tsmith_sbt_recovery", sizeof(tsmith_sbt_recovery), fill_recovery},
     {"tsmith_sbt_summary", sizeof(tsmith_sbt_summary), fill_summary},
     {"tsmith_session_statistics", sizeof(tsmith_session_statistics), fill_statistics},

@@ -54,6 +54,7 @@ static void add_random_rows(struct random *random, tsmith_dictionary *dictionary
     uint32_t stacks = tsmith_dictionary_stack_count(dictionary);
     tsmith_dictionary_add_stack(dictionary, &(tsmith_stack){(uint32_t)random_below(random, stacks), R32});
     tsmith_dictionary_add_symbol(dictionary, &(tsmith_symbol){R32, R32, R32, R32});
+    tsmith_dictionary_add_rank(dictionary, &(tsmith_rank){R32, R32, R32, R32, R32, R32, R32, R32});
 }
 
 static void write_one(tsmith_sink *sink, const tsmith_dictionary *dictionary, tsmith_batch *batch) {

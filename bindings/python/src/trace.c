@@ -281,10 +281,34 @@ static PyObject *time_or_none(bool known, int64_t time) {
     return known ? PyLong_FromLongLong(time) : Py_NewRef(Py_None);
 }
 
+static PyObject *number_or_none(uint32_t number, uint32_t offset) {
+    return number ? PyLong_FromUnsignedLong(number - offset) : Py_NewRef(Py_None);
+}
+
+static PyObject *text_or_none(tsmith_string text) {
+    return text.length ? PyUnicode_DecodeUTF8(text.bytes, (Py_ssize_t)text.length, "replace")
+                       : Py_NewRef(Py_None);
+}
+
+// Of a trace that is one rank's.
+static bool put_rank(PyObject *info, const tsmith_dictionary *dictionary) {
+    const tsmith_rank rank = dictionary ? tsmith_dictionary_find_rank(dictionary, 0) : (tsmith_rank){0};
+    const tsmith_string none = {"", 0};
+    return put(info, "rank", number_or_none(rank.rank, 1)) &&
+           put(info, "world_size", number_or_none(rank.world, 0)) &&
+           put(info, "local_rank", number_or_none(rank.local_rank, 1)) &&
+           put(info, "node", number_or_none(rank.node, 1)) &&
+           put(info, "launcher",
+               text_or_none(dictionary ? tsmith_dictionary_string(dictionary, rank.launcher) : none)) &&
+           put(info, "job", text_or_none(dictionary ? tsmith_dictionary_string(dictionary, rank.job) : none));
+}
+
 static PyObject *info_of(const struct trace_handle *handle, const tsmith_sbt_summary *summary,
                          tsmith_status ended, const tsmith_error *why) {
     const uint64_t bytes = tsmith_trace_bytes(handle->trace);
     const bool complete = summary->complete && ended == TSMITH_OK;
+    const tsmith_dictionary *dictionary = NULL;
+    (void)tsmith_sbt_dictionary(tsmith_trace_sbt(handle->trace), &dictionary, NULL);
     PyObject *info = PyDict_New();
     const bool good =
         info && put(info, "path", PyUnicode_DecodeFSDefault(handle->path)) &&
@@ -298,7 +322,8 @@ static PyObject *info_of(const struct trace_handle *handle, const tsmith_sbt_sum
         put(info, "first_start", time_or_none(summary->events != 0, summary->first_start)) &&
         put(info, "last_end", time_or_none(summary->events != 0, summary->last_end)) &&
         put(info, "kinds", counts(summary->kinds, TSMITH_KIND_LIMIT, kind_name)) &&
-        put(info, "lost", counts(summary->lost, TSMITH_REASON_LIMIT, reason_name));
+        put(info, "lost", counts(summary->lost, TSMITH_REASON_LIMIT, reason_name)) &&
+        put_rank(info, dictionary);
     if (!good)
         Py_CLEAR(info);
     return info;

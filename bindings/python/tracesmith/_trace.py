@@ -76,7 +76,8 @@ class Trace(Answers):
         path, format ("sbt", "chrome-json"...), bytes (size of the file; None of a pipe),
         complete (False: it ends early or is damaged), incomplete_because (text or None), damaged_frames,
         events (how many), first_start and last_end (ns on the trace clock; None without events),
-        kinds (events by kind), lost (lost events by reason).
+        kinds (events by kind), lost (lost events by reason), rank, world_size, local_rank, node, launcher and job
+        (of a rank of a distributed run; None if unknown, and in traces of several ranks).
         """
         return self._native.info()
 

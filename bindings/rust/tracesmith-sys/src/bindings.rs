@@ -289,6 +289,8 @@ pub struct tsmith_sbt_write_options {
     pub compression_level: c_int,
     pub no_index: c_int,
     pub exclusive: c_int,
+    pub may_replace: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *mut tsmith_error) -> tsmith_status>,
+    pub may_replace_context: *mut c_void,
 }
 
 #[repr(C)]

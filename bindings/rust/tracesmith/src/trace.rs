@@ -173,6 +173,8 @@ impl Trace {
             compression_level: 0,
             no_index: 0,
             exclusive: 0,
+            may_replace: None,
+            may_replace_context: ptr::null_mut(),
         };
         // SAFETY: the options and the path live during the call.
         self.pump(path, |out, error| unsafe { sys::tsmith_sbt_writer_open(text.as_ptr(), &options, out, error) })
