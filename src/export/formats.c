@@ -29,6 +29,8 @@ static const struct format {
     {"arrow", "Arrow IPC file (Feather): events as a table, for pandas, polars, DuckDB and others", ".arrow",
      arrow_ipc_open},
     {"arrow-stream", "the same as an Arrow IPC stream, for a pipe", ".arrows", arrow_ipc_open_stream},
+    {"parquet", "the same table as Apache Parquet, with zstd: small files for archives and databases",
+     ".parquet", parquet_open},
     {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
 };
 

@@ -8,11 +8,14 @@ A made trace and each TRACE are opened with ctypes. What arrives as Arrow must b
 by row and column by column; polars and DuckDB must see what pyarrow sees; a SQL answer as Arrow must be what DuckDB makes of
 the events with the same question.
 """
+import collections
 import csv
 import ctypes
 import gc
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -20,6 +23,7 @@ import duckdb
 import polars
 import pyarrow
 import pyarrow.ipc
+import pyarrow.parquet
 
 STREAM_BYTES = 5 * ctypes.sizeof(ctypes.c_void_p)
 MESSAGE = 512
@@ -159,10 +163,60 @@ def check_files(path, table, folder):
             assert same_list(frame[name].to_list(), expected), (path, "polars", name)
 
 
+def check_parquet(path, table, folder):
+    """The same of Parquet, where texts are plain strings."""
+    file = export(path, os.path.join(folder, "events.parquet"))
+    have = pyarrow.parquet.read_table(file)
+    have.validate(full=True)
+    described = pyarrow.parquet.read_metadata(file)
+    assert have.column_names == table.column_names and described.num_rows == table.num_rows
+    frame = polars.read_parquet(file)
+    rows = duckdb.connect().execute("SELECT * FROM read_parquet(?)", [file]).fetchall()
+    for at, field in enumerate(table.schema):
+        expected = table.column(field.name).to_pylist()
+        dictionary = pyarrow.types.is_dictionary(field.type)
+        kind = have.schema.field(field.name).type
+        assert kind == (pyarrow.string() if dictionary else field.type) or pyarrow.types.is_list(kind), (path, field, kind)
+        assert same_list(have.column(field.name).to_pylist(), expected), (path, field.name, "pyarrow")
+        assert same_list(frame[field.name].to_list(), expected), (path, field.name, "polars")
+        # By place: to DuckDB names that differ in case only are the same.
+        assert same_list([row[at] for row in rows], expected), (path, field.name, "DuckDB")
+    # A reader that wants a window of time skips row groups by these.
+    start = table.column_names.index("start")
+    groups = [described.row_group(i).column(start).statistics for i in range(described.num_row_groups)]
+    assert min(group.min for group in groups) == min(table.column("start").to_pylist())
+    assert max(group.max for group in groups) == max(table.column("start").to_pylist())
+
+
 def same_list(left, right):
     """Equal, where NaN is equal to NaN."""
     return left == right or (len(left) == len(right) and
                              all(a == b or (a != a and b != b) for a, b in zip(left, right)))
+
+
+def check_examples(table, folder):
+    """The examples of docs/arrow.md run, and count what the table has."""
+    export(os.path.join(folder, "made.json"), os.path.join(folder, "run.parquet"))
+    export(os.path.join(folder, "made.json"), os.path.join(folder, "run.arrow"))
+    here = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(here, "..", "..", "docs", "arrow.md"), encoding="utf-8") as file:
+        blocks = re.findall(r"```(sql|python)\n(.*?)```", file.read(), re.S)
+    assert sorted(kind for kind, _ in blocks) == ["python", "python", "sql"]
+    expected = collections.Counter()
+    for row in table.to_pylist():
+        if row["kind"] == "kernel":
+            expected[row["name"]] += row["duration"]
+    os.chdir(folder)
+    for kind, text in blocks:
+        if kind == "sql":
+            rows = duckdb.connect().sql(text).fetchall()
+            assert {name: round(ms * 1e6) for name, _, ms in rows} == expected, rows
+        elif "pandas" not in text or importlib.util.find_spec("pandas"):
+            shown = []
+            exec(compile(text, "docs/arrow.md", "exec"), {"print": shown.append})  # pylint: disable=exec-used
+            frame = shown[0].reset_index() if "pandas" in text else shown[0]
+            names, totals = frame["name"], frame["sum" if "pandas" in text else "duration"]
+            assert dict(zip(names, totals)) == expected, frame
 
 
 # ---- the three consumers
@@ -181,6 +235,7 @@ def check(path, folder):
     table.validate(full=True)
     compared = check_csv(path, table, folder)
     check_files(path, table, folder)
+    check_parquet(path, table, folder)
 
     frame = polars.DataFrame(trace.events())
     assert frame.height == table.num_rows and frame.columns == table.column_names
@@ -189,14 +244,19 @@ def check(path, folder):
         assert frame[name].to_list() == expected, (path, "polars", name)
         assert frame[name].null_count() == expected.count(None), (path, "polars", name)
 
-    # DuckDB asks for the stream itself; SQLite, inside the library, never saw Arrow.
+    # The same question to the Parquet file.
     connection = duckdb.connect()
+    parquet = os.path.join(folder, "events.parquet")
+    of_file = sorted(connection.sql(QUESTION % f"'{parquet}'").fetchall(), key=key)
+
+    # DuckDB asks for the stream itself; SQLite, inside the library, never saw Arrow.
     events = pyarrow.RecordBatchReader.from_stream(trace.events())
     connection.register("events", events)
     theirs = sorted(connection.sql(QUESTION % "events").fetchall(), key=key)
     ours = trace.query(QUESTION % "events")
     ours.validate(full=True)
     ours = sorted(zip(*(column.to_pylist() for column in ours.columns)), key=key)
+    assert of_file == ours, (path, "DuckDB and Parquet")
     assert theirs == ours, (path, "DuckDB", [pair for pair in zip(theirs, ours) if pair[0] != pair[1]][:3])
     del frame, events, connection
     gc.collect()
@@ -239,7 +299,9 @@ def check_made(table):
 
 def main():
     folder = sys.argv[1]
-    check_made(check(make(folder), folder))
+    made = check(make(folder), folder)
+    check_made(made)
+    check_examples(made, folder)
     for path in sys.argv[2:]:
         check(path, folder)
 

@@ -6,7 +6,7 @@ set -eu
 # shellcheck source=tests/support/traces.sh
 . "$(dirname "$0")/../support/traces.sh"
 here=$source/tests/export
-formats='arrow arrows'
+formats='arrow arrows parquet'
 
 check() {
     set --
@@ -69,3 +69,17 @@ for format in $formats; do
     fi
     grep -qi 'no space' "$folder/errors"
 done
+
+# Groups of bounded size, however long the trace is: what is in memory at a time.
+parts=4
+[ -z "${TRACESMITH_SOAK-}" ] || parts=200
+python3 -c '
+import sys
+print("process 1 long\ntrack 2 queue 1 0")
+for part in range(int(sys.argv[1])):
+    sys.stdout.write("".join(f"event 1 1 {(part * 50000 + row) * 10} duration=5 correlation={row}\n" for row in range(50000)))
+    print("flush")' "$parts" | make
+for format in arrow parquet; do
+    "$TRACESMITH" export "$folder/trace.sbt" -o "$folder/long.$format"
+done
+python3 -B "$here/check_groups.py" "$((parts * 50000))" "$folder/long.arrow" "$folder/long.parquet"
