@@ -3,6 +3,7 @@
 // compares the ranks.
 #include "analyze/ranks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ struct reading {
     struct rank *rank;
     const tsmith_dictionary *dictionary;
     tsmith_timeline *ledger; // window and holes
-    uint32_t group_field, fields_seen;
+    uint32_t group_field, comm_field, sequence_field, ranks_field, fields_seen;
     uint8_t *communicates; // by string: 1 no, 2 yes
     size_t known;
 };
@@ -57,10 +58,15 @@ static void learn_fields(struct reading *reading) {
     uint32_t count = tsmith_dictionary_dynamic_field_count(reading->dictionary);
     for (uint32_t id = reading->fields_seen ? reading->fields_seen : 1; id < count; id++) {
         const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(reading->dictionary, id);
-        if (field && field->type == TSMITH_TYPE_STRING &&
-            strcmp(tsmith_dictionary_string(reading->dictionary, field->name).bytes, "Process Group Name") ==
-                0)
+        const char *name = field ? tsmith_dictionary_string(reading->dictionary, field->name).bytes : "";
+        if (field && field->type == TSMITH_TYPE_STRING && strcmp(name, "Process Group Name") == 0)
             reading->group_field = TSMITH_FIELD_DYNAMIC + id;
+        else if (field && field->type == TSMITH_TYPE_U64 && strcmp(name, "comm") == 0)
+            reading->comm_field = TSMITH_FIELD_DYNAMIC + id;
+        else if (field && field->type == TSMITH_TYPE_U64 && strcmp(name, "sequence") == 0)
+            reading->sequence_field = TSMITH_FIELD_DYNAMIC + id;
+        else if (field && field->type == TSMITH_TYPE_U64 && strcmp(name, "ranks") == 0)
+            reading->ranks_field = TSMITH_FIELD_DYNAMIC + id;
     }
     reading->fields_seen = count;
 }
@@ -97,16 +103,54 @@ static uint32_t make_key(const struct reading *reading, uint32_t name, uint32_t 
     return id;
 }
 
-enum { KIND, START, DURATION, NAME, GROUP, FIELDS };
+enum { KIND, START, DURATION, NAME, GROUP, COMM, SEQUENCE, RANKS, FIELDS };
+
+static bool push_collective(struct rank *rank, const struct rank_collective *collective) {
+    struct rank_collective *place =
+        ARRAY_PUSH(rank->collectives, rank->collective_count, rank->collective_capacity);
+    if (place)
+        *place = *collective;
+    return place;
+}
+
+// Those of MPI's collectives that no rank leaves before all have come. Of others (a broadcast, a reduction to one rank) some ranks may
+// leave at once, so that their durations do not tell who was late.
+static bool is_synchronizing(tsmith_string name) {
+    static const char *const names[] = {"Barrier",    "Allreduce",      "Allgather",
+                                        "Allgatherv", "Alltoall",       "Alltoallv",
+                                        "Alltoallw",  "Reduce_scatter", "Reduce_scatter_block"};
+    if (name.length < 4 || memcmp(name.bytes, "MPI_", 4) != 0)
+        return false;
+    size_t length = name.length - 4;
+    if (length > 2 && memcmp(name.bytes + name.length - 2, "_c", 2) == 0)
+        length -= 2; // with a count of 64 bits
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length && memcmp(name.bytes + 4, names[i], length) == 0)
+            return true;
+    return false;
+}
+
+// A collective of MPI, whose trace has the number of the communicator, the same on all ranks, and the collective's number in it.
+static bool add_numbered(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
+                         int64_t end) {
+    const tsmith_string name =
+        tsmith_dictionary_string(reading->dictionary, tsmith_view_id(&views[NAME], row));
+    uint64_t comm, sequence;
+    char key[96];
+    if (!tsmith_view_u64(&views[COMM], row, &comm) || !tsmith_view_u64(&views[SEQUENCE], row, &sequence) ||
+        sequence > UINT32_MAX || tsmith_view_u64_or(&views[RANKS], row, 0) == 1 || !is_synchronizing(name))
+        return true;
+    const int length = snprintf(key, sizeof key, "%.*s%ccommunicator 0x%llx", (int)name.length, name.bytes,
+                                '\0', (unsigned long long)comm);
+    const uint32_t id = tsmith_dictionary_intern(reading->ranks->keys, key, (size_t)length + 1);
+    return id &&
+           push_collective(reading->rank, &(struct rank_collective){start, end, id, (uint32_t)sequence});
+}
 
 static bool add_collective(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
                            int64_t end) {
-    struct rank *rank = reading->rank;
     uint32_t key = make_key(reading, tsmith_view_id(&views[NAME], row), tsmith_view_id(&views[GROUP], row));
-    if (!key || !ARRAY_RESERVE(rank->collectives, rank->collective_capacity, rank->collective_count + 1))
-        return false;
-    rank->collectives[rank->collective_count++] = (struct rank_collective){start, end, key, 0};
-    return true;
+    return key && push_collective(reading->rank, &(struct rank_collective){start, end, key, 0});
 }
 
 static bool add_step(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
@@ -128,6 +172,9 @@ static bool add_step(struct reading *reading, const tsmith_view *views, uint32_t
 static bool add_row(struct reading *reading, const tsmith_view *views, uint32_t row, uint8_t kind, bool queue,
                     int64_t start, int64_t duration) {
     int64_t end;
+    if (kind == TSMITH_KIND_COLLECTIVE && !queue && duration >= 0 &&
+        !__builtin_add_overflow(start, duration, &end))
+        return add_numbered(reading, views, row, start, end);
     if (duration <= 0 || __builtin_add_overflow(start, duration, &end))
         return true;
     if (kind == TSMITH_KIND_RANGE)
@@ -149,6 +196,9 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
                                       TSMITH_FIELD_NAME};
     tsmith_view_batch(batch, fields, GROUP, views);
     views[GROUP] = tsmith_view_typed(batch, reading->group_field, TSMITH_TYPE_STRING);
+    views[COMM] = tsmith_view_typed(batch, reading->comm_field, TSMITH_TYPE_U64);
+    views[RANKS] = tsmith_view_typed(batch, reading->ranks_field, TSMITH_TYPE_U64);
+    views[SEQUENCE] = tsmith_view_typed(batch, reading->sequence_field, TSMITH_TYPE_U64);
     const uint8_t *kinds = tsmith_view_every(&views[KIND]);
     const int64_t *starts = tsmith_view_every(&views[START]);
     if (!kinds || !starts || !tsmith_view_exists(&views[DURATION]))
@@ -174,11 +224,12 @@ static int by_start(const void *left, const void *right) {
     return a->end < b->end ? -1 : a->end > b->end;
 }
 
-void rank_number_collectives(struct rank *rank) {
+void rank_number_collectives(const tsmith_ranks *ranks, struct rank *rank) {
     if (rank->collective_count)
         qsort(rank->collectives, rank->collective_count, sizeof *rank->collectives, by_start);
     for (size_t i = 1; i < rank->collective_count; i++)
-        if (rank->collectives[i].key == rank->collectives[i - 1].key)
+        if (rank->collectives[i].key == rank->collectives[i - 1].key &&
+            !ranks_key_is_numbered(tsmith_dictionary_string(ranks->keys, rank->collectives[i].key)))
             rank->collectives[i].number = rank->collectives[i - 1].number + 1;
 }
 
@@ -229,7 +280,7 @@ static void describe(const struct reading *reading, struct rank *rank) {
     rank->missing = timeline_hole_time(reading->ledger, 0, window);
     for (size_t i = 0; i < reading->ledger->hole_count; i++)
         rank->lost += reading->ledger->holes[i].lost;
-    rank_number_collectives(rank);
+    rank_number_collectives(reading->ranks, rank);
 }
 
 tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,

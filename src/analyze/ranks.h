@@ -3,6 +3,9 @@
 #ifndef ANALYZE_RANKS_H
 #define ANALYZE_RANKS_H
 
+#include <stdbool.h>
+#include <string.h>
+
 #include "analyze/report.h"
 #include "tracesmith/ranks.h"
 
@@ -10,6 +13,12 @@ struct rank_collective {
     int64_t start, end;
     uint32_t key, number; // string of the ranks' dictionary; the how-manieth of this key
 };
+
+// The keys of collectives are "name\0group", or, where the trace says which number a collective has in its group (MPI),
+// "name\0group\0". The order of collectives in the trace is then of no importance.
+static inline bool ranks_key_is_numbered(tsmith_string key) {
+    return key.length && key.bytes[key.length - 1] == '\0' && memchr(key.bytes, '\0', key.length - 1);
+}
 
 struct rank_step {
     int64_t start, end;
@@ -36,7 +45,7 @@ struct rank {
 };
 
 struct tsmith_ranks {
-    tsmith_dictionary *keys; // of collectives: name, 0, group; of steps: name
+    tsmith_dictionary *keys; // of collectives: see above; of steps: name
     struct rank *items;
     size_t count, capacity; // once finished: those that were read; those that were not follow them
     size_t absent;
@@ -48,8 +57,8 @@ struct tsmith_ranks {
 };
 
 void rank_finish(struct rank *rank);
-// Numbers the collectives of each key; each rank once, after it was read.
-void rank_number_collectives(struct rank *rank);
+// Sorts the collectives, and numbers those whose trace has no numbers; each rank once, after it was read.
+void rank_number_collectives(const tsmith_ranks *ranks, struct rank *rank);
 // Takes over the contents of `rank`; false when memory is exhausted, and then it still belongs to the caller.
 bool ranks_push(tsmith_ranks *ranks, struct rank *rank);
 

@@ -114,7 +114,9 @@ void ranks_write_key(struct report *report, struct report_table *table, tsmith_s
     const size_t name = strnlen(key.bytes, key.length);
     report_text(report, table, (tsmith_string){key.bytes, name});
     if (key.length > name + 1)
-        report_text(report, table, (tsmith_string){key.bytes + name + 1, key.length - name - 1});
+        report_text(
+            report, table,
+            (tsmith_string){key.bytes + name + 1, strnlen(key.bytes + name + 1, key.length - name - 1)});
     else
         report_unknown(report, table);
 }

@@ -13,7 +13,8 @@
 
 static const char MAGIC[8] = {'T', 'S', 'P', 'A', 'R', 'T', '\r', '\n'};
 enum {
-    VERSION = 1,
+    VERSION = 2, // 1 has no collectives with numbers of their own
+    OLDEST = 1,
     HEAD_SIZE = 24,        // magic, version, entries, bytes behind the head
     ENTRY_SIZE = 8,        // length, CRC32C
     FLAG_ABSENT = 1,       // label and reason, nothing else
@@ -103,6 +104,8 @@ static void add_collectives(struct bytes *bytes, const tsmith_ranks *ranks, cons
         for (size_t k = 0; k < runs[i].count; k++) {
             const struct rank_collective *one = &rank->collectives[runs[i].first + k];
             add_interval(bytes, &before, one->start, one->end);
+            if (ranks_key_is_numbered(runs[i].name))
+                add_varint(bytes, one->number);
         }
     }
     free(runs);
@@ -286,7 +289,10 @@ static bool take_collectives(struct cursor *cursor, tsmith_ranks *ranks, struct 
             return false;
         for (; count && !cursor->damaged; count--) {
             const tsmith_interval one = take_interval(cursor, &before);
-            rank->collectives[rank->collective_count++] = (struct rank_collective){one.from, one.to, key, 0};
+            const uint64_t number = ranks_key_is_numbered(name) ? take_varint(cursor) : 0;
+            cursor->damaged |= number > UINT32_MAX;
+            rank->collectives[rank->collective_count++] =
+                (struct rank_collective){one.from, one.to, key, (uint32_t)number};
         }
     }
     return true;
@@ -356,11 +362,12 @@ static tsmith_status check_head(const char *label, const uint8_t *bytes, size_t 
                           label);
     if (size < HEAD_SIZE)
         return damaged(label, size, 0, error);
-    if (bytes_get_u32(bytes + 8) != VERSION)
-        return status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                          "%s: the partial has version %u, and this TraceSmith reads version %d. Use the "
-                          "TraceSmith that wrote it.",
-                          label, bytes_get_u32(bytes + 8), VERSION);
+    if (bytes_get_u32(bytes + 8) < OLDEST || bytes_get_u32(bytes + 8) > VERSION)
+        return status_set(
+            error, TSMITH_ERROR_UNSUPPORTED,
+            "%s: the partial has version %u, and this TraceSmith reads versions up to %d. Use the "
+            "TraceSmith that wrote it.",
+            label, bytes_get_u32(bytes + 8), VERSION);
     return bytes_get_u64(bytes + 16) == size - HEAD_SIZE ? TSMITH_OK : damaged(label, size, 0, error);
 }
 
@@ -369,7 +376,7 @@ static tsmith_status add_entry(tsmith_ranks *ranks, const char *label, struct cu
     struct rank rank = {0};
     bool done = take_rank(&cursor, ranks, &rank);
     if (done && !cursor.damaged) {
-        rank_number_collectives(&rank);
+        rank_number_collectives(ranks, &rank);
         if (ranks_push(ranks, &rank))
             return TSMITH_OK;
         done = false;
