@@ -14,6 +14,7 @@
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 #include "replay_contents.h"
+#include "replay_emit.h"
 #include "replay_instructions.h"
 #include "replay_notice.h"
 #include "replay_page.h"
@@ -116,7 +117,7 @@ static bool is_alone(const struct invocation *invocation) {
 
 // Files for the caller would be written outside of the sandbox.
 static bool check_sandbox(const struct invocation *invocation) {
-    static const char *const writing[] = {"save-results", "save-source", "output"};
+    static const char *const writing[] = {"save-results", "save-source", "output", "emit-c"};
     for (size_t i = 0; i < sizeof writing / sizeof *writing; i++)
         if (invocation_flag(invocation, "sandbox") && invocation_flag(invocation, writing[i])) {
             complain("--sandbox cannot be combined with --%s: a sandboxed replay writes no files",
@@ -146,7 +147,7 @@ static bool read_options(struct replay *replay) {
         return false;
     }
     const bool good = is_alone(invocation) && check_sandbox(invocation) && replay_check_page(invocation) &&
-                      replay_check_contents(invocation) &&
+                      replay_check_contents(invocation) && replay_check_emit(invocation) &&
                       replay_read_part(invocation, &replay->options, &replay->frame) &&
                       read_permute(replay) && replay_check_words(invocation) &&
                       (!tolerance || read_tolerance(replay, tolerance)) &&
@@ -468,7 +469,8 @@ static int run(struct replay *replay, struct text *text) {
     replay->summary.size = sizeof replay->summary;
     tsmith_recording_summarize(replay->recording, &replay->summary);
     const bool plans = invocation_flag(replay->invocation, "hazards"), dry = mode && !strcmp(mode, "dry-run");
-    if (!json && !dry && !interpreted && (!plans || invocation_flag(replay->invocation, "confirm")))
+    const bool emits = invocation_flag(replay->invocation, "emit-c");
+    if (!json && !dry && !interpreted && !emits && (!plans || invocation_flag(replay->invocation, "confirm")))
         say_foreign(text, replay->recording, &replay->options);
     text_add_cstr(text, json ? "{" : "");
     json ? add_summary_json(text, replay) : add_summary_text(text, replay);
@@ -476,7 +478,9 @@ static int run(struct replay *replay, struct text *text) {
     const char *save = invocation_value(replay->invocation, "save-source");
     if (save)
         return replay_save_source(replay->recording, save, replay->trace.path);
-    if (invocation_flag(replay->invocation, "contents"))
+    if (emits)
+        code = replay_add_emitted(text, replay->invocation, replay->recording, &replay->options, json);
+    else if (invocation_flag(replay->invocation, "contents"))
         code = replay_add_contents(text, replay->invocation, replay->recording, &replay->options, json);
     else if (replay->permute.orders)
         code = answer_permute(replay->recording, &replay->permute, &replay->sites, text, json);
@@ -503,7 +507,8 @@ static int run(struct replay *replay, struct text *text) {
 // Whether anything of the recording is run.
 static bool runs(const struct invocation *invocation) {
     const char *mode = invocation_value(invocation, "mode");
-    return !invocation_flag(invocation, "save-source") && !(mode && strcmp(mode, "dry-run") == 0) &&
+    return !invocation_flag(invocation, "save-source") && !invocation_flag(invocation, "emit-c") &&
+           !(mode && strcmp(mode, "dry-run") == 0) &&
            (!invocation_flag(invocation, "hazards") || invocation_flag(invocation, "confirm"));
 }
 

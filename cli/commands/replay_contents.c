@@ -62,8 +62,8 @@ bool replay_check_contents(const struct invocation *invocation) {
     const char *word = invocation_value(invocation, "contents");
     const char *pid = invocation_value(invocation, "pid");
     uint64_t number;
-    if (pid && !word) {
-        complain("--pid %s is for --contents", pid);
+    if (pid && !word && !invocation_flag(invocation, "emit-c")) {
+        complain("--pid %s is for --contents and --emit-c", pid);
         return false;
     }
     if (!word)

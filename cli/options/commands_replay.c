@@ -75,6 +75,11 @@ static const struct option replay_options[] = {
      .doc = "Write every result that differs (with --all, exact ones too), as recorded and as replayed, to "
             "files in DIR, which is created: PID-COMMAND-WHAT-buffer-NUMBER.recorded.f32 and .replayed.f32 "
             "(f32: the type of its elements)"},
+    {.name = "emit-c",
+     .argument = "DIR",
+     .doc = "Run nothing; write the OpenCL commands as a C program with its data and a Makefile to DIR, "
+            "which is created: it "
+            "needs no TraceSmith, runs on any device and reports EXACT or DIVERGED itself"},
     {.name = "contents",
      .argument = "COMMAND",
      .doc = "Run up to this command (numbered from 0, as in results) and print the memory that it writes, "
@@ -83,7 +88,7 @@ static const struct option replay_options[] = {
     {.name = "pid",
      .argument = "PID",
      .doc = "With --contents: the recorded process whose command it is; default the first that has one of "
-            "this number"},
+            "this number. With --emit-c: the recorded process that is written; default the first"},
     {.name = "hazards",
      .doc = "Run nothing; report commands that use the same memory, at least one of them writing, without a "
             "dependency between them"},

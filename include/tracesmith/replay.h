@@ -301,6 +301,37 @@ TSMITH_API tsmith_status tsmith_replay_inspect(tsmith_recording *recording, uint
                                                tsmith_replay_memory_take *take, void *context,
                                                tsmith_error *error);
 
+// ---- a part of a recording as a program
+
+// A file of a program that is written. Lent for the call. The name is relative, may have folders, and is made of letters, digits
+// and "/_.+-@" only; no part of it begins with a point.
+typedef struct tsmith_emit_file {
+    size_t size; // sizeof(tsmith_emit_file)
+    const char *name;
+    const void *bytes;
+    size_t length;
+} tsmith_emit_file;
+// 0 ends the writing.
+typedef int tsmith_emit_take(void *context, const tsmith_emit_file *file);
+
+typedef struct tsmith_emit_summary {
+    size_t size; // sizeof(tsmith_emit_summary), the caller's
+    uint64_t pid;
+    uint64_t commands, launches; // in the program
+    uint64_t results;            // that it compares
+    uint64_t data_bytes;
+    uint64_t omissions;       // what was left out; its README.md lists it
+    uint64_t other_processes; // with commands that were asked for: not in it
+} tsmith_emit_summary;
+
+// Writes the recorded OpenCL commands of a process as a C program (ISO C99) that needs neither TraceSmith nor the recorded
+// program, runs on any device and compares its results by the rules of a replay: repro.c, sources, data, Makefile, README.md. Runs
+// nothing. `pid` 0: the first process that has such commands. Of `options` (may be NULL) the selection and the tolerance count.
+// NOT_FOUND if there is no such command; LIMIT if the data is too large; IO if `take` returned 0.
+TSMITH_API tsmith_status tsmith_replay_emit(tsmith_recording *recording, uint64_t pid,
+                                            const tsmith_replay_options *options, tsmith_emit_take *take,
+                                            void *context, tsmith_emit_summary *out, tsmith_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -242,6 +242,8 @@ static const char *const RESULTS[] = {
     "tsmith_capture_completion",
     "tsmith_capture_left",
     "tsmith_dependency",
+    "tsmith_emit_file",
+    "tsmith_emit_summary",
     "tsmith_flight_summary",
     "tsmith_gate",
     "tsmith_hazard",
