@@ -104,6 +104,32 @@ static void add_json_fact(struct text *text, const struct trace *trace, const ch
     text_add_cstr(text, ",");
 }
 
+static void add_json_parts(struct text *text, const struct trace *trace) {
+    const uint32_t count = tsmith_dictionary_part_count(trace->dictionary);
+    text_add_cstr(text, "\"parts\":[");
+    for (uint32_t id = 1; id < count; id++) {
+        const tsmith_part *part = tsmith_dictionary_part(trace->dictionary, id);
+        text_add_format(text, "%s{\"id\":%" PRIu32 ",\"name\":", id > 1 ? ",\n" : "\n", id);
+        text_add_json(text, trace_string(trace, part->name));
+        text_add_cstr(text, ",\"host\":");
+        text_add_json(text, trace_string(trace, part->host));
+        text_add_format(text,
+                        ",\"first_process\":%" PRIu32 ",\"processes\":%" PRIu32 ",\"wall_clock\":%" PRIu32,
+                        part->first_process, part->process_count, part->wall_clock);
+        if (part->relation != TSMITH_RELATION_UNKNOWN)
+            text_add_format(text, ",\"relation\":\"%s\",\"clock_offset_ns\":%" PRId64,
+                            part->relation == TSMITH_RELATION_SAME_CLOCK ? "same_clock" : "wall_clock",
+                            part->offset);
+        else
+            text_add_cstr(text, ",\"relation\":null,\"clock_offset_ns\":null");
+        if (part->error >= 0)
+            text_add_format(text, ",\"clock_error_ns\":%" PRId64 "}", part->error);
+        else
+            text_add_cstr(text, ",\"clock_error_ns\":null}");
+    }
+    text_add_cstr(text, "],\n");
+}
+
 // Checks every frame, so that "complete" is reliable.
 static int verify(struct trace *trace, bool quick) {
     tsmith_error error;
@@ -128,6 +154,7 @@ static int write_json(struct trace *trace, bool quick) {
     text_add_cstr(&text, ",\n");
     add_json_attributes(&text, trace);
     text_add_cstr(&text, ",\n");
+    add_json_parts(&text, trace);
     trace_add_json_tables(&text, trace);
     text_add_cstr(&text, ",\n");
     add_json_clocks(&text, trace);
@@ -537,6 +564,23 @@ static void add_track(struct text *line, const struct trace *trace, uint32_t id)
     text_add_cstr(line, track->flags & TSMITH_TRACK_SIMULATED ? ", simulated" : "");
 }
 
+static void add_part(struct text *line, const struct trace *trace, uint32_t id) {
+    const tsmith_part *part = tsmith_dictionary_part(trace->dictionary, id);
+    text_add_safe(line, trace_string(trace, part->name), 100);
+    if (part->host) {
+        text_add_cstr(line, " on ");
+        text_add_safe(line, trace_string(trace, part->host), 40);
+    }
+    if (part->relation == TSMITH_RELATION_UNKNOWN)
+        text_add_cstr(line, ", its clock is in no known relation to that of part 1");
+    if (part->relation != TSMITH_RELATION_WALL_CLOCK)
+        return;
+    text_add_cstr(line, ", its times ");
+    text_add_char(line, part->offset < 0 ? '-' : '+');
+    text_add_format(line, " %" PRIu64 " ns are times of part 1 by the wall clocks, within an unknown bound",
+                    part->offset < 0 ? -(uint64_t)part->offset : (uint64_t)part->offset);
+}
+
 // Kineto names a process for every possible GPU: one without a track has no data. NULL when there is no memory.
 static bool *mark_processes(const tsmith_dictionary *dictionary) {
     uint32_t count = tsmith_dictionary_process_count(dictionary);
@@ -699,6 +743,7 @@ static int write_text(struct trace *trace, bool quick) {
     tsmith_string origin = tsmith_dictionary_find_attribute(dictionary, "import.format");
     if (origin.length && strcmp(origin.bytes, trace_format(trace)) != 0)
         write_fact(trace, "imported from", "import.format", "");
+    write_table(trace, "parts", tsmith_dictionary_part_count(dictionary), NULL, add_part);
     write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), marks, add_process);
     write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), NULL, add_device);
     write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), NULL, add_track);

@@ -114,6 +114,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(studio)                                                                                                \
     X(diff)                                                                                                  \
     X(import)                                                                                                \
+    X(merge)                                                                                                 \
     X(simulate)                                                                                              \
     X(replay)                                                                                                \
     X(export)                                                                                                \

@@ -88,3 +88,39 @@ const struct command export_entry = {
     .examples = export_examples,
     .run = command_export,
 };
+
+// ---- merge
+
+static const struct option merge_options[] = {{.name = "output",
+                                               .letter = 'o',
+                                               .argument = "FILE",
+                                               .kind = VALUE_TRACE,
+                                               .doc = "Output file; default merged.sbt"},
+                                              JSON_OPTION,
+                                              END_OF_OPTIONS};
+static const struct example merge_examples[] = {
+    {"tracesmith merge -o all.sbt run.*.sbt", "Make one trace of the ranks of a run"},
+    {"tracesmith query all.sbt \"SELECT rank, count(*) FROM events JOIN tracks ON tracks.id = track JOIN "
+     "processes ON processes.id = process GROUP BY rank\"",
+     "Count the events of each rank"},
+    {NULL, NULL}};
+
+const struct command merge_entry = {
+    .name = "merge",
+    .operands = "IN IN...",
+    .doc = "Make one trace of the traces of several ranks",
+    .about = "IN may have any format that TraceSmith reads. Processes, tracks and clocks of two traces stay "
+             "apart. Each "
+             "process keeps its rank, its host and its part of the loss ledger.\n\nTimes are not changed. "
+             "Traces of one "
+             "machine have one clock. For those of several machines, 'tracesmith info' and the SQL table "
+             "parts have the "
+             "offset of each clock by the wall clocks of the machines. How well those agree is not known.\n\n"
+             "For a comparison of ranks no merged trace is needed: see 'tracesmith analyze --ranks'.",
+    .operands_least = 2,
+    .operands_most = (size_t)-1,
+    .operand_kind = VALUE_TRACE,
+    .options = merge_options,
+    .examples = merge_examples,
+    .run = command_merge,
+};

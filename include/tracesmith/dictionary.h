@@ -114,6 +114,9 @@ typedef struct tsmith_clock_pair {
     int64_t error;
 } tsmith_clock_pair;
 
+// The attribute that names the trace clock of a recording: two traces with one value have one clock.
+#define TSMITH_CLOCK_ATTRIBUTE "trace_clock.id"
+
 // A fact about the whole trace: "command", "tool.version", "host", "wall_clock_start_ns", "simulated", ...
 typedef struct tsmith_attribute {
     uint32_t key; // strings
@@ -187,6 +190,24 @@ typedef struct tsmith_rank {
     uint32_t job;         // the launcher's name of the run
 } tsmith_rank;
 
+typedef enum tsmith_relation {
+    TSMITH_RELATION_UNKNOWN = 0,
+    TSMITH_RELATION_SAME_CLOCK = 1, // one clock
+    TSMITH_RELATION_WALL_CLOCK = 2 // the machines' wall clocks relate them; how well those agree is not known
+} tsmith_relation;
+
+// A trace of which this one was merged (tsmith_traces_combine). Its times are on its own trace clock.
+typedef struct tsmith_part {
+    uint32_t name;          // string: the file
+    uint32_t host;          // string: host name
+    uint32_t first_process; // its processes have consecutive ids, from this one on
+    uint32_t process_count;
+    uint32_t wall_clock; // clock: its comparisons of CLOCK_REALTIME with its trace clock; 0: none
+    uint32_t relation;   // tsmith_relation: of its trace clock and that of part 1
+    int64_t offset; // ns that its times + offset are times of part 1 by this relation; 0 if that is unknown
+    int64_t error;  // ns: the bound of that; below 0: unknown
+} tsmith_part;
+
 TSMITH_API tsmith_status tsmith_dictionary_create(tsmith_dictionary **out);
 TSMITH_API void tsmith_dictionary_destroy(tsmith_dictionary *dictionary);
 
@@ -216,7 +237,8 @@ TSMITH_API int tsmith_dictionary_failed(const tsmith_dictionary *dictionary);
     X(frame, tsmith_frame)                                                                                   \
     X(stack, tsmith_stack)                                                                                   \
     X(symbol, tsmith_symbol)                                                                                 \
-    X(rank, tsmith_rank)
+    X(rank, tsmith_rank)                                                                                     \
+    X(part, tsmith_part)
 #define TSMITH_DICTIONARY_DECLARE(name, type)                                                                \
     TSMITH_API uint32_t tsmith_dictionary_add_##name(tsmith_dictionary *dictionary, const type *entry);      \
     TSMITH_API const type *tsmith_dictionary_##name(const tsmith_dictionary *dictionary, uint32_t id);       \

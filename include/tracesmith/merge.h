@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins a recording with a trace that another profiler made of the same run (torch.profiler, JAX), on one clock.
+// Makes one trace of several: of the ranks of a distributed run, or of a recording and the trace that another profiler made of the
+// same run (torch.profiler, JAX), on one clock.
 #ifndef TRACESMITH_MERGE_H
 #define TRACESMITH_MERGE_H
 
@@ -7,11 +8,35 @@
 #include <stdint.h>
 
 #include "tracesmith/export.h"
+#include "tracesmith/sbt.h"
 #include "tracesmith/status.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct tsmith_combine_result {
+    size_t size;      // sizeof(tsmith_combine_result)
+    uint64_t events;  // copied
+    uint64_t damaged; // traces that end early or are damaged
+    uint64_t
+        by_wall_clock; // traces whose clock is related to that of the first part by the wall clocks of their machines
+    uint64_t unrelated; // traces whose clock is in no known relation to it
+} tsmith_combine_result;
+
+// Writes a new trace with the events of `count` traces of any format, each given once: of the ranks of a run. Processes, tracks
+// and clocks of two traces stay apart, also if they look equal; each process keeps its rank, host and ledger. Devices of one
+// machine with one identity are one. Times are copied: how the clocks of the traces relate is in the table of parts
+// (tsmith_part), which are sorted by rank, host and process, so that the file does not depend on the order of `paths`. Facts
+// (attributes) in which traces differ get "part.N." before their name. What --capture recorded for replay is not copied.
+//
+// `options` as for tsmith_sbt_writer_open; `result` may be NULL. OK, or TRUNCATED when a trace ends early or is damaged (`error` says
+// how many): what could be read is in the file, and its ledger has the loss. ERROR_INVALID_ARGUMENT: a trace is given twice.
+// ERROR_UNSUPPORTED: a trace is itself merged. Otherwise as tsmith_trace_open. After a failure while it was written the file ends
+// early. Memory: the names of all traces, and one decoded frame of up to 32 of them. Any thread.
+TSMITH_API tsmith_status tsmith_traces_combine(const char *const *paths, size_t count, const char *output,
+                                               const tsmith_sbt_write_options *options,
+                                               tsmith_combine_result *result, tsmith_error *error);
 
 typedef struct tsmith_merge_result {
     size_t size;       // sizeof(tsmith_merge_result)

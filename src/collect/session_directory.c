@@ -391,6 +391,21 @@ void session_directory_remove(struct session_directory *directory) {
     session_directory_close(directory);
 }
 
+// MONOTONIC_RAW is the clock of a boot of a machine and of a time namespace.
+static void describe_clock(tsmith_dictionary *dictionary) {
+    char boot[64] = "", space[64] = "", text[160];
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const ssize_t length = fd >= 0 ? read(fd, boot, sizeof boot - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    boot[length > 0 ? strcspn(boot, "\n") : 0] = '\0';
+    const ssize_t named = readlink("/proc/self/ns/time", space, sizeof space - 1);
+    space[named > 0 ? named : 0] = '\0';
+    snprintf(text, sizeof text, "raw:%s:%s", boot, space);
+    if (*boot)
+        tsmith_dictionary_set_attribute(dictionary, TSMITH_CLOCK_ATTRIBUTE, text);
+}
+
 void session_directory_describe(const struct session_directory *directory, tsmith_dictionary *dictionary) {
     const struct layout_control *control = directory->control;
     char text[256];
@@ -400,6 +415,7 @@ void session_directory_describe(const struct session_directory *directory, tsmit
         text[sizeof text - 1] = '\0';
         tsmith_dictionary_set_attribute(dictionary, "host", text);
     }
+    describe_clock(dictionary);
     // Where everything still is if this file is never finished; gone when it is.
     tsmith_dictionary_set_attribute(dictionary, "session.directory", directory->path);
     snprintf(text, sizeof text, "%lld", (long long)control->started_realtime);

@@ -54,7 +54,9 @@ struct merge {
 #undef MEMBERS
     struct identities known, taken_in; // of devices of `into`, before it got any; and of those of `from`
     bool *device_taken;                // by device of `known`
-    uint64_t *named;                   // bit per frame of `into`
+    uint32_t *shared;                  // MERGE_PARTS: devices of `into` that are on the same machine
+    size_t shared_count, shared_capacity;
+    uint64_t *named; // bit per frame of `into`
     size_t named_capacity;
     uint32_t symbols_seen; // of `into`: those below are in `named`, or this merge's own
 };
@@ -170,6 +172,14 @@ static void translate_rank(const struct merge *merge, const tsmith_rank *from, t
     to->job = ID(string, from->job);
 }
 
+static void translate_part(const struct merge *merge, const tsmith_part *from, tsmith_part *to) {
+    *to = *from;
+    to->name = ID(string, from->name);
+    to->host = ID(string, from->host);
+    to->first_process = ID(process, from->first_process);
+    to->wall_clock = ID(clock, from->wall_clock);
+}
+
 // ---- finding equal entries
 
 // An entry of `into` by its id, its padding cleared.
@@ -253,7 +263,8 @@ static void matcher_finish(struct matcher *matcher) {
     X(clock_pair, tsmith_clock_pair)                                                                         \
     X(attribute, tsmith_attribute)                                                                           \
     X(dynamic_field, tsmith_dynamic_field)                                                                   \
-    X(rank, tsmith_rank)
+    X(rank, tsmith_rank)                                                                                     \
+    X(part, tsmith_part)
 MATCHED(DEFINE_READ)
 MATCHED(DEFINE_FILL)
 
@@ -261,12 +272,16 @@ MATCHED(DEFINE_FILL)
     X(clock, tsmith_clock)                                                                                   \
     X(clock_pair, tsmith_clock_pair)                                                                         \
     X(dynamic_field, tsmith_dynamic_field)                                                                   \
-    X(rank, tsmith_rank)
+    X(part, tsmith_part)
 #define DEFINE_PLACE(name, type)                                                                             \
     static uint32_t place_##name(struct merge *merge, const type *entry) {                                   \
         return match_##name(merge, entry);                                                                   \
     }
 PLACE_MATCHED(DEFINE_PLACE)
+
+static uint32_t place_rank(struct merge *merge, const tsmith_rank *entry) {
+    return merge->entries == MERGE_PARTS ? 0 : match_rank(merge, entry);
+}
 
 static uint32_t place_process(struct merge *merge, const tsmith_process *entry) {
     uint32_t id = merge->entries == MERGE_SAME_PROCESSES ? tsmith_dictionary_process_count(merge->into) : 0;
@@ -354,9 +369,28 @@ static uint32_t find_identity(const struct merge *merge, uint32_t identity) {
     return 0;
 }
 
+bool merge_share_device(struct merge *merge, uint32_t device) {
+    uint32_t *place = ARRAY_PUSH(merge->shared, merge->shared_count, merge->shared_capacity);
+    if (place)
+        *place = device;
+    return place;
+}
+
+static uint32_t find_shared(const struct merge *merge, const tsmith_device *entry) {
+    for (size_t i = 0; entry->identity && i < merge->shared_count; i++) {
+        const tsmith_device *other = tsmith_dictionary_device(merge->into, merge->shared[i]);
+        if (other->identity == entry->identity && other->api == entry->api)
+            return merge->shared[i];
+    }
+    return 0;
+}
+
 static uint32_t place_device(struct merge *merge, const tsmith_device *entry) {
+    const uint32_t shared = find_shared(merge, entry);
+    if (shared)
+        tsmith_dictionary_complete_device(merge->into, shared, entry);
     if (merge->entries != MERGE_EQUAL)
-        return tsmith_dictionary_add_device(merge->into, entry);
+        return shared ? shared : tsmith_dictionary_add_device(merge->into, entry);
     const uint32_t of = merge->device.count; // the entry's own id
     const uint32_t identity =
         of < merge->taken_in.count ? map_id(&merge->string, merge->taken_in.texts[of]) : 0;
@@ -395,7 +429,7 @@ static uint32_t place_attribute(struct merge *merge, tsmith_attribute *entry) {
         snprintf(key, sizeof key, "device.%u.uuid", device);
         entry->key = tsmith_dictionary_intern_cstr(merge->into, key);
     }
-    return match_attribute(merge, entry);
+    return merge->entries == MERGE_PARTS && !device ? 0 : match_attribute(merge, entry);
 }
 
 static uint32_t place_module(struct merge *merge, const tsmith_module *entry) {
@@ -449,7 +483,7 @@ struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries) 
     bool done = tsmith_batch_create(&merge->batch) == TSMITH_OK && fill_dynamic_field(merge);
     if (entries == MERGE_EQUAL)
         done = done && fill_process(merge) && know_devices(merge) && fill_track(merge) && fill_clock(merge) &&
-               fill_clock_pair(merge) && fill_attribute(merge) && fill_rank(merge);
+               fill_clock_pair(merge) && fill_attribute(merge) && fill_rank(merge) && fill_part(merge);
     if (done)
         return merge;
     merge_destroy(merge);
@@ -469,6 +503,7 @@ void merge_destroy(struct merge *merge) {
     free(merge->known.texts);
     free(merge->taken_in.texts);
     free(merge->device_taken);
+    free(merge->shared);
     free(merge->named);
     free(merge);
 }
@@ -484,7 +519,7 @@ tsmith_status merge_take(struct merge *merge, const tsmith_dictionary *from) {
            take_device(merge, from) && take_track(merge, from) && take_clock(merge, from) &&
            take_clock_pair(merge, from) && take_attribute(merge, from) && take_dynamic_field(merge, from) &&
            take_module(merge, from) && take_frame(merge, from) && take_stack(merge, from) &&
-           take_symbol(merge, from) && take_rank(merge, from);
+           take_symbol(merge, from) && take_rank(merge, from) && take_part(merge, from);
     complete_devices(merge, from);
     return done && !tsmith_dictionary_failed(merge->into) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
 }

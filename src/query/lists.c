@@ -101,7 +101,17 @@ static void give_pid(sqlite3_context *context, const tsmith_query *query, uint32
     X(node, "INTEGER", "", "number of its host", give_less_one(context, rank->node))                         \
     X(launcher, "TEXT", "", "torchrun, openmpi, slurm...",                                                   \
       list_give_text(context, string_of(query, rank->launcher)))                                             \
-    X(job, "TEXT", "", "the launcher's name of the run", list_give_text(context, string_of(query, rank->job)))
+    X(job, "TEXT", "", "the launcher's name of the run",                                                     \
+      list_give_text(context, string_of(query, rank->job)))                                                  \
+    X(part, "INTEGER", "", "merged trace: the trace it is of, parts.id", give_part(context, query, id))
+
+static void give_part(sqlite3_context *context, const tsmith_query *query, uint32_t process) {
+    for (uint32_t id = 1; id < tsmith_dictionary_part_count(query->backend.dictionary); id++) {
+        const tsmith_part *part = tsmith_dictionary_part(query->backend.dictionary, id);
+        if (process >= part->first_process && process - part->first_process < part->process_count)
+            sqlite3_result_int64(context, id);
+    }
+}
 
 static void give_less_one(sqlite3_context *context, uint32_t number) {
     if (number)
@@ -114,6 +124,32 @@ static void process_cell(const tsmith_query *query, uint64_t row, int column, sq
     const tsmith_rank stated = tsmith_dictionary_find_rank(query->backend.dictionary, id), *rank = &stated;
     int at = 0;
     PROCESS_COLUMNS(LIST_CELL)
+}
+
+// ---- parts
+
+static const char *relation_name(uint32_t relation) {
+    return relation == TSMITH_RELATION_SAME_CLOCK   ? "same clock"
+           : relation == TSMITH_RELATION_WALL_CLOCK ? "wall clock"
+                                                    : NULL;
+}
+
+#define PART_COLUMNS(X)                                                                                      \
+    X(id, "INTEGER", "", "id; processes.part refers to it", list_give_id(context, id))                       \
+    X(name, "TEXT", "", "the file", list_give_text(context, string_of(query, part->name)))                   \
+    X(host, "TEXT", "", "name of its machine", list_give_text(context, string_of(query, part->host)))        \
+    X(relation, "TEXT", "", "of its clock and that of part 1: same clock, wall clock",                       \
+      sqlite3_result_text(context, relation_name(part->relation), -1, SQLITE_STATIC))                        \
+    X(clock_offset, "INTEGER", "ns", "its times + clock_offset are times of part 1",                         \
+      if (relation_name(part->relation)) sqlite3_result_int64(context, part->offset))                        \
+    X(clock_error, "INTEGER", "ns", "the bound of that, if one is known",                                    \
+      if (part->error >= 0) sqlite3_result_int64(context, part->error))
+
+static void part_cell(const tsmith_query *query, uint64_t row, int column, sqlite3_context *context) {
+    uint32_t id = (uint32_t)row + 1;
+    const tsmith_part *part = tsmith_dictionary_part(query->backend.dictionary, id);
+    int at = 0;
+    PART_COLUMNS(LIST_CELL)
 }
 
 // ---- devices
@@ -304,6 +340,7 @@ static uint64_t count_aggregates(const tsmith_query *query) {
 COUNT(track, 1)
 COUNT(string, 0)
 COUNT(process, 1)
+COUNT(part, 1)
 COUNT(device, 1)
 COUNT(attribute, 1)
 COUNT(module, 1)
@@ -315,6 +352,7 @@ COUNT(stack, 1)
 SHOWN(track, TRACK_COLUMNS)
 SHOWN(string, STRING_COLUMNS)
 SHOWN(process, PROCESS_COLUMNS)
+SHOWN(part, PART_COLUMNS)
 SHOWN(device, DEVICE_COLUMNS)
 SHOWN(attribute, ATTRIBUTE_COLUMNS)
 SHOWN(aggregate, AGGREGATE_COLUMNS)
@@ -331,6 +369,7 @@ SHOWN(stack, STACK_COLUMNS)
 static const struct list_table lists[] = {
     TABLE(track, "tracks", "the rows of the timeline: threads, queues, counters", NULL, count_tracks, 1),
     TABLE(process, "processes", "the processes that were recorded", NULL, count_processs, 1),
+    TABLE(part, "parts", "the traces of which a merged trace was made", NULL, count_parts, 1),
     TABLE(device, "devices", "the devices of the trace", NULL, count_devices, 1),
     TABLE(string, "strings", "every text that events refer to", NULL, count_strings, 0),
     TABLE(attribute, "attributes", "facts about the whole trace", NULL, count_attributes, -1),

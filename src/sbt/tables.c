@@ -129,6 +129,11 @@ static const struct form forms[TABLE_LIMIT] = {
                      8,
                      {U(rank, process), U(rank, rank), U(rank, world), U(rank, local_rank),
                       U(rank, local_world), U(rank, node), U(rank, launcher), U(rank, job)}},
+    [TABLE_PARTS] = {FORM(part, SBT_ROW_COST),
+                     8,
+                     {U(part, name), U(part, host), U(part, first_process), U(part, process_count),
+                      U(part, wall_clock), U(part, relation), AT(part, offset, SIGNED),
+                      AT(part, error, SIGNED)}},
 };
 
 // Tables whose rows change others' and begin with their ids: TABLE_TRACK_NAMES and

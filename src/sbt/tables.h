@@ -23,6 +23,7 @@ enum sbt_table {
     TABLE_SYMBOLS,
     TABLE_DEVICE_FACTS,
     TABLE_RANKS,
+    TABLE_PARTS,
     TABLE_LIMIT
 };
 

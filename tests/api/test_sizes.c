@@ -241,6 +241,7 @@ static const char *const RESULTS[] = {
     "tsmith_attach_report",
     "tsmith_capture_completion",
     "tsmith_capture_left",
+    "tsmith_combine_result",
     "tsmith_dependency",
     "tsmith_emit_file",
     "tsmith_emit_summary",

@@ -245,7 +245,7 @@ class File:
 TABLES = {2: ("processes", "uuzuuu"), 3: ("devices", "uuuuuuuuuuu"), 4: ("tracks", "uuuuuuuuu"),
           5: ("clocks", "uuu"), 6: ("clock_pairs", "uzzz"), 7: ("attributes", "uu"), 8: ("fields", "uuu"),
           10: ("modules", "uuuu"), 11: ("frames", "uud"), 12: ("stacks", "bd"), 13: ("symbols", "duuu"),
-          15: ("ranks", "uuuuuuuu")}
+          15: ("ranks", "uuuuuuuu"), 16: ("parts", "uuuuuuzz")}
 TRACK_NAMES = 9
 DEVICE_FACTS = 14
 

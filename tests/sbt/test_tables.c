@@ -55,6 +55,9 @@ static void add_random_rows(struct random *random, tsmith_dictionary *dictionary
     tsmith_dictionary_add_stack(dictionary, &(tsmith_stack){(uint32_t)random_below(random, stacks), R32});
     tsmith_dictionary_add_symbol(dictionary, &(tsmith_symbol){R32, R32, R32, R32});
     tsmith_dictionary_add_rank(dictionary, &(tsmith_rank){R32, R32, R32, R32, R32, R32, R32, R32});
+    tsmith_dictionary_add_part(dictionary,
+                               &(tsmith_part){R32, R32, R32, R32, R32, R32, (int64_t)random_next(random),
+                                              (int64_t)random_next(random)});
 }
 
 static void write_one(tsmith_sink *sink, const tsmith_dictionary *dictionary, tsmith_batch *batch) {
