@@ -124,8 +124,13 @@ void comm_duplicated(const struct comm *parent, uint64_t sequence, const void *h
 // The same of calls that are collective over its own group only.
 void comm_made_of_group(const void *handle, int tag, bool is_inter);
 void win_made(const struct comm *parent, uint64_t sequence, const void *handle);
-void comm_freed(mpi_handle handle);
-void win_freed(mpi_handle handle);
+// The call that frees it takes it out of the table before, because another thread may get the handle as soon as it is free; then it is
+// freed, or put back.
+struct comm *comm_claim(mpi_handle handle);
+struct comm *win_claim(mpi_handle handle);
+void comm_freed(struct comm *comm);
+void comm_return(mpi_handle handle, struct comm *comm);
+void win_return(mpi_handle handle, struct comm *comm);
 static inline int comm_world_rank(const struct comm *comm, int rank) {
     return comm && comm->world_ranks && rank >= 0 && rank < comm->peers ? comm->world_ranks[rank] : -1;
 }
@@ -159,6 +164,8 @@ struct said {
 };
 enum { PEER_FROM_STATUS = INT32_MIN };
 
+struct request;
+
 struct entry {
     bool is_outer, is_on; // is_outer: a call of the program, is_on: it is recorded
     uint32_t stack;
@@ -166,6 +173,7 @@ struct entry {
     void *status; // that MPI writes; NULL: none
     struct comm *comm;
     mpi_handle freed; // handle of what the call frees
+    struct request *request;
     uint64_t own_status[MPI_STATUS_WORDS];
 };
 
@@ -214,6 +222,7 @@ struct request {
     struct transfer transfer;
     struct operation operation; // of a collective, if it has a communicator
     const struct comm *comm;    // of a receive
+    uint64_t comm_id;           // its identity, or that of the operation's communicator
     uint32_t thread;            // track
     uint16_t call;
     bool is_persistent, is_collective, is_receive;
@@ -223,10 +232,16 @@ bool requests_init(void);
 // Takes a copy under the handle at `place`. Of a handle that is complete already and shared, the record is written at once.
 void request_begun(const void *place, const struct request *request);
 struct request *request_find(mpi_handle handle);
-// Writes its record: it was complete at `end`. `status` may be NULL.
-void request_completed(mpi_handle handle, const void *status, uint64_t end, uint64_t wait);
-// It is complete, or freed before, and has no record.
-void request_forgotten(mpi_handle handle, bool is_freed);
+// Another thread may get the handle of a request as soon as MPI has completed it. So a call that may complete requests takes their
+// entries out of the table before it calls MPI; NULL: unknown. Then it gives each to one of the three below.
+struct request *request_claim(mpi_handle handle);
+// Not complete.
+void request_return(mpi_handle handle, struct request *request);
+// Complete at `end`: writes its record. `status` may be NULL.
+void request_completed(mpi_handle handle, struct request *request, const void *status, uint64_t end,
+                       uint64_t wait);
+// Complete, or freed before, and has no record.
+void request_forgotten(mpi_handle handle, struct request *request, bool is_freed);
 void record_request(const struct request *request, uint64_t end, uint64_t wait);
 void requests_over(void);
 // A persistent request is begun again.

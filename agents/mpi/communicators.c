@@ -81,12 +81,11 @@ static void put_entry(struct map *map, mpi_handle handle, struct comm *comm) {
         free_entry(before); // freed by a call that we do not know
 }
 
-static void remove_entry(struct map *map, mpi_handle handle) {
+static struct comm *claim_entry(struct map *map, mpi_handle handle) {
     struct comm *comm = (struct comm *)(uintptr_t)map_get(map, (void *)mpi_key(handle));
-    if (!comm)
-        return;
-    map_remove(map, (void *)mpi_key(handle));
-    free_entry(comm);
+    if (comm)
+        map_remove(map, (void *)mpi_key(handle));
+    return comm;
 }
 
 struct comm *comm_find(mpi_handle handle) {
@@ -97,12 +96,27 @@ struct comm *win_find(mpi_handle handle) {
     return (struct comm *)(uintptr_t)map_get(&windows, (void *)mpi_key(handle));
 }
 
-void comm_freed(mpi_handle handle) {
-    remove_entry(&comms, handle);
+struct comm *comm_claim(mpi_handle handle) {
+    return claim_entry(&comms, handle);
 }
 
-void win_freed(mpi_handle handle) {
-    remove_entry(&windows, handle);
+struct comm *win_claim(mpi_handle handle) {
+    return claim_entry(&windows, handle);
+}
+
+void comm_freed(struct comm *comm) {
+    if (comm)
+        free_entry(comm);
+}
+
+void comm_return(mpi_handle handle, struct comm *comm) {
+    if (comm)
+        put_entry(&comms, handle, comm);
+}
+
+void win_return(mpi_handle handle, struct comm *comm) {
+    if (comm)
+        put_entry(&windows, handle, comm);
 }
 
 // ---- ranks

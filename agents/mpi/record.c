@@ -220,7 +220,9 @@ void record_request(const struct request *request, uint64_t end, uint64_t wait) 
     const struct transfer *transfer = &request->transfer;
     const enum call call = request->call;
     if (request->is_collective) {
-        if (request->operation.comm)
+        if (request->operation.comm && request->operation.comm->id != request->comm_id)
+            channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1); // its communicator was freed
+        else if (request->operation.comm)
             write_collective(call, request->start, end, request->correlation, request->thread, true, wait,
                              &request->operation);
         return;

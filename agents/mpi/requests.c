@@ -102,38 +102,53 @@ void request_started(struct request *request, uint64_t start, uint64_t correlati
     count_open(true);
 }
 
-static void remove_entry(mpi_handle handle, struct request *request) {
-    if (request->is_persistent)
+struct request *request_claim(mpi_handle handle) {
+    struct request *request = request_find(handle);
+    if (request)
+        map_remove(&by_handle, (void *)mpi_key(handle));
+    return request;
+}
+
+void request_return(mpi_handle handle, struct request *request) {
+    if (!request || map_put(&by_handle, (void *)mpi_key(handle), (uintptr_t)request))
         return;
-    map_remove(&by_handle, (void *)mpi_key(handle));
+    channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+    if (request->start)
+        count_open(false);
     free_entry(request);
 }
 
-void request_completed(mpi_handle handle, const void *status, uint64_t end, uint64_t wait) {
-    struct request *request = request_find(handle);
+static void drop_entry(mpi_handle handle, struct request *request) {
+    request->start = 0;
+    if (request->is_persistent)
+        request_return(handle, request);
+    else
+        free_entry(request);
+}
+
+void request_completed(mpi_handle handle, struct request *request, const void *status, uint64_t end,
+                       uint64_t wait) {
     if (!request)
         return;
     if (request->start) {
-        if (request->is_receive && status)
+        // The entry of a communicator that was freed meanwhile may be that of another one.
+        if (request->is_receive && status && request->comm && request->comm->id == request->comm_id)
             transfer_received(&request->transfer, request->comm, status);
         record_request(request, end, wait);
-        request->start = 0;
         count_open(false);
     }
-    remove_entry(handle, request);
+    drop_entry(handle, request);
 }
 
-void request_forgotten(mpi_handle handle, bool is_freed) {
-    struct request *request = request_find(handle);
+void request_forgotten(mpi_handle handle, struct request *request, bool is_freed) {
     if (!request)
         return;
     if (request->start) { // the program has not learned when it was complete
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
         count_open(false);
-        request->start = 0;
     }
     request->is_persistent &= !is_freed;
-    remove_entry(handle, request);
+    drop_entry(handle, request);
 }
 
 void requests_over(void) {

@@ -9,11 +9,17 @@
 
 enum { FEW = 64 };
 
+// A request that the call may complete.
+struct claim {
+    mpi_handle handle;
+    struct request *request;
+};
+
 // A call under way. Calls that MPI makes within it have frames below its own.
 static __thread struct {
-    uintptr_t frame;     // 0: none
-    mpi_handle few[FEW]; // requests of a call that completes some
-    mpi_handle *handles; // those, or as many as there are
+    uintptr_t frame;       // 0: none
+    struct claim few[FEW]; // requests of a call that completes some
+    struct claim *claims;  // those, or as many as there are
     int count;
 } here __attribute__((tls_model("initial-exec")));
 
@@ -166,8 +172,11 @@ static void begin_request(enum call call, const struct entry *entry, const struc
                           bool sends, bool is_persistent) {
     if (!entry->is_on && !is_persistent)
         return;
-    struct request request = {
-        .call = (uint16_t)call, .comm = entry->comm, .is_persistent = is_persistent, .is_receive = !sends};
+    struct request request = {.call = (uint16_t)call,
+                              .comm = entry->comm,
+                              .comm_id = entry->comm ? entry->comm->id : 0,
+                              .is_persistent = is_persistent,
+                              .is_receive = !sends};
     if (result == 0)
         request.transfer = sent(said, entry->comm, sends);
     if (entry->is_on) {
@@ -213,19 +222,24 @@ static inline void after_START(enum call call, struct entry *entry, const struct
 
 // ---- waits: MPI overwrites the handles of what is complete, so they are read before
 
-static void keep_handles(struct entry *entry, const struct said *said) {
+static void claim_requests(struct entry *entry, const struct said *said) {
     const int count = said->request_count > 0 && said->requests ? said->request_count : 0;
     (void)entry;
-    here.handles = count > FEW ? memory_take((size_t)count * sizeof *here.handles) : here.few;
-    here.count = here.handles ? count : 0;
-    for (int i = 0; i < here.count; i++)
-        here.handles[i] = mpi_read_handle(said->requests, (size_t)i);
+    here.claims = count > FEW ? memory_take((size_t)count * sizeof *here.claims) : here.few;
+    here.count = here.claims ? count : 0;
+    for (int i = 0; i < here.count; i++) {
+        const mpi_handle handle = mpi_read_handle(said->requests, (size_t)i);
+        here.claims[i] = (struct claim){handle, request_claim(handle)};
+    }
 }
 
-static void drop_handles(const struct said *said) {
-    if (here.handles && here.handles != here.few)
-        munmap(here.handles, (size_t)said->request_count * sizeof *here.handles);
-    here.handles = NULL;
+// Those that are not complete go back.
+static void return_claims(const struct said *said) {
+    for (int i = 0; i < here.count; i++)
+        request_return(here.claims[i].handle, here.claims[i].request);
+    if (here.claims && here.claims != here.few)
+        munmap(here.claims, (size_t)said->request_count * sizeof *here.claims);
+    here.claims = NULL;
     here.count = 0;
 }
 
@@ -260,7 +274,7 @@ static void end_wait(enum call call, const struct entry *entry, const struct sai
     uint64_t completed = 0;
     for (int i = 0; i < count; i++) {
         const int index = which == ALL ? i : said->indices ? said->indices[which == ONE ? 0 : i] : 0;
-        completed += index < here.count && here.handles[index] != mpi.request_null;
+        completed += index < here.count && here.claims[index].handle != mpi.request_null;
     }
     const uint64_t wait = entry->is_on ? record_wait(call, entry, result, completed) : 0;
     for (int i = 0; i < count; i++) {
@@ -268,25 +282,27 @@ static void end_wait(enum call call, const struct entry *entry, const struct sai
         if (index >= here.count || !is_complete(said, index, result))
             continue;
         const void *status = result != 0 ? NULL : entry->status ? entry->status : status_at(said, i);
+        struct claim *claim = &here.claims[index];
         if (entry->is_on)
-            request_completed(here.handles[index], status, end, wait);
+            request_completed(claim->handle, claim->request, status, end, wait);
         else
-            request_forgotten(here.handles[index], false);
+            request_forgotten(claim->handle, claim->request, false);
+        claim->request = NULL;
     }
-    drop_handles(said);
+    return_claims(said);
 }
 
 static inline bool found_none(const struct said *said, int result) {
     return result == 0 && said->flag && !*said->flag;
 }
 
-#define before_WAIT keep_handles
+#define before_WAIT claim_requests
 #define after_WAIT(call, entry, said, result) end_wait(call, entry, said, result, ONE)
-#define before_WAITALL keep_handles
+#define before_WAITALL claim_requests
 #define after_WAITALL(call, entry, said, result) end_wait(call, entry, said, result, ALL)
-#define before_WAITANY keep_handles
+#define before_WAITANY claim_requests
 #define after_WAITANY(call, entry, said, result) end_wait(call, entry, said, result, ONE)
-#define before_WAITSOME keep_handles
+#define before_WAITSOME claim_requests
 #define after_WAITSOME(call, entry, said, result) end_wait(call, entry, said, result, SOME)
 
 static void end_test(enum call call, const struct entry *entry, const struct said *said, int result,
@@ -295,21 +311,22 @@ static void end_test(enum call call, const struct entry *entry, const struct sai
         end_wait(call, entry, said, result, which);
         return;
     }
-    drop_handles(said);
+    return_claims(said);
     if (entry->is_on)
         record_poll(call, entry);
 }
-#define before_TEST keep_handles
+#define before_TEST claim_requests
 #define after_TEST(call, entry, said, result) end_test(call, entry, said, result, ONE)
-#define before_TESTALL keep_handles
+#define before_TESTALL claim_requests
 #define after_TESTALL(call, entry, said, result) end_test(call, entry, said, result, ALL)
-#define before_TESTANY keep_handles
+#define before_TESTANY claim_requests
 #define after_TESTANY(call, entry, said, result) end_test(call, entry, said, result, ONE)
-#define before_TESTSOME keep_handles
+#define before_TESTSOME claim_requests
 #define after_TESTSOME(call, entry, said, result) end_test(call, entry, said, result, SOME)
 
 static inline void before_FREE_REQUEST(struct entry *entry, const struct said *said) {
     entry->freed = mpi_read_handle(said->requests, 0);
+    entry->request = request_claim(entry->freed);
 }
 static inline void after_FREE_REQUEST(enum call call, struct entry *entry, const struct said *said,
                                       int result) {
@@ -317,7 +334,9 @@ static inline void after_FREE_REQUEST(enum call call, struct entry *entry, const
     if (entry->is_on)
         record_call(call, entry, result, NULL);
     if (result == 0)
-        request_forgotten(entry->freed, true);
+        request_forgotten(entry->freed, entry->request, true);
+    else
+        request_return(entry->freed, entry->request);
 }
 
 // ---- probes
@@ -381,7 +400,10 @@ static inline void after_COLL(enum call call, struct entry *entry, const struct 
 
 static void start_collective(enum call call, const struct entry *entry, const void *place,
                              const struct operation *operation, int result) {
-    struct request request = {.call = (uint16_t)call, .is_collective = true, .operation = *operation};
+    struct request request = {.call = (uint16_t)call,
+                              .is_collective = true,
+                              .operation = *operation,
+                              .comm_id = operation->comm ? operation->comm->id : 0};
     request.correlation = record_call(call, entry, result, NULL);
     request.start = entry->start;
     request.thread = channel_thread_track(agent.channel);
@@ -439,13 +461,15 @@ static inline void after_INTER_COMM(enum call call, struct entry *entry, const s
 
 static inline void before_FREE_COMM(struct entry *entry, const struct said *said) {
     entry->freed = mpi_read_handle(said->made, 0);
-    entry->comm = comm_find(entry->freed);
+    entry->comm = comm_claim(entry->freed);
 }
 static inline void after_FREE_COMM(enum call call, struct entry *entry, const struct said *said, int result) {
     (void)said;
     end_collective(call, entry, entry->comm, result);
     if (result == 0)
-        comm_freed(entry->freed);
+        comm_freed(entry->comm);
+    else
+        comm_return(entry->freed, entry->comm);
 }
 
 // ---- one-sided
@@ -514,13 +538,15 @@ static inline void after_MAKE_WIN(enum call call, struct entry *entry, const str
 }
 static inline void before_FREE_WIN(struct entry *entry, const struct said *said) {
     entry->freed = mpi_read_handle(said->made, 0);
-    entry->comm = win_find(entry->freed);
+    entry->comm = win_claim(entry->freed);
 }
 static inline void after_FREE_WIN(enum call call, struct entry *entry, const struct said *said, int result) {
     (void)said;
     end_collective(call, entry, entry->comm, result);
     if (result == 0)
-        win_freed(entry->freed);
+        comm_freed(entry->comm);
+    else
+        win_return(entry->freed, entry->comm);
 }
 
 // ---- the beginning and the end
