@@ -27,6 +27,7 @@ tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error) {
 void rank_finish(struct rank *rank) {
     free(rank->label);
     free(rank->reason);
+    free(rank->job);
     free(rank->collectives);
     free(rank->steps);
 }
@@ -270,7 +271,8 @@ static tsmith_status check_open(const tsmith_ranks *ranks, tsmith_error *error) 
                            : TSMITH_OK;
 }
 
-static void describe(const struct reading *reading, struct rank *rank) {
+// False when memory is exhausted.
+static bool describe(const struct reading *reading, struct rank *rank) {
     const tsmith_interval window = tsmith_timeline_window(reading->ledger);
     const tsmith_rank stated = tsmith_dictionary_find_rank(reading->dictionary, 0);
     rank->world = stated.world ? (int64_t)stated.world : -1;
@@ -281,6 +283,9 @@ static void describe(const struct reading *reading, struct rank *rank) {
     for (size_t i = 0; i < reading->ledger->hole_count; i++)
         rank->lost += reading->ledger->holes[i].lost;
     rank_number_collectives(reading->ranks, rank);
+    const tsmith_string job = tsmith_dictionary_string(reading->dictionary, stated.job);
+    rank->job = job.length ? strdup(job.bytes) : NULL;
+    return rank->job || !job.length;
 }
 
 tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,
@@ -293,8 +298,10 @@ tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_so
     if (rank.label)
         status = read_source(&reading, source, error);
     if (rank.label && status >= 0) {
-        describe(&reading, &rank);
         rank.truncated = status == TSMITH_TRUNCATED;
+        if (!describe(&reading, &rank))
+            status =
+                status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the trace of a rank");
     }
     if (!rank.label || (status >= 0 && !ranks_push(ranks, &rank)))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the trace of a rank");

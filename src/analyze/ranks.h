@@ -28,6 +28,7 @@ struct rank_step {
 struct rank {
     char *label;
     char *reason;          // why there is nothing else of this rank; NULL: its trace was read
+    char *job;             // the launcher's name of the run; NULL: unknown
     int64_t number, world; // its rank, and the ranks of the run; -1: not in the trace
     int64_t window, missing;
     uint64_t lost;

@@ -32,6 +32,21 @@ static void list_absent(const tsmith_ranks *ranks, char text[LISTED]) {
     }
 }
 
+// A launcher names its runs; not every trace states it.
+static void note_jobs(const tsmith_ranks *ranks, struct report *report) {
+    const char *first = NULL;
+    for (size_t i = 0; i < ranks->count; i++) {
+        const char *job = ranks->items[i].job;
+        if (job && first && strcmp(job, first) != 0) {
+            report_note(report,
+                        "The traces are of different runs: their launchers state the jobs %.40s and %.40s.",
+                        first, job);
+            return;
+        }
+        first = first ? first : job;
+    }
+}
+
 static void note_world(const tsmith_ranks *ranks, struct report *report) {
     char absent[LISTED];
     if (ranks->worlds_differ)
@@ -71,6 +86,7 @@ void ranks_write_absent(const struct rank_matching *matching, struct report *rep
     for (size_t i = 0; i < ranks->count; i++)
         truncated += ranks->items[i].truncated;
     note_world(ranks, report);
+    note_jobs(ranks, report);
     if (matching->unmatched)
         report_note(report, "%llu collective%s in one trace only.", (unsigned long long)matching->unmatched,
                     matching->unmatched == 1 ? " is" : "s are");

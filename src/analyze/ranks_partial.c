@@ -19,6 +19,7 @@ enum {
     ENTRY_SIZE = 8,        // length, CRC32C
     FLAG_ABSENT = 1,       // label and reason, nothing else
     FLAG_TRUNCATED = 2,    // the trace ended early
+    FLAG_JOB = 4,          // the trace states a job
     VARINT_MAX = 10,       // bytes
     SMALLEST_INTERVAL = 2, // bytes
 };
@@ -112,7 +113,8 @@ static void add_collectives(struct bytes *bytes, const tsmith_ranks *ranks, cons
 }
 
 static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struct rank *rank) {
-    const unsigned flags = (rank->reason ? FLAG_ABSENT : 0U) | (rank->truncated ? FLAG_TRUNCATED : 0U);
+    const unsigned flags = (rank->reason ? FLAG_ABSENT : 0U) | (rank->truncated ? FLAG_TRUNCATED : 0U) |
+                           (rank->job ? FLAG_JOB : 0U);
     add_varint(bytes, flags);
     add_string(bytes, rank->label, strlen(rank->label));
     if (rank->reason) {
@@ -127,6 +129,8 @@ static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struc
     add_varint(bytes, rank->lost);
     add_signed(bytes, rank->compute);
     add_signed(bytes, rank->data);
+    if (rank->job)
+        add_string(bytes, rank->job, strlen(rank->job));
     add_collectives(bytes, ranks, rank);
     add_varint(bytes, rank->step_count);
     int64_t before = 0;
@@ -315,7 +319,7 @@ static bool take_steps(struct cursor *cursor, tsmith_ranks *ranks, struct rank *
     return true;
 }
 
-static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank) {
+static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank, bool has_job) {
     rank->number = take_signed(cursor);
     rank->world = take_signed(cursor);
     rank->begin = take_signed(cursor);
@@ -324,6 +328,9 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
     rank->lost = take_varint(cursor);
     rank->compute = take_signed(cursor);
     rank->data = take_signed(cursor);
+    rank->job = has_job ? take_text(cursor) : NULL;
+    if (has_job && !rank->job)
+        return false;
     cursor->damaged |= rank->number < -1 || rank->world < -1 || rank->window < 0 || rank->missing < 0 ||
                        rank->compute < 0 || rank->data < 0;
     return take_collectives(cursor, ranks, rank) && take_steps(cursor, ranks, rank);
@@ -332,13 +339,15 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
 // The first trace of the cursor; false when memory is exhausted. `rank` is filled as far as it was read.
 static bool take_rank(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank) {
     const uint64_t flags = take_varint(cursor);
-    cursor->damaged |= flags > (FLAG_ABSENT | FLAG_TRUNCATED);
+    cursor->damaged |=
+        flags > (FLAG_ABSENT | FLAG_TRUNCATED | FLAG_JOB) || ((flags & FLAG_ABSENT) && (flags & FLAG_JOB));
     *rank = (struct rank){.label = take_text(cursor), .number = -1, .world = -1};
     rank->truncated = flags & FLAG_TRUNCATED;
     if (rank->label && (flags & FLAG_ABSENT))
         rank->reason = take_text(cursor);
     const bool done =
-        rank->label && (flags & FLAG_ABSENT ? rank->reason != NULL : take_contents(cursor, ranks, rank));
+        rank->label &&
+        (flags & FLAG_ABSENT ? rank->reason != NULL : take_contents(cursor, ranks, rank, flags & FLAG_JOB));
     cursor->damaged |= cursor->at != cursor->end;
     return done;
 }

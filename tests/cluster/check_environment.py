@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks by the environment: see test_environment.sh."""
+import json
 import os
 import socket
 import subprocess
@@ -79,6 +80,28 @@ def check_file_being_written(directory):
     check_rank(path, 0, 4, "slurm", 0, 0, "77")
 
 
+def check_analyze(directory):
+    """analyze --ranks: the ranks are those of the traces, whatever the files are called; absent ranks and other runs are said."""
+    for name, rank, job in (("z.sbt", 0, 77), ("a.sbt", 2, 77), ("b.sbt", 1, 78), ("c.sbt", 2, 77)):
+        done = run("profile", "-o", name, "--", LOOP, "-n", str(5 + rank), env=slurm(rank, job), cwd=directory)
+        check(done.returncode == 0, done.stderr)
+
+    def answer(*names):
+        whole = json.loads(run("analyze", "--ranks", "--json", *names, cwd=directory, code=None).stdout)
+        run("analyze", "--partial", "-o", "p.part", *names, cwd=directory)
+        run("analyze", "--partial", "-o", "q.part", "p.part", cwd=directory)
+        joined = json.loads(run("analyze", "--json", "q.part", cwd=directory, code=None).stdout)
+        check(joined == whole, "the answer of partials is another one: %r and %r" % (joined, whole))
+        return json.dumps(whole)
+
+    text = answer("a.sbt", "z.sbt")
+    check("No trace of: ranks 1, 3." in text and "different runs" not in text and "do not state" not in text, text)
+    text = answer("a.sbt", "z.sbt", "b.sbt")
+    check("different runs: their launchers state the jobs 77 and 78" in text and "No trace of: rank 3." in text, text)
+    text = answer("a.sbt", "z.sbt", "c.sbt")
+    check("states rank 2, as a.sbt does" in text, text)
+
+
 def main():
     forget_launchers()
     with tempfile.TemporaryDirectory() as directory:
@@ -87,6 +110,7 @@ def main():
         check_file_being_written(directory)
         if os.path.exists(LOOP):
             launch_as_torchrun(directory, 4)
+            check_analyze(directory)
         else:
             print("cl_launch_loop is not built: no ranks with kernels")
             sys.exit(1)
