@@ -62,7 +62,7 @@ static const char *format_of_name(const char *name) {
 
 // Whether it is a tree of call paths.
 static bool has_stacks(const char *format) {
-    static const char *const formats[] = {"folded", "flamegraph", "pprof", "speedscope"};
+    static const char *const formats[] = {"folded", "flamegraph", "pprof", "speedscope", "firefox"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (strcmp(formats[i], format) == 0)
             return true;
@@ -100,7 +100,8 @@ static bool read_options(const struct invocation *invocation, struct exporting *
         return false;
     }
     if (out->hide_interpreter && !has_stacks(out->format)) {
-        complain("--hide-interpreter applies to folded stacks, flame graphs, pprof and speedscope only");
+        complain("--hide-interpreter applies to folded stacks, flame graphs, pprof, speedscope and Firefox "
+                 "profiles only");
         return false;
     }
     if (out->gzip && strcmp(out->format, dot) == 0) {

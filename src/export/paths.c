@@ -482,6 +482,26 @@ tsmith_status paths_end(struct paths *paths, const tsmith_dictionary *dictionary
     return paths->failed || !ok ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory") : TSMITH_OK;
 }
 
+bool paths_number_names(const struct paths *paths, struct paths_names *names) {
+    bool good = true;
+    for (size_t i = 1; i < paths->node_count && good; i++) {
+        bool is_new;
+        uint64_t *number = table_add(&names->numbers, paths->nodes[i].name, &is_new);
+        uint64_t *place = number && is_new ? ARRAY_PUSH(names->names, names->count, names->capacity) : NULL;
+        good = number && (!is_new || place);
+        if (place) {
+            *place = paths->nodes[i].name;
+            *number = names->count - 1;
+        }
+    }
+    return good;
+}
+
+void paths_names_finish(struct paths_names *names) {
+    table_finish(&names->numbers);
+    free(names->names);
+}
+
 void paths_finish(struct paths *paths) {
     for (size_t i = 0; i < paths->track_capacity; i++) {
         free(paths->tracks[i].waiting);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "base/table.h"
 #include "export/order.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/stacks.h"
@@ -61,6 +62,21 @@ tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary
 // After the last batch; then the nodes are whole.
 tsmith_status paths_end(struct paths *paths, const tsmith_dictionary *dictionary, tsmith_error *error);
 void paths_finish(struct paths *paths);
+
+// The names of all nodes, each once, in the order of the nodes. Zero-initialized, it is empty.
+struct paths_names {
+    struct table numbers; // by name: index in `names`
+    uint64_t *names;
+    size_t count, capacity;
+};
+
+// After paths_end. False when memory is exhausted.
+bool paths_number_names(const struct paths *paths, struct paths_names *names);
+void paths_names_finish(struct paths_names *names);
+static inline uint64_t paths_name_number(const struct paths_names *names, uint64_t name) {
+    const uint64_t *number = table_find(&names->numbers, name);
+    return number ? *number : 0;
+}
 
 enum paths_name paths_name_kind(uint64_t name);
 // Bytes as they are in the trace; in `text` if they are nowhere else.

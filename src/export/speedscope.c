@@ -2,8 +2,6 @@
 // speedscope's own JSON: a sampled profile, with a sample for each path and its time in ns as the weight. formats.c lists it.
 #include <stdlib.h>
 
-#include "base/array.h"
-#include "base/table.h"
 #include "export/formats.h"
 #include "export/json_out.h"
 #include "export/output.h"
@@ -12,31 +10,14 @@
 struct speedscope {
     struct paths paths;
     struct output output;
-    struct table numbers; // of names: from 1
-    uint64_t *names;      // by number - 1
-    size_t name_count, name_capacity;
+    struct paths_names names;
     uint32_t *path; // of PATHS_DEPTH_MAX nodes
-    bool failed;
 };
-
-static void number_names(struct speedscope *scope) {
-    for (size_t i = 1; i < scope->paths.node_count && !scope->failed; i++) {
-        bool is_new;
-        uint64_t *number = table_add(&scope->numbers, scope->paths.nodes[i].name, &is_new);
-        uint64_t *place =
-            number && is_new ? ARRAY_PUSH(scope->names, scope->name_count, scope->name_capacity) : NULL;
-        if (place) {
-            *place = scope->paths.nodes[i].name;
-            *number = scope->name_count;
-        }
-        scope->failed = !number || (is_new && !place);
-    }
-}
 
 static void put_frames(struct speedscope *scope) {
     char text[PATHS_NAME_SIZE];
-    for (size_t i = 0; i < scope->name_count; i++) {
-        const tsmith_string name = paths_name(&scope->paths, scope->names[i], text);
+    for (size_t i = 0; i < scope->names.count; i++) {
+        const tsmith_string name = paths_name(&scope->paths, scope->names.names[i], text);
         output_text(&scope->output, i ? ",\n{\"name\":" : "\n{\"name\":");
         json_out_string(&scope->output, name.bytes ? name.bytes : "", name.length);
         output_char(&scope->output, '}');
@@ -50,8 +31,8 @@ static void put_path(struct speedscope *scope, size_t node) {
         scope->path[depth++] = at;
     output_char(&scope->output, '[');
     while (depth-- > 0) {
-        const uint64_t *number = table_find(&scope->numbers, scope->paths.nodes[scope->path[depth]].name);
-        json_out_u64(&scope->output, number ? *number - 1 : 0);
+        const uint64_t name = scope->paths.nodes[scope->path[depth]].name;
+        json_out_u64(&scope->output, paths_name_number(&scope->names, name));
         if (depth)
             output_char(&scope->output, ',');
     }
@@ -91,8 +72,7 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
     const tsmith_status status = paths_end(&scope->paths, dictionary, error);
     if (status != TSMITH_OK)
         return status;
-    number_names(scope);
-    if (scope->failed)
+    if (!paths_number_names(&scope->paths, &scope->names))
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     output_text(&scope->output, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
                                 "\"exporter\":\"tracesmith\",\"shared\":{\"frames\":[");
@@ -113,8 +93,7 @@ static void destroy(void *self) {
         return;
     paths_finish(&scope->paths);
     output_close(&scope->output);
-    table_finish(&scope->numbers);
-    free(scope->names);
+    paths_names_finish(&scope->names);
     free(scope->path);
     free(scope);
 }

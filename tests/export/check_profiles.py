@@ -72,13 +72,19 @@ def reduce(names):
     return ";".join("".join(c for c in name if c != "?") for name in names)
 
 
-def main(folded_path, pprof_path, speedscope_path):
+def read_folded(folded_path):
+    """The time of each path; the same with the characters that JSON has too."""
     want, text = Counter(), Counter()
     with open(folded_path, "rb") as file:
         for line in file.read().split(b"\n")[:-1]:
             path, _, ns = line.rpartition(b" ")
             want[path] += int(ns)
             text[reduce([same(name) for name in path.split(b";")])] += int(ns)
+    return want, text
+
+
+def main(folded_path, pprof_path, speedscope_path):
+    want, text = read_folded(folded_path)
     have = Counter()
     with open(pprof_path, "rb") as file:
         for path, values in read_pprof(file.read()):
@@ -105,4 +111,5 @@ def main(folded_path, pprof_path, speedscope_path):
     print("%d paths" % len(want))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
