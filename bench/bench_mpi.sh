@@ -3,12 +3,11 @@
 # What recording costs an MPI call: instructions, which callgrind counts and load does not change, and ns, of calls of one rank to itself
 # (MPI_COMM_SELF) with Open MPI and with MPICH. Instructions are the difference of a run of 3,000 rounds and one of 1,000, divided by
 # their difference; ns are the minimum of five runs in turn.
-#
-#   bench/bench_mpi.sh [BUILD]
 set -eu
-build=${1:-build}
+: "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
-tracesmith=$build/bin/tracesmith
+tracesmith=$TRACESMITH
+command -v valgrind >/dev/null || { echo "no valgrind to count with"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self,vader OMPI_MCA_pml=ob1 UCX_TLS=self,sm

@@ -113,6 +113,22 @@ static void say_problems(const struct trace *trace) {
     }
 }
 
+// Of APIs without devices: "MPI: Open MPI v4.1.4 (libmpi.so.40)".
+static void write_libraries(const struct trace *trace) {
+    static const char before[] = "library.";
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(trace->dictionary); id++) {
+        const tsmith_attribute *fact = tsmith_dictionary_attribute(trace->dictionary, id);
+        const tsmith_string key = trace_string(trace, fact->key);
+        struct text line = {0};
+        if (key.length < sizeof before || memcmp(key.bytes, before, sizeof before - 1) != 0)
+            continue;
+        text_add_safe(&line, trace_string(trace, fact->value), 0);
+        text_add_char(&line, '\n');
+        output_text(&line);
+        text_finish(&line);
+    }
+}
+
 int command_devices(const struct invocation *invocation) {
     struct trace trace = {.path = ""}; // no file: only its dictionary is used
     tsmith_dictionary *dictionary = NULL;
@@ -136,6 +152,7 @@ int command_devices(const struct invocation *invocation) {
     } else {
         for (uint32_t id = 1; id < count; id++)
             write_device(&trace, id);
+        write_libraries(&trace);
     }
     say_problems(&trace);
     if (status < 0)

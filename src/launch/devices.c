@@ -19,7 +19,7 @@
 #include "tracesmith/capture.h"
 #include "wire/agent.h"
 
-static const char *const apis[] = {"opencl", "nvml", "rocm", "level-zero", "vulkan"};
+static const char *const apis[] = {"opencl", "nvml", "rocm", "level-zero", "vulkan", "mpi"};
 static const int64_t PATIENCE = 60000000000; // ns: a driver may compile its own kernels first
 enum {
     TEXTS = 6,
@@ -28,8 +28,9 @@ enum {
     MESSAGE_NO_LOADER = 2,
     MESSAGE_DONE = 3,
     MESSAGE_BAD_AGENT = 4,
-    MESSAGE_FACT = 5,   // of the device before it: key and text
-    MESSAGE_PROBLEM = 6 // API and text
+    MESSAGE_FACT = 5,    // of the device before it: key and text
+    MESSAGE_PROBLEM = 6, // API and text
+    MESSAGE_LIBRARY = 7  // the same
 };
 
 struct message {
@@ -67,6 +68,10 @@ static void put_device(void *context, const struct agent_device *device) {
     int fd = *(const int *)context;
     if (device->problem) {
         put_pair(fd, MESSAGE_PROBLEM, device->api, device->problem);
+        return;
+    }
+    if (device->library) {
+        put_pair(fd, MESSAGE_LIBRARY, device->api, device->library);
         return;
     }
     const char *texts[TEXTS] = {device->api,    device->platform, device->name,
@@ -146,7 +151,7 @@ static bool get_device(int fd, const struct message *message, tsmith_dictionary 
     return true;
 }
 
-// Kept as attributes: "device.3.uuid", "problem.cuda".
+// Kept as attributes: "device.3.uuid", "problem.cuda", "library.mpi".
 static bool get_pair(int fd, const struct message *message, tsmith_dictionary *into, int64_t deadline) {
     char texts[2][TEXT_MAX + 1], key[TEXT_MAX + 32];
     for (int i = 0; i < 2; i++) {
@@ -156,6 +161,8 @@ static bool get_pair(int fd, const struct message *message, tsmith_dictionary *i
     }
     if (message->type == MESSAGE_PROBLEM)
         snprintf(key, sizeof key, "problem.%s", texts[0]);
+    else if (message->type == MESSAGE_LIBRARY)
+        snprintf(key, sizeof key, "library.%s", texts[0]);
     else
         snprintf(key, sizeof key, "device.%u.%s", tsmith_dictionary_device_count(into) - 1, texts[0]);
     tsmith_dictionary_set_attribute(into, key, texts[1]);
@@ -167,7 +174,8 @@ static uint32_t listen(int fd, tsmith_dictionary *into) {
     int64_t deadline = clock_trace_now() + PATIENCE;
     struct message message;
     while (read_exactly(fd, &message, sizeof message, deadline)) {
-        if (message.type == MESSAGE_FACT || message.type == MESSAGE_PROBLEM) {
+        if (message.type == MESSAGE_FACT || message.type == MESSAGE_PROBLEM ||
+            message.type == MESSAGE_LIBRARY) {
             if (!get_pair(fd, &message, into, deadline))
                 return 0;
             continue;

@@ -26,6 +26,8 @@ struct agent_device {
     const struct agent_fact *facts; // up to one without a key; NULL: none
     const char *
         problem; // not NULL: not a device, but the reason why the API has none or describes them incompletely
+    const char *
+        library; // not NULL: not a device, but the API's library on this machine, of an API without devices (MPI)
 };
 
 // Calls `each` for every device of the API on this machine, loading the API's own loader into the calling

@@ -27,5 +27,9 @@ check_abi() {
     "mpicc.$mpi" -E -P "$work/header.c" >"$work/header.i"
     "mpicc.$mpi" -E -P -I"$TRACESMITH_SOURCE_DIR" "$work/table.c" >"$work/table.i"
     python3 "$here/check_prototypes.py" "$work/header.i" "$work/table.i" "$mpi"
+    # `devices` names the MPIs of this machine, in their own words.
+    "$TRACESMITH" devices --json >"$work/devices" 2>/dev/null || :
+    case $mpi in openmpi) words='Open MPI v' ;; *) words='MPICH Version' ;; esac
+    grep -q "\"library.mpi\".*$words" "$work/devices" || fail "devices does not name $mpi: $(cat "$work/devices")"
 }
 each_mpi check_abi
