@@ -443,6 +443,15 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     return status < 0 || replay->results.failed || paged != EXIT_DONE ? EXIT_LACKING : code;
 }
 
+// Whether anything of the recording is run.
+static bool runs(const struct invocation *invocation) {
+    const char *mode = invocation_value(invocation, "mode");
+    return !invocation_flag(invocation, "save-source") &&
+           (!invocation_flag(invocation, "emit-c") || invocation_flag(invocation, "minimize")) &&
+           !(mode && strcmp(mode, "dry-run") == 0) &&
+           (!invocation_flag(invocation, "hazards") || invocation_flag(invocation, "confirm"));
+}
+
 static int run(struct replay *replay, struct text *text) {
     const bool json = invocation_flag(replay->invocation, "json");
     const char *mode = invocation_value(replay->invocation, "mode");
@@ -469,8 +478,7 @@ static int run(struct replay *replay, struct text *text) {
     replay->summary.size = sizeof replay->summary;
     tsmith_recording_summarize(replay->recording, &replay->summary);
     const bool plans = invocation_flag(replay->invocation, "hazards"), dry = mode && !strcmp(mode, "dry-run");
-    const bool emits = invocation_flag(replay->invocation, "emit-c");
-    if (!json && !dry && !interpreted && !emits && (!plans || invocation_flag(replay->invocation, "confirm")))
+    if (!json && !interpreted && runs(replay->invocation))
         say_foreign(text, replay->recording, &replay->options);
     text_add_cstr(text, json ? "{" : "");
     json ? add_summary_json(text, replay) : add_summary_text(text, replay);
@@ -478,8 +486,8 @@ static int run(struct replay *replay, struct text *text) {
     const char *save = invocation_value(replay->invocation, "save-source");
     if (save)
         return replay_save_source(replay->recording, save, replay->trace.path);
-    if (emits)
-        code = replay_add_emitted(text, replay->invocation, replay->recording, &replay->options, json);
+    if (replay_makes_program(replay->invocation))
+        code = replay_add_program(text, replay->invocation, replay->recording, &replay->options, json);
     else if (invocation_flag(replay->invocation, "contents"))
         code = replay_add_contents(text, replay->invocation, replay->recording, &replay->options, json);
     else if (replay->permute.orders)
@@ -502,14 +510,6 @@ static int run(struct replay *replay, struct text *text) {
         report = EXIT_DAMAGED;
     // Where nothing could be checked, damage is the more likely reason.
     return code == EXIT_DONE || (code == EXIT_LACKING && report == EXIT_DAMAGED) ? report : code;
-}
-
-// Whether anything of the recording is run.
-static bool runs(const struct invocation *invocation) {
-    const char *mode = invocation_value(invocation, "mode");
-    return !invocation_flag(invocation, "save-source") && !invocation_flag(invocation, "emit-c") &&
-           !(mode && strcmp(mode, "dry-run") == 0) &&
-           (!invocation_flag(invocation, "hazards") || invocation_flag(invocation, "confirm"));
 }
 
 // In a sandbox where one is asked for: there, or in its parent after its end.

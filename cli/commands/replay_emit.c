@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `replay --emit-c`: writes the files of the program into a new directory.
+// `replay --emit-c` and `--minimize`: finds the least part that diverges and writes the files of the program into a new directory.
 #include "replay_emit.h"
 
 #include <errno.h>
@@ -20,17 +20,25 @@ struct emitter {
     bool made;
 };
 
-bool replay_check_emit(const struct invocation *invocation) {
-    static const char *const others[] = {
-        "against", "hazards",      "permute", "contents",     "speed",  "timing",
-        "times",   "validate",     "source",  "save-results", "check",  "save-source",
-        "html",    "instructions", "all",     "markdown",     "sandbox"};
-    for (size_t i = 0; invocation_flag(invocation, "emit-c") && i < sizeof others / sizeof *others; i++)
-        if (invocation_flag(invocation, others[i])) {
-            complain("--%s has no effect with --emit-c", others[i]);
+static bool check_alone(const struct invocation *invocation, const char *option, const char *const *others) {
+    for (; invocation_flag(invocation, option) && *others; others++)
+        if (invocation_flag(invocation, *others)) {
+            complain("--%s has no effect with --%s", *others, option);
             return false;
         }
     return true;
+}
+
+bool replay_check_emit(const struct invocation *invocation) {
+    static const char *const without[] = {
+        "against", "hazards", "permute",      "contents", "speed",        "timing",      "validate", "source",
+        "check",   "html",    "instructions", "all",      "save-results", "save-source", "markdown", NULL};
+    static const char *const for_all[] = {"times", NULL};
+    static const char *const for_part[] = {"mode", "range", "kernel", "stream", "pid", NULL};
+    const bool minimizes = invocation_flag(invocation, "minimize");
+    return check_alone(invocation, "emit-c", without) && check_alone(invocation, "minimize", without) &&
+           (minimizes || check_alone(invocation, "emit-c", for_all)) &&
+           check_alone(invocation, "minimize", for_part);
 }
 
 // Every folder of the path beneath the directory.
@@ -82,7 +90,7 @@ static void add_summary(struct text *text, const char *directory, const tsmith_e
     text_add_cstr(text, " run\n");
 }
 
-int replay_add_emitted(struct text *text, const struct invocation *invocation, tsmith_recording *recording,
+static int add_emitted(struct text *text, const struct invocation *invocation, tsmith_recording *recording,
                        const tsmith_replay_options *options, bool json) {
     struct emitter emitter = {.directory = invocation_value(invocation, "emit-c")};
     tsmith_emit_summary summary = {.size = sizeof summary};
@@ -110,4 +118,102 @@ int replay_add_emitted(struct text *text, const struct invocation *invocation, t
     else
         add_summary(text, emitter.directory, &summary);
     return EXIT_DONE;
+}
+
+// ---- the least part
+
+struct minimizer {
+    struct emitter emitter; // first: a file is for it
+    struct text *text;
+    bool json;
+    uint64_t listed;
+};
+
+enum { LISTED_MOST = 40 };
+
+static void take_command(void *context, const tsmith_recorded_command *command) {
+    struct minimizer *minimizer = context;
+    struct text *text = minimizer->text;
+    if (minimizer->json) {
+        text_add_format(text, "%s{\"command\":%" PRIu64 ",\"what\":\"%s\",\"kernel\":",
+                        minimizer->listed ? "," : "", command->command, command->what);
+        if (command->kernel)
+            text_add_json_cstr(text, command->kernel);
+        else
+            text_add_cstr(text, "null");
+        text_add_format(text, ",\"queue\":%" PRIu64 "}", command->queue);
+    } else if (minimizer->listed < LISTED_MOST) {
+        text_add_format(text, "  command %" PRIu64 ": %s", command->command, command->what);
+        if (command->kernel) {
+            text_add_char(text, ' ');
+            text_add_safe(text, text_string(command->kernel), 60);
+        }
+        text_add_format(text, " on queue %" PRIu64 "\n", command->queue);
+    }
+    minimizer->listed++;
+}
+
+static void add_least_part(struct text *text, const tsmith_minimized *found,
+                           const struct minimizer *minimizer) {
+    if (!found->diverged) {
+        text_add_cstr(text, "nothing diverges on this device: there is nothing to minimize");
+        text_add_cstr(text, minimizer->emitter.directory ? ", and nothing was written\n" : "\n");
+        return;
+    }
+    if (minimizer->listed > LISTED_MOST)
+        text_add_format(text, "  ... and %" PRIu64 " more\n", minimizer->listed - LISTED_MOST);
+    text_add_format(text, "%" PRIu64 " of %" PRIu64 " commands remain (", found->remaining, found->commands);
+    text_add_counted(text, found->launches, "kernel launch), ", "kernel launches), ");
+    text_add_counted(text, found->fed, "memory has its recorded content",
+                     "memories have their recorded content");
+    text_add_cstr(text, "; ");
+    text_add_counted(text, found->tries, "part was replayed\n", "parts were replayed\n");
+    if (!minimizer->emitter.made)
+        return;
+    add_summary(text, minimizer->emitter.directory,
+                &(tsmith_emit_summary){.commands = found->remaining,
+                                       .launches = found->launches,
+                                       .results = found->results,
+                                       .data_bytes = found->data_bytes,
+                                       .omissions = found->omissions});
+}
+
+static int add_minimized(struct text *text, const struct invocation *invocation, tsmith_recording *recording,
+                         const tsmith_replay_options *options, bool json) {
+    struct minimizer minimizer = {
+        .emitter.directory = invocation_value(invocation, "emit-c"), .text = text, .json = json};
+    const tsmith_minimize_options given = {.size = sizeof given,
+                                           .replay = options,
+                                           .each = take_command,
+                                           .take = minimizer.emitter.directory ? take_file : NULL,
+                                           .context = &minimizer};
+    tsmith_minimized found = {.size = sizeof found};
+    tsmith_error error;
+    if (json)
+        text_add_cstr(text, ",\"remaining\":[");
+    const tsmith_status status = tsmith_replay_minimize(recording, &given, &found, &error);
+    if (status < 0) {
+        complain("--minimize: %s", error.message);
+        return status == TSMITH_ERROR_IO ? EXIT_LACKING : exit_code_of_input(status);
+    }
+    if (json)
+        text_add_format(text,
+                        "],\"minimized\":{\"diverged\":%" PRIu64 ",\"pid\":%" PRIu64 ",\"commands\":%" PRIu64
+                        ",\"remaining\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"fed\":%" PRIu64
+                        ",\"tries\":%" PRIu64 ",\"results\":%" PRIu64 "}",
+                        found.diverged, found.pid, found.commands, found.remaining, found.launches, found.fed,
+                        found.tries, found.results);
+    else
+        add_least_part(text, &found, &minimizer);
+    return found.diverged ? EXIT_NO : EXIT_DONE;
+}
+
+bool replay_makes_program(const struct invocation *invocation) {
+    return invocation_flag(invocation, "emit-c") || invocation_flag(invocation, "minimize");
+}
+
+int replay_add_program(struct text *text, const struct invocation *invocation, tsmith_recording *recording,
+                       const tsmith_replay_options *options, bool json) {
+    return invocation_flag(invocation, "minimize") ? add_minimized(text, invocation, recording, options, json)
+                                                   : add_emitted(text, invocation, recording, options, json);
 }

@@ -80,6 +80,10 @@ static const struct option replay_options[] = {
      .doc = "Run nothing; write the OpenCL commands as a C program with its data and a Makefile to DIR, "
             "which is created: it "
             "needs no TraceSmith, runs on any device and reports EXACT or DIVERGED itself"},
+    {.name = "minimize",
+     .doc = "Find the least part that still diverges on this device: commands are left out as long as it "
+            "does, and memory gets "
+            "its recorded content instead. With --emit-c: write that part"},
     {.name = "contents",
      .argument = "COMMAND",
      .doc = "Run up to this command (numbered from 0, as in results) and print the memory that it writes, "

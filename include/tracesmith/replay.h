@@ -332,6 +332,35 @@ TSMITH_API tsmith_status tsmith_replay_emit(tsmith_recording *recording, uint64_
                                             const tsmith_replay_options *options, tsmith_emit_take *take,
                                             void *context, tsmith_emit_summary *out, tsmith_error *error);
 
+typedef struct tsmith_minimize_options {
+    size_t size;                         // sizeof(tsmith_minimize_options)
+    const tsmith_replay_options *replay; // device, tolerance, times, patience; NULL: defaults
+    tsmith_recorded_command_take *each;  // called for every command that remains, in their order; NULL: none
+    tsmith_emit_take
+        *take;     // gets the part as a program, as tsmith_replay_emit writes it; NULL: it is not written
+    void *context; // of both
+} tsmith_minimize_options;
+
+typedef struct tsmith_minimized {
+    size_t size; // sizeof(tsmith_minimized), the caller's
+    uint64_t
+        diverged; // results of a replay of everything that diverged; 0: there is nothing to minimize, and the rest is 0
+    uint64_t pid;                 // of the recorded process with the first of them
+    uint64_t commands;            // of that process
+    uint64_t remaining, launches; // commands of the part, and kernel launches among them
+    uint64_t fed;   // contents of memory that the recording has, in place of the commands that made them
+    uint64_t tries; // replays of parts
+    uint64_t results, data_bytes, omissions; // of the program, as in tsmith_emit_summary
+} tsmith_minimized;
+
+// Finds the least part of a recording that still diverges on a device, by replaying parts of it: commands without which it still
+// diverges are left out, and memory that they wrote gets its recorded content where the recording has it. Which work-items run
+// stays as it is. OK also if nothing diverges. STATE if no part diverges alone; UNSUPPORTED if only hashes were recorded of
+// what diverges; else as tsmith_replay_run and tsmith_replay_emit.
+TSMITH_API tsmith_status tsmith_replay_minimize(tsmith_recording *recording,
+                                                const tsmith_minimize_options *options, tsmith_minimized *out,
+                                                tsmith_error *error);
+
 #ifdef __cplusplus
 }
 #endif

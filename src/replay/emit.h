@@ -3,18 +3,12 @@
 #ifndef REPLAY_EMIT_H
 #define REPLAY_EMIT_H
 
-#include "replay/recording.h"
+#include "replay/execute.h"
 #include "tracesmith/replay.h"
 
-// Content that a memory gets before a record, from another record that shows what it held there.
-struct emit_feed {
-    size_t before, content; // records
-    uint64_t memory;
-};
-
 struct emit_request {
-    const uint8_t *left_out;       // by record: commands and comparisons that are not wanted; NULL: none
-    const struct emit_feed *feeds; // ascending by `before`
+    const uint8_t *left_out; // by record: commands and comparisons that are not wanted; NULL: none
+    const struct execute_feed *feeds;
     size_t feed_count;
     uint64_t ulps; // tolerance
     double absolute;

@@ -24,10 +24,18 @@ struct execute_client {
     const struct execute_options *options;         // NULL: none
 };
 
+// Content that a memory gets before a record is executed, from another record that shows what it held there.
+struct execute_feed {
+    size_t before, content; // records
+    uint64_t memory;        // its number
+};
+
 // How a recording is run, where it is not as fast as it goes and all of it.
 struct execute_options {
     const uint8_t *left_out; // by record: commands that keep their place in the order and do nothing, and
                              // comparisons that are not made; NULL: none
+    const struct execute_feed *feeds; // ascending by `before`; only in the recorded order
+    size_t feed_count;
     const struct recorded_time
         *pace;    // by record: a call comes no sooner than its time after the first; NULL: at once
     double speed; // of that

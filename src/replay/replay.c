@@ -82,6 +82,25 @@ static void count_commands(struct tsmith_replay *replay, const uint8_t *left_out
     replay->extent.asked += left_out ? asked : commands;
 }
 
+// As often as was asked for, and more often where that does not decide.
+static tsmith_status run_turns(struct tsmith_replay *replay, struct execution *execution,
+                               const tsmith_replay_options *options, const struct execute_client *client,
+                               tsmith_error *error) {
+    tsmith_status status = TSMITH_OK;
+    enum { MORE = 8 }; // times as many replays as asked for, where it is undecided
+    for (replay->turn = 0; status == TSMITH_OK; replay->turn++) {
+        if (replay->turn >= options->times &&
+            (options->times < 2 || replay->turn >= (uint64_t)options->times * MORE ||
+             !results_undecided(replay)))
+            break;
+        replay->next = 0;
+        status = replay->against ? two_devices_run(replay, options, error)
+                                 : execute_opencl_run(execution, replay->recording, replay->process, options,
+                                                      client, error);
+    }
+    return status;
+}
+
 static tsmith_status run_process(struct tsmith_replay *replay, struct execution *execution,
                                  const tsmith_replay_options *options, tsmith_error *error) {
     struct execute_options run_options;
@@ -100,20 +119,41 @@ static tsmith_status run_process(struct tsmith_replay *replay, struct execution 
     if (recording_unfinished(replay->process))
         results_note(replay, "the recording of a process has no end: it was killed, left by _exit or exec, "
                              "or there was no room to continue; the complete part is replayed");
-    enum { MORE = 8 }; // times as many replays as asked for, where it is undecided
-    for (replay->turn = 0; status == TSMITH_OK; replay->turn++) {
-        if (replay->turn >= options->times &&
-            (options->times < 2 || replay->turn >= (uint64_t)options->times * MORE ||
-             !results_undecided(replay)))
-            break;
-        replay->next = 0;
-        status = replay->against ? two_devices_run(replay, options, error)
-                                 : execute_opencl_run(execution, replay->recording, replay->process, options,
-                                                      &client, error);
-    }
+    if (status == TSMITH_OK)
+        status = run_turns(replay, execution, options, &client, error);
     free(left_out);
     results_end(replay);
     return status;
+}
+
+tsmith_status replay_run_part(struct execution *execution, struct tsmith_recording *recording, size_t process,
+                              const tsmith_replay_options *given, const struct execute_options *run_options,
+                              bool *diverged, tsmith_error *error) {
+    tsmith_replay_options options = *given;
+    struct tsmith_replay *replay = calloc(1, sizeof *replay);
+    const struct execute_client client = {replay, results_take, results_note, run_options};
+    *diverged = false;
+    options.take = NULL;
+    tsmith_status status = replay ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+    if (replay) {
+        replay->recording = recording;
+        replay->options = &options;
+        replay->tolerance = (struct compare_tolerance){options.ulps, options.absolute};
+        replay->process = &recording->processes[process];
+        replay->process_index = process;
+        status = results_begin(replay) ? run_turns(replay, execution, &options, &client, error)
+                                       : TSMITH_ERROR_NO_MEMORY;
+        results_end(replay);
+        results_judge(replay);
+        if (status == TSMITH_OK && replay->failed)
+            status = TSMITH_ERROR_NO_MEMORY;
+        for (size_t i = 0; i < replay->count; i++)
+            *diverged |= replay->results[i].verdict == TSMITH_VERDICT_DIVERGED;
+    }
+    tsmith_replay_destroy(replay);
+    return status == TSMITH_ERROR_NO_MEMORY
+               ? status_set(error, status, "out of memory while replaying a part of the recording")
+               : status;
 }
 
 tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *given,

@@ -56,4 +56,9 @@ void results_compare(struct tsmith_replay *replay, const struct execute_result *
 bool results_undecided(const struct tsmith_replay *replay);
 void results_judge(struct tsmith_replay *replay); // after the last replay
 
+// Replays a part of a process, as often as `options` asks for; whether a result diverged. replay.c
+tsmith_status replay_run_part(struct execution *execution, struct tsmith_recording *recording, size_t process,
+                              const tsmith_replay_options *options, const struct execute_options *run_options,
+                              bool *diverged, tsmith_error *error);
+
 #endif

@@ -97,6 +97,11 @@ static tsmith_status take_replay(const void *options, tsmith_error *error) {
     return tsmith_replay_run(NULL, options, &out, error);
 }
 
+static tsmith_status take_minimize(const void *options, tsmith_error *error) {
+    tsmith_minimized out = {.size = sizeof out};
+    return tsmith_replay_minimize(NULL, options, &out, error);
+}
+
 static tsmith_status take_write(const void *options, tsmith_error *error) {
     tsmith_sink *out = NULL;
     const tsmith_status status = tsmith_sbt_writer_open_fd(null_fd, options, &out, error);
@@ -219,6 +224,7 @@ static const struct options_struct {
     OPTIONS_STRUCT(tsmith_arrow_options, arrow, RUNS),
     OPTIONS_STRUCT(tsmith_import_options, import, RUNS),
     OPTIONS_STRUCT(tsmith_instructions_options, instructions, REFUSES),
+    OPTIONS_STRUCT(tsmith_minimize_options, minimize, REFUSES),
     OPTIONS_STRUCT(tsmith_permute_options, permute, REFUSES),
     OPTIONS_STRUCT(tsmith_replay_options, replay, REFUSES),
     OPTIONS_STRUCT(tsmith_sbt_write_options, write, RUNS),
@@ -254,6 +260,7 @@ static const char *const RESULTS[] = {
     "tsmith_launch",
     "tsmith_live_totals",
     "tsmith_merge_result",
+    "tsmith_minimized",
     "tsmith_needs",
     "tsmith_permutation_summary",
     "tsmith_plan_summary",

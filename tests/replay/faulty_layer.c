@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device that computes wrongly, made of a right one: on devices with FAULTY_DEVICE in their name, the lowest bit of the
-// buffer in argument 0 is turned after launch number FAULTY_LAUNCH of a context (from 0), and with FAULTY_BUILD no program
-// builds. With FAULTY_NOISE its first byte becomes one more and one less instead, in turns. Everywhere else this layer does
-// nothing.
+// buffer in argument FAULTY_ARGUMENT (0) is turned after launch number FAULTY_LAUNCH of a context (from 0), and with
+// FAULTY_BUILD no program builds. With FAULTY_KERNEL it is turned after every launch of the kernel of that name whose first
+// global size is FAULTY_SIZE (without it: of any size). With FAULTY_NOISE its first byte becomes one more and one less instead,
+// in turns. Everywhere else this layer does nothing.
 #include "../opencl/layer.h"
 
 #include <stdbool.h>
@@ -41,7 +42,9 @@ static cl_context make_context(const cl_context_properties *properties, cl_uint 
 }
 
 static cl_int set_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
-    for (int i = 0; i < MOST && index == 0 && size == sizeof(cl_mem) && value; i++)
+    const char *wanted = getenv("FAULTY_ARGUMENT");
+    const cl_uint turned = wanted ? (cl_uint)strtoul(wanted, NULL, 10) : 0;
+    for (int i = 0; i < MOST && index == turned && size == sizeof(cl_mem) && value; i++)
         if (arguments[i].kernel == kernel || !arguments[i].kernel) {
             arguments[i].kernel = kernel;
             memcpy(&arguments[i].buffer, value, sizeof(cl_mem));
@@ -61,6 +64,13 @@ static void turn_bit(cl_command_queue queue, cl_kernel kernel) {
         }
 }
 
+static bool is_wrong_kernel(cl_kernel kernel, const size_t *global) {
+    const char *wanted = getenv("FAULTY_KERNEL"), *size = getenv("FAULTY_SIZE");
+    char name[256] = "";
+    next->clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, NULL);
+    return wanted && strcmp(name, wanted) == 0 && (!size || strtoul(size, NULL, 10) == global[0]);
+}
+
 static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
                      const size_t *global, const size_t *local, cl_uint count, const cl_event *waits,
                      cl_event *event) {
@@ -71,6 +81,10 @@ static cl_int launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimension
     next->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL);
     const cl_int status =
         next->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, waits, event);
+    if (is_wrong_kernel(kernel, global) && is_faulty(device)) {
+        next->clFinish(queue); // it may be out of order
+        turn_bit(queue, kernel);
+    }
     for (int i = 0; i < MOST && contexts[i].context; i++)
         if (contexts[i].context == context && contexts[i].launches++ == (wanted ? atol(wanted) : -1) &&
             is_faulty(device))

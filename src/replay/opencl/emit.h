@@ -4,6 +4,7 @@
 //   emit.c          the public function
 //   emit_walk.c     records -> steps: what the program does, in the recorded order
 //   emit_commands.c a command: whether it can be in the program, and what it does
+//   emit_source.c  what the source of a kernel says of its parameters
 //   emit_memory.c   memory on the way through the records: what it holds, and why it may not hold what was recorded
 //   emit_content.c  data.bin
 //   emit_program.c  steps -> repro.c
@@ -98,6 +99,12 @@ struct emit_program {
     char *options; // of its build or link; owned
 };
 
+// By the kernel's source.
+struct emit_parameter {
+    tsmith_element element;
+    bool constant; // it is only read
+};
+
 struct emit_kernel {
     uint64_t id;
     int program;
@@ -106,6 +113,8 @@ struct emit_kernel {
     bool used;
     struct emit_argument *arguments;
     size_t argument_count, argument_capacity;
+    struct emit_parameter *parameters; // NULL: not read yet
+    size_t parameter_count;
     int *uses;
     size_t use_count;
 };
@@ -244,6 +253,10 @@ void emit_release(struct emit *emit, uint64_t id);
 // A result of this record, if its recorded content is there; EMIT_NONE, and it is noted why.
 int emit_add_result(struct emit *emit, int memory, const struct recording_record *content, const char *what,
                     const char *doubt);
+
+// ---- emit_source.c
+
+void emit_read_source(struct emit *emit, struct emit_kernel *kernel); // its parameters
 
 // ---- emit_content.c
 

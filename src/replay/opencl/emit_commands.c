@@ -121,9 +121,13 @@ static void kernel_written(struct emit *emit, const struct emit_kernel *kernel, 
         doubt = emit_doubt(emit, kernel->uses[i]);
     for (size_t i = 0; i < kernel->argument_count; i++) {
         const struct emit_argument *argument = &kernel->arguments[i];
-        if (!argument->form || argument->constant || argument->target == EMIT_NONE || argument->sampler)
+        const struct emit_parameter unknown = {TSMITH_ELEMENT_U8, false},
+                                    *parameter =
+                                        i < kernel->parameter_count ? &kernel->parameters[i] : &unknown;
+        if (!argument->form || argument->constant || parameter->constant || argument->target == EMIT_NONE ||
+            argument->sampler)
             continue;
-        emit_written(emit, argument->target, argument->element, why);
+        emit_written(emit, argument->target, argument->type ? argument->element : parameter->element, why);
         emit_doubted(emit, argument->target, doubt);
     }
     for (size_t i = 0; i < kernel->use_count; i++) {
@@ -294,6 +298,8 @@ static void take_kernel(struct emit *emit, struct command *command) {
     }
     struct emit_kernel *kernel = &emit->kernels[command->kernel];
     command->why = check_launch(emit, kernel, command->record);
+    if (!command->why)
+        emit_read_source(emit, kernel);
     kernel_written(emit, kernel, command->why);
     if (!command->why)
         kernel->used = true;

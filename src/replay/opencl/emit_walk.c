@@ -112,8 +112,9 @@ static void mark(struct emit *emit, struct chunk_table *table, uint64_t id) {
 }
 
 // From the last to the first: a command that was left out stays as a marker if commands behind it depend on it, by its event
-// or its queue.
-static void mark_needed(struct emit *emit, struct chunk_table *events, struct chunk_table *queues) {
+// or by a queue in order.
+static void mark_needed(struct emit *emit, struct chunk_table *events, struct chunk_table *queues,
+                        const struct chunk_table *unordered) {
     for (size_t i = emit->process->count; i-- > 0;) {
         const struct recording_record *record = &emit->process->records[i];
         const uint8_t *waits;
@@ -121,9 +122,10 @@ static void mark_needed(struct emit *emit, struct chunk_table *events, struct ch
         const uint64_t event = value(record, RECORDING_KEY_EVENT), queue = value(record, RECORDING_KEY_QUEUE);
         if (record->type != RECORDING_COMMAND)
             continue;
-        emit->live[i] =
-            emit_is_wanted(emit, i) || (event && chunk_table_find(events, chunk_key_of(event))) ||
-            ((count || emit_only_orders(record)) && chunk_table_find(queues, chunk_key_of(queue)));
+        const bool orders =
+            emit_only_orders(record) || (count && !chunk_table_find(unordered, chunk_key_of(queue)));
+        emit->live[i] = emit_is_wanted(emit, i) || (event && chunk_table_find(events, chunk_key_of(event))) ||
+                        (orders && chunk_table_find(queues, chunk_key_of(queue)));
         if (!emit->live[i])
             continue;
         for (size_t j = 0; j < count && j < WAITS_MOST; j++)
@@ -133,7 +135,8 @@ static void mark_needed(struct emit *emit, struct chunk_table *events, struct ch
 }
 
 // From the first to the last: one that has nothing before it orders nothing.
-static void unmark_empty(struct emit *emit) {
+static void unmark_empty(struct emit *emit, const struct chunk_table *awaited,
+                         const struct chunk_table *unordered) {
     struct chunk_table events = {0}, queues = {0};
     for (size_t i = 0; i < emit->process->count; i++) {
         const struct recording_record *record = &emit->process->records[i];
@@ -144,7 +147,10 @@ static void unmark_empty(struct emit *emit) {
             mark(emit, &events, value(record, RECORDING_KEY_OBJECT));
         if (record->type != RECORDING_COMMAND || !emit->live[i])
             continue;
-        bool after = emit_is_wanted(emit, i) || chunk_table_find(&queues, chunk_key_of(queue));
+        const bool orders = emit_only_orders(record) || !chunk_table_find(unordered, chunk_key_of(queue)),
+                   shared = event && chunk_table_find(awaited, chunk_key_of(event));
+        bool after = emit_is_wanted(emit, i) || (orders && (shared || emit_only_orders(record)) &&
+                                                 chunk_table_find(&queues, chunk_key_of(queue)));
         for (size_t j = 0; j < count && j < WAITS_MOST; j++)
             after |= chunk_table_find(&events, chunk_key_of(emit_list_at(waits, j))) != 0;
         emit->live[i] = after;
@@ -157,16 +163,27 @@ static void unmark_empty(struct emit *emit) {
     chunk_table_finish(&queues);
 }
 
+static void find_unordered(struct emit *emit, struct chunk_table *queues) {
+    for (size_t i = 0; i < emit->process->count; i++) {
+        const struct recording_record *record = &emit->process->records[i];
+        if (record->type == RECORDING_QUEUE &&
+            (value(record, RECORDING_KEY_FLAGS) & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
+            mark(emit, queues, value(record, RECORDING_KEY_OBJECT));
+    }
+}
+
 static void mark_live(struct emit *emit) {
-    struct chunk_table events = {0}, queues = {0};
+    struct chunk_table events = {0}, queues = {0}, unordered = {0};
     emit->live = calloc(emit->process->count + 1, 1);
     if (!emit->live) {
         emit->failed = true;
         return;
     }
-    mark_needed(emit, &events, &queues);
+    find_unordered(emit, &unordered);
+    mark_needed(emit, &events, &queues, &unordered);
     if (emit->request->left_out)
-        unmark_empty(emit);
+        unmark_empty(emit, &events, &unordered);
+    chunk_table_finish(&unordered);
     chunk_table_finish(&events);
     chunk_table_finish(&queues);
     // Events that something waits for have a place.
@@ -500,6 +517,7 @@ void emit_walk(struct emit *emit) {
 void emit_finish(struct emit *emit) {
     for (size_t i = 0; i < emit->kernel_count; i++) {
         free(emit->kernels[i].arguments);
+        free(emit->kernels[i].parameters);
         free(emit->kernels[i].uses);
     }
     for (size_t i = 0; i < emit->program_count; i++)

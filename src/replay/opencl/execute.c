@@ -284,8 +284,11 @@ tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_reco
                       .client = client,
                       .error = error ? error : &unasked};
     tsmith_status status = run_begin(&run);
-    for (; status == TSMITH_OK && run.at < process->count; run.at++)
-        status = execute_record(&run, &process->records[run.at]);
+    for (; status == TSMITH_OK && run.at < process->count; run.at++) {
+        status = execute_option_feed(&run);
+        if (status == TSMITH_OK)
+            status = execute_record(&run, &process->records[run.at]);
+    }
     return run_end(&run, status);
 }
 

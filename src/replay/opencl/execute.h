@@ -229,6 +229,7 @@ struct run {
     size_t last_context;
     char *included_root; // where files that sources include are; NULL: none
     // execute_options.c
+    size_t fed; // of the client's feeds
     int64_t pace_from, pace_start;
     struct timed {
         size_t record;
@@ -268,6 +269,8 @@ uint64_t context_memory_most(const struct run *run, const struct live *context);
 // ---- execute_options.c: what the client asks for besides (execute.h)
 
 bool execute_option_leaves_out(const struct run *run); // the record that is being executed
+tsmith_status
+execute_option_feed(struct run *run); // what memory gets before the record that is executed next
 bool execute_option_time_all(const struct run *run);
 void execute_option_pace(struct run *run);
 void execute_option_time(struct run *run,
@@ -320,6 +323,8 @@ tsmith_status memory_clear(struct run *run, struct live *memory);
 tsmith_status memory_bring(struct run *run, struct live *memory, cl_command_queue queue, size_t record);
 tsmith_status execute_verify(struct run *run, const struct recording_record *record);
 tsmith_status execute_content(struct run *run, const struct recording_record *record);
+// Brings the bytes that a record has into all of a memory: after what uses it, before what is enqueued later.
+tsmith_status memory_feed(struct run *run, struct live *memory, const struct recording_record *content);
 void execute_refused(struct run *run, const struct recording_record *record);
 
 // ---- included.c: files that sources include

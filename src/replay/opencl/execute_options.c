@@ -16,6 +16,19 @@ bool execute_option_leaves_out(const struct run *run) {
     return run_options && run_options->left_out && run_options->left_out[run->at];
 }
 
+tsmith_status execute_option_feed(struct run *run) {
+    const struct execute_options *run_options = run->client->options;
+    tsmith_status status = TSMITH_OK;
+    while (run_options && run->fed < run_options->feed_count &&
+           run_options->feeds[run->fed].before <= run->at && status == TSMITH_OK) {
+        const struct execute_feed *feed = &run_options->feeds[run->fed++];
+        struct live *memory = live_memory(run, feed->memory);
+        if (memory)
+            status = memory_feed(run, memory, &run->process->records[feed->content]);
+    }
+    return status;
+}
+
 bool execute_option_time_all(const struct run *run) {
     return run->client->options && run->client->options->timed;
 }

@@ -502,20 +502,10 @@ tsmith_status execute_verify(struct run *run, const struct recording_record *rec
     return transfer_add(run, &transfer) ? transfers_reap(run, false) : run_no_memory(run);
 }
 
-// What it held when a recorded command came to it first: brought there before anything that is enqueued later.
-tsmith_status execute_content(struct run *run, const struct recording_record *record) {
-    struct live *memory = live_memory(run, recording_value(record, RECORDING_KEY_OBJECT));
-    const char *why = NULL;
+// `state` NULL: there is none, for the reason `why`.
+static tsmith_status bring_state(struct run *run, struct live *memory, const struct recording_record *state,
+                                 const char *why) {
     struct transfer transfer = {0};
-    if (!memory || !memory->handle.any || memory->released || !memory->parent)
-        return TSMITH_OK; // it has a reason already
-    // In another order there is no place for what came in between.
-    if (run->serial && !run->in_place && memory->brought) {
-        memory->why = "its later content was written by something that was not recorded";
-        return TSMITH_OK;
-    }
-    memory->brought = true;
-    const struct recording_record *state = state_of(run, record, &why);
     if (state && (transfer.bytes = recording_payload(run->recording, state, &transfer.size)) == NULL)
         why = recording_missing(run->recording);
     else if (state && transfer.size != memory->size)
@@ -536,6 +526,30 @@ tsmith_status execute_content(struct run *run, const struct recording_record *re
     if (run->serial && !run_wait(run, transfer.done))
         return run->error->status;
     return transfer_add(run, &transfer) ? TSMITH_OK : run_no_memory(run);
+}
+
+static bool can_be_brought(const struct live *memory) {
+    return memory && memory->handle.any && !memory->released && memory->parent;
+}
+
+tsmith_status memory_feed(struct run *run, struct live *memory, const struct recording_record *content) {
+    return can_be_brought(memory) ? bring_state(run, memory, content, NULL) : TSMITH_OK;
+}
+
+// What it held when a recorded command came to it first: brought there before anything that is enqueued later.
+tsmith_status execute_content(struct run *run, const struct recording_record *record) {
+    struct live *memory = live_memory(run, recording_value(record, RECORDING_KEY_OBJECT));
+    const char *why = NULL;
+    if (!can_be_brought(memory))
+        return TSMITH_OK; // it has a reason already
+    // In another order there is no place for what came in between.
+    if (run->serial && !run->in_place && memory->brought) {
+        memory->why = "its later content was written by something that was not recorded";
+        return TSMITH_OK;
+    }
+    memory->brought = true;
+    const struct recording_record *state = state_of(run, record, &why);
+    return bring_state(run, memory, state, why);
 }
 
 // ---- the end
