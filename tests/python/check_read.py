@@ -2,6 +2,8 @@
 import collections
 import gc
 import importlib.util
+import os
+import subprocess
 import threading
 import unittest
 
@@ -35,6 +37,16 @@ class Made(unittest.TestCase):
                          ("chrome-json", True, {"kernel": len(KERNELS)}, {}))
         self.assertEqual((info["first_start"], info["last_end"]), (1_000_000, 1_040_000))
         self.assertEqual(list(self.trace.loss), [])
+
+    def test_rank(self):
+        names = ("rank", "world_size", "local_rank", "node", "launcher", "job")
+        self.assertEqual([self.trace.info[name] for name in names], [None] * len(names))
+        environment = dict(os.environ, SLURM_STEP_ID="0", SLURM_PROCID="2", SLURM_NTASKS="4", SLURM_NODEID="1", SLURM_LOCALID="0", SLURM_JOB_ID="77")
+        for name in ("RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"):
+            environment.pop(name, None)
+        subprocess.run([os.environ["TRACESMITH"], "profile", "-o", "rank.%r.sbt", "--", "true"], env=environment, check=True, capture_output=True)
+        with ts.open("rank.2.sbt") as trace:
+            self.assertEqual([trace.info[name] for name in names], [2, 4, 0, 1, "slurm", "77"])
 
     def test_rows_are_those_of_the_file(self):
         rows = list(self.trace.events("kernel", columns=["name", "start", "duration"]))
