@@ -10,7 +10,7 @@
 // All numbers of ranks are those in MPI_COMM_WORLD.
 // clang-format off
 #define MPI_FIELDS(OWN) \
-    OWN(comm, "comm", U64, "") OWN(rank, "rank", I64, "") OWN(ranks, "ranks", U64, "") \
+    OWN(comm, "comm", U64, "") OWN(rank, "world_rank", I64, "") OWN(ranks, "ranks", U64, "") \
     OWN(sequence, "sequence", U64, "") OWN(root, "root", I64, "") OWN(peer, "peer", I64, "") \
     OWN(tag, "tag", I64, "") OWN(sends, "sends", BOOL, "") OWN(source, "from", I64, "") \
     OWN(source_tag, "from_tag", I64, "") OWN(received, "received", U64, "bytes") \

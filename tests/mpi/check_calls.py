@@ -88,7 +88,7 @@ def check_call(rank, call, name, size, label):
     if collective:
         expect(collective["name"] == name, f"{where}: {collective}")
         got, seen = collective["args"], collective
-        expect(got["rank"] == rank.number, f"{where}: rank {got['rank']}")
+        expect(got["world_rank"] == rank.number, f"{where}: rank {got['world_rank']}")
         key = got["comm"], got["sequence"]
         members[key].add(rank.number)
         names_of[key].add(name)

@@ -22,7 +22,7 @@ class Run(AgentRun):
         of_comm = {}
         for event in self.of("collective"):
             if event["name"] == "MPI_Allreduce":
-                of_comm.setdefault(event["args"]["comm"], []).append((event["args"]["sequence"], event["args"]["rank"]))
+                of_comm.setdefault(event["args"]["comm"], []).append((event["args"]["sequence"], event["args"]["world_rank"]))
         # A thread has a communicator: each has the numbers 0 to N - 1 on both ranks, once.
         expected = [(number, rank) for number in range(each // len(of_comm)) for rank in range(2)]
         self.expect(len(of_comm) == 3 and all(sorted(of) == expected for of in of_comm.values()), f"{of_comm}")

@@ -29,7 +29,7 @@ for rank in range(count):
         if event["kind"] == "collective" and event["name"] in WAIT_FOR_ALL:
             args = event["args"]
             key = args["comm"], args["sequence"]
-            expect(args["rank"] == rank, f"rank {args['rank']} in the trace of rank {rank}")
+            expect(args["world_rank"] == rank, f"rank {args['world_rank']} in the trace of rank {rank}")
             expect(names.setdefault(key, event["name"]) == event["name"], f"{key} is {names[key]} and {event['name']}")
             if args["ranks"] > 1:
                 lengths[key][rank] = event["duration"]
