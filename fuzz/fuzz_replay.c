@@ -39,11 +39,30 @@ enum {
     FAILS = 0xf0  // the driver fails once
 };
 
+static int take_file(void *context, const tsmith_emit_file *file) {
+    (void)context;
+    for (const char *at = file->name; *at; at++)
+        if (!strchr("/_.+-@", *at) && !((*at | 32) >= 'a' && (*at | 32) <= 'z') &&
+            !(*at >= '0' && *at <= '9'))
+            abort();
+    if (file->name[0] == '/' || file->name[0] == '.' || strstr(file->name, "/.") ||
+        (file->length && !file->bytes))
+        abort();
+    return 1;
+}
+
+static void emit(tsmith_recording *recording) {
+    tsmith_emit_summary summary = {.size = sizeof summary};
+    tsmith_error error;
+    (void)tsmith_replay_emit(recording, 0, NULL, take_file, NULL, &summary, &error);
+}
+
 static void use(tsmith_recording *recording, uint8_t how) {
     enum { FAIL_STEP = 3, ORDERS_MOST = 4 };
     tsmith_replay_options options = {.size = sizeof options, .times = 1, .patience_ns = 1};
     tsmith_error error;
     tsmith_replay *replay = NULL;
+    emit(recording);
     opencl_double.deferred = (how & DEFERRED) != 0;
     opencl_double.fail_at = (unsigned)(how & FAILS) / 16 * FAIL_STEP;
     options.timing = (how & TIMED) != 0;

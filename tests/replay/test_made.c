@@ -3,10 +3,12 @@
 // flipped bit of a recorded result is found at its place.
 #include "support/test.h"
 
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "recording/chunk.h"
@@ -59,6 +61,8 @@ static struct recording_writer *begin(struct made *made, enum recording_type typ
 }
 
 static const char *recorded_source; // instead of the right one
+static const char *kernel_name = "twice";
+static const char *build_options; // NULL: none
 
 // Numbers: 1 context, 2 and 3 queues, 4 program, 5 kernel, 6 buffer, 7 event, 8 what is verified.
 static void make_objects(struct made *made, const uint8_t *first) {
@@ -87,10 +91,12 @@ static void make_objects(struct made *made, const uint8_t *first) {
     w = begin(made, RECORDING_BUILD, 0);
     recording_put(w, RECORDING_KEY_PROGRAM, 4);
     recording_put_text(w, RECORDING_KEY_NAME, "/");
+    if (build_options)
+        recording_put_text(w, RECORDING_KEY_TEXT, build_options);
     put(made, false);
     w = begin(made, RECORDING_KERNEL, 5);
     recording_put(w, RECORDING_KEY_PROGRAM, 4);
-    recording_put_text(w, RECORDING_KEY_NAME, "twice");
+    recording_put_text(w, RECORDING_KEY_NAME, kernel_name);
     put(made, false);
     w = begin(made, RECORDING_BUFFER, 6);
     recording_put(w, RECORDING_KEY_CONTEXT, 1);
@@ -374,6 +380,99 @@ static void test_paths_of_included_files(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
+// ---- as a program
+
+static char written_folder[] = "/tmp/tracesmith-emit-XXXXXX";
+static size_t written_files;
+
+// In the folder, without folders of its own.
+static int write_emitted(void *context, const tsmith_emit_file *file) {
+    char name[256];
+    (void)context;
+    assert_int_equal(
+        strspn(file->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.+-@"),
+        strlen(file->name));
+    assert_true(file->name[0] != '/' && file->name[0] != '.' && !strstr(file->name, "/."));
+    if (strcmp(file->name, "repro.c") == 0) {
+        for (size_t i = 0; i < file->length; i++)
+            assert_true(((const char *)file->bytes)[i] == '\n' ||
+                        (((const char *)file->bytes)[i] >= ' ' && ((const char *)file->bytes)[i] <= '~'));
+        snprintf(name, sizeof name, "%s/repro.c", written_folder);
+        FILE *out = fopen(name, "we");
+        assert_non_null(out);
+        assert_int_equal(fwrite(file->bytes, 1, file->length, out), file->length);
+        assert_int_equal(fclose(out), 0);
+    }
+    written_files++;
+    return 1;
+}
+
+// 0: it compiles without a warning; -1: there is no compiler.
+static int compile_written(void) {
+    char name[256];
+    int status = -1;
+    pid_t child;
+    snprintf(name, sizeof name, "%s/repro.c", written_folder);
+    char *const arguments[] = {"cc",      "-std=c99",      "-Wall", "-Wextra", "-Wpedantic",
+                               "-Werror", "-fsyntax-only", name,    NULL};
+    if (posix_spawnp(&child, "cc", NULL, NULL, arguments, environ) != 0)
+        return -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(unlink(name), 0);
+    return status;
+}
+
+// Names, types, options and paths that try to leave a string, a comment, or the directory.
+static void test_hostile_names(void **state) {
+    static const char *const paths[] = {"../up",      "/a/../../up", "/a/b c",  "/a/\"b", "/a/`b`",
+                                        "/a/.hidden", "/-option",    "/good.h", NULL};
+    static const char *const names[] = {"twice*/ int evil; /*",
+                                        "twice\"); evil(); //",
+                                        "twice\\",
+                                        "a?\?/\n#error evil\n",
+                                        "\n#error evil",
+                                        "../../twice",
+                                        "%s%n",
+                                        "\x01\xff\x7f",
+                                        "int",
+                                        "KERNELS",
+                                        "main"};
+    (void)state;
+    assert_non_null(mkdtemp(written_folder));
+    int compiled = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && compiled == 0; i++) {
+        struct opened opened = {0};
+        tsmith_emit_summary summary = {.size = sizeof summary};
+        kernel_name = build_options = element_type = names[i];
+        included = paths;
+        write_trace(path, first, right, SIZE_MAX);
+        assert_int_equal(tsmith_sbt_open(path, &opened.trace, NULL), TSMITH_OK);
+        assert_int_equal(tsmith_recording_open(opened.trace, &opened.recording, NULL), TSMITH_OK);
+        written_files = 0;
+        assert_int_equal(tsmith_replay_emit(opened.recording, 0, NULL, write_emitted, NULL, &summary, NULL),
+                         TSMITH_OK);
+        // repro.c, a source, one of the included files, data.bin, Makefile, README.md; the other paths are reported.
+        assert_int_equal(written_files, 6);
+        assert_int_equal(summary.launches, 3);
+        assert_int_equal(summary.results, 1);
+        assert_int_equal(summary.omissions, 7);
+        finish(&opened);
+        compiled = compile_written();
+        if (compiled > 0)
+            fail_msg("the program of a kernel named '%s' does not compile", names[i]);
+    }
+    kernel_name = "twice";
+    element_type = "uint*";
+    build_options = NULL;
+    included = NULL;
+    if (compiled < 0)
+        printf("left out: no compiler for the programs\n");
+    char name[256];
+    snprintf(name, sizeof name, "%s/repro.c", written_folder);
+    unlink(name);
+    assert_int_equal(rmdir(written_folder), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
@@ -384,6 +483,7 @@ int main(void) {
         cmocka_unit_test(test_edited),
         cmocka_unit_test(test_does_not_compile),
         cmocka_unit_test(test_paths_of_included_files),
+        cmocka_unit_test(test_hostile_names),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -268,6 +268,7 @@ int emit_add_payload(struct emit *emit, const struct recording_record *record); 
 bool emit_name_programs(struct emit *emit); // file and options of those that are used; false: no memory
 bool emit_write_program(struct emit *emit, FILE *out);
 void emit_write_title(const struct emit *emit, const struct emit_step *step, FILE *out);
+bool emit_is_empty_launch(const struct emit_step *step); // of no work-items
 void emit_write_step(const struct emit *emit, const struct emit_step *step, FILE *out);
 void emit_string(FILE *out, const char *text);  // as a literal of C, with its quotes
 void emit_comment(FILE *out, const char *text); // as a part of a comment, or of plain text

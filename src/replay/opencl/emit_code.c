@@ -266,7 +266,7 @@ static void write_uses(const struct emit *emit, const struct emit_step *step, FI
     fputs("})));\n", out);
 }
 
-static void write_kernel(const struct emit *emit, const struct emit_step *step, FILE *out) {
+bool emit_is_empty_launch(const struct emit_step *step) {
     uint64_t global[RECORDING_DIMENSIONS], local[RECORDING_DIMENSIONS];
     size_t dimensions = 0, locals = 0;
     bool empty = false;
@@ -274,7 +274,14 @@ static void write_kernel(const struct emit *emit, const struct emit_step *step, 
     recording_get_list(step->record, RECORDING_KEY_LOCAL, local, RECORDING_DIMENSIONS, &locals);
     for (size_t i = 0; i < dimensions; i++)
         empty |= !global[i] || (locals && !local[i]);
-    if (empty) {
+    return empty;
+}
+
+static void write_kernel(const struct emit *emit, const struct emit_step *step, FILE *out) {
+    uint64_t global[RECORDING_DIMENSIONS];
+    size_t dimensions = 0;
+    recording_get_list(step->record, RECORDING_KEY_GLOBAL, global, RECORDING_DIMENSIONS, &dimensions);
+    if (emit_is_empty_launch(step)) {
         fprintf(out,
                 "    /* a launch of no work-items: some drivers end the process over it */\n"
                 "    CHECK(clEnqueueMarkerWithWaitList(queues[%s], ",

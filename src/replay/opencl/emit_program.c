@@ -581,18 +581,75 @@ static bool needs_done(const struct emit_step *step) {
     }
 }
 
+static bool is_same_entry(const struct emit_step *a, const struct emit_step *b, enum recording_key key) {
+    const uint8_t *left = NULL, *right = NULL;
+    size_t left_size = 0, right_size = 0;
+    recording_get_bytes(a->record, key, &left, &left_size);
+    recording_get_bytes(b->record, key, &right, &right_size);
+    return left_size == right_size && (!left_size || memcmp(left, right, left_size) == 0);
+}
+
+// A launch that nothing waits for and that waits for nothing by events.
+static bool is_plain_launch(const struct emit *emit, const struct emit_step *step) {
+    return step->kind == EMIT_COMMAND && !step->as_marker && step->command_kind == RECORDING_COMMAND_KERNEL &&
+           !emit_is_empty_launch(step) && !step->wait_count &&
+           (step->event == EMIT_NONE || !emit->awaited[step->event]);
+}
+
+// The end of a row of launches that are the same, with nothing between them: a loop. first + 1: none.
+static size_t end_of_loop(const struct emit *emit, size_t first, size_t end) {
+    const struct emit_step *step = &emit->steps[first];
+    size_t last = first + 1;
+    if (!is_plain_launch(emit, step))
+        return last;
+    for (; last < end; last++) {
+        const struct emit_step *next = &emit->steps[last];
+        if (!is_plain_launch(emit, next) || next->kernel != step->kernel || next->queue != step->queue ||
+            next->command != step->command + (last - first) ||
+            !is_same_entry(step, next, RECORDING_KEY_GLOBAL) ||
+            !is_same_entry(step, next, RECORDING_KEY_LOCAL) ||
+            !is_same_entry(step, next, RECORDING_KEY_GLOBAL_OFFSET))
+            break;
+    }
+    return last;
+}
+
 static size_t end_of_function(const struct emit *emit, size_t first) {
     size_t end = first;
-    while (end < emit->step_count &&
-           (end - first < STEPS_OF_A_FUNCTION || emit->steps[end - 1].kind != EMIT_COMMAND))
-        end++;
+    for (size_t units = 0; end < emit->step_count; units++) {
+        if (units >= STEPS_OF_A_FUNCTION && emit->steps[end - 1].kind == EMIT_COMMAND)
+            break;
+        end = end_of_loop(emit, end, emit->step_count);
+    }
     return end;
+}
+
+static void put_steps(struct writer *writer, size_t first, size_t end) {
+    enum { LOOP_LEAST = 3 };
+    const struct emit *emit = writer->emit;
+    for (size_t i = first; i < end; i++) {
+        const struct emit_step *step = &emit->steps[i];
+        const size_t last = end_of_loop(emit, i, end);
+        const bool titled = i && emit->steps[i - 1].record == step->record;
+        if (last - i >= LOOP_LEAST && !titled) {
+            fprintf(writer->out,
+                    "\n    for (command = %" PRIu64 "; command <= %" PRIu64 "; command++) /* kernel ",
+                    step->command, emit->steps[last - 1].command);
+            emit_comment(writer->out, emit->kernels[step->kernel].name);
+            fputs(" */\n    ", writer->out);
+            emit_write_step(emit, step, writer->out);
+            i = last - 1;
+            continue;
+        }
+        if (!titled && step->record->type == RECORDING_COMMAND)
+            emit_write_title(emit, step, writer->out);
+        emit_write_step(emit, step, writer->out);
+    }
 }
 
 static void put_commands(struct writer *writer) {
     const struct emit *emit = writer->emit;
     FILE *out = writer->out;
-    const struct recording_record *titled = NULL;
     size_t functions = 0;
     fputs("\n/* ---- objects of the recorded program */\n\nstatic void make_objects(void)\n{\n", out);
     put_contexts(writer);
@@ -608,13 +665,7 @@ static void put_commands(struct writer *writer) {
         fprintf(out, "\nstatic void commands_%zu(void)\n{\n", functions);
         fputs(bytes ? "    unsigned char *bytes;\n" : "", out);
         fputs(done ? "    cl_event done;\n" : "", out);
-        for (size_t i = first; i < end; i++) {
-            const struct emit_step *step = &emit->steps[i];
-            if (step->record != titled && step->record->type == RECORDING_COMMAND)
-                emit_write_title(emit, step, out);
-            titled = step->record;
-            emit_write_step(emit, step, out);
-        }
+        put_steps(writer, first, end);
         fputs("}\n", out);
     }
     fputs("\nstatic void run(void)\n{\n", out);
