@@ -119,6 +119,26 @@ static bool make_list(struct ArrowArray *out, const tsmith_batch *batch, const t
     return arrow_array_make(out->children[0], &item_parts);
 }
 
+// Numbers that all have a word: those of a damaged trace, and what stands where there is no value, may not. False when memory is
+// exhausted.
+static bool repair_words(const tsmith_column *column, struct arrow_parts *parts) {
+    const uint8_t *numbers = column->values;
+    uint8_t *repaired = calloc(column->count + 1u, sizeof *repaired);
+    uint64_t *valid = calloc(batch_bitmap_words(column->count) + 1u, sizeof *valid);
+    parts->owned[0] = repaired;
+    parts->owned[1] = valid;
+    parts->null_count = 0;
+    for (uint32_t row = 0; repaired && valid && row < column->count; row++) {
+        const bool good = tsmith_column_has(column, row) && numbers[row] < UTF8_WORDS;
+        repaired[row] = good ? numbers[row] : 0;
+        valid[row / 64] |= (uint64_t)good << (row % 64);
+        parts->null_count += !good;
+    }
+    parts->buffers[0] = valid;
+    parts->buffers[1] = repaired;
+    return repaired && valid;
+}
+
 static bool make_words(struct source_stream *stream, struct ArrowArray *out, const tsmith_batch *batch,
                        const tsmith_column *column, tsmith_type type) {
     struct utf8_text **words = &stream->words[type];
@@ -126,7 +146,8 @@ static bool make_words(struct source_stream *stream, struct ArrowArray *out, con
         return false;
     struct arrow_parts parts = share_column(batch, column);
     parts.dictionary = true;
-    return arrow_array_make(out, &parts) && arrow_array_of_text(out->dictionary, *words);
+    const bool good = !memchr(column->values, UTF8_WORDS, column->count) || repair_words(column, &parts);
+    return arrow_array_make(out, &parts) && good && arrow_array_of_text(out->dictionary, *words);
 }
 
 // Numbers of strings that all refer to a string: those of a damaged trace, and what stands where there is no value, may not.

@@ -95,7 +95,7 @@ struct utf8_text *utf8_text_of_strings(const tsmith_dictionary *dictionary, uint
 
 struct utf8_text *utf8_text_of_words(tsmith_type type) {
     struct utf8_text *text = begin();
-    for (unsigned value = 0; text && value <= UINT8_MAX; value++) {
+    for (unsigned value = 0; text && value < UTF8_WORDS; value++) {
         char number[8];
         const char *word = tsmith_value_name(type, value);
         if (!word)

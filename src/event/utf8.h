@@ -33,8 +33,12 @@ struct utf8_text {
     struct utf8_bytes strings;
 };
 
+// Words of a type of the vocabulary: a reader with 8-bit indices (pyarrow) combines dictionaries of up to 255 words. No number is 255,
+// except in a damaged trace, where it is unknown.
+enum { UTF8_WORDS = 255 };
+
 // Strings 0 .. count-1 of a dictionary, or the words of one of the vocabulary's own types (kind, operation...), by number
-// 0 .. 255. One holder; NULL when memory is exhausted.
+// below UTF8_WORDS. One holder; NULL when memory is exhausted.
 struct utf8_text *utf8_text_of_strings(const tsmith_dictionary *dictionary, uint32_t count);
 struct utf8_text *utf8_text_of_words(tsmith_type type);
 struct utf8_text *utf8_text_hold(struct utf8_text *text);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/status.h"
 #include "event/batch.h"
+#include "event/utf8.h"
 
 enum { WORDS = ROWS_MAX / 64 };
 
@@ -124,23 +125,41 @@ static void clear_unknown(struct event_rows_column *column, uint32_t from, uint3
             clear_value(column, row);
 }
 
+static void forget_value(struct event_rows_column *column, uint32_t row) {
+    clear_value(column, row);
+    column->valid[row / 64] &= ~((uint64_t)1 << (row % 64));
+    column->nulls++;
+}
+
+static void begin_bitmap(struct event_rows_column *column, uint32_t count) {
+    if (column->nulls)
+        return;
+    memset(column->valid, 0, WORDS * sizeof *column->valid);
+    set_bits(column->valid, 0, count);
+}
+
 // Numbers that are of no string, in a damaged trace, are unknown.
-static void clear_foreign(struct event_rows_column *column, uint32_t from, uint32_t to, uint32_t known) {
-    uint32_t *ids = (uint32_t *)(void *)column->values, most = 0;
+static void clear_foreign_ids(struct event_rows_column *column, uint32_t from, uint32_t to, uint32_t known) {
+    const uint32_t *ids = (const uint32_t *)(const void *)column->values;
+    uint32_t most = 0;
     for (uint32_t row = from; row < to; row++)
         most = ids[row] > most ? ids[row] : most;
     if (most < known)
         return;
-    if (!column->nulls) {
-        memset(column->valid, 0, WORDS * sizeof *column->valid);
-        set_bits(column->valid, 0, to);
-    }
+    begin_bitmap(column, to);
     for (uint32_t row = from; row < to; row++)
-        if (ids[row] >= known) {
-            ids[row] = 0;
-            column->valid[row / 64] &= ~((uint64_t)1 << (row % 64));
-            column->nulls++;
-        }
+        if (ids[row] >= known)
+            forget_value(column, row);
+}
+
+// The same for numbers of words.
+static void clear_foreign_words(struct event_rows_column *column, uint32_t from, uint32_t to) {
+    if (!memchr(column->values + from, UTF8_WORDS, to - from))
+        return;
+    begin_bitmap(column, to);
+    for (uint32_t row = from; row < to; row++)
+        if (column->values[row] >= UTF8_WORDS)
+            forget_value(column, row);
 }
 
 static uint32_t nulls_between(const tsmith_view *from, uint32_t first, uint32_t added) {
@@ -180,7 +199,9 @@ static bool add_values(struct event_rows_column *column, uint32_t count, const t
     if (nulls)
         clear_unknown(column, count, count + added);
     if (column->type == TSMITH_TYPE_STRING)
-        clear_foreign(column, count, count + added, known);
+        clear_foreign_ids(column, count, count + added, known);
+    else if (tsmith_type_has_names(column->type))
+        clear_foreign_words(column, count, count + added);
     return true;
 }
 
