@@ -80,6 +80,17 @@ def check_file_being_written(directory):
     check_rank(path, 0, 4, "slurm", 0, 0, "77")
 
 
+def check_record_on_demand(directory):
+    """record: the rank is that of the armed program's tracesmith, not of record itself."""
+    armed = subprocess.Popen([TRACESMITH, "profile", "--armed", "--", "sh", "-c", "echo ready; read line"], env=dict(os.environ, **slurm(2)),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=directory)
+    check(armed.stdout.readline() == b"ready\n", "the program runs")
+    run("record", "--pid", armed.pid, "-o", "asked.%r.%p.sbt", "-d", "10ms", env=slurm(0), cwd=directory)
+    _, err = armed.communicate(b"\n", timeout=240)
+    check(armed.returncode == 0, err)
+    check_rank(os.path.join(directory, "asked.2.%d.sbt" % armed.pid), 2, 4, "slurm", 0, 2, "77")
+
+
 def check_analyze(directory):
     """analyze --ranks: the ranks are those of the traces, whatever the files are called; absent ranks and other runs are said."""
     for name, rank, job in (("z.sbt", 0, 77), ("a.sbt", 2, 77), ("b.sbt", 1, 78), ("c.sbt", 2, 77)):
@@ -108,6 +119,7 @@ def main():
         check_names(directory)
         check_other_ranks_file(directory)
         check_file_being_written(directory)
+        check_record_on_demand(directory)
         if os.path.exists(LOOP):
             launch_as_torchrun(directory, 4)
             check_analyze(directory)
