@@ -8,7 +8,7 @@
 #include "agentkit/map.h"
 #include "wire/memory.h"
 
-enum { POOL = 1 << 15, BUCKETS_LOG2 = 13, FLIGHTS = UINT32_MAX };
+enum { POOL = 1 << 16, BUCKETS_LOG2 = 16, FLIGHTS = UINT32_MAX };
 
 static struct map by_handle;
 static struct request *pool;
