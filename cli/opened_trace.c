@@ -203,8 +203,9 @@ void losses_add(struct losses *losses, const tsmith_batch *batch) {
             continue;
         const bool counted = tsmith_view_u64(&views[LOST], row, &lost);
         const uint8_t reason = tsmith_view_word(&views[REASON], row);
-        losses->absent += !counted && reason == TSMITH_REASON_UNTRACED;
-        losses->uncounted += !counted && reason != TSMITH_REASON_UNTRACED;
+        const bool absent = reason == TSMITH_REASON_UNTRACED || reason == TSMITH_REASON_NOT_PERMITTED;
+        losses->absent += !counted && absent;
+        losses->uncounted += !counted && !absent;
         losses->by_reason[reason < TSMITH_REASON_LIMIT ? reason : 0] += lost;
     }
 }

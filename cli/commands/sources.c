@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 
 // ---- XRay
@@ -134,6 +135,39 @@ static void report_watch(const struct sources *sources) {
     }
 }
 
+// ---- samples
+
+static int open_sampler(struct sources *sources, const struct invocation *invocation) {
+    const char *word = invocation_value(invocation, "sample");
+    tsmith_host_sampler_options options = {.size = sizeof options, .no_off_cpu = sources->sched};
+    uint64_t rate = 0;
+    tsmith_error error;
+    if (word && *word && (!quantity_count(word, &rate) || rate < 1 || rate > TSMITH_SAMPLE_RATE_MOST)) {
+        complain("--sample: '%s' is not a rate; available: 1 to %d per second", word,
+                 TSMITH_SAMPLE_RATE_MOST);
+        return EXIT_USAGE;
+    }
+    options.rate = (uint32_t)rate;
+    if (tsmith_host_sampler_create(&options, &sources->sampler, &error) < 0) {
+        complain("--sample: %s", error.message);
+        return EXIT_LACKING;
+    }
+    if (tsmith_host_sampler_refusal(sources->sampler)[0])
+        complain("--sample: no samples are recorded: %s", tsmith_host_sampler_refusal(sources->sampler));
+    return EXIT_DONE;
+}
+
+static void report_sampler(const struct sources *sources) {
+    tsmith_host_sampler_totals totals = {.size = sizeof totals};
+    tsmith_host_sampler_total(sources->sampler, &totals);
+    if (!tsmith_host_sampler_refusal(sources->sampler)[0])
+        complain("--sample: %" PRIu64 " %s of %.3f s of CPU time%s", totals.samples,
+                 plural(totals.samples, "sample", "samples"), (double)totals.cpu_ns / 1e9,
+                 totals.without_kernel
+                     ? "; time in system calls was not sampled (kernel.perf_event_paranoid is above 1)"
+                     : "");
+}
+
 // ---- all of them
 
 int sources_open(struct sources *sources, const struct invocation *invocation, const char *program,
@@ -143,6 +177,8 @@ int sources_open(struct sources *sources, const struct invocation *invocation, c
     int code = EXIT_DONE;
     if (sources->sched || sources->driver || invocation_value(invocation, "probe"))
         code = open_watch(sources, invocation);
+    if (code == EXIT_DONE && invocation_flag(invocation, "sample"))
+        code = open_sampler(sources, invocation);
     if (code == EXIT_DONE && invocation_flag(invocation, "xray")) {
         const char *mode = invocation_value(invocation, "xray");
         code = open_xray(sources, program, strcmp(mode, "fdr") == 0 ? TSMITH_XRAY_FDR : TSMITH_XRAY_BASIC,
@@ -158,6 +194,8 @@ tsmith_status sources_join(void *context, tsmith_capture *capture, tsmith_error 
     tsmith_status status = sources->xray ? tsmith_xray_join(sources->xray, capture, error) : TSMITH_OK;
     if (status >= 0 && sources->watch)
         status = tsmith_watch_join(sources->watch, capture, error);
+    if (status >= 0 && sources->sampler)
+        status = tsmith_host_sampler_join(sources->sampler, capture, error);
     return status;
 }
 
@@ -166,10 +204,13 @@ void sources_report(const struct sources *sources) {
         report_xray(sources);
     if (sources->watch)
         report_watch(sources);
+    if (sources->sampler)
+        report_sampler(sources);
 }
 
 void sources_close(struct sources *sources) {
     tsmith_xray_destroy(sources->xray);
     tsmith_watch_destroy(sources->watch);
+    tsmith_host_sampler_destroy(sources->sampler);
     *sources = (struct sources){0};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `profile` records besides the GPU APIs: functions of XRay, and what the system's kernel sees. Each is set up before the program starts, joined with the
+// What `profile` records besides the GPU APIs: functions of XRay, what the system's kernel sees, and samples of threads. Each is set up before the program starts, joined with the
 // capture, and reported on afterwards.
 #ifndef CLI_SOURCES_H
 #define CLI_SOURCES_H
@@ -9,6 +9,7 @@
 #include "cli/options/command.h"
 #include "cli/present/text.h"
 #include "tracesmith/capture.h"
+#include "tracesmith/host_sampler.h"
 #include "tracesmith/watch.h"
 #include "tracesmith/xray.h"
 
@@ -17,6 +18,7 @@ enum { PROBES_MOST = 32, NODES_MOST = 32 };
 struct sources {
     tsmith_xray *xray; // NULL: not asked for
     tsmith_watch *watch;
+    tsmith_host_sampler *sampler;
     bool sched, driver;
     struct {
         const char *word; // as given

@@ -221,6 +221,13 @@ static const struct option profile_options[] = {
     {.name = "sched",
      .doc = "Record off-CPU times of the program's threads, what they waited for and which thread woke them "
             "(Linux with eBPF; root); with --stacks, with call stacks"},
+    {.name = "sample",
+     .argument = "HZ",
+     .optional = true,
+     .doc =
+         "Sample the call stacks of the program's threads HZ times per second of their CPU time (1 to 20000; "
+         "default 999), and record when they did not run. 'analyze idle' then names the code that ran while "
+         "a device was idle (Linux perf events; no root needed) (docs/stacks.md)"},
     {.name = "driver",
      .argument = "NODE",
      .optional = true,

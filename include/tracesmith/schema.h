@@ -215,6 +215,7 @@ typedef enum tsmith_field {
     X(SLEEPING, 129, "sleeping", "waiting; a signal can end the wait")                                       \
     X(BLOCKED, 130, "blocked", "waiting; no signal can end the wait: a disk, a lock of the kernel")          \
     X(STOPPED, 131, "stopped", "stopped by a signal or a debugger")                                          \
+    X(WAITING, 132, "waiting", "waiting; what for, and whether a signal can end it, is not known")           \
     X(FENCE_EMIT, 136, "fence_emit", "a fence was submitted to the device")                                  \
     X(FENCE_SIGNALED, 137, "fence_signaled", "a fence was reached by the device")                            \
     X(FENCE_WAIT, 138, "fence_wait", "a host thread waited for a fence, in the kernel")                      \
@@ -277,7 +278,8 @@ typedef enum tsmith_direction {
     X(DEEP_STACK, 20, "deep_stack",                                                                          \
       "a call stack has more frames than the limit; its outermost frames are missing (--stack-frames)")      \
     X(PYTHON_STACK, 21, "python_stack",                                                                      \
-      "a call stack lacks Python functions: they are of another interpreter, or unreadable")
+      "a call stack lacks Python functions: they are of another interpreter, or unreadable")                 \
+    X(NOT_PERMITTED, 22, "not_permitted", "the system does not permit recording of such events")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,

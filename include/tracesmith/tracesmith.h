@@ -27,6 +27,7 @@
 #include "tracesmith/flight.h"
 #include "tracesmith/frames.h"
 #include "tracesmith/graph.h"
+#include "tracesmith/host_sampler.h"
 #include "tracesmith/import.h"
 #include "tracesmith/instructions.h"
 #include "tracesmith/launcher.h"

@@ -9,7 +9,7 @@
 
 struct left_sources {
     char directory[4096];
-    int spool; // -1: none
+    int spool, samples; // -1: none
     tsmith_xray *xray;
 };
 

@@ -421,7 +421,9 @@ static void complete_devices(struct merge *merge, const tsmith_dictionary *from)
 
 static uint32_t place_attribute(struct merge *merge, tsmith_attribute *entry) {
     char key[32];
-    if (merge->entries == MERGE_SAME_PROCESSES)
+    // Of another source of a recording, the sampler's figures: all other attributes are the recording's.
+    if (merge->entries == MERGE_SAME_PROCESSES &&
+        strncmp(tsmith_dictionary_string(merge->into, entry->key).bytes, "sampler.", 8) != 0)
         return 0;
     // A device may have another number there.
     const uint32_t device = map_id(&merge->device, identified_device(merge->into, entry->key));

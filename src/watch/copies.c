@@ -25,7 +25,8 @@ struct watch_process {
     struct watch_process *next;
     unsigned group, pid;
     struct process_code code;
-    int64_t read; // when that was
+    int64_t read;  // when that was
+    bool is_stale; // it has more code since
     struct told *told;
     size_t told_count, told_capacity;
 };
@@ -40,6 +41,7 @@ struct putting {
 static void empty_process(struct watch_process *process) {
     process_code_finish(&process->code);
     process->read = 0;
+    process->is_stale = false;
     process->told_count = 0;
 }
 
@@ -68,6 +70,12 @@ void watch_copies_forget(struct watch_copies *copies, unsigned group) {
     struct watch_process *process = find(copies, group);
     if (process)
         empty_process(process);
+}
+
+void watch_copies_changed(struct watch_copies *copies, unsigned group) {
+    struct watch_process *process = find(copies, group);
+    if (process)
+        process->is_stale = true;
 }
 
 void watch_copies_finish(struct watch_copies *copies) {
@@ -128,12 +136,15 @@ static uint32_t walk(struct watch_copies *copies, struct watch_process *process,
                      const struct unwind_copy *from, struct unwind_copy_frame *frames,
                      enum unwind_copy_end *end) {
     const int64_t now = clock_trace_now();
-    bool is_new = process->code.count == 0 || now - process->read > FRESH;
-    if (is_new && process_code_read(&process->code, &copies->files, process->group))
+    const bool is_old = copies->told_of_code ? process->is_stale : now - process->read > FRESH;
+    bool is_new = process->code.count == 0 || is_old;
+    if (is_new && process_code_read(&process->code, &copies->files, process->group)) {
         process->read = now;
+        process->is_stale = false;
+    }
     uint32_t count = unwind_copy_walk(from, &process->code, frames, WATCH_FRAMES_MOST, end);
     // Perhaps by code that was loaded since.
-    if (*end == UNWIND_COPY_LOST && !is_new &&
+    if (*end == UNWIND_COPY_LOST && !is_new && !copies->told_of_code &&
         process_code_read(&process->code, &copies->files, process->group)) {
         process->read = now;
         count = unwind_copy_walk(from, &process->code, frames, WATCH_FRAMES_MOST, end);

@@ -4,6 +4,7 @@
 #ifndef WATCH_COPIES_H
 #define WATCH_COPIES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct watch_copies {
     struct code_files files;
     uint32_t modules;
     uint64_t unread_code, short_copies;
+    bool told_of_code; // watch_copies_changed reports all new code: the mappings are read again only then
 };
 
 // `size` is that of the record.
@@ -28,6 +30,8 @@ void watch_copies_take(struct watch_copies *copies, const struct agent_bpf_copy 
                        watch_copies_put *put, void *context);
 // The process of this number has other code from now on, or is another one.
 void watch_copies_forget(struct watch_copies *copies, unsigned group);
+// The process has mapped more code.
+void watch_copies_changed(struct watch_copies *copies, unsigned group);
 void watch_copies_finish(struct watch_copies *copies);
 
 #endif

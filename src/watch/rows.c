@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -16,7 +15,9 @@
 #include "event/gather.h"
 #include "event/ledger.h"
 #include "watch/driver_names.h"
+#include "watch/sample_losses.h"
 #include "watch/stacks.h"
+#include "watch/system_calls.h"
 #include "watch/watch.h"
 
 enum { WINDOW = 1 << 20, THREADS_MOST = 1 << 16, DEPTH_MOST = 1 << 12 };
@@ -60,7 +61,12 @@ struct rows {
     struct watched_probe *probes; // by number
     size_t probe_count, probe_capacity;
     struct watch_stacks stacks;
-    struct watch_end ended; // type 0: the recording was killed
+    struct watch_end ended; // type 0: there is none
+    struct watch_samples_end samples_ended;
+    bool refused;      // the system permitted no samples
+    uint32_t *sampled; // stacks of samples, by their numbers - 1
+    size_t sampled_count, sampled_capacity;
+    uint64_t no_stack; // samples without one
     struct host_clock clock;
     tsmith_dictionary *dictionary;
     struct gather gather;
@@ -78,99 +84,6 @@ struct rows {
     uint64_t unmatched, bad, too_many;
     bool over, failed;
 };
-
-// ---- words
-
-// What threads wait in, by number. Not all that there are.
-#define NAMED(name) [SYS_##name] = #name
-static const char *const system_calls[] = {
-    NAMED(read),
-    NAMED(write),
-    NAMED(readv),
-    NAMED(writev),
-    NAMED(pread64),
-    NAMED(pwrite64),
-    NAMED(futex),
-    NAMED(ppoll),
-    NAMED(pselect6),
-    NAMED(epoll_pwait),
-    NAMED(nanosleep),
-    NAMED(clock_nanosleep),
-    NAMED(sched_yield),
-    NAMED(ioctl),
-    NAMED(fsync),
-    NAMED(fdatasync),
-    NAMED(mmap),
-    NAMED(munmap),
-    NAMED(mprotect),
-    NAMED(madvise),
-    NAMED(mremap),
-    NAMED(msync),
-    NAMED(brk),
-    NAMED(openat),
-    NAMED(close),
-    NAMED(newfstatat),
-    NAMED(statx),
-    NAMED(fstat),
-    NAMED(getdents64),
-    NAMED(unlinkat),
-    NAMED(ftruncate),
-    NAMED(fallocate),
-    NAMED(wait4),
-    NAMED(waitid),
-    NAMED(recvfrom),
-    NAMED(recvmsg),
-    NAMED(sendto),
-    NAMED(sendmsg),
-    NAMED(socket),
-    NAMED(accept),
-    NAMED(accept4),
-    NAMED(connect),
-    NAMED(rt_sigtimedwait),
-    NAMED(rt_sigsuspend),
-    NAMED(rt_sigprocmask),
-    NAMED(io_getevents),
-    NAMED(execve),
-    NAMED(clone),
-    NAMED(exit_group),
-    NAMED(exit),
-    NAMED(flock),
-    NAMED(splice),
-    NAMED(sendfile),
-    NAMED(getrandom),
-    NAMED(membarrier),
-    NAMED(prctl),
-    NAMED(sched_setaffinity),
-    NAMED(kill),
-    NAMED(tgkill),
-#if defined(SYS_poll) // those that newer machines never had
-    NAMED(poll),
-    NAMED(select),
-    NAMED(epoll_wait),
-    NAMED(pause),
-    NAMED(fork),
-    NAMED(vfork),
-    NAMED(open),
-    NAMED(stat),
-    NAMED(unlink),
-    NAMED(rename),
-    NAMED(mkdir),
-#endif
-#if defined(SYS_clone3)
-    NAMED(clone3),
-#endif
-#if defined(SYS_io_uring_enter)
-    NAMED(io_uring_enter),
-#endif
-};
-#undef NAMED
-
-static const char *system_call_name(int number, char *room, size_t size) {
-    if (number >= 0 && (size_t)number < sizeof system_calls / sizeof *system_calls && system_calls[number])
-        return system_calls[number];
-    snprintf(room, size, "system call %d", number);
-    return room;
-}
 
 static uint32_t intern_text(struct rows *rows, const char *cstr) {
     return tsmith_dictionary_intern_cstr(rows->dictionary, cstr);
@@ -569,6 +482,56 @@ static bool take_probe(struct rows *rows, const struct watch_probe *record, size
     return true;
 }
 
+// ---- samples, whose times are trace times
+
+static bool take_sampled_stack(struct rows *rows, const struct watch_stack *record, size_t size) {
+    uint32_t *stack = size >= sizeof *record && record->start == rows->sampled_count + 1
+                          ? ARRAY_PUSH(rows->sampled, rows->sampled_count, rows->sampled_capacity)
+                          : NULL;
+    if (stack)
+        *stack = watch_stacks_user(&rows->stacks, record, size);
+    return stack != NULL;
+}
+
+static void add_sample(struct rows *rows, const struct watch_sample *record) {
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    tsmith_batch *batch =
+        thread ? gather_row(&rows->gather, thread->track, 7, TSMITH_KIND_SAMPLE, record->time, 0) : NULL;
+    if (!batch)
+        return;
+    rows->totals->samples++;
+    const uint32_t stack =
+        record->stack && record->stack <= rows->sampled_count ? rows->sampled[record->stack - 1] : 0;
+    rows->no_stack += stack == 0;
+    if (stack)
+        set(rows, batch, TSMITH_FIELD_STACK, stack);
+    set(rows, batch, TSMITH_FIELD_SAMPLER_PERIOD, record->period);
+    set(rows, batch, TSMITH_FIELD_CATEGORY, intern_text(rows, record->head.more ? "kernel" : "user"));
+}
+
+static void add_switched(struct rows *rows, const struct watch_switched *record) {
+    struct watched_thread *thread = thread_of(rows, &record->head);
+    const int64_t duration = record->end > record->start ? record->end - record->start : 0;
+    tsmith_batch *batch =
+        thread ? gather_row(&rows->gather, thread->track, 0, TSMITH_KIND_OFF_CPU, record->start, duration)
+               : NULL;
+    if (!batch)
+        return;
+    rows->totals->off_cpu++;
+    if (record->end)
+        set(rows, batch, TSMITH_FIELD_DURATION, (uint64_t)duration);
+    set(rows, batch, TSMITH_FIELD_OPERATION,
+        record->head.more ? TSMITH_OPERATION_PREEMPTED : TSMITH_OPERATION_WAITING);
+}
+
+static bool take_refusal(struct rows *rows, const struct agent_bpf_head *record, size_t size) {
+    const char *text = (const char *)(record + 1);
+    rows->refused = true;
+    ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_NOT_PERMITTED, 0, false,
+                "no CPU samples: %.*s", (int)strnlen(text, size - sizeof *record), text);
+    return true;
+}
+
 // False: it is none that is known.
 static bool take_record(struct rows *rows, const void *record, size_t size) {
     const struct agent_bpf_head *head = record;
@@ -599,6 +562,18 @@ static bool take_record(struct rows *rows, const void *record, size_t size) {
         if (size == sizeof rows->ended)
             memcpy(&rows->ended, record, size);
         return size == sizeof rows->ended;
+    case WATCH_SAMPLE:
+        return size == sizeof(struct watch_sample) && (add_sample(rows, record), true);
+    case WATCH_SAMPLED:
+        return take_sampled_stack(rows, record, size);
+    case WATCH_SWITCHED:
+        return size == sizeof(struct watch_switched) && (add_switched(rows, record), true);
+    case WATCH_SAMPLES_END:
+        if (size == sizeof rows->samples_ended)
+            memcpy(&rows->samples_ended, record, size);
+        return size == sizeof rows->samples_ended;
+    case WATCH_REFUSED:
+        return take_refusal(rows, record, size);
     default:
         return false;
     }
@@ -710,12 +685,14 @@ static void end(struct rows *rows) {
     note_loss(rows, ended->missed, TSMITH_REASON_VENDOR_DROPPED,
               "times the kernel skipped a tracing program");
     note_stacks(rows, ended);
+    if (rows->samples_ended.head.type)
+        sample_losses_note(&rows->samples_ended, rows->totals->samples, &rows->ledger, rows->dictionary);
     if (ended->lost_faults)
         ledger_note(
             &rows->ledger, rows->dictionary, TSMITH_REASON_UNTRACED, 0, true,
             "%llu %s occurred while the process's mappings were changing, and may belong to device memory",
             (unsigned long long)ended->lost_faults, plural(ended->lost_faults, "fault", "faults"));
-    if (!ended->head.type)
+    if (!ended->head.type && !rows->samples_ended.head.type && !rows->refused)
         ledger_note(&rows->ledger, rows->dictionary, TSMITH_REASON_PROCESS_DIED, 0, true,
                     "the recording was killed; kernel events that had not been read by then are lost");
     note_loss(rows, rows->too_many, TSMITH_REASON_TABLE_FULL, "its records are of too many threads or calls");
@@ -763,6 +740,7 @@ static void destroy(void *self) {
     watch_stacks_finish(&rows->stacks);
     free(rows->probes);
     free(rows->names);
+    free(rows->sampled);
     gather_finish(&rows->gather);
     ledger_finish(&rows->ledger);
     host_clock_finish(&rows->clock);

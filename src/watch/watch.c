@@ -24,7 +24,6 @@
 #include "launch/launch_agents.h"
 #include "watch/nodes.h"
 
-enum { BUFFER = 1 << 20 };
 enum { NAP = 5 }; // ms between looks at the kernel's buffer
 
 // ---- opening
@@ -111,9 +110,8 @@ tsmith_status tsmith_watch_create(const tsmith_watch_options *given, tsmith_watc
     if (!watch)
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
                           "out of memory while preparing to record kernel events");
-    watch->spool = -1;
-    watch->buffer = malloc(BUFFER);
-    bool room = watch->buffer != NULL;
+    watch->spool = WATCH_SPOOL_NONE;
+    bool room = true;
     for (; room && watch->probe_count < options.probe_count; watch->probe_count++)
         room = (watch->names[watch->probe_count] = strdup(options.probes[watch->probe_count].function));
     status = room ? TSMITH_OK
@@ -148,24 +146,9 @@ tsmith_status tsmith_watch_probe_cost(tsmith_watch *watch, size_t probe, double 
 
 // ---- watching
 
-static void spool_flush(tsmith_watch *watch) {
-    if (watch->buffered && !watch->spool_errno && !file_write(watch->spool, watch->buffer, watch->buffered))
-        watch->spool_errno = errno;
-    watch->buffered = 0;
-}
-
 static void spool_record(void *context, const void *record, size_t size) {
     tsmith_watch *watch = context;
-    const struct watch_size head = {(uint32_t)size, AGENT_BPF_INTERFACE};
-    if (size > WATCH_RECORD_MOST || watch->spool_errno) {
-        watch->unspooled++;
-        return;
-    }
-    if (sizeof head + size > BUFFER - watch->buffered)
-        spool_flush(watch);
-    memcpy(watch->buffer + watch->buffered, &head, sizeof head);
-    memcpy(watch->buffer + watch->buffered + sizeof head, record, size);
-    watch->buffered += sizeof head + size;
+    watch_spool_put(&watch->spool, record, size);
 }
 
 // What a number of the kernel's means is written down before it is used.
@@ -206,7 +189,7 @@ static void *read_kernel(void *context) {
     tsmith_watch *watch = context;
     while (!atomic_load(&watch->stopping)) {
         watch->table->read(watch->agent, take_record, watch);
-        spool_flush(watch);
+        watch_spool_flush(&watch->spool);
         watch->table->wait(watch->agent, NAP);
     }
     return NULL;
@@ -223,11 +206,11 @@ static void put_end(tsmith_watch *watch) {
                            .lost_copies_room = table->lost(watch->agent, AGENT_BPF_LOST_COPIES_ROOM),
                            .unread_code = watch->copies.unread_code,
                            .short_copies = watch->copies.short_copies,
-                           .unspooled = watch->unspooled,
+                           .unspooled = watch->spool.unspooled,
                            .lost_faults = table->lost(watch->agent, AGENT_BPF_LOST_FAULTS),
                            .missed = table->lost(watch->agent, AGENT_BPF_LOST_MISSED)};
     spool_record(watch, &watch->ended, sizeof watch->ended);
-    spool_flush(watch);
+    watch_spool_flush(&watch->spool);
 }
 
 static void stop_reading(tsmith_watch *watch) {
@@ -250,19 +233,18 @@ static void finish(void *context, tsmith_capture *capture) {
     const tsmith_dictionary *dictionary = tsmith_source_dictionary(tsmith_capture_source(capture));
     if (host_clock_read(&clock, dictionary, "CLOCK_MONOTONIC") &&
         host_clock_add_now(&clock, CLOCK_MONOTONIC) &&
-        watch_source(watch->spool, &watch->totals, &clock, &source, NULL) == TSMITH_OK)
+        watch_source(watch->spool.fd, &watch->totals, &clock, &source, NULL) == TSMITH_OK)
         tsmith_capture_add_source(capture, source);
     else
-        watch->unspooled = watch->totals.off_cpu = UINT64_MAX; // out of memory: nothing of it is in the trace
+        watch->spool.unspooled = watch->totals.off_cpu =
+            UINT64_MAX; // out of memory: nothing of it is in the trace
     host_clock_finish(&clock);
 }
 
 static tsmith_status open_spool(tsmith_watch *watch, const char *directory, tsmith_error *error) {
-    char path[4096 + 64];
-    snprintf(path, sizeof path, "%s/" WATCH_SPOOL_NAME, directory);
-    watch->spool = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (watch->spool < 0)
-        return status_set_errno(error, "%s cannot be created", path);
+    const tsmith_status status = watch_spool_open(&watch->spool, directory, WATCH_SPOOL_NAME, error);
+    if (status != TSMITH_OK)
+        return status;
     for (size_t i = 0; i < watch->probe_count; i++) {
         struct {
             struct watch_probe probe;
@@ -314,7 +296,7 @@ void tsmith_watch_total(const tsmith_watch *watch, tsmith_watch_totals *out) {
     const tsmith_watch_totals totals = {.off_cpu = watch->totals.off_cpu,
                                         .fences = watch->totals.fences,
                                         .driver = watch->totals.driver,
-                                        .lost = watch->ended.lost + watch->unspooled};
+                                        .lost = watch->ended.lost + watch->spool.unspooled};
     sized_give(tsmith_watch_totals, &totals, out);
 }
 
@@ -334,9 +316,7 @@ void tsmith_watch_destroy(tsmith_watch *watch) {
         watch->table->close(watch->agent);
     for (size_t i = 0; i < watch->probe_count; i++)
         free(watch->names[i]);
-    if (watch->spool >= 0)
-        close(watch->spool);
+    watch_spool_close(&watch->spool);
     watch_copies_finish(&watch->copies);
-    free(watch->buffer);
     free(watch);
 }

@@ -14,7 +14,7 @@
 #include "wire/agent_bpf.h"
 
 struct watch_totals {
-    uint64_t off_cpu, fences, driver, hits[AGENT_BPF_PROBES_MOST];
+    uint64_t off_cpu, fences, driver, samples, hits[AGENT_BPF_PROBES_MOST];
 };
 
 struct tsmith_watch {
@@ -23,17 +23,13 @@ struct tsmith_watch {
     char *names[AGENT_BPF_PROBES_MOST]; // of the probed functions
     size_t probe_count;
     char cost_of_others[128]; // in words
-    int spool;                // of the session's directory; -1: none yet
-    uint8_t *buffer;
-    size_t buffered;
+    struct watch_spool spool;
     struct watch_copies copies;
     uint8_t kernel_stacks[WATCH_KERNEL_STACKS / 8]; // a bit for each that is in the spool
     struct watch_end ended;
     pthread_t reader;
     atomic_bool reading, stopping;
     bool started;
-    uint64_t unspooled;
-    int spool_errno; // why records could not be kept; 0: they were
     struct watch_totals totals;
 };
 

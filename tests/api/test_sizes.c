@@ -196,6 +196,13 @@ static tsmith_status take_watch(const void *options, tsmith_error *error) {
     return status;
 }
 
+static tsmith_status take_host_sampler(const void *options, tsmith_error *error) {
+    tsmith_host_sampler *out = NULL;
+    const tsmith_status status = tsmith_host_sampler_create(options, &out, error);
+    tsmith_host_sampler_destroy(out);
+    return status;
+}
+
 static tsmith_status take_xray(const void *options, tsmith_error *error) {
     tsmith_xray *out = NULL;
     const tsmith_status status = tsmith_xray_create(options, &out, error);
@@ -220,6 +227,7 @@ static const struct options_struct {
     OPTIONS_STRUCT(tsmith_diff_options, diff, RUNS),
     OPTIONS_STRUCT(tsmith_export_options, export, RUNS),
     OPTIONS_STRUCT(tsmith_flight_options, flight, RUNS),
+    OPTIONS_STRUCT(tsmith_host_sampler_options, host_sampler, RUNS),
     OPTIONS_STRUCT(tsmith_on_demand_request, on_demand, REFUSES),
     OPTIONS_STRUCT(tsmith_arrow_options, arrow, RUNS),
     OPTIONS_STRUCT(tsmith_import_options, import, RUNS),
@@ -254,6 +262,7 @@ static const char *const RESULTS[] = {
     "tsmith_flight_summary",
     "tsmith_gate",
     "tsmith_hazard",
+    "tsmith_host_sampler_totals",
     "tsmith_instruction",
     "tsmith_instructions_finding",
     "tsmith_instructions_launch",
