@@ -22,7 +22,7 @@ struct exporting {
     const char *to; // "-": standard output
     const char *format;
     struct window window;
-    bool gzip, hide_interpreter;
+    bool gzip, hide_interpreter, cpu;
     struct trace trace; // opened when a window, or all of it, is needed at once
 };
 
@@ -84,7 +84,8 @@ static bool read_options(const struct invocation *invocation, struct exporting *
                               .to = to ? to : "-",
                               .format = invocation_value(invocation, "format"),
                               .gzip = invocation_flag(invocation, "gzip"),
-                              .hide_interpreter = invocation_flag(invocation, "hide-interpreter")};
+                              .hide_interpreter = invocation_flag(invocation, "hide-interpreter"),
+                              .cpu = invocation_flag(invocation, "cpu")};
     if (!window_read(invocation, &out->window))
         return false;
     if (!out->format && to)
@@ -102,6 +103,10 @@ static bool read_options(const struct invocation *invocation, struct exporting *
     if (out->hide_interpreter && !has_stacks(out->format)) {
         complain("--hide-interpreter applies to folded stacks, flame graphs, pprof, speedscope and Firefox "
                  "profiles only");
+        return false;
+    }
+    if (out->cpu && !has_stacks(out->format)) {
+        complain("--cpu applies to folded stacks, flame graphs, pprof and speedscope only");
         return false;
     }
     if (out->gzip && strcmp(out->format, dot) == 0) {
@@ -127,8 +132,10 @@ static bool needs_fields(const struct exporting *exporting) {
 
 static tsmith_status open_sink(void *context, tsmith_sink **out, tsmith_error *error) {
     const struct exporting *exporting = context;
-    const tsmith_export_options options = {
-        .size = sizeof options, .gzip = exporting->gzip, .hide_interpreter = exporting->hide_interpreter};
+    const tsmith_export_options options = {.size = sizeof options,
+                                           .gzip = exporting->gzip,
+                                           .hide_interpreter = exporting->hide_interpreter,
+                                           .cpu_samples = exporting->cpu};
     if (strcmp(exporting->to, "-") == 0)
         return tsmith_export_open_fd(exporting->format, STDOUT_FILENO, &options, out, error);
     return tsmith_export_open(exporting->format, exporting->to, &options, out, error);

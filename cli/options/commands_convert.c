@@ -63,6 +63,10 @@ static const struct option export_options[] = {
      .doc = "Output file; default, and with -, standard output"},
     {.name = "gzip", .letter = 'z', .doc = "Compress with gzip; implied if OUT ends in .gz"},
     HIDE_INTERPRETER_OPTION("In folded stacks and flame graphs"),
+    {.name = "cpu",
+     .doc = "In folded stacks, flame graphs, pprof and speedscope: the CPU time of the program's threads by "
+            "their "
+            "samples (profile --sample), instead of device time"},
     TYPE_OPTION,
     FROM_OPTION,
     TO_OPTION,

@@ -20,6 +20,9 @@ typedef struct tsmith_export_options {
     int exclusive; // fail when the file exists instead of replacing it
     // "folded" and "flamegraph" leave out functions of the Python interpreter itself: tsmith_stack_names_hide_interpreter
     int hide_interpreter;
+    // "folded", "flamegraph", "pprof" and "speedscope": the processor time that samples of threads stand for, instead of device
+    // time. A sample without a period counts as 1 ns.
+    int cpu_samples;
 } tsmith_export_options;
 
 // All formats, by number from 0: the value of `-f`, one line of documentation, and the usual extension of a file with its

@@ -7,6 +7,8 @@
 
 #include "analyze/analysis.h"
 #include "analyze/host_calls.h"
+#include "analyze/host_samples.h"
+#include "analyze/idle_code.h"
 #include "analyze/off_cpu.h"
 #include "base/array.h"
 
@@ -73,8 +75,9 @@ struct idle {
     struct gap worst[CAUSE_LIMIT];   // of the device at hand: the longest by what took most of it
     uint64_t counts[CAUSE_LIMIT];    // and how many
     struct gap longest[CAUSE_LIMIT]; // of the device at hand: the longest stretch of each cause alone
-    struct off_cpu off;      // when threads did not run; of the device at hand: while it was host-bound
-    struct host_calls calls; // what the launching threads did while the device was empty
+    struct off_cpu off;          // when threads did not run; of the device at hand: while it was host-bound
+    struct host_samples samples; // which code they ran; of the device at hand: while it was host-bound
+    struct host_calls calls;     // what the launching threads did while the device was empty
     bool failed;
 };
 
@@ -215,11 +218,13 @@ static tsmith_interval activity_after(const struct activity *activity, int64_t a
 // What the thread was in while it neither waited for the device nor compiled.
 static void add_host_bound(struct idle *idle, uint32_t thread, int64_t from, int64_t to) {
     const uint32_t track = idle->context->timeline->threads[thread].track;
-    for (int64_t at = from; at < to && idle->off.count;) {
+    for (int64_t at = from; at < to && (idle->off.count || idle->samples.count);) {
         const tsmith_interval wait = activity_after(&idle->waits[thread], at, to),
                               compile = activity_after(&idle->compiles[thread], at, to);
         const tsmith_interval next = wait.from <= compile.from ? wait : compile;
         if (next.from > at)
+            idle->failed |= !host_samples_add(&idle->samples, track, at, next.from);
+        if (next.from > at && idle->off.count)
             idle->failed |= !off_cpu_add(&idle->off, track, at, next.from);
         at = next.from < to ? next.to : to;
     }
@@ -337,6 +342,26 @@ static void write_gaps(const struct idle *idle, struct report *report) {
     }
 }
 
+// The longest gaps, each with the code that its own samples are of.
+static void write_gap_code(struct idle *idle, struct report *report) {
+    const struct analysis_context *context = idle->context;
+    struct report_table *table = idle_code_begin_gaps(report);
+    for (size_t i = 0; i < idle->gap_count; i++) {
+        const struct gap *gap = &idle->gaps[i];
+        const tsmith_command *next = &context->timeline->commands[gap->next];
+        if (gap->cause != CAUSE_HOST_BOUND || next->thread == TSMITH_INDEX_NONE)
+            continue;
+        const tsmith_row *device = &context->timeline->devices[context->timeline->rows[next->row].device];
+        const int64_t begin = graph_placed(context->graph, device->device, gap->from);
+        host_samples_clear(&idle->samples);
+        idle->failed |= !host_samples_add(&idle->samples, context->timeline->threads[next->thread].track,
+                                          begin, begin + (gap->to - gap->from));
+        host_samples_sort(&idle->samples);
+        idle_code_write_gap(context, &idle->samples, device, (tsmith_interval){gap->from, gap->to}, report,
+                            table);
+    }
+}
+
 static const struct gap_ranges_of_device *ranges_of(const struct idle *idle, const tsmith_row *device) {
     const struct gap_ranges *ranges = idle->context->gap_ranges;
     static const struct gap_ranges_of_device none;
@@ -448,6 +473,11 @@ static void advise_host(const struct idle *idle) {
             advice_evidence(idle->context->advice, ADVICE_HOST_BOUND, "For %s of it the host %s.",
                             report_duration(text, reason->time),
                             reason->operation ? "waits for a processor" : "computes");
+        else if (!name.length)
+            advice_evidence(
+                idle->context->advice, ADVICE_HOST_BOUND,
+                "For %s of it the host does not run and waits for something else than a processor.",
+                report_duration(text, reason->time));
         else
             advice_evidence(idle->context->advice, ADVICE_HOST_BOUND,
                             "For %s of it the host is %s in %.*s%s%s%.*s%s%s%.*s%s%s%.*s%s.",
@@ -582,6 +612,7 @@ static void advise(struct idle *idle, const tsmith_row *device) {
         name_calls(idle, ADVICE_HOST_BOUND, idle->times[CAUSE_HOST_BOUND]);
         name_ranges(idle, ADVICE_HOST_BOUND, ranges_of(idle, device)->gaps, idle->times[CAUSE_HOST_BOUND]);
         advise_host(idle);
+        idle_code_advise(idle->context, &idle->samples);
     }
     advise_startup(idle, device);
     advise_cause(idle, device, ADVICE_SYNC, CAUSE_SYNC, CAUSE_SYNC,
@@ -604,6 +635,7 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
     struct report_table *table =
         REPORT_TABLE(report, "causes", "the times of a device add up to the window", COLUMNS);
     struct report_table *host = idle->off.count ? begin_host_table(report) : NULL;
+    struct report_table *code = idle->samples.count ? idle_code_begin(report) : NULL;
     for (size_t i = 0; i < context->timeline->device_count; i++) {
         const tsmith_row *device = &context->timeline->devices[i];
         memset(idle->times, 0, sizeof idle->times);
@@ -612,8 +644,12 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
         memset(idle->longest, 0, sizeof idle->longest);
         host_calls_clear(&idle->calls);
         off_cpu_clear(&idle->off);
+        host_samples_clear(&idle->samples);
         measure(idle, device);
         write_host(idle, report, host, device);
+        host_samples_sort(&idle->samples);
+        if (code)
+            idle_code_write(context, &idle->samples, device, report, code);
         tsmith_status status = separate_copies(idle, device);
         if (status != TSMITH_OK)
             return status;
@@ -637,8 +673,10 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
 static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                                 const tsmith_interval *window) {
     struct idle *idle = state;
-    (void)dictionary, (void)window; // what began before it may last into it
-    return off_cpu_take(&idle->off, batch) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;
+    (void)window; // what began before it may last into it
+    return off_cpu_take(&idle->off, batch) && host_samples_take(&idle->samples, dictionary, batch)
+               ? TSMITH_OK
+               : TSMITH_ERROR_NO_MEMORY;
 }
 
 static tsmith_status finish(void *state, const struct analysis_context *context, struct report *report) {
@@ -652,16 +690,21 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     idle->next = malloc((timeline->row_count + 1) * sizeof *idle->next);
     if (!idle->waits || !idle->compiles || !idle->captures || !idle->next ||
         !host_calls_init(&idle->calls, timeline) ||
-        (idle->off.count && !off_cpu_name(&idle->off, context->dictionary)) || !find_activities(idle) ||
-        !find_captures(idle))
+        (idle->off.count && !off_cpu_name(&idle->off, context->dictionary)) ||
+        (idle->samples.count && !host_samples_name(&idle->samples, context->dictionary)) ||
+        !find_activities(idle) || !find_captures(idle))
         return TSMITH_ERROR_NO_MEMORY;
     for (size_t i = 0; i < timeline->row_count; i++)
         idle->next[i] = timeline->rows[i].first_command;
     tsmith_status status = write_devices(idle, report);
     if (status == TSMITH_OK)
         write_gaps(idle, report);
+    if (status == TSMITH_OK && idle->samples.count)
+        write_gap_code(idle, report);
     if (status == TSMITH_OK)
         write_ranges(idle, report);
+    if (idle->failed)
+        return TSMITH_ERROR_NO_MEMORY;
     return status;
 }
 
@@ -678,6 +721,7 @@ static void release(void *state) {
     free(idle->next);
     host_calls_finish(&idle->calls);
     off_cpu_finish(&idle->off);
+    host_samples_finish(&idle->samples);
 }
 
 const struct analysis_kind analysis_idle = {

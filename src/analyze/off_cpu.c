@@ -3,7 +3,6 @@
 #include "analyze/off_cpu.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "tracesmith/view.h"
@@ -11,8 +10,7 @@
 void off_cpu_finish(struct off_cpu *off) {
     free(off->periods);
     free(off->reasons);
-    free(off->places);
-    tsmith_stack_names_destroy(off->names);
+    stack_places_finish(&off->places);
     *off = (struct off_cpu){0};
 }
 
@@ -68,44 +66,11 @@ static int by_track_and_start(const void *a, const void *b) {
 // ---- where in a program
 
 bool off_cpu_name(struct off_cpu *off, const tsmith_dictionary *dictionary) {
-    off->place_count = tsmith_dictionary_stack_count(dictionary);
-    off->dictionary = dictionary;
-    if (off->place_count <= 1)
-        return true;
-    off->places = calloc(off->place_count, sizeof *off->places);
-    return off->places && tsmith_stack_names_create(dictionary, &off->names) == TSMITH_OK;
-}
-
-// The functions that wait and wake are the system's; the reason is in their callers.
-static bool is_of_system(const struct off_cpu *off, const tsmith_stack_line *line) {
-    static const char *const libraries[] = {"libc.so",  "libc-",     "libpthread",
-                                            "ld-linux", "libstdc++", "[vdso]"};
-    const tsmith_module *module = tsmith_dictionary_module(off->dictionary, line->module);
-    const char *path = module ? tsmith_dictionary_string(off->dictionary, module->path).bytes : "";
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-        if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
-            return true;
-    return line->flags & TSMITH_FRAME_KERNEL;
-}
-
-static uint32_t find_place(const struct off_cpu *off, uint32_t stack) {
-    enum { LINES = 256 };
-    tsmith_stack_line lines[LINES];
-    const size_t there = tsmith_stack_lines(off->names, stack, lines, LINES),
-                 count = there < LINES ? there : LINES;
-    for (size_t i = 0; i < count; i++)
-        if (!is_of_system(off, &lines[i]))
-            return lines[i].function;
-    return 0;
+    return stack_places_init(&off->places, dictionary);
 }
 
 static uint32_t place_of(struct off_cpu *off, uint32_t stack) {
-    if (!off->names || !stack || stack >= off->place_count)
-        return 0;
-    if (!off->places[stack])
-        off->places[stack] = find_place(off, stack) + 1;
-    return off->places[stack] - 1;
+    return stack_places_find(&off->places, stack).function;
 }
 
 // ---- reasons

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/stack_places.h"
 #include "tracesmith/batch.h"
 #include "tracesmith/schema.h"
-#include "tracesmith/stacks.h"
 
 struct off_period {
     int64_t from, woken, to; // from `woken` on it waited for a processor
@@ -36,10 +36,7 @@ struct off_cpu {
     bool sorted;
     struct off_reason *reasons; // the longest first, after off_cpu_sort_reasons
     size_t reason_count, reason_capacity;
-    const tsmith_dictionary *dictionary;
-    tsmith_stack_names *names; // NULL: of no dictionary yet
-    uint32_t *places;          // by stack, once asked for: the string, + 1
-    uint32_t place_count;
+    struct stack_places places;
 };
 
 void off_cpu_finish(struct off_cpu *off);

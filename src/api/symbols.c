@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/table.h"
 #include "demangle/demangle.h"
 #include "symbols/symbols.h"
+#include "symbols/vdso.h"
 #include "tracesmith/stacks.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -130,34 +130,17 @@ static int compare(const void *left, const void *right) {
 
 // ---- one module
 
-// Bytes that are mapped at an address where a mapping begins.
-static size_t mapped_at(uintptr_t start) {
-    FILE *maps = fopen("/proc/self/maps", "re");
-    char line[512], *end;
-    size_t size = 0;
-    while (maps && !size && fgets(line, sizeof line, maps))
-        if (strtoull(line, &end, 16) == start && *end == '-')
-            size = (size_t)(strtoull(end + 1, NULL, 16) - start);
-    if (maps)
-        (void)fclose(maps);
-    return size;
-}
-
 // The kernel's code that every process has: this process's own copy, when it is the same.
 static struct symbols *open_vdso(const char *build_id, enum symbols_state *state) {
-    enum { IMAGE_MAX = 1 << 20 };
-    uintptr_t start = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
-    size_t size = start ? mapped_at(start) : 0;
-    int fd = size && size <= IMAGE_MAX ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+    const int fd = vdso_open();
     struct symbols *symbols = NULL;
     *state = SYMBOLS_GONE;
-    if (fd >= 0 && file_write(fd, (const void *)start, size)) {
+    if (fd >= 0) {
         char path[64];
         (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         symbols = symbols_open(path, build_id, state);
-    }
-    if (fd >= 0)
         (void)close(fd);
+    }
     return symbols;
 }
 

@@ -281,11 +281,14 @@ static void put_picture(struct flamegraph *graph) {
     output_text(output, SCRIPT);
     put_text(output, "<rect width=\"%d\" height=\"%.0f\" fill=\"#fdfcf8\"/>\n", WIDTH, height);
     put_text(output, "<text id=\"t\" x=\"%d\" y=\"24\">%s</text>\n", MARGIN,
-             graph->paths.by_stack ? "Device time by call path" : "Time by slice");
+             graph->paths.of_samples ? "CPU time by call path"
+             : graph->paths.by_stack ? "Device time by call path"
+                                     : "Time by slice");
     put_text(output, "<text x=\"%d\" y=\"44\">", MARGIN);
     put_duration(output, graph->totals[0]);
-    output_text(output, graph->paths.by_stack ? " of commands; green is what ran on a device"
-                                              : " in slices of threads and queues");
+    output_text(output, graph->paths.of_samples ? " in samples of threads"
+                        : graph->paths.by_stack ? " of commands; green is what ran on a device"
+                                                : " in slices of threads and queues");
     if (graph->paths.folded)
         output_text(output, "; recursion is folded");
     if (graph->paths.truncated)
@@ -340,5 +343,6 @@ tsmith_status flamegraph_open(const struct export_place *place, const tsmith_exp
     if (!graph)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     graph->paths.hide_interpreter = options && options->hide_interpreter;
+    graph->paths.of_samples = options && options->cpu_samples;
     return output_sink(&graph->output, &ops, graph, place, options, out, error);
 }

@@ -68,5 +68,6 @@ tsmith_status folded_open(const struct export_place *place, const tsmith_export_
     if (!folded)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     folded->paths.hide_interpreter = options && options->hide_interpreter;
+    folded->paths.of_samples = options && options->cpu_samples;
     return output_sink(&folded->output, &ops, folded, place, options, out, error);
 }

@@ -219,11 +219,15 @@ static bool is_command(tsmith_kind kind) {
            kind == TSMITH_KIND_COLLECTIVE;
 }
 
-enum { START, DURATION, NAME, KIND, CORRELATION, STACK, FIELDS };
+enum { START, DURATION, NAME, KIND, CORRELATION, STACK, PERIOD, FIELDS };
 
-static const uint32_t fields[FIELDS] = {
-    [START] = TSMITH_FIELD_START, [DURATION] = TSMITH_FIELD_DURATION,       [NAME] = TSMITH_FIELD_NAME,
-    [KIND] = TSMITH_FIELD_KIND,   [CORRELATION] = TSMITH_FIELD_CORRELATION, [STACK] = TSMITH_FIELD_STACK};
+static const uint32_t fields[FIELDS] = {[START] = TSMITH_FIELD_START,
+                                        [DURATION] = TSMITH_FIELD_DURATION,
+                                        [NAME] = TSMITH_FIELD_NAME,
+                                        [KIND] = TSMITH_FIELD_KIND,
+                                        [CORRELATION] = TSMITH_FIELD_CORRELATION,
+                                        [STACK] = TSMITH_FIELD_STACK,
+                                        [PERIOD] = TSMITH_FIELD_SAMPLER_PERIOD};
 
 static void add_work(struct paths *paths, const tsmith_batch *batch, const tsmith_view views[FIELDS]) {
     uint32_t track = tsmith_batch_track(batch);
@@ -252,6 +256,32 @@ static void add_work(struct paths *paths, const tsmith_batch *batch, const tsmit
         else if (one.duration < 0)
             continue;
         paths->work[paths->work_count++] = one;
+    }
+}
+
+// Samples of threads, added up by process and stack.
+static void add_samples(struct paths *paths, const tsmith_batch *batch, const tsmith_view views[FIELDS]) {
+    const uint32_t track = tsmith_batch_track(batch);
+    const tsmith_track *entry = tsmith_dictionary_track(paths->dictionary, track);
+    for (uint32_t row = 0; row < tsmith_batch_count(batch) && !paths->failed; row++) {
+        if (tsmith_view_word(&views[KIND], row) != TSMITH_KIND_SAMPLE || !entry ||
+            entry->kind != TSMITH_TRACK_THREAD)
+            continue;
+        const uint32_t stack = tsmith_view_id(&views[STACK], row);
+        const uint64_t period = tsmith_view_u64_or(&views[PERIOD], row, 1);
+        // Those without a stack are shown by thread.
+        const uint64_t key = (uint64_t)(stack ? entry->process : track) << 32 | stack;
+        bool is_new;
+        uint64_t *number = table_add(&paths->sampled, key + 1, &is_new);
+        struct paths_work *work =
+            number && is_new ? ARRAY_PUSH(paths->work, paths->work_count, paths->work_capacity) : NULL;
+        paths->failed = !number || (is_new && !work);
+        if (work) {
+            *number = paths->work_count - 1;
+            *work = (struct paths_work){.process = entry->process, .track = track, .stack = stack};
+        }
+        if (!paths->failed)
+            paths->work[*number].duration += period < INT32_MAX ? (int64_t)period : 1;
     }
 }
 
@@ -395,7 +425,7 @@ static void count_work(struct paths *paths) {
             path = commands[i].stack ? descend(paths, ends, process, commands[i].stack)
                                      : child(paths, process, name_number(PATHS_TRACK, commands[i].track));
         }
-        uint32_t node = path ? child(paths, path, commands[i].name) : 0;
+        const uint32_t node = path && !paths->of_samples ? child(paths, path, commands[i].name) : path;
         if (node)
             add_self(paths, node, commands[i].duration);
     }
@@ -445,7 +475,7 @@ static bool begin(struct paths *paths, const tsmith_dictionary *dictionary) {
     if (paths->begun)
         return true;
     paths->begun = true;
-    paths->by_stack = tsmith_dictionary_stack_count(dictionary) > 1;
+    paths->by_stack = paths->of_samples || tsmith_dictionary_stack_count(dictionary) > 1;
     if (!paths->by_stack)
         return true;
     if (tsmith_stack_names_create(dictionary, &paths->names) != TSMITH_OK)
@@ -461,7 +491,9 @@ tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary
     struct paths_track *track = ok ? find_track(paths, tsmith_batch_track(batch)) : NULL;
     tsmith_view_batch(batch, fields, FIELDS, views);
     const bool has_events = tsmith_view_exists(&views[START]);
-    if (ok && track && has_events && paths->by_stack)
+    if (ok && track && has_events && paths->of_samples)
+        add_samples(paths, batch, views);
+    else if (ok && track && has_events && paths->by_stack)
         add_work(paths, batch, views);
     else if (ok && track && has_events && tsmith_view_exists(&views[DURATION]))
         add_rows(paths, track, batch, views);
@@ -509,9 +541,14 @@ void paths_finish(struct paths *paths) {
     }
     tsmith_stack_names_destroy(paths->names);
     free(paths->work);
+    table_finish(&paths->sampled);
     free(paths->way);
     free(paths->tracks);
     free(paths->nodes);
     free(paths->slots);
     free(paths->scratch.items);
+}
+
+const char *paths_quantity(const struct paths *paths) {
+    return paths->of_samples ? "CPU time" : paths->by_stack ? "device time" : "time";
 }

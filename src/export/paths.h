@@ -3,7 +3,8 @@
 //
 // For a trace with call stacks: the time of commands of devices, beneath the process and the functions that launched
 // them (their own stack, or that of their call), outermost first, folded and marked by the rules in event/fold.h;
-// those without a stack beneath process and queue. For any other trace: nested slices, beneath process and track.
+// those without a stack beneath process and queue. With `of_samples`: the processor time that samples of threads stand
+// for, beneath the process and the functions. For any other trace: nested slices, beneath process and track.
 #ifndef EXPORT_PATHS_H
 #define EXPORT_PATHS_H
 
@@ -50,10 +51,12 @@ struct paths {
     struct waiting_scratch scratch;
     struct paths_work *work;
     size_t work_count, work_capacity;
-    uint32_t *way; // stacks, from the innermost out
+    struct table sampled; // of `work`, by process and stack
+    uint32_t *way;        // stacks, from the innermost out
     size_t way_capacity;
     bool begun, by_stack, failed;
     bool hide_interpreter;           // set before the first batch
+    bool of_samples;                 // too: the samples of threads, and no commands
     bool folded, truncated, guessed; // whether any path is
 };
 
@@ -62,6 +65,8 @@ tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary
 // After the last batch; then the nodes are whole.
 tsmith_status paths_end(struct paths *paths, const tsmith_dictionary *dictionary, tsmith_error *error);
 void paths_finish(struct paths *paths);
+// What the paths have: "device time", "CPU time" or "time".
+const char *paths_quantity(const struct paths *paths);
 
 // The names of all nodes, each once, in the order of the nodes. Zero-initialized, it is empty.
 struct paths_names {

@@ -84,7 +84,7 @@ static void put_names(struct pprof *pprof) {
         pass_on(pprof);
     }
     proto_add_bytes(&pprof->out, PROFILE_STRING, "", 0);
-    const char *type = pprof->paths.by_stack ? "device_time" : "time";
+    const char *type = pprof->paths.of_samples ? "cpu" : pprof->paths.by_stack ? "device_time" : "time";
     proto_add_bytes(&pprof->out, PROFILE_STRING, type, strlen(type));
     proto_add_bytes(&pprof->out, PROFILE_STRING, "nanoseconds", strlen("nanoseconds"));
     for (size_t i = 0; i < pprof->name_count; i++) {
@@ -136,5 +136,6 @@ tsmith_status pprof_open(const struct export_place *place, const tsmith_export_o
     if (!pprof)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     pprof->paths.hide_interpreter = options && options->hide_interpreter;
+    pprof->paths.of_samples = options && options->cpu_samples;
     return output_sink(&pprof->output, &ops, pprof, place, options, out, error);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // speedscope's own JSON: a sampled profile, with a sample for each path and its time in ns as the weight. formats.c lists it.
 #include <stdlib.h>
+#include <string.h>
 
 #include "export/formats.h"
 #include "export/json_out.h"
@@ -78,7 +79,7 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
                                 "\"exporter\":\"tracesmith\",\"shared\":{\"frames\":[");
     put_frames(scope);
     output_text(&scope->output, "]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":");
-    output_text(&scope->output, scope->paths.by_stack ? "\"device time\"" : "\"time\"");
+    json_out_string(&scope->output, paths_quantity(&scope->paths), strlen(paths_quantity(&scope->paths)));
     output_text(&scope->output, ",\"unit\":\"nanoseconds\",\"startValue\":0,\"samples\":[");
     const int64_t total = put_samples(scope);
     output_text(&scope->output, "],\"endValue\":");
@@ -109,5 +110,6 @@ tsmith_status speedscope_open(const struct export_place *place, const tsmith_exp
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
     }
     scope->paths.hide_interpreter = options && options->hide_interpreter;
+    scope->paths.of_samples = options && options->cpu_samples;
     return output_sink(&scope->output, &ops, scope, place, options, out, error);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "symbols/vdso.h"
 
 enum { MAPPINGS_MOST = 1 << 16 };
 static const uint64_t FRAMES_MOST = UINT64_C(512) << 20; // bytes of all files
@@ -113,7 +114,7 @@ static struct code_file *file_of(struct code_files *files, unsigned pid, const s
     for (struct code_file *file = files->first; file; file = file->next)
         if (file->device == device && file->inode == inode && strcmp(file->path, path) == 0)
             return file;
-    const int fd = open_mapped(pid, mapping->begin, mapping->end, path);
+    const int fd = *path == '[' ? vdso_open() : open_mapped(pid, mapping->begin, mapping->end, path);
     struct code_file *file = read_file(files, fd, path);
     if (fd >= 0)
         close(fd);
@@ -164,7 +165,7 @@ static bool read_line(char *at, struct code_mapping *mapping, uint64_t *offset, 
     at += strspn(at, " ");
     *device = major << 32 | minor;
     *path = at;
-    return *at == '/' && mapping->begin < mapping->end;
+    return (*at == '/' || strcmp(at, "[vdso]") == 0) && mapping->begin < mapping->end;
 }
 
 static bool take_line(struct process_code *into, struct code_files *files, unsigned pid, char *line) {

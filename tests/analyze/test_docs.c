@@ -25,6 +25,7 @@ static tsmith_source *make(struct made_trace *trace, tsmith_batch **shaped) {
     made_event(trace, TSMITH_KIND_COLLECTIVE, queue, 500, 50)->name = "all_reduce";
     made_event(trace, TSMITH_KIND_ALLOC, thread, 5, 2)->object = 9;
     made_event(trace, TSMITH_KIND_OFF_CPU, thread, 300, 5)->operation = TSMITH_OPERATION_SLEEPING;
+    (void)made_event(trace, TSMITH_KIND_SAMPLE, thread, 310, 0);
     assert_int_equal(tsmith_batch_create(shaped), TSMITH_OK);
     tsmith_batch_reset(*shaped, queue);
     (void)tsmith_batch_append(*shaped, TSMITH_KIND_KERNEL, 700);

@@ -222,7 +222,12 @@ static void nonsense_is_survived(void **state) {
                                      0,
                                      0xffffffff,
                                      AGENT_BPF_KERNEL_ENTER,
-                                     AGENT_BPF_KERNEL_LEAVE};
+                                     AGENT_BPF_KERNEL_LEAVE,
+                                     WATCH_SAMPLE,
+                                     WATCH_SAMPLED,
+                                     WATCH_SWITCHED,
+                                     WATCH_SAMPLES_END,
+                                     WATCH_REFUSED};
     struct random random = {20260101};
     (void)state;
     for (int round = 0; round < 300; round++) {
