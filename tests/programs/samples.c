@@ -56,9 +56,9 @@ static int64_t count_switches(long *switches) {
     return time;
 }
 
-__attribute__((noinline, noclone)) uint64_t samples_heavy(uint64_t value);
-__attribute__((noinline, noclone)) uint64_t samples_light(uint64_t value);
-__attribute__((noinline, noclone)) uint64_t samples_run(struct job *job);
+__attribute__((noinline)) uint64_t samples_heavy(uint64_t value);
+__attribute__((noinline)) uint64_t samples_light(uint64_t value);
+__attribute__((noinline)) uint64_t samples_run(struct job *job);
 
 uint64_t samples_heavy(uint64_t value) {
     for (volatile int i = 0; i < 3 * STEPS; i++)
