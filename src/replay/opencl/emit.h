@@ -95,7 +95,7 @@ struct emit_program {
     int context;
     bool used;
     const char *why;
-    char name[EMIT_NAME], file[EMIT_NAME + 8];
+    char name[EMIT_NAME], file[EMIT_NAME + 48];
     char *options; // of its build or link; owned
 };
 
