@@ -208,9 +208,9 @@ void body_write(const struct body *body, struct output *output) {
     for (size_t i = 0; i < body->piece_count; i++) {
         const struct body_piece *piece = &body->pieces[i];
         const size_t stored = stored_length(piece);
-        const void *bytes = piece->bytes ? piece->bytes : body->scratch + piece->offset;
         if (!stored)
             continue;
+        const void *bytes = piece->bytes || !piece->length ? piece->bytes : body->scratch + piece->offset;
         output_bytes(output, (const char *)&piece->plain, PREFIX);
         output_bytes(output, bytes, piece->length);
         output_bytes(output, zeros, padded(stored) - stored);

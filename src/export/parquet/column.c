@@ -325,7 +325,7 @@ static bool add_text(struct utf8_bytes *to, const tsmith_dictionary *dictionary,
 
 static tsmith_string text_at(const struct utf8_bytes *texts, size_t index) {
     const int64_t at = texts->offsets[index];
-    return (tsmith_string){texts->bytes + at, (size_t)(texts->offsets[index + 1] - at)};
+    return (tsmith_string){texts->bytes ? texts->bytes + at : NULL, (size_t)(texts->offsets[index + 1] - at)};
 }
 
 // The texts of the row group become scratch->texts, in the order of their numbers.
