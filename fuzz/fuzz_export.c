@@ -19,7 +19,12 @@ static uint64_t drain(tsmith_source *source, tsmith_sink *sink) {
     uint64_t events = 0;
     while (tsmith_source_next(source, &batch, NULL) == TSMITH_OK) {
         events += tsmith_batch_count(batch);
-        if (sink && tsmith_sink_write(sink, tsmith_source_dictionary(source), batch, NULL) != TSMITH_OK)
+        if (!sink)
+            continue;
+        const tsmith_status status = tsmith_sink_write(sink, tsmith_source_dictionary(source), batch, NULL);
+        if (status == TSMITH_ERROR_UNSUPPORTED) // a field that a format with a fixed schema hears of too late
+            return events;
+        if (status != TSMITH_OK)
             abort();
     }
     if (sink && tsmith_sink_finish(sink, tsmith_source_dictionary(source), NULL) != TSMITH_OK)
