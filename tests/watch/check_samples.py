@@ -69,7 +69,9 @@ for process in said:
                 if functions and functions[0] == name:
                     where[name] += 1
                     assert functions[1] == "samples_run", functions
-                    assert any(name in functions for name in ("main", "start_thread", "start")), functions
+                    # Without symbols of the C library the function that starts a thread has no name.
+                    assert (any(name in functions for name in ("main", "start_thread", "start"))
+                            or os.path.basename(event["frames"][-1].get("module", "")).startswith("libc.so")), event["frames"]
         # Most of the time is in these two, and there three times as much in one; a sample proves no more than that.
         if least:
             assert 2 * where["samples_heavy"] >= sum(where.values()) > len(within) / 2, (key, where, len(within))
