@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "replay/opencl/emit.h"
+#include "replay/opencl/execute.h"
 
 static const char unknown_memory[] = "its memory is not in the recording";
 static const char mapped[] =
@@ -107,30 +108,6 @@ static uint64_t image_bytes(const uint64_t *words) {
     return product;
 }
 
-static tsmith_element element_of_channel(uint64_t type) {
-    switch (type) {
-    case CL_FLOAT:
-        return TSMITH_ELEMENT_F32;
-    case CL_HALF_FLOAT:
-        return TSMITH_ELEMENT_F16;
-    case CL_UNSIGNED_INT32:
-        return TSMITH_ELEMENT_U32;
-    case CL_SIGNED_INT32:
-        return TSMITH_ELEMENT_I32;
-    case CL_UNSIGNED_INT16:
-    case CL_UNORM_INT16:
-        return TSMITH_ELEMENT_U16;
-    case CL_SIGNED_INT16:
-    case CL_SNORM_INT16:
-        return TSMITH_ELEMENT_I16;
-    case CL_SIGNED_INT8:
-    case CL_SNORM_INT8:
-        return TSMITH_ELEMENT_I8;
-    default:
-        return TSMITH_ELEMENT_U8;
-    }
-}
-
 void emit_make_image(struct emit *emit, const struct recording_record *record) {
     const uint64_t within = recording_value(record, RECORDING_KEY_PARENT);
     const int parent = emit_find_memory(emit, within);
@@ -145,7 +122,7 @@ void emit_make_image(struct emit *emit, const struct recording_record *record) {
     else if (within && (parent == EMIT_NONE || emit->memories[parent].released ||
                         emit->memories[parent].absent || emit->memories[parent].type == RECORDING_SHARED))
         refuse_memory(memory, "the memory that it lies in is not in the recording");
-    memory->element = element_of_channel(memory->words[RECORDING_IMAGE_TYPE]);
+    memory->element = opencl_channel_element(memory->words[RECORDING_IMAGE_TYPE]);
     if (parent == EMIT_NONE)
         take_first_content(emit, memory, record);
 }

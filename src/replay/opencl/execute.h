@@ -294,6 +294,8 @@ void execute_build(struct run *run, const struct recording_record *record); // o
 
 // ---- memory.c: memory objects, what they hold, and results
 
+// How the values of an image are compared, by the type of its channels (CL_FLOAT, ...).
+tsmith_element opencl_channel_element(uint64_t type);
 void execute_image(struct run *run, struct live *live, const struct recording_record *record);
 void execute_shared(struct run *run, struct live *live, const struct recording_record *record);
 void memory_release(struct run *run, struct live *live);

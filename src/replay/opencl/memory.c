@@ -45,7 +45,7 @@ static bool is_size_of(const struct live *image, uint64_t size) {
     return product && product == size;
 }
 
-static tsmith_element element_of_channel(uint64_t type) {
+tsmith_element opencl_channel_element(uint64_t type) {
     switch (type) {
     case CL_FLOAT:
         return TSMITH_ELEMENT_F32;
@@ -135,7 +135,7 @@ void execute_image(struct run *run, struct live *live, const struct recording_re
             run->cl->clCreateImage(context->handle.context, flags | (bytes ? CL_MEM_COPY_HOST_PTR : 0),
                                    &format, &desc, bytes, &status);
     free(bytes);
-    live->element = element_of_channel(words[RECORDING_IMAGE_TYPE]);
+    live->element = opencl_channel_element(words[RECORDING_IMAGE_TYPE]);
     if (status != CL_SUCCESS)
         live->why = "this device does not support this image, or has no memory for it";
     else if (run->cl->clGetImageInfo(live->handle.buffer, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element,
