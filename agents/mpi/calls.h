@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of MPI that are recorded, one table: wrappers, names in the trace and docs/mpi.md come from it.
+// The calls of MPI that are recorded, one table: the wrappers, the names in the trace and the check of
+// prototypes (mpi.abi) come from it.
 //
 //   X(name, class, (parameters), (arguments), facts...)
 //
