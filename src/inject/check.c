@@ -36,8 +36,8 @@ static bool read_text(pid_t pid, const char *what, char *text, size_t room) {
     return length > 0;
 }
 
-// State and time of start, fields 3 and 22 of its stat.
-static bool read_stat(pid_t pid, char *state, uint64_t *start) {
+// The number in a field of its stat (proc_pid_stat(5)); the state, field 3, is a letter.
+static bool read_stat_field(pid_t pid, int wanted, char *state, uint64_t *out) {
     char text[1024];
     if (!read_text(pid, "stat", text, sizeof text))
         return false;
@@ -45,10 +45,21 @@ static bool read_stat(pid_t pid, char *state, uint64_t *start) {
     if (!at || strlen(at) < 3)
         return false;
     *state = at[2];
-    for (int field = 2; at && field < 22; field++)
+    for (int field = 2; at && field < wanted; field++)
         at = strchr(at + 1, ' ');
-    *start = at ? strtoull(at, NULL, 10) : 0;
-    return *start != 0;
+    *out = at ? strtoull(at, NULL, 10) : 0;
+    return at != NULL;
+}
+
+static bool read_stat(pid_t pid, char *state, uint64_t *start) {
+    return read_stat_field(pid, 22, state, start) && *start != 0;
+}
+
+bool check_is_kernel_thread(pid_t pid) {
+    const uint64_t kernel_thread = 0x00200000; // PF_KTHREAD of include/linux/sched.h
+    uint64_t flags = 0;
+    char state;
+    return read_stat_field(pid, 9, &state, &flags) && (flags & kernel_thread);
 }
 
 // Whether real, effective, saved and file system ids of the line are all `own`.
@@ -153,8 +164,7 @@ static tsmith_status check_program(pid_t pid, tsmith_error *error) {
     Elf64_Ehdr head;
     char loader[256];
     if (!read_program(pid, &head, loader, sizeof loader))
-        REFUSE(PERMISSION, "the program of process %d cannot be read (a kernel thread, or it has ended)",
-               (int)pid);
+        REFUSE(PERMISSION, "the program of process %d cannot be read", (int)pid);
     if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_machine != OWN_MACHINE)
         REFUSE(UNSUPPORTED, "process %d is of another architecture than tracesmith", (int)pid);
     if (!loader[0])

@@ -5,6 +5,7 @@
 
 #include "inject/target.h"
 
+bool check_is_kernel_thread(pid_t pid);
 tsmith_status check_process(struct inject_target *target, tsmith_error *error);
 // After target_map: finds libc and what is needed of it.
 tsmith_status check_libraries(struct inject_target *target, tsmith_error *error);

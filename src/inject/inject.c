@@ -32,8 +32,11 @@ enum { THREADS_MOST = 4096 };
 // ---- the target
 
 tsmith_status inject_open(pid_t pid, struct inject_target **out, tsmith_error *error) {
-    struct inject_target *target = calloc(1, sizeof *target);
     *out = NULL;
+    // It has no memory, as a process that has ended.
+    if (check_is_kernel_thread(pid))
+        return status_set(error, TSMITH_ERROR_UNSUPPORTED, "process %d is a thread of the kernel", (int)pid);
+    struct inject_target *target = calloc(1, sizeof *target);
     if (!target)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while looking at process %d",
                           (int)pid);
@@ -47,7 +50,7 @@ tsmith_status inject_open(pid_t pid, struct inject_target **out, tsmith_error *e
         status = target_map(target, error);
     if (!status)
         status = check_libraries(target, error);
-    if (status && target_is_over(target))
+    if (status && status != TSMITH_ERROR_NOT_FOUND && target_is_over(target))
         status = status_set(error, TSMITH_ERROR_STATE,
                             "process %d has ended, or has replaced its program (exec), meanwhile", (int)pid);
     if (status)

@@ -66,8 +66,12 @@ size_t target_read_some(const struct inject_target *target, uint64_t at, void *i
 
 bool target_is_over(const struct inject_target *target) {
     char byte;
+    uint64_t size;
     // Memory that is gone has an end at every address; in memory that is there nothing is at 0, which is an error.
-    return target->memory >= 0 && pread(target->memory, &byte, 1, 0) == 0;
+    if (target->memory >= 0)
+        return pread(target->memory, &byte, 1, 0) == 0;
+    // A process that ends has no memory for a while before it is a zombie, and /proc says that root owns it.
+    return !target_status(target->pid, target->pid, "VmSize:", 10, &size);
 }
 
 // ---- /proc
