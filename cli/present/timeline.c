@@ -12,6 +12,8 @@
 #include "depth.h"
 #include "stats.h"
 #include "terminal.h"
+#include "timeline_axis.h"
+#include "timeline_samples.h"
 #include "views.h"
 
 enum { AT_START, AT_DURATION, AT_KIND, FIELD_COUNT };
@@ -105,7 +107,8 @@ struct timeline {
     struct device *devices; // by id
     uint32_t device_count;
     bool seen[CLASS_COUNT];
-    uint32_t track; // of the batch
+    struct timeline_samples *samples; // of threads; NULL: none
+    uint32_t track;                   // of the batch
     tsmith_view batch[FIELD_COUNT];
 };
 
@@ -436,45 +439,12 @@ static void draw_row(struct timeline *timeline, const struct row *row) {
     text_finish(&line);
 }
 
-// The step between two marks of the axis: 1, 2 or 5 times a power of ten, at least `least` ns.
-static int64_t nice_step(int64_t least) {
-    int64_t step = 1;
-    for (;;) {
-        static const int64_t factors[] = {1, 2, 5};
-        for (size_t i = 0; i < 3; i++)
-            if (step * factors[i] >= least)
-                return step * factors[i];
-        if (step > INT64_MAX / 100)
-            return least;
-        step *= 10;
-    }
-}
-
-// A time on the axis in the unit of the axis' step, so that neighbors differ: "0", "1.5 ms", "300
-// us".
-static void add_axis_time(struct text *text, int64_t time, int64_t step) {
-    static const struct {
-        int64_t ns;
-        const char *name;
-    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
-    if (!time) {
-        text_add_cstr(text, "0");
-        return;
-    }
-    // The largest unit in which the step has at most one decimal.
-    size_t unit = 0;
-    while (units[unit].ns > 1 && step < units[unit].ns / 10)
-        unit++;
-    text_add_format(text, step % units[unit].ns ? "%.1f %s" : "%.0f %s",
-                    (double)time / (double)units[unit].ns, units[unit].name);
-}
-
 static void draw_axis(const struct timeline *timeline) {
     enum { MARK_COLUMNS = 12 };
     struct text line = {0};
     int64_t span = timeline->to - timeline->from;
     int64_t zero = timeline->view->trace.summary.first_start;
-    int64_t step = nice_step(span / (int64_t)(timeline->columns / MARK_COLUMNS) + 1);
+    int64_t step = axis_step(span / (int64_t)(timeline->columns / MARK_COLUMNS) + 1);
     int64_t offset = timeline->from - zero;
     int64_t mark = (offset + step - 1) / step * step;
     size_t column = 0;
@@ -487,7 +457,7 @@ static void draw_axis(const struct timeline *timeline) {
         text_add_repeat(&line, ' ', at - column);
         size_t from = line.length;
         text_add_char(&line, '|');
-        add_axis_time(&line, mark, step);
+        axis_add_time(&line, mark, step);
         column = at + (line.length - from);
         if (column > timeline->columns) { // a label that would be cut is left out
             line.length = from;
@@ -517,7 +487,10 @@ static void draw_legend(const struct timeline *timeline) {
         text_add_format(&line, " %s", classes[activity].name);
         separator = "   ";
     }
-    text_add_char(&line, '\n');
+    if (!separator[0])
+        text_clear(&line);
+    else
+        text_add_char(&line, '\n');
     text_add_repeat(&line, ' ', timeline->label_columns);
     text_add_cstr(&line, terminal_unicode() ? "height: share of the time; blank: nothing happened\n"
                                             : "capital: half of the time or more; blank: nothing happened\n");
@@ -528,6 +501,7 @@ static void draw_legend(const struct timeline *timeline) {
     }
     output_text(&line);
     text_finish(&line);
+    timeline_samples_legend(timeline->samples);
 }
 
 static bool is_of_device(const struct timeline *timeline, const struct row *row, uint32_t device) {
@@ -587,7 +561,8 @@ static void draw_group(struct timeline *timeline, struct text *heading, uint32_t
     bool headed = false;
     for (size_t i = 0; i < timeline->row_count; i++) {
         const struct row *row = &timeline->rows[i];
-        if (!row->all.started || !belongs(timeline, row, id))
+        const bool sampled = timeline_samples_has(timeline->samples, i);
+        if ((!row->all.started && !sampled) || !belongs(timeline, row, id))
             continue;
         if (!headed)
             draw_heading(heading);
@@ -597,6 +572,8 @@ static void draw_group(struct timeline *timeline, struct text *heading, uint32_t
         }
         headed = true;
         draw_row(timeline, row);
+        if (sampled)
+            timeline_samples_draw(timeline->samples, i);
     }
     text_clear(heading);
 }
@@ -690,6 +667,7 @@ static void draw(struct timeline *timeline) {
 // ---- the command
 
 static void timeline_finish(struct timeline *timeline) {
+    timeline_samples_destroy(timeline->samples);
     for (size_t i = 0; i < timeline->row_count; i++)
         free(timeline->rows[i].busy);
     for (uint32_t id = 0; timeline->devices && id < timeline->device_count; id++) {
@@ -731,6 +709,17 @@ static bool timeline_init(struct timeline *timeline, struct view *view) {
     return init_devices(timeline) && timeline->rows && timeline->row_of;
 }
 
+static int read_samples(struct timeline *timeline) {
+    const struct timeline_frame frame = {.from = timeline->from,
+                                         .to = timeline->to,
+                                         .columns = timeline->columns,
+                                         .label_columns = timeline->label_columns,
+                                         .row_of = timeline->row_of,
+                                         .track_count = timeline->track_count,
+                                         .row_count = timeline->row_count};
+    return timeline_samples_read(timeline->view, &frame, &timeline->samples);
+}
+
 static int fill(struct timeline *timeline) {
     int code = EXIT_LACKING;
     uint64_t *counts = calloc(timeline->track_count + 1, sizeof *counts);
@@ -755,6 +744,8 @@ static int fill(struct timeline *timeline) {
     code = order_visit(&timeline->view->trace, &timeline->view->query, &visitor, &timeline->view->progress);
     for (uint32_t id = 0; id < timeline->device_count; id++)
         depth_finish(&timeline->devices[id].depth);
+    if (code == EXIT_DONE)
+        code = read_samples(timeline);
 done:
     free(counts);
     free(by_count);

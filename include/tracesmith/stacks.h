@@ -95,6 +95,12 @@ TSMITH_API size_t tsmith_frame_lines(tsmith_stack_names *names, uint32_t frame, 
 TSMITH_API size_t tsmith_stack_line_text(const tsmith_dictionary *dictionary, const tsmith_stack_line *line,
                                          char *text, size_t size);
 
+// The function of the program that a stack is in: the innermost one that is neither of the system's libraries (libc, libstdc++,
+// the loader, the vDSO) nor of the operating system's kernel, of the innermost 256. 1: `out` has it. 0: there is none; `out`
+// has the innermost function, or is zero for a stack without functions. `names` are of `dictionary`.
+TSMITH_API int tsmith_stack_place(const tsmith_dictionary *dictionary, tsmith_stack_names *names,
+                                  uint32_t stack, tsmith_stack_line *out);
+
 // All of a stack as flame graphs have it: names from the outermost to the innermost function with semicolons between
 // them (a semicolon in a name becomes a colon). "[truncated];" stands in front of a frame whose caller is not known, and
 // " [guessed]" behind the name of one that was found by a frame pointer: between it and what it called, callers may be

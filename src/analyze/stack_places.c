@@ -3,7 +3,6 @@
 #include "analyze/stack_places.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool stack_places_init(struct stack_places *places, const tsmith_dictionary *dictionary) {
     places->count = tsmith_dictionary_stack_count(dictionary);
@@ -14,31 +13,13 @@ bool stack_places_init(struct stack_places *places, const tsmith_dictionary *dic
     return places->places && tsmith_stack_names_create(dictionary, &places->names) == TSMITH_OK;
 }
 
-// The functions that wait, wake, copy and allocate are the system's; the reason is in their callers.
-static bool is_of_system(const struct stack_places *places, const tsmith_stack_line *line) {
-    static const char *const libraries[] = {"libc.so",  "libc-",     "libpthread",
-                                            "ld-linux", "libstdc++", "[vdso]"};
-    const tsmith_module *module = tsmith_dictionary_module(places->dictionary, line->module);
-    const char *path = module ? tsmith_dictionary_string(places->dictionary, module->path).bytes : "";
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
-        if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
-            return true;
-    return line->flags & TSMITH_FRAME_KERNEL;
-}
-
 static struct stack_place find_place(const struct stack_places *places, uint32_t stack) {
-    enum { LINES = 256 };
-    tsmith_stack_line lines[LINES];
     struct stack_place place = {.known = true};
-    const size_t there = tsmith_stack_lines(places->names, stack, lines, LINES),
-                 count = there < LINES ? there : LINES;
-    place.innermost = count ? lines[0].function : 0;
-    for (size_t i = 0; i < count; i++)
-        if (!is_of_system(places, &lines[i])) {
-            place.function = lines[i].function;
-            break;
-        }
+    tsmith_stack_line line = {0};
+    if (tsmith_stack_lines(places->names, stack, &line, 1))
+        place.innermost = line.function;
+    if (tsmith_stack_place(places->dictionary, places->names, stack, &line))
+        place.function = line.function;
     return place;
 }
 

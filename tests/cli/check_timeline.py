@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """view --timeline against brute force: every cell, every share, how many commands ran at once, and the idle time."""
+import itertools
 import os
 import random
 import re
@@ -103,8 +104,89 @@ def make(rng, directory, queues, count, span):
     return trace.write(os.path.join(directory, "t%d.sbt" % span)), events
 
 
+FUNCTIONS = ["solve", "read_file", "pack", None]  # None: without a name, in libx.so
+PART = 14  # columns
+
+
+def make_samples(rng, directory, count, span):
+    """Samples of two threads, in functions of the program that call the C library, which is not named."""
+    trace = Trace()
+    trace.process(1, "program")
+    for name in ("one", "two"):
+        trace.track("thread", name, 1)
+    trace.lines += ["module /opt/app % 0 0", "module /lib/libc.so.6 % 0 0", "module /opt/libx.so % 0 0"]
+    frames = ["main"] + FUNCTIONS + ["memcpy"]
+    for i, name in enumerate(frames, 1):
+        trace.lines.append("frame %d 0 %d" % (2 if name == "memcpy" else 3 if name is None else 1, 4096 * i))
+        if name:
+            trace.lines.append("symbol %d %s %% 0" % (i, name))
+    trace.lines.append("stack 0 1")
+    for i in range(len(FUNCTIONS)):  # 2 to 5: called by main; 6 to 9: those in memcpy
+        trace.lines.append("stack 1 %d" % (i + 2))
+    for i in range(len(FUNCTIONS)):
+        trace.lines.append("stack %d 6" % (i + 2))
+    samples = []
+    for i in range(count):
+        start = 10**12 + (rng.randrange(span) if i > 1 else (0, span)[i])
+        function = min(int(rng.expovariate(1) + 3 * (start - 10**12) / span), 3)
+        sample = {"track": rng.randrange(2), "time": start, "period": rng.choice([span // 200, span // 50]), "function": function,
+                  "category": rng.choice(["user", "user", "kernel"])}
+        trace.event(sample["track"] + 1, "sample", start, stack=function + (2 if i % 2 else 6), sampler_period=sample["period"],
+                    category=sample["category"])
+        samples.append(sample)
+    trace.event(1, "api", 10**12 + span, duration=span // 100, name="call")
+    return trace.write(os.path.join(directory, "samples.sbt")), samples, 10**12, 10**12 + span + span // 100
+
+
+def expected_samples(samples, cells, low, high):
+    """The cells, the share, and the functions of a thread, by the rules of docs/live.md."""
+    drawn, columns = "", len(cells)
+    for start, end in cells:
+        time = {kind: sum(max(0, min(s["time"], end) - max(s["time"] - s["period"], low, start)) for s in samples if s["category"] == kind)
+                for kind in ("user", "kernel")}
+        letter = "s" if time["kernel"] > time["user"] else "u"
+        there = sum(time.values()) or any(start <= s["time"] < end for s in samples)
+        drawn += (letter.upper() if sum(time.values()) >= (end - start) / 2 else letter) if there else " "
+    share = 100 * sum(min(s["period"], s["time"] - low) for s in samples) / (high - low)
+    parts = columns // PART
+    names = []
+    for part in range(parts):
+        begin, end = cells[part * PART][0], cells[columns - 1 if part == parts - 1 else part * PART + PART - 1][1]
+        counts = [sum(s["function"] == i and begin <= s["time"] < end for s in samples) for i in range(len(FUNCTIONS))]
+        names.append([function or "libx.so" for function, count in zip(FUNCTIONS, counts) if count == max(counts)])
+    lines = set()
+    for chosen in itertools.product(*names):  # of equally frequent ones any is right
+        line = ""
+        for part, name in enumerate(chosen):
+            width = PART if part < parts - 1 else columns - part * PART
+            line += (("|" if line else "") + name if not part or chosen[part - 1] != name else "").ljust(width)
+        lines.add(line)
+    return drawn, share, lines
+
+
+def check_samples(path, width, samples, low, high, *options):
+    lines, _ = draw(path, width, *options)
+    found = [re.match(r"    (CPU time|  in) *\|(.*)\|(?:\s*([\d.]+)%)?$", line) for line in lines]
+    found = [one for one in found if one]
+    check([one.group(1) for one in found] == ["CPU time", "  in"] * 2, "two lines for each thread")
+    for thread in range(2):
+        time, names = found[2 * thread : 2 * thread + 2]
+        mine = [s for s in samples if s["track"] == thread and low <= s["time"] < high]
+        drawn, share, allowed = expected_samples(mine, borders(low, high, len(time.group(2))), low, high)
+        check(time.group(2) == drawn, "CPU time of %d:\n%s and not\n%s" % (thread, time.group(2), drawn))
+        check(abs(float(time.group(3)) - share) < 0.051, "the share of thread %d: %s and not %f" % (thread, time.group(3), share))
+        check(names.group(2) in allowed, "functions of %d:\n%s and not\n%s" % (thread, names.group(2), allowed))
+
+
 def main():
     rng = random.Random(11)
+    with tempfile.TemporaryDirectory() as directory:
+        path, samples, low, high = make_samples(random.Random(12), directory, 2001, 10**9)
+        for width in (80, 160):
+            check_samples(path, width, samples, low, high)
+        check_samples(path, 100, samples, low, high, "-t", "sample,api")
+        check_samples(path, 80, samples, low + 10**8, low + 6 * 10**8, "--from", "100ms", "--to", "600ms")
+        check("CPU time" not in run("view", path, "--timeline", "-t", "api").stdout.decode(), "no samples where they were not asked for")
     with tempfile.TemporaryDirectory() as directory:
         for queues, count, span in ((3, 60, 10**6), (14, 400, 10**9), (2, 40, 30), (2, 8, 5)):
             path, events = make(rng, directory, queues, count, span)
