@@ -117,6 +117,12 @@ typedef struct tsmith_clock_pair {
 // The attribute that names the trace clock of a recording: two traces with one value have one clock.
 #define TSMITH_CLOCK_ATTRIBUTE "trace_clock.id"
 
+// Names of clocks by which trace clocks of machines are compared. UTC: the pairs are those of CLOCK_REALTIME, and their error
+// includes the bound that the kernel states of it (adjtimex); none while it is not synchronized. The other is followed by the
+// TSMITH_CLOCK_ATTRIBUTE of another machine's trace clock: probes compared it with this one.
+#define TSMITH_CLOCK_UTC "UTC"
+#define TSMITH_CLOCK_OF "trace clock "
+
 // A fact about the whole trace: "command", "tool.version", "host", "wall_clock_start_ns", "simulated", ...
 typedef struct tsmith_attribute {
     uint32_t key; // strings

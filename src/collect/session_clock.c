@@ -103,18 +103,22 @@ static void describe(struct session_clock *clock, tsmith_dictionary *dictionary)
     clock->described++;
 }
 
-static int64_t describe_other(tsmith_dictionary *dictionary, clockid_t other, const char *name,
-                              uint32_t *id) {
+static tsmith_clock_pair describe_other(tsmith_dictionary *dictionary, clockid_t other, const char *name,
+                                        uint32_t *id) {
     if (!*id)
         *id = tsmith_dictionary_add_clock(
             dictionary, &(tsmith_clock){.name = tsmith_dictionary_intern_cstr(dictionary, name)});
     int64_t error;
     int64_t offset = session_clock_offset_of(other, &error);
     int64_t now = clock_trace_now();
-    tsmith_dictionary_add_clock_pair(
-        dictionary,
-        &(tsmith_clock_pair){.clock = *id, .clock_time = now - offset, .trace_time = now, .error = error});
-    return offset;
+    const tsmith_clock_pair pair = {
+        .clock = *id, .clock_time = now - offset, .trace_time = now, .error = error};
+    tsmith_dictionary_add_clock_pair(dictionary, &pair);
+    return pair;
+}
+
+static int64_t offset_of(const tsmith_clock_pair *pair) {
+    return pair->trace_time - pair->clock_time;
 }
 
 static void recalibrate(struct session_clock *clock) {
@@ -150,10 +154,13 @@ void session_clock_advance(struct session_clock *clock, tsmith_dictionary *dicti
     while (clock->described < clock->count)
         describe(clock, dictionary);
     _Atomic int64_t *kept = clock->control->host_offsets;
-    kept[LAYOUT_HOST_REALTIME] =
-        describe_other(dictionary, CLOCK_REALTIME, "CLOCK_REALTIME", &clock->realtime_clock);
-    kept[LAYOUT_HOST_MONOTONIC] =
-        describe_other(dictionary, CLOCK_MONOTONIC, "CLOCK_MONOTONIC", &clock->monotonic_clock);
+    const tsmith_clock_pair wall = describe_other(dictionary, CLOCK_REALTIME, "CLOCK_REALTIME",
+                                                  &clock->realtime_clock),
+                            monotonic = describe_other(dictionary, CLOCK_MONOTONIC, "CLOCK_MONOTONIC",
+                                                       &clock->monotonic_clock);
+    kept[LAYOUT_HOST_REALTIME] = offset_of(&wall);
+    kept[LAYOUT_HOST_MONOTONIC] = offset_of(&monotonic);
+    wall_clock_describe(&clock->wall, dictionary, &wall);
     int64_t error;
     kept[LAYOUT_HOST_BOOTTIME] = session_clock_offset_of(CLOCK_BOOTTIME, &error);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "collect/wall_clock.h"
 #include "tracesmith/dictionary.h"
 #include "wire/layout.h"
 
@@ -20,6 +21,7 @@ struct session_clock {
     int64_t last_sample;                                  // trace time
     uint32_t described;                                   // segments whose pairs are in the dictionary
     uint32_t tick_clock, realtime_clock, monotonic_clock; // ids in the dictionary, 0: not there yet
+    struct wall_clock wall;
 };
 
 // The collector's side: starts the clock of a new session; takes a new calibration when it is time (each
