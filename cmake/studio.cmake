@@ -41,6 +41,7 @@ if(TRACESMITH_ENABLE_STUDIO)
     endif()
     file(GLOB studio_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/studio/*.c)
     add_executable(tracesmith_studio ${studio_sources} ${PROJECT_SOURCE_DIR}/cli/present/text.c
+        ${PROJECT_SOURCE_DIR}/cli/present/map.c ${PROJECT_SOURCE_DIR}/cli/present/sample_columns.c
         ${PROJECT_SOURCE_DIR}/cli/present/terminal.c ${PROJECT_SOURCE_DIR}/cli/present/top_json.c ${PROJECT_SOURCE_DIR}/cli/sessions.c)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/cli/studio/page.c PROPERTIES
         COMPILE_DEFINITIONS "${parts}" OBJECT_DEPENDS "${part_files}")

@@ -125,9 +125,31 @@ static void analyze(struct server *server, struct file *file, const char *name, 
     (void)answer_by_command(server, words, out);
 }
 
-// Call paths with what they launched, one per line: the page makes the tree of it.
-static void answer_folded(const struct server *server, const struct file *file, struct answer *out) {
-    const char *const words[] = {"export", file->path, "--format", "folded", "--output", "-", NULL};
+// Call paths with what they launched, or with their CPU time, one per line: the page makes the tree of it.
+static void answer_folded(const struct server *server, const struct file *file, const struct request *request,
+                          struct answer *out) {
+    const char *cpu = request->parameter(request, "cpu");
+    const char *words[12] = {"export", file->path, "--format", "folded", "--output", "-"};
+    static const char *const ends[] = {"from", "to"};
+    char times[2][40];
+    size_t count = 6;
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = request->parameter(request, ends[i]);
+        uint64_t time;
+        if (text && !picture_number(text, INT64_MAX, &time)) {
+            answer_failure(out, 400, "The request may name a part of the trace: from=0&to=1000");
+            return;
+        }
+        if (text) {
+            (void)snprintf(times[i], sizeof times[i],
+                           "--%s=%llu"
+                           "ns",
+                           ends[i], (unsigned long long)time);
+            words[count++] = times[i];
+        }
+    }
+    if (cpu && strcmp(cpu, "1") == 0)
+        words[count++] = "--cpu";
     if (answer_by_command(server, words, out))
         out->type = "text/plain; charset=utf-8";
 }
@@ -252,7 +274,9 @@ static void about_file(struct server *server, struct file *file, const char *wha
     else if (strcmp(what, "sql") == 0)
         answer_sql(server, file, request, out);
     else if (strcmp(what, "folded") == 0)
-        answer_folded(server, file, out);
+        answer_folded(server, file, request, out);
+    else if (strcmp(what, "samples") == 0)
+        answer_samples(file, request, out);
     else if (strcmp(what, "recording") == 0)
         list_recorded(server, file, out);
     else if (strcmp(what, "replay") == 0)

@@ -135,6 +135,8 @@ bool answer_by_command(const struct server *server, const char *const *words, st
     }
     if (out->text.length)
         return true; // of a damaged trace the readable part, which the answer states
+    if (!child.message_length && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true; // nothing is the answer: a trace without call paths
     if (child.message_length)
         answer_failure(out, 422, "%s", child.message);
     else if (WIFSIGNALED(status))

@@ -18,13 +18,14 @@ struct exported {
     struct text list;
     size_t count; // of answers
     bool is_begun;
-    const char *before, *after; // parameters
+    const char *before, *after, *cpu; // parameters
 };
 
 static const char *parameter(const struct request *request, const char *name) {
     const struct exported *exported = request->connection;
     return strcmp(name, "before") == 0  ? exported->before
            : strcmp(name, "after") == 0 ? exported->after
+           : strcmp(name, "cpu") == 0   ? exported->cpu
                                         : NULL;
 }
 
@@ -64,6 +65,23 @@ static int add(struct exported *exported, const char *request, const char *query
     return good ? answer.status : 0;
 }
 
+static bool has_samples(struct file *file) {
+    tsmith_sbt_summary summary = {.size = sizeof summary};
+    return tsmith_sbt_summarize(file->sbt, &summary, NULL) == TSMITH_OK &&
+           summary.kinds[TSMITH_KIND_SAMPLE] > 0;
+}
+
+static bool add_samples(struct exported *exported, size_t number) {
+    char request[160];
+    (void)snprintf(request, sizeof request, "%zu/samples", number);
+    bool good = add(exported, request, "") != 0;
+    (void)snprintf(request, sizeof request, "%zu/folded", number);
+    exported->cpu = "1";
+    good = good && add(exported, request, "?cpu=1") != 0;
+    exported->cpu = NULL;
+    return good;
+}
+
 // The findings have the reports of all analyses, of which the page takes the one that it asks for: the trace is analyzed once.
 static bool add_of_trace(struct exported *exported, size_t number) {
     static const char *const REQUESTS[] = {"analyses", "folded", "recording"};
@@ -80,7 +98,7 @@ static bool add_of_trace(struct exported *exported, size_t number) {
         (void)snprintf(request, sizeof request, "%zu/%s", number, REQUESTS[i]);
         good = add(exported, request, "") != 0;
     }
-    return good;
+    return good && (!has_samples(&exported->server->files[number]) || add_samples(exported, number));
 }
 
 static bool add_comparisons(struct exported *exported) {

@@ -172,11 +172,11 @@ static void add_state(struct text *text, const struct picture *picture) {
             lost += tsmith_reason_is_of_events((tsmith_reason)reason) ? picture->live->lost[reason] : 0;
         add_number(text, "events", picture->live->events);
         add_number(text, "lost", lost);
-        text_add_cstr(text, ",\"incomplete\":null");
+        text_add_cstr(text, ",\"samples\":0,\"incomplete\":null"); // they come at the end
         return;
     }
     if (tsmith_sbt_summarize(picture->sbt, &summary, &error) != TSMITH_OK) {
-        text_add_cstr(text, ",\"events\":null,\"lost\":null,\"incomplete\":");
+        text_add_cstr(text, ",\"events\":null,\"lost\":null,\"samples\":0,\"incomplete\":");
         text_add_json_cstr(text, error.message);
         return;
     }
@@ -184,6 +184,7 @@ static void add_state(struct text *text, const struct picture *picture) {
         lost += tsmith_reason_is_of_events((tsmith_reason)reason) ? summary.lost[reason] : 0;
     add_number(text, "events", summary.events);
     add_number(text, "lost", lost);
+    add_number(text, "samples", summary.kinds[TSMITH_KIND_SAMPLE]);
     text_add_cstr(text, ",\"incomplete\":");
     if (picture->incomplete)
         text_add_json_cstr(text, picture->incomplete);

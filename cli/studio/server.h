@@ -102,6 +102,7 @@ void answer_tile(struct file *file, const char *rest, struct answer *out);
 void answer_tiles(struct file *file, const struct request *request, struct answer *out);
 void answer_first_tiles(struct file *file, uint64_t width, size_t most, struct text *out);
 void answer_names(struct file *file, const struct request *request, struct answer *out);
+void answer_samples(struct file *file, const struct request *request, struct answer *out);
 void answer_sql(struct server *server, struct file *file, const struct request *request, struct answer *out);
 void answer_event(struct server *server, struct file *file, const struct request *request,
                   struct answer *out);

@@ -60,6 +60,7 @@ export interface Overview {
   duration: number;
   events: number | null;
   lost: number | null;
+  samples?: number; // of CPU time
   incomplete: string | null;
   detail: "building" | "ready" | "absent"; // absent: a static host has a large trace without it
   live: boolean; // still being recorded
@@ -68,6 +69,25 @@ export interface Overview {
   devices: Device[];
   tracks: Track[];
   losses: Loss[];
+}
+
+// CPU time of threads, by columns between two times.
+export interface ThreadSamples {
+  track: number;
+  samples: number;
+  cpu_ns: number | null;
+  user: number[]; // thousandths of a column's time
+  kernel: number[];
+  count: number[]; // samples
+  functions: (string | null)[]; // with the most samples of each part of so many columns; null: no samples
+}
+
+export interface Samples {
+  from: number;
+  to: number;
+  columns: number;
+  part_columns: number;
+  threads: ThreadSamples[];
 }
 
 interface LiveAmount {
@@ -219,7 +239,13 @@ export const api = {
     reportsOf(await json(`/api/${trace}/analysis/${encodeURIComponent(name)}`)).filter((report) => report.report === name),
   sql: async (trace: number, statement: string, signal?: AbortSignal): Promise<Answer> =>
     (await fetched(`/api/${trace}/sql`, { method: "POST", body: statement, signal })).json() as Promise<Answer>,
-  folded: async (trace: number): Promise<string> => (await fetched(`/api/${trace}/folded`)).text(),
+  // Device time by call path, or CPU time by samples; of all of the trace, or of a part.
+  folded: async (trace: number, cpu = false, part: { from: number; to: number } | null = null): Promise<string> => {
+    const said = [...(cpu ? ["cpu=1"] : []), ...(part ? [`from=${part.from}`, `to=${part.to}`] : [])].join("&");
+    return (await fetched(`/api/${trace}/folded${said ? "?" + said : ""}`)).text();
+  },
+  samples: (trace: number, from: number, to: number, columns: number, signal?: AbortSignal): Promise<Samples> =>
+    json(`/api/${trace}/samples?from=${from}&to=${to}&columns=${columns}`, signal),
   simulate: (trace: number, changes: [string, string][]): Promise<Json> =>
     json(`/api/${trace}/simulate?` + changes.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")),
   diff: async (before: number[], after: number[]): Promise<Report> =>

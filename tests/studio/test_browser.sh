@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The page of `tracesmith studio` in a real browser: every panel (check_views.py), what is drawn against SQL (check_pixels.py), keys
-# and links (check_keys.py), a replay (check_replay.py), ranks and two sides compared (check_compare.py). On a recording, on one with losses, on names that want to be markup, and on real traces
+# and links (check_keys.py), CPU samples (check_samples.py), a replay (check_replay.py), ranks and two sides compared (check_compare.py). On a recording, on one with losses, on names that want to be markup, and on real traces
 # (TRACESMITH_CORPUS). Parts of traces that are drawn: 16 of each trace, 250 in the long form (TRACESMITH_SOAK), TRACESMITH_VIEWPORTS otherwise.
 set -eu
 : "${TRACESMITH:?}"
@@ -32,6 +32,7 @@ for name in $views; do
 done
 "$python" "$here/check_keys.py" "$folder/run.sbt"
 record "$folder/recording.sbt" --capture -- "$TRACESMITH_BUILD_DIR/tests/programs/cl_what_if" independent -n 8
+"$python" "$here/check_samples.py" "$folder" browser
 "$python" "$here/check_replay.py" "$folder/recording.sbt"
 mkdir "$folder/compared"
 "$python" "$here/check_compare.py" "$folder/compared"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The server of `tracesmith studio`: check_server.py checks which requests are allowed, check_tiles.py compares tiles
-# with SQL, of a recorded trace and of real ones (TRACESMITH_CORPUS); check_room.py asks for analyses that do not fit into memory. And the
+# with SQL, of a recorded trace and of real ones (TRACESMITH_CORPUS); check_samples.py counts samples of CPU time; check_room.py asks for analyses that do not fit into memory. And the
 # errors of the command.
 set -eu
 : "${TRACESMITH:?}"
@@ -43,6 +43,7 @@ python3 "$here/check_tiles.py" "$trace" 40
 python3 "$here/make_long.py" "$folder/long.json"
 "$TRACESMITH" import --level 1 "$folder/long.json" -o "$folder/long.sbt" >"$folder/out"
 python3 "$here/check_tiles.py" "$folder/long.sbt" 40 kept
+python3 "$here/check_samples.py" "$folder"
 [ -n "${TRACESMITH_SANITIZE:-}" ] || { # which takes more addresses than any limit
     "$TRACESMITH_BUILD_DIR/tests/programs/sbt_many" "$folder/many.sbt" 3000000 3000000
     python3 "$here/check_room.py" "$folder/many.sbt" 6000000

@@ -1,8 +1,10 @@
-// The flame graph of what launches work: width is device time. Top-down from the callers, or bottom-up from what was launched.
+// The flame graph of what launches work: width is device time; or of CPU samples: width is CPU time. Of all of the trace or of the chosen
+// range. Top-down from the callers, or bottom-up from what was launched.
 import { api } from "../api";
 import { clipped, copyButton, element, fill } from "../dom";
 import { duration, share } from "../format";
 import { colorOf, textOn } from "../timeline/colors";
+import type { Span } from "../model";
 import { Panel, command } from "./panel";
 import { failure, waiting } from "./reports";
 import { table } from "./table";
@@ -68,15 +70,26 @@ export const flame: Panel = {
   title: "Flame graph",
   async create(studio, host) {
     fill(host, waiting("Adding up call paths\u2026"));
-    let text: string;
+    const hasSamples = Boolean(studio.overview?.samples);
+    let text = "", cpu = false, asked = 0;
     try {
       text = await api.folded(studio.trace);
+      if (hasSamples && !text.trim()) text = await api.folded(studio.trace, (cpu = true));
     } catch (error) {
       fill(host, failure(error));
       return;
     }
-    let bottomUp = false;
+    let bottomUp = false, ofRange = false;
     let root = parseFolded(text, bottomUp), focus = root;
+    // The part of the trace that is added up; null: all of it.
+    const part = (): Span | null => {
+      const chosen = ofRange ? studio.range : null;
+      return chosen && { from: Math.max(Math.floor(chosen.from), 0), to: Math.max(Math.ceil(chosen.to), 1) };
+    };
+    const options = (): string => {
+      const chosen = part();
+      return (cpu ? " --cpu" : "") + (chosen ? ` --from ${chosen.from}ns --to ${chosen.to}ns` : "");
+    };
     let search = "";
     const picture = element("div", { class: "flame", role: "tree", "aria-label": "Flame graph", tabindex: 0 });
     const said = element("p", { class: "note", role: "status" });
@@ -116,7 +129,24 @@ export const flame: Panel = {
       picture.style.height = `${(deepest + 1) * ROW + 4}px`;
       picture.replaceChildren(...boxes);
       said.textContent = focus.total ? `${clipped(focus.name, 100)}: ${duration(focus.total)}, ${share(focus.total / root.total)} of ${duration(root.total)}` +
-        (search ? `; ${found} boxes match` : "") : "No work has a call path.";
+        (search ? `; ${found} boxes match` : "") : cpu ? "There are no CPU samples." : "No work has a call path.";
+    };
+    const reload = async (): Promise<void> => {
+      const number = ++asked;
+      said.className = "note waiting";
+      try {
+        const got = await api.folded(studio.trace, cpu, part());
+        if (number !== asked) return;
+        text = got;
+        said.className = "note";
+        remake();
+      } catch (error) {
+        if (number !== asked) return;
+        said.className = "note";
+        said.textContent = "";
+        fill(picture);
+        fill(tableHost, failure(error));
+      }
     };
     const remake = (): void => {
       root = focus = parseFolded(text, bottomUp);
@@ -134,9 +164,27 @@ export const flame: Panel = {
       turn.setAttribute("aria-pressed", String(bottomUp));
       remake();
     });
-    fill(host, element("p", { class: "tools" }, searchBox, turn,
+    const source = element("button", { type: "button", "aria-pressed": String(cpu) }, "CPU samples");
+    source.hidden = !hasSamples;
+    source.addEventListener("click", () => {
+      cpu = !cpu;
+      source.setAttribute("aria-pressed", String(cpu));
+      void reload();
+    });
+    const within = element("button", { type: "button", "aria-pressed": "false" }, "Only the range");
+    within.disabled = !studio.range;
+    within.addEventListener("click", () => {
+      ofRange = !ofRange;
+      within.setAttribute("aria-pressed", String(ofRange));
+      void reload();
+    });
+    studio.subscribe(["range"], () => {
+      within.disabled = !studio.range && !ofRange;
+      if (ofRange) void reload();
+    }, host);
+    fill(host, element("p", { class: "tools" }, searchBox, turn, source, within,
         element("button", { type: "button", click: () => { focus = root; draw(); } }, "Whole"),
-        copyButton("Copy the command", () => command(studio, "export --format flamegraph -o flame.svg"))),
+        copyButton("Copy the command", () => command(studio, `export --format flamegraph${options()} -o flame.svg`))),
       said, picture, tableHost);
     new ResizeObserver(draw).observe(host);
     remake();

@@ -25,6 +25,10 @@ function commandFor(request: string, listed: Listed, body: string): string {
   const file = quoted(listed.traces[Number(number)]?.file ?? "FILE");
   const parameters = new URLSearchParams(query);
   if (what === "sql") return `tracesmith query ${file} ${quoted(body)}`;
+  if (what === "folded") {
+    const [from, to] = ["from", "to"].map((name) => (parameters.has(name) ? ` --${name} ${parameters.get(name)}ns` : ""));
+    return `tracesmith export --format flamegraph${parameters.has("cpu") ? " --cpu" : ""}${from}${to} -o flame.svg ${file}`;
+  }
   if (what === "event") return `tracesmith view ${file}`;
   if (what === "simulate") return `tracesmith simulate ${file} ` + [...parameters].map(([name, value]) => `--${name}${value ? "=" + quoted(value) : ""}`).join(" ");
   if (what === "replay" || what === "recording") return `tracesmith replay --sandbox --all ${file}`;
@@ -89,7 +93,8 @@ export class StaticSource {
       }));
     const [, trace, rest] = /^(\d+)\/(overview$|tile\/.*|tiles\?.*|names\?.*)/.exec(request) ?? [];
     if (trace && rest && this.listed.traces[Number(trace)]) return this.ask(Number(trace), rest, options.signal);
-    const stored = options.method === "POST" ? undefined : this.listed.answers[request];
+    const [samples] = /^\d+\/samples(?=\?)/.exec(request) ?? []; // one picture of all of the trace was stored
+    const stored = options.method === "POST" ? undefined : this.listed.answers[samples ?? request];
     if (stored) {
       const response = await fetch(stored[1], { signal: options.signal ?? null });
       return response.ok ? new Response(await response.blob(), { status: stored[0] }) : response;

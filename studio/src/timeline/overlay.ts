@@ -1,8 +1,8 @@
 // What is drawn above the rectangles: the axis, names, counters, losses, arrows, marks, what is selected.
-import { Loss } from "../api";
+import { Loss, Samples, ThreadSamples } from "../api";
 import { clipped } from "../dom";
 import { briefName, duration, moment } from "../format";
-import { textOn } from "./colors";
+import { colorOf, textOn } from "./colors";
 import { TimelineRow } from "./rows";
 import { Form, tileLength } from "./tiles";
 import { AXIS, NAMED_LANE, Shown, Timeline } from "./timeline";
@@ -11,6 +11,14 @@ const NAMED_LEAST = 28; // px: narrower slices have no name
 const NAMES_MOST = 800, WIDTHS_MOST = 5000;
 
 const RUN_LEAST = 60, RUN_BUSY = 0.8; // px; share of the time
+
+const FUNCTION_HIGH = 13; // px
+const SAMPLE_KIND = 18, COMPILE_KIND = 13; // whose colors are used
+const CPU = css(colorOf(SAMPLE_KIND, 0)), CPU_KERNEL = css(colorOf(COMPILE_KIND, 0));
+
+function css([red, green, blue]: [number, number, number]): string {
+  return `rgb(${red}, ${green}, ${blue})`;
+}
 
 interface Run {
   part: Shown;
@@ -54,6 +62,7 @@ export class Overlay {
     this.theme ??= this.readTheme(); // asking for styles takes longer than drawing a row
     this.drawRows(rows);
     this.drawCounters();
+    this.drawSamples(rows);
     this.drawNames();
     this.drawRuns();
     this.drawLosses(rows);
@@ -82,7 +91,7 @@ export class Overlay {
     for (const row of rows) {
       const y = timeline.yOf(row);
       context.fillRect(0, y + row.height - 1, timeline.width, 1);
-      if (row.track) continue;
+      if (row.track || row.sampled) continue;
       context.globalAlpha = 0.35;
       context.fillRect(0, y, timeline.width, row.height);
       context.globalAlpha = 1;
@@ -199,6 +208,54 @@ export class Overlay {
     }
     context.fillStyle = this.theme!.faint;
     context.fillText(String(Number(most.toPrecision(4))), 2, timeline.yOf(row) + 8);
+  }
+
+  // ---- CPU samples
+
+  private drawSamples(rows: TimelineRow[]): void {
+    for (const row of rows)
+      for (const [samples, thread] of row.sampled ? this.timeline.samples.of(row.sampled.id) : []) {
+        this.drawTimes(row, samples, thread);
+        this.drawFunctions(row, samples, thread);
+      }
+  }
+
+  // The height of a bar is the share of the time in which the thread ran, its lower part in the operating system's kernel.
+  private drawTimes(row: TimelineRow, samples: Samples, thread: ThreadSamples): void {
+    const { context, timeline } = this;
+    const step = (samples.to - samples.from) / samples.columns, high = row.height - FUNCTION_HIGH - 3;
+    const bottom = timeline.yOf(row) + 2 + high, from = timeline.xOf(samples.from);
+    context.clearRect(from, timeline.yOf(row), timeline.xOf(samples.to) - from, row.height - 1);
+    const first = Math.max(Math.floor((timeline.studio.view.from - samples.from) / step), 0);
+    const last = Math.min(Math.ceil((timeline.studio.view.to - samples.from) / step), samples.columns);
+    for (let i = first; i < last; i++) {
+      if (!thread.count[i] && !thread.user[i] && !thread.kernel[i]) continue;
+      const x = timeline.xOf(samples.from + i * step), width = Math.max(step / timeline.nsPerPixel, 1);
+      const kernel = (thread.kernel[i]! / 1000) * high, all = Math.max((Math.min(thread.user[i]! + thread.kernel[i]!, 1000) / 1000) * high, 1);
+      context.fillStyle = CPU;
+      context.fillRect(x, bottom - all, width, all);
+      context.fillStyle = CPU_KERNEL;
+      if (kernel > 0) context.fillRect(x, bottom - kernel, width, kernel);
+    }
+  }
+
+  // The function with the most samples, once where it is the same for a while.
+  private drawFunctions(row: TimelineRow, samples: Samples, thread: ThreadSamples): void {
+    const { context, timeline } = this;
+    const step = ((samples.to - samples.from) / samples.columns) * samples.part_columns, count = thread.functions.length;
+    const y = timeline.yOf(row) + row.height - FUNCTION_HIGH / 2 - 1;
+    for (let i = 0, next; i < count; i = next) {
+      const name = thread.functions[i]!;
+      for (next = i + 1; next < count && thread.functions[next] === name; ) next++;
+      const x = Math.max(timeline.xOf(samples.from + i * step), 0);
+      const right = Math.min(timeline.xOf(next < count ? samples.from + next * step : samples.to), timeline.width);
+      if (name === null || right - x < 4) continue;
+      context.fillStyle = this.theme!.line;
+      context.fillRect(x, y - FUNCTION_HIGH / 2, 1, FUNCTION_HIGH);
+      context.fillStyle = this.theme!.text;
+      const text = right - x > NAMED_LEAST ? this.fit(name || "[unknown]", right - x - 6) : "";
+      if (text) context.fillText(text, x + 3, y);
+    }
   }
 
   // ---- losses

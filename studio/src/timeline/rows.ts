@@ -7,13 +7,15 @@ export interface TimelineRow {
   label: string;
   detail: string; // for the tooltip and screen readers
   level: number;
-  track: Track | null; // null: a group
+  track: Track | null; // null: a group, or CPU time
+  sampled: Track | null; // the thread whose CPU time is drawn
   isOpen: boolean; // of a group: its rows are shown; of a track: its lanes are
   y: number;
   height: number;
 }
 
 const HEIGHTS: Record<string, number> = { thread: 36, queue: 30, counter: 38, process: 18, other: 24 };
+const SAMPLES = 34;
 const GROUP = 22, LANE = 17, STRETCH_MOST = 2.5;
 const READABLE = 13, READABLE_MOST = 6; // px of a lane whose name can be read; so many are made so high without being asked
 
@@ -51,8 +53,8 @@ export function leastHeight(lanes: number): number {
 }
 
 // `closed` and `wide` hold keys of groups that are closed, and of tracks whose lanes are drawn one below the other.
-// `seen`: the most lanes that were seen of a track.
-export function makeRows(overview: Overview, closed: Set<string>, wide: Map<number, number>, seen: Map<number, number>, stretch = 1): TimelineRow[] {
+// `seen`: the most lanes that were seen of a track. `sampled`: the tracks that have CPU samples.
+export function makeRows(overview: Overview, closed: Set<string>, wide: Map<number, number>, seen: Map<number, number>, sampled: Set<number>, stretch = 1): TimelineRow[] {
   const rows: TimelineRow[] = [];
   let y = 0;
   const add = (row: Omit<TimelineRow, "y">): void => {
@@ -62,20 +64,23 @@ export function makeRows(overview: Overview, closed: Set<string>, wide: Map<numb
   for (const group of groupsOf(overview)) {
     const isOpen = !closed.has(group.key);
     add({ key: group.key, label: group.label, detail: counted(group.tracks.length, "track", "tracks"), level: 1,
-          track: null, isOpen, height: GROUP });
+          track: null, sampled: null, isOpen, height: GROUP });
     for (const track of isOpen ? group.tracks : []) {
       const lanes = wide.get(track.id) ?? 0;
       const height = Math.max(Math.floor((HEIGHTS[track.kind] ?? 24) * stretch), leastHeight(seen.get(track.id) ?? 1));
       add({ key: `t${track.id}`, label: track.kind === "process" && track.name.startsWith("/") ? "process" : shortName(track.name), detail: counted(track.events, "event", "events"), level: 2, track,
-            isOpen: lanes > 0, height: Math.max(lanes * LANE, height) });
+            sampled: null, isOpen: lanes > 0, height: Math.max(lanes * LANE, height) });
+      if (sampled.has(track.id))
+        add({ key: `s${track.id}`, label: "CPU time", detail: "by samples; below it the function of the program with the most samples", level: 2,
+              track: null, sampled: track, isOpen: false, height: SAMPLES });
     }
   }
   return rows;
 }
 
 // By how much rows are higher where there is room, so that nested calls can be read.
-export function stretchOf(overview: Overview, closed: Set<string>, wide: Map<number, number>, seen: Map<number, number>, room: number): number {
-  const rows = makeRows(overview, closed, wide, seen);
+export function stretchOf(overview: Overview, closed: Set<string>, wide: Map<number, number>, seen: Map<number, number>, sampled: Set<number>, room: number): number {
+  const rows = makeRows(overview, closed, wide, seen, sampled);
   const tracks = rows.reduce((sum, row) => sum + (row.track ? row.height : 0), 0);
   return tracks ? Math.min(Math.max((room - heightOf(rows) + tracks) / tracks, 1), STRETCH_MOST) : 1;
 }

@@ -8,6 +8,7 @@ import { hasGraphicsCard, makeRenderer, Renderer } from "./renderer";
 import { flatten } from "./flat";
 import { joinLanes } from "./lanes";
 import { heightOf, leastHeight, makeRows, stretchOf, TimelineRow } from "./rows";
+import { SampleStore } from "./samples";
 import { Form, levelFor, Tile, tileLength, TileStore } from "./tiles";
 
 export const AXIS = 26;
@@ -56,6 +57,7 @@ export class Timeline {
   private readonly overlay: Overlay;
   private renderer: Renderer;
   private store: TileStore;
+  samples: SampleStore;
   private readonly closed = new Set<string>();
   private readonly wide = new Map<number, number>();
   private readonly lanes = new Map<number, number>(); // the most that were seen of a track
@@ -77,6 +79,7 @@ export class Timeline {
     parent.append(this.host);
     this.renderer = makeRenderer(this.lower, false);
     this.store = this.newStore();
+    this.samples = this.newSamples();
     this.overlay = new Overlay(this);
     attachInput(this);
     new ResizeObserver(() => this.layout()).observe(this.host);
@@ -100,16 +103,21 @@ export class Timeline {
 
   // Nothing is being fetched, and the last frame has all that is seen.
   get isSettled(): boolean {
-    return this.store.isIdle && !this.isDirty && this.isDecided;
+    return this.store.isIdle && this.samples.isIdle && !this.isDirty && this.isDecided;
   }
 
   private newStore(): TileStore {
     return new TileStore(this.studio.trace, this.studio.earlyTiles, () => this.redraw(), (tile) => this.renderer.forget(tile));
   }
 
+  private newSamples(): SampleStore {
+    return new SampleStore(this.studio, (rows) => (rows ? this.layout() : this.redraw()));
+  }
+
   private reset(): void {
     this.store.clear();
     this.store = this.newStore();
+    this.samples = this.newSamples();
     this.wide.clear();
     this.lanes.clear();
     this.closed.clear();
@@ -130,7 +138,8 @@ export class Timeline {
     this.measure();
     const { overview } = this.studio;
     if (!overview) return;
-    this.rows = makeRows(overview, this.closed, this.wide, this.lanes, stretchOf(overview, this.closed, this.wide, this.lanes, this.height - AXIS));
+    this.rows = makeRows(overview, this.closed, this.wide, this.lanes, this.samples.tracks,
+      stretchOf(overview, this.closed, this.wide, this.lanes, this.samples.tracks, this.height - AXIS));
     this.sheet.style.height = `${heightOf(this.rows) + AXIS}px`;
     this.redraw();
   }
@@ -150,7 +159,8 @@ export class Timeline {
 
   // Opens or closes a group, or shows the lanes of a track one below the other.
   toggle(row: TimelineRow): void {
-    if (row.track) {
+    if (row.sampled) this.studio.show("flame");
+    else if (row.track) {
       if (this.wide.has(row.track.id)) this.wide.delete(row.track.id);
       else this.wide.set(row.track.id, Math.max(this.lanesOf(row), 2));
     } else if (this.closed.has(row.key)) this.closed.delete(row.key);
@@ -269,6 +279,7 @@ export class Timeline {
     this.store.begin();
     this.shown = [];
     const rows = overview ? this.visibleRows() : [];
+    if (overview) this.samples.want(this.studio.view, this.width);
     for (const row of rows) if (row.track) this.drawRow(row);
     // With more lanes than before a row is higher from the next frame on. It does not get lower again, so that rows do not jump.
     if (rows.some((row) => row.track && leastHeight(this.lanes.get(row.track.id) ?? 1) > row.height)) queueMicrotask(() => this.layout());
@@ -352,8 +363,9 @@ export class Timeline {
 
   hitAt(x: number, y: number): Hit | null {
     const row = this.rowAt(y);
-    if (!row?.track) return null;
     const time = this.timeAt(x);
+    if (row?.sampled) return { row, tile: null, slice: -1, bucket: -1, time, isFlat: false };
+    if (!row?.track) return null;
     for (const part of this.shown) {
       if (part.row !== row || time < part.from || time >= part.to) continue;
       const hit: Hit = { row, tile: part.tile, slice: -1, bucket: -1, time, isFlat: part.isFlat };
@@ -368,6 +380,7 @@ export class Timeline {
 
   describe(hit: Hit): string {
     const { tile, row } = hit;
+    if (row.sampled) return this.samples.describe(row.sampled.id, hit.time);
     if (tile?.slices && hit.slice >= 0) {
       const length = tile.slices.duration[hit.slice]!;
       const name = this.studio.name(tile.slices.name[hit.slice]!) || this.kindName(tile.slices.kind[hit.slice]!);
