@@ -7,10 +7,12 @@
 
 #include "import/chrome/source.h"
 #include "import/jax_memory/jax_memory.h"
+#include "import/ncu/ncu.h"
 #include "import/perfetto/perfetto.h"
 #include "import/rocprof/rocprof.h"
 #include "import/seekable.h"
 #include "import/sqlite_in.h"
+#include "import/torch_et/torch_et.h"
 #include "import/torch_memory/torch_memory.h"
 #include "import/xctrace/xctrace.h"
 #include "import/xplane/xplane.h"
@@ -98,6 +100,22 @@ static tsmith_status jax_memory_open_job(struct import_job *job, tsmith_source *
     return jax_memory_open(&job->input, job->name, out, error);
 }
 
+static bool torch_et_probe(struct import_job *job) {
+    return torch_et_is(&job->input);
+}
+
+static tsmith_status torch_et_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return torch_et_open(&job->input, job->name, out, error);
+}
+
+static bool ncu_probe(struct import_job *job) {
+    return ncu_is(&job->input);
+}
+
+static tsmith_status ncu_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return ncu_open(&job->input, job->name, out, error);
+}
+
 static bool rocprof_probe(struct import_job *job) {
     return rocprof_is(&job->input);
 }
@@ -164,6 +182,24 @@ static const struct import_format formats[] = {
      .stage = IMPORT_BYTES,
      .probe = jax_memory_probe,
      .open = jax_memory_open_job},
+    {.name = "torch-et",
+     .title = "an execution trace of PyTorch",
+     .extensions = ".json",
+     .doc =
+         "Execution trace of PyTorch (ExecutionTraceObserver): every operator with its data, without times",
+     .fuzz = "et",
+     .stage = IMPORT_BYTES,
+     .probe = torch_et_probe,
+     .open = torch_et_open_job},
+    {.name = "ncu-csv",
+     .title = "CSV of Nsight Compute",
+     .extensions = ".csv",
+     .doc = "CSV of Nsight Compute (ncu --csv), pages raw and details: every metric of every launch, without "
+            "times",
+     .fuzz = "ncu",
+     .stage = IMPORT_BYTES,
+     .probe = ncu_probe,
+     .open = ncu_open_job},
     {NSYS, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
     {ROCPD, .stage = IMPORT_BYTES, .probe = packed_database_probe, .open = packed_database_open},
     {.name = "rocprofv3-json",

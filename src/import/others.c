@@ -47,16 +47,6 @@ static const char *find_pickle(struct view view) {
 }
 
 static const char *find_text(struct view view) {
-    bool traces = contains_text(view, LOOK, "\"traceEvents\"");
-    if (view.length && *view.bytes == '{' && !traces && contains_text(view, HEAD, "\"schema\"") &&
-        contains_text(view, HEAD, "\"nodes\""))
-        return "an execution trace of PyTorch (operators and their order, without times on a device), which "
-               "TraceSmith "
-               "does not read: import the trace that torch.profiler wrote in the same run";
-    if (contains_text(view, LOOK, "\"ID\",\"Process ID\",\"Process Name\""))
-        return "CSV of Nsight Compute (ncu --csv), which TraceSmith does not read: it has counters of "
-               "kernels and no times; "
-               "import a trace of nsys or tracesmith profile for those";
     if (contains_text(view, HEAD, "NVPROF is profiling process"))
         return "text of nvprof, which TraceSmith does not read: profile again with tracesmith profile or "
                "with nsys";
@@ -71,8 +61,8 @@ static const char *find_name(const char *name) {
                       "FILE, and import that (tracesmith import does both if nsys is installed)"},
         {".qdrep", "a report of Nsight Systems: make a database of it with nsys export --type sqlite FILE, "
                    "and import that (tracesmith import does both if nsys is installed)"},
-        {".ncu-rep",
-         "a report of Nsight Compute, which TraceSmith does not read: ncu --import FILE shows it"}};
+        {".ncu-rep", "a report of Nsight Compute: ncu --import FILE --csv --page raw makes a table of it "
+                     "that TraceSmith reads"}};
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t ending = strlen(names[i].ending);
