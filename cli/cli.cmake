@@ -24,6 +24,18 @@ endif()
 # --- the server of `tracesmith studio`, and its page ---------------------------------------------------
 include(studio)
 
+# --- `analyze` on the ranks of an MPI job; needs no MPI to be built ---------------------------------------
+file(GLOB mpi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/mpi/*.c)
+add_executable(tracesmith_mpi_program ${mpi_sources} ${PROJECT_SOURCE_DIR}/cli/helper_program.c
+    ${PROJECT_SOURCE_DIR}/cli/present/text.c ${PROJECT_SOURCE_DIR}/cli/present/terminal.c)
+set_target_properties(tracesmith_mpi_program PROPERTIES
+    OUTPUT_NAME tracesmith-mpi
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+target_include_directories(tracesmith_mpi_program PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(tracesmith_mpi_program PRIVATE tracesmith_flags tracesmith ${CMAKE_DL_LIBS})
+install(TARGETS tracesmith_mpi_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
 # --- man pages and completions -------------------------------------------------------------------------
 # Only a command that runs here can write them.
 if(NOT CMAKE_CROSSCOMPILING)

@@ -24,12 +24,13 @@ static const struct {
             MPI_UNDEFINED};
 
 #ifdef OF_MPICH
-static const int handles[] = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL};
+static const int handles[] = {MPI_COMM_WORLD, MPI_COMM_SELF, MPI_COMM_NULL, MPI_REQUEST_NULL, MPI_BYTE};
 #endif
 // The agent's names of its families are other things in this header.
 #define MPI_OPENMPI FAMILY_OPENMPI
 #define MPI_MPICH FAMILY_MPICH
 #include "agents/mpi/abi.h"
+#include "cli/mpi/mpi_abi.h"
 
 static int failed;
 
@@ -64,6 +65,7 @@ int main(int argc, char **argv) {
 #ifdef OF_MPICH
     CHECK(handles[0] == MPICH_COMM_WORLD && handles[1] == MPICH_COMM_SELF && handles[2] == MPICH_COMM_NULL &&
           handles[3] == MPICH_REQUEST_NULL);
+    CHECK(handles[0] == MPICH_WORLD && handles[4] == MPICH_BYTE); // tracesmith-mpi
 #endif
     // The bytes of a message, as MPI itself tells them of a status that it has filled.
     MPI_Init(&argc, &argv);
