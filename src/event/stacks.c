@@ -66,17 +66,33 @@ static bool is_interpreter_file(tsmith_string path) {
     return name == end || *name == '.';
 }
 
+static void catch_up(tsmith_stack_names *names);
+
+// Of Python's own map for perf: "py::function:file".
+static bool is_python_name(tsmith_string name) {
+    return name.length > 4 && memcmp(name.bytes, "py::", 4) == 0;
+}
+
+static bool is_python(const tsmith_stack_names *names, uint32_t frame) {
+    const tsmith_frame *entry = tsmith_dictionary_frame(names->dictionary, frame);
+    const tsmith_symbol *symbol = frame < names->capacity && names->first[frame]
+                                      ? tsmith_dictionary_symbol(names->dictionary, names->first[frame])
+                                      : NULL;
+    return (entry && entry->flags & TSMITH_FRAME_PYTHON) ||
+           (symbol && is_python_name(tsmith_dictionary_string(names->dictionary, symbol->function)));
+}
+
 bool stacks_hide(tsmith_stack_names *names, uint32_t stack) {
     const uint32_t count = tsmith_dictionary_stack_count(names->dictionary);
     if (!names->hides_interpreter || stack >= count ||
         !ARRAY_RESERVE(names->python, names->python_capacity, count))
         return false; // without memory nothing is hidden
+    catch_up(names);
     for (; names->looked_at < count; names->looked_at++) {
         const tsmith_stack *entry = tsmith_dictionary_stack(names->dictionary, names->looked_at);
-        const tsmith_frame *frame = entry ? tsmith_dictionary_frame(names->dictionary, entry->frame) : NULL;
         // A parent is an earlier stack.
         names->python[names->looked_at] =
-            (frame && frame->flags & TSMITH_FRAME_PYTHON) ||
+            (entry && is_python(names, entry->frame)) ||
             (entry && entry->parent < names->looked_at && names->python[entry->parent]);
     }
     return names->python[stack];

@@ -202,6 +202,8 @@ bool process_code_read(struct process_code *code, struct code_files *files, unsi
     }
     process_code_finish(code);
     *code = now;
+    code->pid = pid;
+    code->stubs = calloc(1, sizeof *code->stubs);
     return true;
 }
 
@@ -217,8 +219,13 @@ const struct code_mapping *process_code_find(const struct process_code *code, ui
     return low < code->count && pc >= code->mappings[low].begin ? &code->mappings[low] : NULL;
 }
 
+bool process_code_is_stub(const struct process_code *code, uint64_t pc) {
+    return code->stubs && stub_code_is_at(code->stubs, code->pid, pc);
+}
+
 void process_code_finish(struct process_code *code) {
     free(code->mappings);
+    free(code->stubs);
     *code = (struct process_code){0};
 }
 

@@ -12,6 +12,7 @@
 
 #include "symbols/elf_file.h"
 #include "unwind/cfi.h"
+#include "watch/stub_code.h"
 
 // A file that processes have mapped.
 struct code_file {
@@ -44,11 +45,15 @@ void code_files_finish(struct code_files *files);
 struct process_code {
     struct code_mapping *mappings; // sorted
     size_t count, capacity;
+    unsigned pid;
+    struct stub_code *stubs; // NULL: without memory
 };
 
 // What is mapped now; false, and what was known stays, when the process is gone or may not be looked at.
 bool process_code_read(struct process_code *code, struct code_files *files, unsigned pid);
 const struct code_mapping *process_code_find(const struct process_code *code, uint64_t pc);
+// stub_code_is_at, in code that is in no mapping of a file.
+bool process_code_is_stub(const struct process_code *code, uint64_t pc);
 void process_code_finish(struct process_code *code);
 
 // What unwinds the code at `pc`; the row's expressions are in `section`. False: nothing is known of it.

@@ -49,11 +49,24 @@ static bool guess(struct copy_walk *walk, const struct process_code *code) {
     return true;
 }
 
+// Out of a stub (stub_code.h), whose caller is 8 bytes above.
+static bool leave_stub(struct copy_walk *walk) {
+    const uint64_t stack = walk->frame.registers[CFI_STACK_POINTER];
+    uint64_t pc;
+    if (!cfi_read(&walk->frame, stack + WORD, &pc))
+        return stop(walk, why_missing(walk, stack + WORD));
+    walk->frame.registers[CFI_STACK_POINTER] = stack + 2 * WORD;
+    walk->pc = machine_address(pc);
+    return walk->pc != 0 || stop(walk, UNWIND_COPY_OUTERMOST);
+}
+
 static bool step_up(struct copy_walk *walk, const struct process_code *code) {
     struct cfi_section section;
     struct cfi_row row;
     struct cfi_frame *frame = &walk->frame, caller = {.low = frame->low, .high = frame->high};
     uint64_t cfa;
+    if (!walk->mapping && !walk->is_exact && process_code_is_stub(code, walk->pc))
+        return leave_stub(walk);
     if (!walk->mapping || !code_mapping_row(walk->mapping, walk->pc - !walk->is_exact, &section, &row))
         return guess(walk, code);
     if (row.registers[row.return_register].how == CFI_UNDEFINED)

@@ -30,7 +30,19 @@ static struct {
 typedef int step(unsigned path, unsigned left);
 static step *volatile steps[3];
 
+// Generated code as CPython's for perf: calls its fourth argument. NULL: steps call each other.
+typedef int stub(unsigned path, unsigned left, unsigned unused, step *callee);
+static stub *volatile through;
+static const uint8_t stub_bytes[] = {
+    0x48, 0x83, 0xec, 0x08,       // sub $8, %rsp
+    0xff, 0xd1,                   // call *%rcx
+    0x48, 0x83, 0xc4, 0x08, 0xc3, // add $8, %rsp; ret
+};
+enum { STUB_RETURN = 6 };
+
 static int descend(unsigned path, unsigned left) {
+    if (left && through)
+        return through(path / 3, left - 1, 0, steps[path % 3]);
     if (left)
         return steps[path % 3](path / 3, left - 1);
     return raise(SIGSTOP);
@@ -132,6 +144,49 @@ static void test_paths(void **state) {
     code_files_finish(&files);
 }
 
+// Through generated code without unwind data: the stub before each step, and behind it the function that called it.
+static void test_stubs(void **state) {
+    static uint8_t bytes[COPY];
+    struct code_files files = {0};
+    (void)state;
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(page != MAP_FAILED);
+    memcpy(page, stub_bytes, sizeof stub_bytes);
+    if (mprotect(page, 4096, PROT_READ | PROT_EXEC)) {
+        printf("skipped: no generated code here\n");
+        exit(77);
+    }
+    through = (stub *)(uintptr_t)page;
+    const uint64_t inside = (uint64_t)(uintptr_t)page + STUB_RETURN;
+    for (unsigned i = 0; i < PATHS; i++) {
+        struct process_code code = {0};
+        struct unwind_copy copy;
+        struct unwind_copy_frame frames[FRAMES];
+        enum unwind_copy_end end;
+        unsigned stubs = 0;
+        const pid_t child = start_child(i * 7919);
+        assert_true(process_code_read(&code, &files, (unsigned)child));
+        copy_child(child, &copy, bytes);
+        const uint32_t count = unwind_copy_walk(&copy, &code, frames, FRAMES, &end);
+        assert_int_equal(end, UNWIND_COPY_OUTERMOST);
+        for (uint32_t at = 0; at < count; at++) {
+            assert_false(frames[at].is_guess);
+            assert_true(!frames[at].mapping == (frames[at].pc == inside));
+            stubs += frames[at].pc == inside;
+        }
+        assert_int_equal(stubs, DEPTH);
+        assert_int_equal(notes->count, DEPTH);
+        // The process is gone: what was read of its code is known, nothing else is asked of it.
+        stop_child(child);
+        assert_int_equal(unwind_copy_walk(&copy, &code, frames, FRAMES, &end), count);
+        assert_false(process_code_is_stub(&code, inside + 4096));
+        process_code_finish(&code);
+    }
+    through = NULL;
+    munmap(page, 4096);
+    code_files_finish(&files);
+}
+
 static void test_damage(void **state) {
     static uint8_t bytes[COPY], damaged[COPY];
     struct code_files files = {0};
@@ -188,8 +243,8 @@ int main(void) {
     notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (notes == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_damage),
-                                       cmocka_unit_test(test_gone)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_stubs),
+                                       cmocka_unit_test(test_damage), cmocka_unit_test(test_gone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
