@@ -11,6 +11,7 @@
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 #include "nsys.h"
+#include "tracesmith/merge.h"
 
 enum { LEVEL_USUAL = 7, LEVEL_MOST = 19 };
 
@@ -18,6 +19,8 @@ struct importing {
     const char *to; // at the moment
     tsmith_sbt_write_options options;
     bool json;
+    const char *join; // the file whose records are joined; NULL: none
+    tsmith_join_result joined;
 };
 
 static bool read_level(const struct invocation *invocation, tsmith_sbt_write_options *options) {
@@ -30,6 +33,30 @@ static bool read_level(const struct invocation *invocation, tsmith_sbt_write_opt
     }
     options->compression_level = (int)level;
     return true;
+}
+
+static void write_joined(const struct importing *importing, struct text *line) {
+    const tsmith_join_result *joined = &importing->joined;
+    if (!importing->join)
+        return;
+    if (importing->json) {
+        text_add_cstr(line, ",\"join\":{\"file\":");
+        text_add_json_cstr(line, importing->join);
+        text_add_format(line,
+                        ",\"records\":%" PRIu64 ",\"joined\":%" PRIu64 ",\"ambiguous\":%" PRIu64
+                        ",\"missing\":%" PRIu64 "}",
+                        joined->records, joined->joined, joined->ambiguous, joined->missing);
+        return;
+    }
+    text_add_safe(line, text_string(importing->join), 0);
+    text_add_format(line, ": %" PRIu64 " of ", joined->joined);
+    text_add_counted(line, joined->records, "record", "records");
+    text_add_cstr(line, " joined");
+    if (joined->ambiguous)
+        text_add_format(line, "; %" PRIu64 " not, because several events could be meant", joined->ambiguous);
+    if (joined->missing)
+        text_add_format(line, "; %" PRIu64 " belong to no event of the trace", joined->missing);
+    text_add_char(line, '\n');
 }
 
 static void write_answer(const struct importing *importing, struct convert *convert, const char *from,
@@ -53,6 +80,7 @@ static void write_answer(const struct importing *importing, struct convert *conv
                         convert->status == TSMITH_OK ? "true" : "false");
         if (sized)
             text_add_format(&line, ",\"bytes\":%" PRIu64, (uint64_t)after.st_size);
+        write_joined(importing, &line);
         text_add_cstr(&line, "}\n");
     } else {
         text_add_safe(&line, text_string(to), 0);
@@ -70,6 +98,7 @@ static void write_answer(const struct importing *importing, struct convert *conv
         else if (compared && before.st_size)
             text_add_format(&line, " (%.1f times larger)", (double)after.st_size / (double)before.st_size);
         text_add_char(&line, '\n');
+        write_joined(importing, &line);
     }
     output_text(&line);
     text_finish(&line);
@@ -80,6 +109,32 @@ static tsmith_status open_sink(void *context, tsmith_sink **out, tsmith_error *e
     if (strcmp(importing->to, "-") == 0)
         return tsmith_sbt_writer_open_fd(STDOUT_FILENO, &importing->options, out, error);
     return tsmith_sbt_writer_open(importing->to, &importing->options, out, error);
+}
+
+// The trace and the file that is joined with it.
+static int import_joined(struct importing *importing, const char *from, const char *to) {
+    struct convert convert;
+    tsmith_source *source = NULL;
+    tsmith_trace *trace = NULL;
+    importing->joined = (tsmith_join_result){.size = sizeof importing->joined};
+    convert_init(&convert, "importing");
+    convert.status = tsmith_trace_open(from, &convert.options, &trace, &convert.error);
+    convert.named = trace ? tsmith_trace_format(trace) : NULL;
+    if (convert.status == TSMITH_OK)
+        convert.status =
+            tsmith_trace_join(trace, importing->join, &importing->joined, &source, &convert.error);
+    if (convert.status == TSMITH_OK) {
+        convert_run(&convert, source, open_sink, importing);
+        if (convert.status == TSMITH_OK)
+            convert.status = tsmith_trace_ended(trace, &convert.error);
+    }
+    if (convert.status >= 0 && strcmp(to, "-") != 0)
+        write_answer(importing, &convert, from, to);
+    losses_complain(&convert.losses, from);
+    const int code = convert_exit_code(&convert);
+    tsmith_trace_close(trace);
+    convert_finish(&convert);
+    return code;
 }
 
 static int import_one(struct importing *importing, const char *from, const char *to) {
@@ -95,6 +150,8 @@ static int import_one(struct importing *importing, const char *from, const char 
     if (trace_is_directory(from))
         return EXIT_DAMAGED;
     importing->to = to;
+    if (importing->join)
+        return import_joined(importing, from, to);
     convert_init(&convert, "importing");
     convert.status = tsmith_trace_stream(from, &convert.options, &source, &convert.error);
     // A report of Nsight Systems can be read by nsys alone.
@@ -143,7 +200,8 @@ static int import_each(struct importing *importing, const struct invocation *inv
 
 int command_import(const struct invocation *invocation) {
     const char *to = invocation_value(invocation, "output");
-    struct importing importing = {.json = invocation_flag(invocation, "json")};
+    struct importing importing = {.json = invocation_flag(invocation, "json"),
+                                  .join = invocation_value(invocation, "join")};
     if (!read_level(invocation, &importing.options))
         return EXIT_USAGE;
     if (!to || is_folder(to))

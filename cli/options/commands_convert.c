@@ -15,6 +15,12 @@ static const struct option import_options[] = {
      .letter = 'l',
      .argument = "LEVEL",
      .doc = "Compression level: 1 (fastest) to 19 (smallest); from 4 on all encodings are tried; default 7"},
+    {.name = "join",
+     .argument = "OTHER",
+     .kind = VALUE_FILE,
+     .doc = "Give each event the values that OTHER has of it: CSV of Nsight Compute (ncu --csv) of the same "
+            "program, or an execution trace of PyTorch of the same run; what could belong to several events "
+            "is not joined"},
     BINARY_OPTION,
     JSON_OPTION,
     END_OF_OPTIONS};
@@ -23,6 +29,8 @@ static const struct example import_examples[] = {
      "Convert a PyTorch trace; the result is much smaller and opens quickly"},
     {"zstdcat big.json.zst | tracesmith import - -o big.sbt", "Read from a pipe"},
     {"tracesmith import report.sqlite", "Convert the output of nsys export --type sqlite"},
+    {"tracesmith import run.sbt --join metrics.csv -o joined.sbt",
+     "Add the metrics of Nsight Compute to the kernels of a trace"},
     {"tracesmith import rank*.json.gz -o ranks/", "Convert several files into a directory"},
     {NULL, NULL}};
 

@@ -10,6 +10,8 @@
 #include "tracesmith/export.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/status.h"
+#include "tracesmith/stream.h"
+#include "tracesmith/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +59,25 @@ typedef struct tsmith_merge_result {
 // `output` exists. Any thread.
 TSMITH_API tsmith_status tsmith_traces_merge(const char *recording, const char *other, const char *output,
                                              tsmith_merge_result *result, tsmith_error *error);
+
+typedef struct tsmith_join_result {
+    size_t size;        // sizeof(tsmith_join_result)
+    uint64_t records;   // of the other file
+    uint64_t joined;    // belong to exactly one event of the trace
+    uint64_t ambiguous; // could belong to several events, or several to one: not joined
+    uint64_t missing;   // belong to no event of the trace
+} tsmith_join_result;
+
+// Yields the events of `trace`; an event to which a record of the file `other` belongs gets the values of the record as fields.
+// `other` has records without times: CSV of Nsight Compute, whose launches are recognized by the names and sizes of kernels
+// and their order, or an execution trace of PyTorch of the same run, whose operators are recognized by their numbers and names
+// (docs/sources.md has the rules). A record that could belong to several events is not joined. `result` (may be NULL) is filled
+// before the first event.
+//
+// The source is destroyed before the trace is closed. Memory: the records, and up to 136 bytes for each event that one may
+// belong to. ERROR_UNSUPPORTED: `other` is a trace of another format. Otherwise as tsmith_trace_open. One thread at a time.
+TSMITH_API tsmith_status tsmith_trace_join(tsmith_trace *trace, const char *other, tsmith_join_result *result,
+                                           tsmith_source **out, tsmith_error *error);
 
 #ifdef __cplusplus
 }

@@ -266,6 +266,7 @@ static const char *const RESULTS[] = {
     "tsmith_instruction",
     "tsmith_instructions_finding",
     "tsmith_instructions_launch",
+    "tsmith_join_result",
     "tsmith_launch",
     "tsmith_live_totals",
     "tsmith_merge_result",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of the table, and numbers as the locale of whoever ran ncu writes them.
+// Lines of the table, and numbers as the locale of the user writes them.
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
