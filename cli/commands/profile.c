@@ -221,6 +221,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     options->frames = invocation_value(invocation, "frames");
     if (options->frames && !*options->frames)
         options->frames = "present";
+    options->clock_probe = invocation_value(invocation, "clock-probe");
     options->only_program = wait && strcmp(wait, "program") == 0;
     if (overflow)
         tsmith_overflow_find(overflow, &options->overflow);

@@ -199,6 +199,12 @@ static const struct option profile_options[] = {
      .argument = "HZ",
      .doc = "Sample power, clocks, memory, utilization, NVLink and PCIe of NVIDIA GPUs HZ times per second "
             "(through NVML, in a separate process)"},
+    {.name = "clock-probe",
+     .argument = "LISTEN[,PEER...]",
+     .doc = "Compare this host's clock with those of other hosts: listen on the address and port LISTEN, and "
+            "ask "
+            "the hosts that listen on PEER. All hosts need the same secret in TRACESMITH_PROBE_TOKEN "
+            "(docs/cluster.md)"},
     {.name = "max-overhead",
      .argument = "P",
      .doc = "Measure the overhead of recording per thread, and keep it below P % by recording only some "

@@ -84,6 +84,10 @@ typedef struct tsmith_capture_options {
     int64_t attach_patience; // ns after which tsmith_capture_attach gives up; 0: 1.7 s
     // What a frame of this program is (tracesmith/frames.h); the trace states it. NULL: it states nothing.
     const char *frames;
+    // Compare this host's trace clock with those of other hosts while the program runs (docs/cluster.md): the numeric address and port
+    // on which to listen, and those of the other hosts, separated by commas. Needs the variable TRACESMITH_PROBE_TOKEN. If the
+    // port is refused, the trace has a notice. Processes whose local rank is above 0 leave it to that of rank 0. NULL: no.
+    const char *clock_probe;
 } tsmith_capture_options;
 
 // The commands that are recorded for replay. X("name", "argument", "which commands")

@@ -21,6 +21,7 @@
 #include "api/attach.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "collect/clock_probe.h"
 #include "collect/collector.h"
 #include "collect/gone.h"
 #include "collect/live.h"
@@ -35,6 +36,7 @@
 #include "tracesmith/launcher.h"
 #include "wire/process.h"
 
+static const char PROBE_TOKEN[] = "TRACESMITH_PROBE_TOKEN";
 static const int64_t PATIENCE = 50000000;          // ns that next() waits for news
 static const int64_t LINGER = 100000000;           // ns
 static const int64_t LINGER_ATTACHED = 2000000000; // ns: its commands in flight
@@ -80,6 +82,8 @@ struct tsmith_capture {
     } endings[ENDINGS_MOST];
     size_t ending_count;
     struct sampler sampler;
+    char *probe_addresses; // of the options; NULL: no probes
+    struct clock_probe *probe;
     char agent_directory[4096];
     char note[1024];
 };
@@ -153,6 +157,8 @@ static bool time_to_close(struct tsmith_capture *capture) {
 
 static void end_session(struct tsmith_capture *capture) {
     char text[32];
+    clock_probe_stop(capture->probe, collector_dictionary(capture->collector));
+    capture->probe = NULL;
     gone_look(&capture->gone, &capture->directory, true);
     session_directory_end(&capture->directory);
     capture->unrecorded = session_directory_unrecorded(&capture->directory);
@@ -192,6 +198,8 @@ static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_bat
         if (status != TSMITH_AGAIN)
             return status;
         reap_program(capture);
+        if (capture->probe)
+            clock_probe_take(capture->probe, collector_dictionary(capture->collector));
         gone_look(&capture->gone, &capture->directory, false);
         if (time_to_close(capture)) {
             // Nothing new is recorded from here on, so that the drain comes to an end.
@@ -243,6 +251,7 @@ static void forget_pointers(tsmith_capture_options *options) {
     options->cuda = NULL;
     options->agent_options = NULL;
     options->frames = NULL;
+    options->clock_probe = NULL;
 }
 
 static tsmith_status take_options(const tsmith_capture_options *given, tsmith_capture_options *out,
@@ -251,7 +260,17 @@ static tsmith_status take_options(const tsmith_capture_options *given, tsmith_ca
     // What can be captured of OpenCL ends with waits.
     if (status == TSMITH_OK && !out->frames && out->recording && strncmp(out->recording, "frame", 5) == 0)
         out->frames = "wait";
+    if (status == TSMITH_OK && out->clock_probe &&
+        clock_probe_check(out->clock_probe, getenv(PROBE_TOKEN), error) != TSMITH_OK)
+        return TSMITH_ERROR_INVALID_ARGUMENT;
     return status == TSMITH_OK && out->frames ? tsmith_frames_check(out->frames, error) : status;
+}
+
+// False when memory is exhausted.
+static bool keep_addresses(struct tsmith_capture *capture) {
+    const char *given = capture->options.clock_probe;
+    capture->probe_addresses = given ? strdup(given) : NULL;
+    return capture->probe_addresses || !given;
 }
 
 static void describe_session(struct tsmith_capture *capture) {
@@ -259,6 +278,16 @@ static void describe_session(struct tsmith_capture *capture) {
     if (capture->options.frames)
         tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), TSMITH_FRAMES_ATTRIBUTE,
                                         capture->options.frames);
+}
+
+static tsmith_status add_loss_sources(struct tsmith_capture *capture, tsmith_error *error) {
+    tsmith_source *losses;
+    gone_look(&capture->gone, &capture->directory, true);
+    if (gone_source_create(&capture->gone, &losses) || other_sources_add(&capture->other_sources, losses) ||
+        (capture->options.recording && (recorder_losses_create(capture->directory.path, &losses) ||
+                                        other_sources_add(&capture->other_sources, losses))))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
+    return TSMITH_OK;
 }
 
 tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmith_capture **out,
@@ -273,6 +302,11 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
         return status;
     }
     launch_save_signals(&capture->signals);
+    status = keep_addresses(capture)
+                 ? TSMITH_OK
+                 : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
+    if (status)
+        goto fail;
     status = session_directory_create(&capture->directory, &capture->options, error);
     if (status)
         goto fail;
@@ -300,17 +334,9 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
         goto fail_directory;
     capture->late.agent_directory = capture->agent_directory;
     capture->late_status = attach_select(&capture->options, &capture->late, &capture->late_error);
-    tsmith_source *losses;
-    gone_look(&capture->gone, &capture->directory, true);
-    if (gone_source_create(&capture->gone, &losses) || other_sources_add(&capture->other_sources, losses)) {
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
+    status = add_loss_sources(capture, error);
+    if (status)
         goto fail_directory;
-    }
-    if (capture->options.recording && (recorder_losses_create(capture->directory.path, &losses) ||
-                                       other_sources_add(&capture->other_sources, losses))) {
-        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
-        goto fail_directory;
-    }
     live_begin(&capture->live, capture->options.live != 0);
     forget_pointers(&capture->options);
     *out = capture;
@@ -321,6 +347,7 @@ fail_directory:
     collector_destroy(capture->collector);
     session_directory_remove(&capture->directory);
 fail:
+    free(capture->probe_addresses);
     free(capture);
     return status;
 }
@@ -369,11 +396,12 @@ static tsmith_status add_used_agents(struct tsmith_capture *capture, char *const
     return status;
 }
 
-// Of the run, if a launcher started this process: a program that uses no API has no process in the trace.
-static void describe_rank(tsmith_dictionary *dictionary) {
+// Of the run, if a launcher started this process: a program that uses no API has no process in the trace. Returns the
+// number among the ranks of this host, -1 if it is unknown.
+static int64_t describe_rank(tsmith_dictionary *dictionary) {
     tsmith_launch launch = {.size = sizeof launch};
     if (!tsmith_launch_find(0, &launch))
-        return;
+        return -1;
     const tsmith_rank rank = {.rank = (uint32_t)(launch.rank + 1),
                               .world = launch.world < 0 ? 0 : (uint32_t)launch.world,
                               .local_rank = (uint32_t)(launch.local_rank + 1),
@@ -382,6 +410,26 @@ static void describe_rank(tsmith_dictionary *dictionary) {
                               .launcher = tsmith_dictionary_intern_cstr(dictionary, launch.launcher),
                               .job = tsmith_dictionary_intern_cstr(dictionary, launch.job)};
     (void)tsmith_dictionary_add_rank(dictionary, &rank);
+    return launch.local_rank;
+}
+
+// The ranks of a host have one clock, so one of them probes. The recording goes on without probes.
+static void start_probes(struct tsmith_capture *capture, int64_t local_rank) {
+    tsmith_dictionary *dictionary = collector_dictionary(capture->collector);
+    const struct clock_probe_options options = {
+        .addresses = capture->probe_addresses,
+        .token = getenv(PROBE_TOKEN),
+        .id = tsmith_dictionary_find_attribute(dictionary, TSMITH_CLOCK_ATTRIBUTE).bytes};
+    tsmith_error error;
+    if (!options.addresses || local_rank > 0)
+        return;
+    if (!options.id || !options.token)
+        tsmith_dictionary_set_attribute(
+            dictionary, "notice.clock-probe",
+            options.id ? "clock probes were not started: TRACESMITH_PROBE_TOKEN is not set any more"
+                       : "clock probes were not started: the machine does not state which boot it is");
+    else if (clock_probe_start(&options, &capture->probe, &error) != TSMITH_OK)
+        tsmith_dictionary_set_attribute(dictionary, "notice.clock-probe", error.message);
 }
 
 tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, tsmith_error *error) {
@@ -391,7 +439,7 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
     if (capture->started)
         return status_set(error, TSMITH_ERROR_STATE, "a capture can start only one program");
     describe_command(capture, argv);
-    describe_rank(collector_dictionary(capture->collector));
+    const int64_t local_rank = describe_rank(collector_dictionary(capture->collector));
     start_counters(capture);
     tsmith_status status = add_used_agents(capture, argv, error);
     if (!status)
@@ -401,6 +449,7 @@ tsmith_status tsmith_capture_start(tsmith_capture *capture, char *const *argv, t
     atomic_store(&capture->program, pid);
     collector_program_started(capture->collector, (uint64_t)pid);
     capture->started = true;
+    start_probes(capture, local_rank); // a thread, so after the fork
     return TSMITH_OK;
 }
 
@@ -514,6 +563,7 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
     if (!capture || session_directory_is_of_parent(&capture->directory))
         return;
     sampler_stop(&capture->sampler);
+    clock_probe_stop(capture->probe, NULL);
     live_finish(&capture->live);
     session_directory_end(&capture->directory);
     bool keep = !collector_delivered(capture->collector) && capture->started;
@@ -525,5 +575,6 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
     else
         session_directory_remove(&capture->directory);
     launch_free_environment(capture->environment);
+    free(capture->probe_addresses);
     free(capture);
 }
