@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -517,9 +518,11 @@ tsmith_status collector_create(const struct session_directory *directory, enum c
                                struct collector **out, tsmith_error *error) {
     struct layout_control *control = directory->control;
     tsmith_status status = TSMITH_OK;
-    struct collector *collector = calloc(1, sizeof *collector);
+    // A copy of a sub-buffer's head is in it, which is aligned to cache lines; calloc does not align to them.
+    struct collector *collector = aligned_alloc(alignof(struct collector), sizeof *collector);
     if (!collector)
         goto fail;
+    memset(collector, 0, sizeof *collector);
     collector->directory = directory->fd;
     collector->file = mode == COLLECT_SESSION ? &directory->file : NULL;
     collector->control = control;

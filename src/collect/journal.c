@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -437,7 +438,10 @@ static struct layout_journal *read_file(int directory) {
         return NULL;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= (off_t)LAYOUT_PAGE &&
         (uint64_t)status.st_size <= file_bytes(HALF_MAX))
-        file = malloc((size_t)status.st_size);
+        // Its head is aligned to cache lines, and the size must be a multiple of the alignment.
+        file = aligned_alloc(alignof(struct layout_journal),
+                             ((size_t)status.st_size + alignof(struct layout_journal) - 1) /
+                                 alignof(struct layout_journal) * alignof(struct layout_journal));
     for (size_t done = 0; file && done < (size_t)status.st_size;) {
         ssize_t got = pread(fd, (char *)file + done, (size_t)status.st_size - done, (off_t)done);
         if (got <= 0) {
