@@ -49,6 +49,10 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 // tracks beneath theirs; nothing is cut or left out. Facts without a place in Perfetto's format are attributes of the
 // trace, so that tsmith_import_open makes the same events of the file again. The file's clock is the trace clock in ns;
 // times before 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that slices can be put in order.
+//
+// "chakra": the dependency graph (tracesmith/graph.h) as a Chakra execution trace, a node for each command and call
+// (docs/sources.md has the form of the edges). It is written when the sink is finished, and needs the memory of the timeline and the
+// graph.
 TSMITH_API tsmith_status tsmith_export_open(const char *format, const char *path,
                                             const tsmith_export_options *options, tsmith_sink **out,
                                             tsmith_error *error);

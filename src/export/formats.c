@@ -34,6 +34,8 @@ static const struct format {
     {"arrow-stream", "the same as an Arrow IPC stream, for a pipe", ".arrows", arrow_ipc_open_stream},
     {"parquet", "the same table as Apache Parquet, with zstd: small files for archives and databases",
      ".parquet", parquet_open},
+    {"chakra", "Chakra execution trace (MLCommons): the dependency graph, for simulators such as ASTRA-sim",
+     ".et", chakra_open},
     {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
 };
 

@@ -21,6 +21,7 @@ typedef tsmith_status format_open(const struct export_place *place, const tsmith
                                   tsmith_sink **out, tsmith_error *error);
 
 format_open chrome_open, perfetto_open, csv_open, folded_open, flamegraph_open, otf2_open, pprof_open,
-    speedscope_open, memory_viz_open, arrow_ipc_open, arrow_ipc_open_stream, parquet_open, firefox_open;
+    speedscope_open, memory_viz_open, arrow_ipc_open, arrow_ipc_open_stream, parquet_open, firefox_open,
+    chakra_open;
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import/chakra/chakra.h"
 #include "import/chrome/source.h"
 #include "import/jax_memory/jax_memory.h"
 #include "import/ncu/ncu.h"
@@ -108,6 +109,14 @@ static tsmith_status torch_et_open_job(struct import_job *job, tsmith_source **o
     return torch_et_open(&job->input, job->name, out, error);
 }
 
+static bool chakra_probe(struct import_job *job) {
+    return chakra_is(&job->input);
+}
+
+static tsmith_status chakra_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return chakra_import_open(&job->input, job->name, out, error);
+}
+
 static bool ncu_probe(struct import_job *job) {
     return ncu_is(&job->input);
 }
@@ -191,6 +200,14 @@ static const struct import_format formats[] = {
      .stage = IMPORT_BYTES,
      .probe = torch_et_probe,
      .open = torch_et_open_job},
+    {.name = "chakra",
+     .title = "a Chakra execution trace",
+     .extensions = ".et",
+     .doc = "Chakra execution trace (MLCommons): every node with its times, dependencies and attributes",
+     .fuzz = "chakra",
+     .stage = IMPORT_BYTES,
+     .probe = chakra_probe,
+     .open = chakra_open_job},
     {.name = "ncu-csv",
      .title = "CSV of Nsight Compute",
      .extensions = ".csv",

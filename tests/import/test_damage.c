@@ -73,7 +73,7 @@ static const char *const formats[] = {
     "import_json/kineto", "import_json/array",      "import_json/mctracer", "import_json/rocprof",
     "import_json/own",    "import_perfetto/slices", "import_perfetto/gpu",  "import_xctrace/profile",
     "import_xctrace/gpu", "import_xplane/small",    "import_snapshot/made", "import_et/new",
-    "import_ncu/raw"};
+    "import_ncu/raw",     "import_chakra/made"};
 
 static size_t read_sample(const char *name, char *bytes) {
     const char *source = getenv("TRACESMITH_SOURCE_DIR");
