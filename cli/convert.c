@@ -4,6 +4,8 @@
 #include "convert.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -183,4 +185,27 @@ void convert_add_name(struct text *text, const char *path, const char *extension
     }
     text_add(text, name, length);
     text_add_cstr(text, extension);
+}
+
+char *convert_read_whole(const char *path, size_t *size) {
+    size_t capacity = 0;
+    char *bytes = NULL;
+    FILE *file = fopen(path, "rbe");
+    for (*size = 0; file && !feof(file) && !ferror(file);) {
+        if (*size == capacity) {
+            capacity = capacity ? capacity * 2 : 1 << 16;
+            char *moved = realloc(bytes, capacity);
+            if (!moved)
+                break;
+            bytes = moved;
+        }
+        *size += fread(bytes + *size, 1, capacity - *size, file);
+    }
+    const bool whole = file && feof(file);
+    if (file)
+        (void)fclose(file);
+    if (whole)
+        return bytes;
+    free(bytes);
+    return NULL;
 }

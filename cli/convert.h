@@ -44,4 +44,7 @@ bool convert_may_replace(const char *input, const char *output);
 // The name of a file without its folder, compression and extension, with another one: "a/b.json.gz", ".sbt" -> "b.sbt".
 void convert_add_name(struct text *text, const char *path, const char *extension);
 
+// All bytes of a file, which the caller frees; NULL with errno set.
+char *convert_read_whole(const char *path, size_t *size);
+
 #endif

@@ -19,33 +19,9 @@ bool analyze_is_partial(const char *path) {
     return is;
 }
 
-// All bytes of a file, which the caller frees; NULL with errno set.
-static char *read_whole(const char *path, size_t *size) {
-    size_t capacity = 0;
-    char *bytes = NULL;
-    FILE *file = fopen(path, "rbe");
-    for (*size = 0; file && !feof(file) && !ferror(file);) {
-        if (*size == capacity) {
-            capacity = capacity ? capacity * 2 : 1 << 16;
-            char *moved = realloc(bytes, capacity);
-            if (!moved)
-                break;
-            bytes = moved;
-        }
-        *size += fread(bytes + *size, 1, capacity - *size, file);
-    }
-    const bool whole = file && feof(file);
-    if (file)
-        (void)fclose(file);
-    if (whole)
-        return bytes;
-    free(bytes);
-    return NULL;
-}
-
 static tsmith_status add_partial(tsmith_ranks *ranks, const char *path, tsmith_error *error) {
     size_t size;
-    char *bytes = read_whole(path, &size);
+    char *bytes = convert_read_whole(path, &size);
     if (!bytes) {
         (void)snprintf(error->message, sizeof error->message, "%s cannot be read: %s", path, strerror(errno));
         return errno == ENOMEM ? TSMITH_ERROR_NO_MEMORY : TSMITH_ERROR_IO;

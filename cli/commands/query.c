@@ -13,6 +13,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/present/terminal.h"
+#include "query_partial.h"
 #include "tracesmith/stacks.h"
 
 struct asking {
@@ -255,6 +256,10 @@ static bool read_options(const struct invocation *invocation, struct asking *ask
         complain("--json and --csv cannot be combined");
         return false;
     }
+    if (invocation->operand_count != 2) {
+        complain("query takes a trace and the SQL, or partials");
+        return false;
+    }
     if (access(invocation->operands[0], F_OK) != 0 && strchr(invocation->operands[0], ' ') &&
         access(invocation->operands[1], F_OK) == 0) {
         complain("the file comes before the SQL: tracesmith query %s SQL", invocation->operands[1]);
@@ -275,6 +280,12 @@ int command_query(const struct invocation *invocation) {
     struct text sql = {0};
     tsmith_error error;
     int code = EXIT_USAGE;
+    if (invocation_flag(invocation, "partial") || query_is_partial(invocation->operands[0])) {
+        const bool json = invocation_flag(invocation, "json");
+        asking.rows.format = json ? ROWS_JSON : invocation_flag(invocation, "csv") ? ROWS_CSV : ROWS_TEXT;
+        code = query_partials(invocation, &asking.rows);
+        goto done;
+    }
     if (!read_options(invocation, &asking, &sql))
         goto done;
     asking.sql = text_cstr(&sql);

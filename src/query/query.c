@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "query/events.h"
 #include "query/lists.h"
+#include "query/partial.h"
 #include "query/statistics.h"
 
 // ---- what a statement may do
@@ -137,7 +138,8 @@ static bool configure(tsmith_query *query) {
         if (sqlite3_db_config(query->db, options[i].option, options[i].on, NULL) != SQLITE_OK)
             return false;
     sqlite3_limit(query->db, SQLITE_LIMIT_LENGTH, LONGEST_VALUE);
-    if (!printf_add(&query->plain_printf, query->db) || !statistics_add(query->db))
+    if (!printf_add(&query->plain_printf, query->db) || !statistics_add(query->db) ||
+        !partial_functions_add(query->db))
         return false;
     for (size_t i = 0; i < query->event_count; i++)
         if (sqlite3_create_module_v2(query->db, query->events[i].base.shown.name, &events_module,

@@ -6,6 +6,7 @@
 //   events.c     a virtual table over batches: what is asked for goes down into the scan of the file (plan.c, filter.c)
 //   store.c      rows kept in memory, grouped or indexed, where a statement goes over them more than once
 //   printf.c     printf() and format() that cannot run away
+//   partial.c    one statement over the traces of many hosts
 //   lists.c      virtual tables over what is in memory anyway: tracks, strings, states...
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
