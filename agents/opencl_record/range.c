@@ -52,8 +52,8 @@ static bool watch_ranges(const char *name) {
 }
 
 bool range_begin(const char *words, const char *session_directory) {
-    if (!recording_range_parse(words, &range))
-        return false;
+    if (!recording_range_parse(words, &range) || range.presents)
+        return false; // OpenCL presents nothing
     recorder_options = (struct recorder_options){.no_payload = range.no_payload, .hashes = range.hashes};
     if (range.form == RECORDING_RANGE_USER)
         return watch_ranges(range.from);

@@ -14,6 +14,7 @@
 #include "queries.h"
 #include "record.h"
 #include "times.h"
+#include "wire/channel.h"
 #include "wire/memory.h"
 
 enum { MAP_LOG2 = 8, EXTENSIONS_MAX = 512 };
@@ -56,7 +57,8 @@ static void begin(void) {
         .look = session_look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 100};
     const char *queries = agent_option("vulkan", "queries");
     program_only = agent_option("vulkan", "program-only") != NULL;
-    host_reads = agent_option("vulkan", "host-reads") != NULL;
+    // A captured frame waits for its submissions: no copies of the agent's are needed in its command buffers.
+    host_reads = agent_option("vulkan", "host-reads") || secure_getenv(CHANNEL_RECORDING);
     inferred_clock = agent_option("vulkan", "inferred-clock") != NULL;
     queries_begin(queries ? (uint32_t)strtoul(queries, NULL, 10) : 0);
     record_init();
@@ -275,6 +277,14 @@ void layer_DestroyDevice(VkDevice handle, const VkAllocationCallbacks *allocator
     device->next.DestroyDevice(handle, allocator);
     record_call_void(&call);
     munmap(device, sizeof *device);
+}
+
+// ---- for the layer below, which captures frames
+
+// The correlation id of the submission that the calling thread is in.
+__attribute__((visibility("default"))) uint64_t tracesmith_vulkan_correlation(void);
+uint64_t tracesmith_vulkan_correlation(void) {
+    return agent.channel && agent_on() && agent_thread.correlation ? agent_thread.correlation - 1 : 0;
 }
 
 // ---- for the loader

@@ -174,8 +174,9 @@ static const struct option profile_options[] = {
     {.name = "capture",
      .argument = "RANGE",
      .optional = true,
-     .doc = "Also capture commands and data for 'tracesmith replay' (OpenCL), of the whole program or of a "
-            "range (below). The cost in time and space is proportional to the data written and computed"},
+     .doc = "Also capture commands and data for 'tracesmith replay' (OpenCL; frames of Vulkan), of the whole "
+            "program or of a range (below). The cost in time and space is proportional to the data written "
+            "and computed"},
     {.name = "no-payload",
      .doc = "With --capture: store hashes instead of data, so that the file can be shared. A replay can "
             "compare only results that do not depend on the missing data"},
@@ -311,7 +312,8 @@ const struct command profile_entry = {
 #undef RANGE
         "Memory that the range reads is copied when it is first read; the cost is proportional to the memory "
         "touched. With 'signal', SIGUSR1 to tracesmith begins and ends the capture, and is not "
-        "forwarded; with 'frame', SIGUSR2 and 'tracesmith trigger' capture the next frame.\n\nFORM of "
+        "forwarded; with 'frame', SIGUSR2 and 'tracesmith trigger' capture the next frame. "
+        "Of Vulkan only whole frames are captured, with the ranges of frames and without a range.\n\nFORM of "
         "--frames is one of the following.\n\n"
 #define FORM(name, argument, doc) name argument ": " doc "\n\n"
     TSMITH_FRAMES_TABLE(FORM)

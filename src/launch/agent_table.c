@@ -99,6 +99,7 @@ static const struct agent_row agent_rows[] = {
      .variable = "VK_INSTANCE_LAYERS",
      .separator = ':',
      .layer = "VK_LAYER_TRACESMITH_profile",
+     .recorder = "VK_LAYER_TRACESMITH_record",
      .folders = "VK_LAYER_PATH",
      .more_folders = "VK_ADD_LAYER_PATH",
      OPTIONS(vulkan_options)},

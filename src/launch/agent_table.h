@@ -51,6 +51,8 @@ struct agent_row {
     // `folders` alone if that variable has a value, otherwise in `more_folders` and its usual folders. The agent's folder is
     // named like the API, among the agents.
     const char *layer, *folders, *more_folders;
+    const char *
+        recorder; // the layer that records commands and data, below; its folder is named "API_record". NULL: none
     // Not loaded by default, because some programs do not tolerate it; MPI's is, into programs that use it (launch_add_used).
     bool only_if_named;
     // The beginning of the name of the library by which a program that runs is known to use the API, so that the agent can be

@@ -197,16 +197,22 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "'%s' is not a capture range; available: %.*s", options->recording,
                           (int)sizeof ranges - 3, ranges);
-    if (!agent_is_selected(options, "opencl"))
+    const bool framed = recording_range_of_frames(&range);
+    // Vulkan is captured by frames.
+    const bool vulkan = agent_is_selected(options, "vulkan") &&
+                        (framed || range.form == RECORDING_RANGE_ALL) &&
+                        launch_agent_path(directory, "vulkan-record", path, sizeof path);
+    if (!agent_is_selected(options, "opencl") && !vulkan)
         return status_set(error, TSMITH_ERROR_MISSING,
-                          "commands and data can be captured only for OpenCL, which is not selected");
-    if (!launch_agent_path(directory, "opencl-record", path, sizeof path))
+                          "commands and data can be captured only for OpenCL, and frames for Vulkan, which "
+                          "are not selected");
+    if (agent_is_selected(options, "opencl") &&
+        !launch_agent_path(directory, "opencl-record", path, sizeof path) && !vulkan)
         return status_set(error, TSMITH_ERROR_MISSING,
                           "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);
-    const bool framed = recording_range_of_frames(&range);
     const bool by_ranges = options->frames && strncmp(options->frames, "range:", 6) == 0;
     if (framed && options->frames &&
-        (strcmp(options->frames, "present") == 0 ||
+        ((strcmp(options->frames, "present") == 0 && !vulkan) ||
          (by_ranges && (range.form == RECORDING_RANGE_FRAMES_AFTER || strpbrk(options->frames, "*?")))))
         return status_set(
             error, TSMITH_ERROR_INVALID_ARGUMENT,
@@ -219,7 +225,7 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
                           "capture ranges of a program need NVTX, and its agent is not selected or not in %s",
                           directory);
     const tsmith_status status = agent_row_find("opencl", &opencl, error);
-    if (status == TSMITH_OK && !loader_reads(opencl->loader, opencl->variable))
+    if (status == TSMITH_OK && !vulkan && !loader_reads(opencl->loader, opencl->variable))
         return status_set(
             error, TSMITH_ERROR_MISSING,
             "commands and data are recorded by a layer, and the OpenCL loader does not support layers: "
@@ -231,7 +237,8 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
 static char *frames_word(const tsmith_capture_options *options) {
     const bool ranges = options->frames && strncmp(options->frames, "range:", 6) == 0;
     char *name = range_word(ranges ? options->frames + 6 : "");
-    char *word = name ? join(ranges ? " frames=" : "", name, "", "") : NULL;
+    const bool presents = options->frames && strcmp(options->frames, "present") == 0;
+    char *word = name ? join(ranges ? " frames=" : presents ? " presents" : "", name, "", "") : NULL;
     free(name);
     return word;
 }
@@ -290,14 +297,28 @@ const char *launch_missing(const tsmith_capture_options *options) {
 }
 
 // A layer that its loader finds by its name, in folders.
-static bool inject_layer(struct list *list, const struct agent_row *agent, const char *directory) {
+static bool inject_layer(struct list *list, const struct agent_row *agent, const char *layer,
+                         const char *name, const char *directory) {
     char folder[4096];
     const size_t at = find(list, agent->folders);
     const bool alone = at < list->count && list->items[at][strlen(agent->folders) + 1];
-    const int length = snprintf(folder, sizeof folder, "%s/%s", directory, agent->api);
+    const int length = snprintf(folder, sizeof folder, "%s/%s", directory, name);
     return length > 0 && (size_t)length < sizeof folder &&
            set(list, alone ? agent->folders : agent->more_folders, folder, ':') &&
-           set(list, agent->variable, agent->layer, agent->separator);
+           set(list, agent->variable, layer, agent->separator);
+}
+
+// The one that records commands and data comes after it, nearer to the driver.
+static bool inject_layers(struct list *list, const struct agent_row *agent, bool recording,
+                          const char *directory) {
+    char name[64], path[4096];
+    if (!inject_layer(list, agent, agent->layer, agent->api, directory))
+        return false;
+    snprintf(name, sizeof name, "%s-record", agent->api);
+    if (!recording || !agent->recorder || !launch_agent_path(directory, name, path, sizeof path))
+        return true;
+    snprintf(name, sizeof name, "%s_record", agent->api);
+    return inject_layer(list, agent, agent->recorder, name, directory);
 }
 
 static bool inject_preloads(struct list *list, const struct agent_row *agent) {
@@ -326,7 +347,7 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         if (!is_met(agent->needs))
             continue; // launch_missing reports it
         if (agent->layer) {
-            if (!inject_layer(list, agent, directory))
+            if (!inject_layers(list, agent, options->recording != NULL, directory))
                 return false;
             continue;
         }

@@ -24,27 +24,34 @@ enum {
     X(SUB_BUFFER, 7, "sub-buffer") /* OBJECT, PARENT, FLAGS, OFFSET, SIZE */                                 \
     X(PROGRAM, 8, "program")       /* OBJECT, CONTEXT, FORM, SIZE, CHUNKS */                                 \
     X(BUILD, 9, "build") /* PROGRAM, TEXT: options; NAME: the folder it was in, where files were included */ \
-    X(KERNEL, 10, "kernel")              /* OBJECT, PROGRAM, NAME; or CLONED */                              \
-    X(ARGUMENT, 11, "argument")          /* KERNEL, INDEX, FORM, SIZE, DATA or TARGET */                     \
-    X(SAMPLER, 12, "sampler")            /* OBJECT, CONTEXT, LIST: normalized, addressing, filter */         \
-    X(COMMAND, 13, "command")            /* COMMAND, QUEUE, WAITS, EVENT, and what the command takes */      \
-    X(USER_EVENT, 14, "user event")      /* OBJECT, CONTEXT */                                               \
-    X(USER_STATUS, 15, "user event set") /* OBJECT, STATUS */                                                \
-    X(WAIT, 16, "wait")                  /* the host waited: for QUEUE, or for WAITS */                      \
-    X(VERIFY, 17, "verify")              /* VERIFY, OBJECT: its content here was copied */                   \
-    X(STATE, 18, "state")                /* VERIFY, SIZE, CHUNKS: that copy; or TEXT: why there is none */   \
-    X(RELEASE, 19, "release")            /* OBJECT: the program let go of it */                              \
-    X(REFUSED, 20, "cannot be replayed") /* NAME: function, TEXT: why, WRITES: what it may have written */   \
-    X(END, 21, "end")                    /* the program ended in order */                                    \
-    X(CONTENT, 22, "content")            /* VERIFY, OBJECT: what it holds here, by a STATE; nothing */       \
-                                         /* recorded brought it there */                                     \
-    X(IMAGE, 23, "image")                /* OBJECT, CONTEXT, FLAGS, LIST, SIZE, CHUNKS; PARENT, pitch */     \
-    X(SHARED, 24, "shared memory")       /* OBJECT, CONTEXT, FLAGS, SIZE, ADDRESS in the program */          \
-    X(COMPILE, 25, "compile")            /* as BUILD, and LIST: headers, DATA: their names */                \
-    X(LINK, 26, "link")                  /* OBJECT, CONTEXT, TEXT: options, LIST: programs */                \
-    X(USES, 27, "uses")                  /* KERNEL, LIST: the shared memory it uses by pointers */           \
-    X(INCLUDED, 28, "included file")     /* PROGRAM, NAME: its path, SIZE, CHUNKS; before the build */       \
-    X(CHANGED, 29, "changed on its way") /* TRANSFER, HOST, SIZE: memory of that write is not as it was */
+    X(KERNEL, 10, "kernel")               /* OBJECT, PROGRAM, NAME; or CLONED */                             \
+    X(ARGUMENT, 11, "argument")           /* KERNEL, INDEX, FORM, SIZE, DATA or TARGET */                    \
+    X(SAMPLER, 12, "sampler")             /* OBJECT, CONTEXT, LIST: normalized, addressing, filter */        \
+    X(COMMAND, 13, "command")             /* COMMAND, QUEUE, WAITS, EVENT, and what the command takes */     \
+    X(USER_EVENT, 14, "user event")       /* OBJECT, CONTEXT */                                              \
+    X(USER_STATUS, 15, "user event set")  /* OBJECT, STATUS */                                               \
+    X(WAIT, 16, "wait")                   /* the host waited: for QUEUE, or for WAITS */                     \
+    X(VERIFY, 17, "verify")               /* VERIFY, OBJECT: its content here was copied */                  \
+    X(STATE, 18, "state")                 /* VERIFY, SIZE, CHUNKS: that copy; or TEXT: why there is none */  \
+    X(RELEASE, 19, "release")             /* OBJECT: the program let go of it */                             \
+    X(REFUSED, 20, "cannot be replayed")  /* NAME: function, TEXT: why, WRITES: what it may have written */  \
+    X(END, 21, "end")                     /* the program ended in order */                                   \
+    X(CONTENT, 22, "content")             /* VERIFY, OBJECT: what it holds here, by a STATE; nothing */      \
+                                          /* recorded brought it there */                                    \
+    X(IMAGE, 23, "image")                 /* OBJECT, CONTEXT, FLAGS, LIST, SIZE, CHUNKS; PARENT, pitch */    \
+    X(SHARED, 24, "shared memory")        /* OBJECT, CONTEXT, FLAGS, SIZE, ADDRESS in the program */         \
+    X(COMPILE, 25, "compile")             /* as BUILD, and LIST: headers, DATA: their names */               \
+    X(LINK, 26, "link")                   /* OBJECT, CONTEXT, TEXT: options, LIST: programs */               \
+    X(USES, 27, "uses")                   /* KERNEL, LIST: the shared memory it uses by pointers */          \
+    X(INCLUDED, 28, "included file")      /* PROGRAM, NAME: its path, SIZE, CHUNKS; before the build */      \
+    X(CHANGED, 29, "changed on its way")  /* TRANSFER, HOST, SIZE: memory of that write is not as it was */  \
+    X(VULKAN_DEVICE, 30, "Vulkan device") /* OBJECT, NAME, VENDOR, VERSION, DRIVER */                        \
+    X(VULKAN_OBJECT, 31, "Vulkan object") /* OBJECT, CONTEXT: device, INDEX: kind, NAME: the function */     \
+                                          /* that made it, DATA: words; PARENT, ADDRESS, OFFSET: memory */   \
+    X(VULKAN_COMMANDS, 32, "Vulkan commands") /* OBJECT: a command buffer, CONTEXT, DATA: words */           \
+    X(VULKAN_SET, 33, "Vulkan descriptors")   /* OBJECT: a set, DATA: words of what was written to it */     \
+    X(VULKAN_FRAME, 34, "Vulkan frame")       /* CONTEXT: device, INDEX: its number in this process; what */ \
+                                              /* follows is the state before its first submission */
 
 enum recording_type {
 #define RECORDING_TYPE_ENUM(NAME, number, name) RECORDING_##NAME = number,
@@ -132,7 +139,8 @@ enum recording_key {
     X(COPY_IMAGE, 16, "copy image")                                                                          \
     X(FILL_IMAGE, 17, "fill image")                                                                          \
     X(IMAGE_TO_BUFFER, 18, "copy image to buffer")                                                           \
-    X(BUFFER_TO_IMAGE, 19, "copy buffer to image")
+    X(BUFFER_TO_IMAGE, 19, "copy buffer to image")                                                           \
+    X(SUBMIT, 20, "submit") /* Vulkan: QUEUE, CONTEXT, LIST: command buffers */
 
 enum recording_command {
 #define RECORDING_COMMAND_ENUM(NAME, number, name) RECORDING_COMMAND_##NAME = number,
@@ -163,8 +171,8 @@ enum recording_image_word {
     RECORDING_IMAGE_ROW,     // pitches of an image that is in a buffer
     RECORDING_IMAGE_WORDS
 };
-// FLAGS of a PROCESS: data was not wanted, only hashes of it.
-enum { RECORDING_HASHES_ONLY = 1 };
+// FLAGS of a PROCESS: data was not wanted, only hashes of it; it is of Vulkan, else of OpenCL.
+enum { RECORDING_HASHES_ONLY = 1, RECORDING_OF_VULKAN = 2 };
 // FLAGS of a STATE: its hashes are kept, and data only as far as something else has the same.
 enum { RECORDING_STATE_HASHES = 1 };
 // FLAGS of a VERIFY: it was taken after one command to find the first that goes wrong, not because the program let go.

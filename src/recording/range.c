@@ -98,6 +98,8 @@ bool recording_range_parse(const char *text, struct recording_range *out) {
             out->no_payload = true;
         else if (length == strlen("hashes") && memcmp(word, "hashes", length) == 0)
             out->hashes = true;
+        else if (length == strlen("presents") && memcmp(word, "presents", length) == 0)
+            out->presents = true;
         else if (length > strlen("frames=") && memcmp(word, "frames=", strlen("frames=")) == 0 &&
                  take_name(word + strlen("frames="), word + length, out->frames))
             continue;

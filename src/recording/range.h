@@ -33,7 +33,8 @@ struct recording_range {
     char from[RECORDING_RANGE_NAME], until[RECORDING_RANGE_NAME];
     char frames
         [RECORDING_RANGE_NAME]; // of a range of frames: the name of the ranges that they are; "": they end with waits
-    bool no_payload, hashes; // words after the range: "no-payload", "hashes"
+    bool no_payload, hashes,
+        presents; // words after the range: "no-payload", "hashes", "presents": frames end with presents
 };
 
 // Whether the range is one of frames.

@@ -95,4 +95,13 @@ tsmith_status execute_order_conclude(struct execute_order *order); // what was r
 tsmith_status execute_order_end(struct execute_order *order, tsmith_status status);
 void execute_opencl_close(struct execution *execution); // NULL is fine
 
+// The same for processes that were captured frames of (recorded_process.vulkan).
+struct vulkan_execution;
+tsmith_status execute_vulkan_open(const char *device, struct vulkan_execution **out, tsmith_error *error);
+const char *execute_vulkan_device(const struct vulkan_execution *execution); // "" before the first run
+tsmith_status execute_vulkan_run(struct vulkan_execution *execution, struct tsmith_recording *recording,
+                                 const struct recorded_process *process, const tsmith_replay_options *options,
+                                 const struct execute_client *client, tsmith_error *error);
+void execute_vulkan_close(struct vulkan_execution *execution); // NULL is fine
+
 #endif

@@ -110,6 +110,7 @@ static bool add_record(struct tsmith_recording *recording, struct recorded_proce
     switch (record->type) {
     case RECORDING_PROCESS:
         process->pid = recording_value(record, RECORDING_KEY_PID);
+        process->vulkan = (recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_OF_VULKAN) != 0;
         recording->hashes_only |= (recording_value(record, RECORDING_KEY_FLAGS) & RECORDING_HASHES_ONLY) != 0;
         return true;
     case RECORDING_CONTEXT:

@@ -25,6 +25,7 @@ struct recorded_process {
     size_t count, capacity;
     struct recorded_time *times; // by record; NULL: not taken
     bool used;                   // a context was made: there can be something to replay
+    bool vulkan;                 // its records are captured frames of Vulkan, else commands of OpenCL
     bool ended;                  // a process that was not killed records its end, if it made a context
 };
 

@@ -33,6 +33,13 @@ static tsmith_status make_execute_options(struct tsmith_replay *replay, const ts
     run_options->pace = options->speed > 0 ? replay->process->times : NULL;
     if (!select_is_asked(options))
         return TSMITH_OK;
+    if (replay->process->vulkan) {
+        const tsmith_status selected =
+            select_vulkan_records(replay->process, options, left_out, &asked, error);
+        run_options->left_out = *left_out;
+        replay->asked += asked;
+        return selected;
+    }
     tsmith_status status = plan_make(&plan, replay->recording, replay->process, error);
     if (status == TSMITH_OK)
         status = plan_check(&plan, error);
@@ -53,6 +60,8 @@ static tsmith_status find_culprit(struct tsmith_replay *replay, struct execution
     if (process == replay->count)
         return TSMITH_OK;
     process = replay->gathered[process].process;
+    if (replay->recording->processes[process].vulkan)
+        return TSMITH_OK; // its results are those of single submissions
     struct culprit_result *results = calloc(replay->count, sizeof *results);
     if (!results)
         return status_set(error, TSMITH_ERROR_NO_MEMORY,
@@ -94,9 +103,13 @@ static tsmith_status run_turns(struct tsmith_replay *replay, struct execution *e
              !results_undecided(replay)))
             break;
         replay->next = 0;
-        status = replay->against ? two_devices_run(replay, options, error)
-                                 : execute_opencl_run(execution, replay->recording, replay->process, options,
-                                                      client, error);
+        if (replay->process->vulkan)
+            status = execute_vulkan_run(replay->vulkan, replay->recording, replay->process, options, client,
+                                        error);
+        else
+            status = replay->against ? two_devices_run(replay, options, error)
+                                     : execute_opencl_run(execution, replay->recording, replay->process,
+                                                          options, client, error);
     }
     return status;
 }
@@ -156,10 +169,38 @@ tsmith_status replay_run_part(struct execution *execution, struct tsmith_recordi
                : status;
 }
 
+// What replays of captured frames do not do.
+static tsmith_status check_vulkan(const tsmith_replay_options *options, tsmith_error *error) {
+    const char *what = options->against         ? "a comparison of two devices"
+                       : options->source_kernel ? "an edited source"
+                       : options->only_kernel   ? "a selection by kernel"
+                       : options->speed > 0     ? "the recorded pace"
+                       : options->timing        ? "the times of commands"
+                                                : NULL;
+    return what ? status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                             "the recording has frames of Vulkan, for which replay does not have %s", what)
+                : TSMITH_OK;
+}
+
+// The devices of the APIs that the recording is of.
+static tsmith_status open_devices(struct tsmith_replay *replay, const struct tsmith_recording *recording,
+                                  const tsmith_replay_options *options, tsmith_error *error) {
+    bool vulkan = false, opencl = false;
+    for (size_t i = 0; i < recording->process_count; i++) {
+        vulkan |= recording->processes[i].vulkan;
+        opencl |= !recording->processes[i].vulkan && recording->processes[i].used;
+    }
+    tsmith_status status = vulkan ? check_vulkan(options, error) : TSMITH_OK;
+    if (status == TSMITH_OK && vulkan)
+        status = execute_vulkan_open(options->device, &replay->vulkan, error);
+    if (status == TSMITH_OK && (opencl || !vulkan))
+        status = execute_opencl_open(options->device, &replay->execution, error);
+    return status;
+}
+
 tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay_options *given,
                                 tsmith_replay **out, tsmith_error *error) {
     tsmith_replay_options options = {0};
-    struct execution *execution = NULL;
     *out = NULL;
     tsmith_status status = sized_take(tsmith_replay_options, given, &options, error);
     if (status != TSMITH_OK)
@@ -170,8 +211,8 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while preparing the replay");
     status = recording_has_source_of(recording, options.source_kernel, error);
     if (status == TSMITH_OK)
-        status = execute_opencl_open(options.device, &execution, error);
-    replay->execution = execution;
+        status = open_devices(replay, recording, &options, error);
+    struct execution *const execution = replay->execution;
     if (status == TSMITH_OK && options.against)
         status = execute_opencl_open(options.against, &replay->against, error);
     if (status != TSMITH_OK) {
@@ -184,7 +225,8 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
     for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++) {
         replay->process = &recording->processes[i];
         replay->process_index = i;
-        status = run_process(replay, execution, &options, error);
+        if (execution || replay->process->vulkan)
+            status = run_process(replay, execution, &options, error);
     }
     if (status == TSMITH_OK && select_is_asked(&options) && !replay->asked)
         status = status_set(error, TSMITH_ERROR_NOT_FOUND, "no recorded command matches the selection");
@@ -193,7 +235,7 @@ tsmith_status tsmith_replay_run(tsmith_recording *recording, const tsmith_replay
         status = status_set(error, TSMITH_ERROR_NO_MEMORY,
                             "out of memory while keeping the results of the replay");
     results_judge(replay);
-    if (status == TSMITH_OK && execute_opencl_source_failed(execution))
+    if (status == TSMITH_OK && execution && execute_opencl_source_failed(execution))
         status = status_set(error, TSMITH_ERROR_FORMAT,
                             "the source given for the kernel '%s' does not build that kernel; see the notes",
                             options.source_kernel);
@@ -215,8 +257,8 @@ tsmith_status tsmith_replay_choose(tsmith_recording *recording, const tsmith_rep
     struct tsmith_replay *replay = calloc(1, sizeof *replay);
     if (!replay)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while choosing devices");
-    status = execute_opencl_open(options.device, &replay->execution, error);
-    for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++)
+    status = open_devices(replay, recording, &options, error);
+    for (size_t i = 0; status == TSMITH_OK && replay->execution && i < recording->process_count; i++)
         if (!execute_opencl_choose(replay->execution, recording, &recording->processes[i]))
             status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while choosing devices");
     if (status == TSMITH_OK)
@@ -246,11 +288,14 @@ void tsmith_replay_destroy(tsmith_replay *replay) {
     free(replay->gathered);
     execute_opencl_close(replay->execution);
     execute_opencl_close(replay->against);
+    execute_vulkan_close(replay->vulkan);
     free(replay);
 }
 
 const char *tsmith_replay_device(const tsmith_replay *replay) {
-    return execute_opencl_device(replay->execution);
+    return replay->execution ? execute_opencl_device(replay->execution)
+           : replay->vulkan  ? execute_vulkan_device(replay->vulkan)
+                             : "";
 }
 
 const char *tsmith_replay_against(const tsmith_replay *replay) {
@@ -258,7 +303,8 @@ const char *tsmith_replay_against(const tsmith_replay *replay) {
 }
 
 int tsmith_replay_mapping_get(const tsmith_replay *replay, size_t index, tsmith_replay_mapping *out) {
-    const struct execute_mapping *mapping = execute_opencl_mapping(replay->execution, index);
+    const struct execute_mapping *mapping =
+        replay->execution ? execute_opencl_mapping(replay->execution, index) : NULL;
     if (mapping)
         sized_give(tsmith_replay_mapping,
                    (&(tsmith_replay_mapping){.pid = mapping->pid,

@@ -20,6 +20,7 @@ struct gathered {
 
 struct tsmith_replay {
     struct execution *execution, *against; // `against`: NULL, or the second device
+    struct vulkan_execution *vulkan;       // NULL: no process is of Vulkan; `execution` may then be NULL too
     tsmith_replay_result *results;
     struct gathered *gathered;
     size_t count, result_capacity, gathered_capacity;

@@ -39,10 +39,10 @@ static int by_number(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
-static bool is_of_calls(const struct recording_record *record, const struct plan *plan,
+static bool is_of_calls(const struct recording_record *record, const struct recorded_process *process,
                         const tsmith_replay_options *options) {
     const uint64_t number = recording_value(record, RECORDING_KEY_CORRELATION);
-    return plan->process->pid == options->calls_pid && number &&
+    return process->pid == options->calls_pid && number &&
            bsearch(&number, options->calls, options->call_count, sizeof number, by_number);
 }
 
@@ -51,7 +51,7 @@ static bool is_asked(const struct plan *plan, const struct recording_record *rec
     const uint64_t kernel = recording_value(record, RECORDING_KEY_KERNEL);
     return (!options->command_count || (command >= options->first_command &&
                                         command - options->first_command < options->command_count)) &&
-           (!options->calls || is_of_calls(record, plan, options)) &&
+           (!options->calls || is_of_calls(record, plan->process, options)) &&
            (!options->only_queue || recording_value(record, RECORDING_KEY_QUEUE) == options->only_queue) &&
            (!options->only_kernel || (kernel && chunk_table_find(&names->kernels, chunk_key_of(kernel))));
 }
@@ -140,4 +140,32 @@ tsmith_status select_records(const struct plan *plan, const tsmith_replay_option
     return done ? TSMITH_OK
                 : status_set(error, TSMITH_ERROR_NO_MEMORY,
                              "out of memory while selecting the commands to replay");
+}
+
+tsmith_status select_vulkan_records(const struct recorded_process *process,
+                                    const tsmith_replay_options *options, uint8_t **left_out, uint64_t *count,
+                                    tsmith_error *error) {
+    uint64_t command = 0;
+    bool asked = false;
+    *count = 0;
+    *left_out = calloc(process->count + 1, 1);
+    if (!*left_out)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY,
+                          "out of memory while selecting the commands to replay");
+    for (size_t i = 0; i < process->count; i++) {
+        const struct recording_record *record = &process->records[i];
+        if (record->type == RECORDING_COMMAND) {
+            asked =
+                (!options->command_count || (command >= options->first_command &&
+                                             command - options->first_command < options->command_count)) &&
+                (!options->calls || is_of_calls(record, process, options)) &&
+                (!options->only_queue ||
+                 recording_value(record, RECORDING_KEY_QUEUE) == options->only_queue) &&
+                !options->only_kernel;
+            command++;
+            *count += asked;
+        }
+        (*left_out)[i] = (record->type == RECORDING_COMMAND || record->type == RECORDING_VERIFY) && !asked;
+    }
+    return TSMITH_OK;
 }

@@ -12,4 +12,10 @@ bool select_is_asked(const tsmith_replay_options *options);
 tsmith_status select_records(const struct plan *plan, const tsmith_replay_options *options,
                              uint8_t **left_out, uint64_t *count, tsmith_error *error);
 
+// The same for captured frames of Vulkan: without the comparisons after submissions that are not asked for. The state before a frame is
+// there whatever is asked for.
+tsmith_status select_vulkan_records(const struct recorded_process *process,
+                                    const tsmith_replay_options *options, uint8_t **left_out, uint64_t *count,
+                                    tsmith_error *error);
+
 #endif

@@ -94,7 +94,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-sycl.so) entry='xptiTrace(Init|Finish)' ;;
     libtracesmith-mpi.so) entry='MPI_[A-Z][a-z_]*(_c)?|tracesmith_agent_devices' ;;
     libtracesmith-level-zero.so) entry='zeInit(Drivers)?|tracesmith_agent_devices' ;;
-    libtracesmith-vulkan.so) entry='vkNegotiateLoaderLayerInterfaceVersion|tracesmith_agent_devices' ;;
+    libtracesmith-vulkan*.so) entry='vkNegotiateLoaderLayerInterfaceVersion|tracesmith_agent_devices|tracesmith_vulkan_correlation' ;;
     libtracesmith-cuda.so | libtracesmith-musa.so) entry='InitializeInjection|tracesmith_agent_(late|switched)' ;;
     libtracesmith-cann.so) entry='dlopen|__libc_start_main' ;;
     libtracesmith-maca.so) entry='InitializeInjection|tracesmith_agent_(late|switched)|dlopen|__libc_start_main' ;;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer that gives a device of one queue a second one, which is the same: lavapipe has one, and what the agent does with several
-// cannot be tried on it otherwise. It is nearer to the driver than the agent. For test_queues.sh.
+// cannot be tried on it otherwise. It is nearer to the driver than the agent. For test_queues.sh and test_frames.sh. Built with
+// FAULTY, it leaves out the last work-group of each dispatch as well, as a faulty driver might.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,12 @@ static VkResult VKAPI_CALL wait_idle(VkQueue queue) {
     return result;
 }
 
+#ifdef FAULTY
+static void VKAPI_CALL dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
+    NEXT(CmdDispatch)(commands, x - 1, y, z);
+}
+#endif
+
 static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char *name) {
     if (strcmp(name, "vkGetDeviceProcAddr") == 0)
         return (PFN_vkVoidFunction)device_function;
@@ -92,6 +99,10 @@ static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char
         return (PFN_vkVoidFunction)submit;
     if (strcmp(name, "vkQueueWaitIdle") == 0)
         return (PFN_vkVoidFunction)wait_idle;
+#ifdef FAULTY
+    if (strcmp(name, "vkCmdDispatch") == 0)
+        return (PFN_vkVoidFunction)dispatch;
+#endif
     return next_device(handle, name);
 }
 

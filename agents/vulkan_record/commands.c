@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command buffers: what the program records into them, in words. Rules: recorder.h.
+//
+// Commands of a secondary buffer become commands of the primary that executes it: they cannot change afterwards.
+#include <stdlib.h>
+
+#include "recorder.h"
+
+static struct object *find(VkCommandBuffer commands) {
+    return object_find(VULKAN_COMMANDS, (uint64_t)(uintptr_t)commands);
+}
+
+void commands_reset(struct object *commands) {
+    uses_drop(&commands->uses, &commands->use_count, &commands->use_capacity);
+    free(commands->words.bytes);
+    commands->words = (struct words){0};
+    commands->effect_count = 0;
+    commands->works = false;
+    commands->changed = true;
+}
+
+// ---- the commands
+
+#define SET_V(type, name) call.name = name;
+#define SET_F(name) call.name = name;
+#define SET_H(KIND, type, name) call.name = name;
+#define SET_M(KIND, type, name, count) call.name = name;
+#define SET_A(type, name, count) call.name = name;
+#define SET_P(type, name) call.name = name;
+#define SET_B(name, count) call.name = name;
+#define ARGUMENT_V(type, name) , name
+#define ARGUMENT_F(name) , name
+#define ARGUMENT_H(KIND, type, name) , name
+#define ARGUMENT_M(KIND, type, name, count) , name
+#define ARGUMENT_A(type, name, count) , name
+#define ARGUMENT_P(type, name) , name
+#define ARGUMENT_B(name, count) , name
+
+#define COMMAND(function, number)                                                                            \
+    void record_##function(VkCommandBuffer c_ PARAMETERS(function)) {                                        \
+        struct describing describing;                                                                        \
+        struct call_##function call = {.end = 0};                                                            \
+        CALL_##function(SET_V, SET_F, SET_H, SET_H, SET_M, SET_A, SET_P, SET_B) recorder_lock();             \
+        struct object *commands = find(c_);                                                                  \
+        if (commands) {                                                                                      \
+            describe_more(&describing, commands);                                                            \
+            words_value(&describing.words, number);                                                          \
+            words_call_##function(&describing.words, &call);                                                 \
+            describe_end(&describing, commands);                                                             \
+            effects_of(commands, number, &call);                                                             \
+        }                                                                                                    \
+        recorder_unlock();                                                                                   \
+        device_of(c_)->next.function(c_ CALL_##function(ARGUMENT_V, ARGUMENT_F, ARGUMENT_H, ARGUMENT_H,      \
+                                                        ARGUMENT_M, ARGUMENT_A, ARGUMENT_P, ARGUMENT_B));    \
+    }
+VULKAN_FRAME_COMMANDS(COMMAND)
+
+#define REFUSED(function, parameters, arguments)                                                             \
+    void record_##function parameters {                                                                      \
+        recorder_lock();                                                                                     \
+        struct object *commands = find(c);                                                                   \
+        if (commands)                                                                                        \
+            words_missing(&commands->words, "vk" #function);                                                 \
+        recorder_unlock();                                                                                   \
+        device_of(c)->next.function arguments;                                                               \
+    }
+VULKAN_REFUSED_COMMANDS(REFUSED)
+
+static void execute(struct object *primary, const struct object *secondary) {
+    words_bytes(&primary->words, secondary->words.bytes, secondary->words.length);
+    if (secondary->words.missing[0])
+        words_missing(&primary->words, "%s", secondary->words.missing);
+    for (size_t i = 0; i < secondary->use_count; i++)
+        if (!uses_add(&primary->uses, &primary->use_count, &primary->use_capacity, secondary->uses[i].object,
+                      secondary->uses[i].written))
+            primary->words.failed = true;
+    for (size_t i = 0; i < secondary->effect_count; i++) {
+        const struct effect *effect = &secondary->effects[i];
+        effect_add(primary, effect->image, effect->from, effect->to, effect->whole);
+    }
+    primary->works |= secondary->works;
+}
+
+void record_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *buffers) {
+    recorder_lock();
+    struct object *primary = find(handle);
+    for (uint32_t i = 0; primary && i < count; i++) {
+        const struct object *secondary = find(buffers[i]);
+        if (secondary)
+            execute(primary, secondary);
+        else
+            words_missing(&primary->words, "a command buffer that is not known");
+    }
+    recorder_unlock();
+    device_of(handle)->next.CmdExecuteCommands(handle, count, buffers);
+}
+
+// ---- the buffers
+
+VkResult record_CreateCommandPool(VkDevice handle, const VkCommandPoolCreateInfo *info,
+                                  const VkAllocationCallbacks *allocator, VkCommandPool *out) {
+    struct device *device = device_of(handle);
+    const VkResult result = device->next.CreateCommandPool(handle, info, allocator, out);
+    recorder_lock();
+    if (result == VK_SUCCESS)
+        object_add(device, KIND_POOL, (uint64_t)(uintptr_t)*out, "vkCreateCommandPool");
+    recorder_unlock();
+    return result;
+}
+
+void record_DestroyCommandPool(VkDevice handle, VkCommandPool pool, const VkAllocationCallbacks *allocator) {
+    recorder_lock();
+    object_end(object_find(KIND_POOL, (uint64_t)(uintptr_t)pool));
+    recorder_unlock();
+    device_of(handle)->next.DestroyCommandPool(handle, pool, allocator);
+}
+
+VkResult record_AllocateCommandBuffers(VkDevice handle, const VkCommandBufferAllocateInfo *info,
+                                       VkCommandBuffer *out) {
+    struct device *device = device_of(handle);
+    const VkResult result = device->next.AllocateCommandBuffers(handle, info, out);
+    recorder_lock();
+    struct object *pool = object_find(KIND_POOL, (uint64_t)(uintptr_t)info->commandPool);
+    for (uint32_t i = 0; result == VK_SUCCESS && i < info->commandBufferCount; i++) {
+        struct object *commands =
+            object_add(device, VULKAN_COMMANDS, (uint64_t)(uintptr_t)out[i], "vkAllocateCommandBuffers");
+        if (commands)
+            commands->parent = pool;
+    }
+    recorder_unlock();
+    return result;
+}
+
+void record_FreeCommandBuffers(VkDevice handle, VkCommandPool pool, uint32_t count,
+                               const VkCommandBuffer *buffers) {
+    recorder_lock();
+    for (uint32_t i = 0; i < count; i++)
+        object_end(find(buffers[i]));
+    recorder_unlock();
+    device_of(handle)->next.FreeCommandBuffers(handle, pool, count, buffers);
+}
+
+VkResult record_BeginCommandBuffer(VkCommandBuffer handle, const VkCommandBufferBeginInfo *info) {
+    recorder_lock();
+    struct object *commands = find(handle);
+    if (commands)
+        commands_reset(commands);
+    recorder_unlock();
+    return device_of(handle)->next.BeginCommandBuffer(handle, info);
+}
+
+VkResult record_ResetCommandBuffer(VkCommandBuffer handle, VkCommandBufferResetFlags flags) {
+    recorder_lock();
+    struct object *commands = find(handle);
+    if (commands)
+        commands_reset(commands);
+    recorder_unlock();
+    return device_of(handle)->next.ResetCommandBuffer(handle, flags);
+}

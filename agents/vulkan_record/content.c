@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of what buffers and images hold, by commands of the recorder's own on the program's queue, while a frame is captured. Rules:
+// recorder.h; all with the lock held.
+#include <string.h>
+
+#include "recorder.h"
+#include "recording/vulkan/formats.h"
+
+static const uint64_t most_bytes = (uint64_t)2 << 30, patience = 20000000000; // ns
+
+static uint32_t find_type(const struct device *device, uint32_t allowed) {
+    const VkMemoryPropertyFlags needed =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    uint32_t found = UINT32_MAX;
+    for (uint32_t i = device->memory.memoryTypeCount; i-- > 0;) {
+        const VkMemoryPropertyFlags flags = device->memory.memoryTypes[i].propertyFlags;
+        if (allowed >> i & 1 && (flags & needed) == needed &&
+            (found == UINT32_MAX || flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT))
+            found = i;
+    }
+    return found;
+}
+
+static void drop_staging(struct device *device) {
+    if (device->staging)
+        device->next.DestroyBuffer(device->handle, device->staging, NULL);
+    if (device->staging_memory)
+        device->next.FreeMemory(device->handle, device->staging_memory, NULL);
+    device->staging = VK_NULL_HANDLE;
+    device->staging_memory = VK_NULL_HANDLE;
+    device->staging_bytes = 0;
+}
+
+static bool have_staging(struct device *device, VkDeviceSize bytes) {
+    const struct next *next = &device->next;
+    if (bytes <= device->staging_bytes)
+        return true;
+    drop_staging(device);
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = bytes + bytes / 2 + 4096,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkMemoryRequirements needs;
+    if (next->CreateBuffer(device->handle, &info, NULL, &device->staging) != VK_SUCCESS)
+        return false;
+    next->GetBufferMemoryRequirements(device->handle, device->staging, &needs);
+    const VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                         .allocationSize = needs.size,
+                                         .memoryTypeIndex = find_type(device, needs.memoryTypeBits)};
+    void *at = NULL;
+    if (memory.memoryTypeIndex == UINT32_MAX ||
+        next->AllocateMemory(device->handle, &memory, NULL, &device->staging_memory) != VK_SUCCESS ||
+        next->BindBufferMemory(device->handle, device->staging, device->staging_memory, 0) != VK_SUCCESS ||
+        next->MapMemory(device->handle, device->staging_memory, 0, VK_WHOLE_SIZE, 0, &at) != VK_SUCCESS) {
+        drop_staging(device);
+        return false;
+    }
+    device->staging_at = at;
+    device->staging_bytes = info.size;
+    return true;
+}
+
+static bool have_commands(struct device *device) {
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                          .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                          .queueFamilyIndex = device->family};
+    const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    if (device->pool)
+        return true;
+    if (device->next.CreateCommandPool(device->handle, &pool, NULL, &device->pool) != VK_SUCCESS)
+        return false;
+    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = device->pool,
+                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                              .commandBufferCount = 1};
+    if (device->next.CreateFence(device->handle, &fence, NULL, &device->fence) == VK_SUCCESS &&
+        device->next.AllocateCommandBuffers(device->handle, &info, &device->commands) == VK_SUCCESS) {
+        // The loader sets the dispatch pointer of what it creates; here nobody does, and the layers below need it.
+        memcpy(device->commands, device->handle, sizeof(void *));
+        return true;
+    }
+    content_device_gone(device);
+    return false;
+}
+
+void content_device_gone(struct device *device) {
+    drop_staging(device);
+    if (device->fence)
+        device->next.DestroyFence(device->handle, device->fence, NULL);
+    if (device->pool)
+        device->next.DestroyCommandPool(device->handle, device->pool, NULL);
+    device->fence = VK_NULL_HANDLE;
+    device->pool = VK_NULL_HANDLE;
+}
+
+static bool run(struct device *device, VkQueue queue, const VkSubmitInfo *info) {
+    const struct next *next = &device->next;
+    return next->QueueSubmit(queue, info ? 1 : 0, info, device->fence) == VK_SUCCESS &&
+           next->WaitForFences(device->handle, 1, &device->fence, VK_TRUE, patience) == VK_SUCCESS &&
+           next->ResetFences(device->handle, 1, &device->fence) == VK_SUCCESS;
+}
+
+bool content_wait(struct device *device, VkQueue queue) {
+    return have_commands(device) && run(device, queue, NULL);
+}
+
+// ---- copies
+
+static uint32_t copies_of(const struct object *image, VkBufferImageCopy copies[VULKAN_LEVELS_MOST],
+                          uint64_t *bytes) {
+    return vulkan_image_copies(image->format, image->extent, image->levels, image->layers, most_bytes, copies,
+                               bytes);
+}
+
+VkDeviceSize content_bytes(const struct object *object) {
+    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    uint64_t bytes = 0;
+    if (object->kind == VULKAN_BUFFER)
+        return object->memory && object->size <= most_bytes ? object->size : 0;
+    const bool good = object->kind == VULKAN_IMAGE && (object->memory || object->parent) && !object->mixed &&
+                      object->samples == 1 && !(object->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT);
+    if (good)
+        copies_of(object, copies, &bytes);
+    return bytes;
+}
+
+static void transition(const struct device *device, const struct object *image, VkImageLayout from,
+                       VkImageLayout to) {
+    const VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
+        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+        .oldLayout = from,
+        .newLayout = to,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = (VkImage)(uintptr_t)image->handle,
+        .subresourceRange = {vulkan_format_aspect(image->format), 0, image->levels, 0, image->layers}};
+    device->next.CmdPipelineBarrier(device->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+}
+
+static void copy(const struct device *device, const struct object *object, VkDeviceSize at) {
+    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    uint64_t bytes;
+    if (object->kind == VULKAN_BUFFER) {
+        const VkBufferCopy region = {0, at, object->size};
+        device->next.CmdCopyBuffer(device->commands, (VkBuffer)(uintptr_t)object->handle, device->staging, 1,
+                                   &region);
+        return;
+    }
+    const uint32_t count = copies_of(object, copies, &bytes);
+    const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    for (uint32_t i = 0; i < count; i++)
+        copies[i].bufferOffset += at;
+    transition(device, object, object->layout, copied);
+    device->next.CmdCopyImageToBuffer(device->commands, (VkImage)(uintptr_t)object->handle, copied,
+                                      device->staging, count, copies);
+    transition(device, object, copied, object->layout);
+}
+
+static void barrier(const struct device *device, VkPipelineStageFlags from, VkAccessFlags wrote,
+                    VkPipelineStageFlags to, VkAccessFlags reads) {
+    const VkMemoryBarrier memory = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = wrote, .dstAccessMask = reads};
+    device->next.CmdPipelineBarrier(device->commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
+}
+
+static VkDeviceSize align(VkDeviceSize at) {
+    enum { ALIGNMENT = 192 }; // of the largest texel, and of four bytes
+    return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static bool copy_all(struct device *device, VkQueue queue, const struct content_want *wants, size_t count) {
+    const struct next *next = &device->next;
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                            .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &device->commands};
+    if (next->BeginCommandBuffer(device->commands, &begin) != VK_SUCCESS)
+        return false;
+    barrier(device, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+            VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    VkDeviceSize at = 0;
+    for (size_t i = 0; i < count; i++) {
+        copy(device, wants[i].object, at);
+        at = align(at + content_bytes(wants[i].object));
+    }
+    barrier(device, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+            VK_ACCESS_HOST_READ_BIT);
+    return next->EndCommandBuffer(device->commands) == VK_SUCCESS && run(device, queue, &info);
+}
+
+// A content that is as it was recorded last is not written again.
+static void write_one(struct object *object, const uint8_t *bytes, VkDeviceSize size, bool verify) {
+    static struct recording_writer state;
+    const uint64_t number = ++recorder.numbers;
+    recording_begin(&state, RECORDING_STATE);
+    recording_put(&state, RECORDING_KEY_VERIFY, number);
+    const struct chunk_hash hash = record_payload(&state, bytes, size);
+    const bool same = object->has_hash && chunk_hash_equal(hash, object->hash);
+    object->has_hash = true;
+    object->hash = hash;
+    if (same && !verify)
+        return;
+    struct recording_writer *writer = record_open(verify ? RECORDING_VERIFY : RECORDING_CONTENT);
+    recording_put(writer, RECORDING_KEY_VERIFY, number);
+    recording_put(writer, RECORDING_KEY_OBJECT, object->number);
+    if (verify)
+        recording_put(writer, RECORDING_KEY_FLAGS, RECORDING_VERIFY_COMMAND);
+    if (object->kind == VULKAN_IMAGE)
+        recording_put(writer, RECORDING_KEY_FORM, (uint64_t)object->layout);
+    record_close();
+    record_made(&state);
+}
+
+bool content_write(struct device *device, VkQueue queue, const struct content_want *wants, size_t count) {
+    enum { TOGETHER = 64 << 20 };
+    size_t done = 0;
+    while (done < count) {
+        VkDeviceSize bytes = 0;
+        size_t until = done;
+        for (; until < count && (until == done || bytes < TOGETHER); until++)
+            bytes = align(bytes + content_bytes(wants[until].object));
+        if (!have_commands(device) || !have_staging(device, bytes) ||
+            !copy_all(device, queue, wants + done, until - done))
+            return false;
+        VkDeviceSize at = 0;
+        for (; done < until; done++) {
+            const VkDeviceSize size = content_bytes(wants[done].object);
+            write_one(wants[done].object, device->staging_at + at, size, wants[done].verify);
+            at = align(at + size);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts of images: what each command buffer expects and leaves, and what an image has after a submission. Copies of content need
+// it. An image of which parts have different layouts is `mixed`. Rules: recorder.h.
+#include "base/array.h"
+#include "recorder.h"
+
+static struct object *find(uint32_t kind, const void *handle) {
+    return object_find(kind, (uint64_t)(uintptr_t)handle);
+}
+
+void effect_add(struct object *commands, struct object *image, VkImageLayout from, VkImageLayout to,
+                bool whole) {
+    for (size_t i = 0; i < commands->effect_count; i++) {
+        struct effect *effect = &commands->effects[i];
+        if (effect->image != image)
+            continue;
+        effect->whole = whole || (effect->whole && effect->to == to);
+        effect->to = to;
+        return;
+    }
+    if (ARRAY_RESERVE(commands->effects, commands->effect_capacity, commands->effect_count + 1))
+        commands->effects[commands->effect_count++] = (struct effect){image, from, to, whole};
+    else
+        words_missing(&commands->words, "out of memory");
+}
+
+static bool is_whole(const struct object *image, const VkImageSubresourceRange *range) {
+    return range->baseMipLevel == 0 && range->baseArrayLayer == 0 && range->levelCount >= image->levels &&
+           range->layerCount >= image->layers;
+}
+
+static void barrier(struct object *commands, VkImage handle, VkImageLayout from, VkImageLayout to,
+                    const VkImageSubresourceRange *range) {
+    struct object *image = find(VULKAN_IMAGE, handle);
+    if (image && from != to)
+        effect_add(commands, image, from, to, is_whole(image, range));
+}
+
+// The image of a view is what the view was made of.
+static void attach(struct object *commands, const struct object *view, VkImageLayout from, VkImageLayout to) {
+    struct object *image = view && view->use_count ? view->uses[0].object : NULL;
+    if (image)
+        effect_add(commands, image, from, to, is_whole(image, &view->range));
+}
+
+// A framebuffer was made of a pass and its views, in this order.
+static void begin_pass(struct object *commands, const VkRenderPassBeginInfo *info) {
+    const struct object *pass = find(VULKAN_PASS, info->renderPass),
+                        *framebuffer = find(VULKAN_FRAMEBUFFER, info->framebuffer);
+    if (!pass || !framebuffer)
+        return;
+    if (framebuffer->use_count != pass->attachment_count + (size_t)1) {
+        words_missing(&commands->words, "a framebuffer that has an image twice");
+        return;
+    }
+    for (uint32_t i = 0; i < pass->attachment_count; i++)
+        attach(commands, framebuffer->uses[i + 1].object, pass->initial[i], pass->final[i]);
+}
+
+static void begin_rendering(struct object *commands, const VkRenderingAttachmentInfo *attachment) {
+    if (!attachment || !attachment->imageView)
+        return;
+    const bool loads = attachment->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD;
+    attach(commands, find(VULKAN_IMAGE_VIEW, attachment->imageView),
+           loads ? attachment->imageLayout : VK_IMAGE_LAYOUT_UNDEFINED, attachment->imageLayout);
+}
+
+void effects_of(struct object *commands, uint32_t number, const void *call) {
+    switch (number) {
+    case VULKAN_CmdPipelineBarrier: {
+        const struct call_CmdPipelineBarrier *at = call;
+        for (uint32_t i = 0; i < at->l; i++)
+            barrier(commands, at->i[i].image, at->i[i].oldLayout, at->i[i].newLayout,
+                    &at->i[i].subresourceRange);
+        break;
+    }
+    case VULKAN_CmdPipelineBarrier2: {
+        const VkDependencyInfo *at = ((const struct call_CmdPipelineBarrier2 *)call)->i;
+        for (uint32_t i = 0; i < at->imageMemoryBarrierCount; i++)
+            barrier(commands, at->pImageMemoryBarriers[i].image, at->pImageMemoryBarriers[i].oldLayout,
+                    at->pImageMemoryBarriers[i].newLayout, &at->pImageMemoryBarriers[i].subresourceRange);
+        break;
+    }
+    case VULKAN_CmdBeginRenderPass:
+        begin_pass(commands, ((const struct call_CmdBeginRenderPass *)call)->i);
+        break;
+    case VULKAN_CmdBeginRendering: {
+        const VkRenderingInfo *at = ((const struct call_CmdBeginRendering *)call)->i;
+        for (uint32_t i = 0; i < at->colorAttachmentCount; i++)
+            begin_rendering(commands, &at->pColorAttachments[i]);
+        begin_rendering(commands, at->pDepthAttachment);
+        begin_rendering(commands, at->pStencilAttachment);
+        break;
+    }
+    default:
+        break;
+    }
+    switch (number) {
+#define WORK(name, class) case VULKAN_##name:
+        VULKAN_WORK_COMMANDS(WORK)
+#undef WORK
+        commands->works = true;
+        break;
+    default:
+        break;
+    }
+}
+
+void effects_apply(const struct object *commands) {
+    for (size_t i = 0; i < commands->effect_count; i++) {
+        const struct effect *effect = &commands->effects[i];
+        effect->image->mixed =
+            !effect->whole && (effect->image->mixed || effect->image->layout != effect->to);
+        effect->image->layout = effect->to;
+    }
+}

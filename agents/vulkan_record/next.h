@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The next layer's functions, or the driver's, of one device: those that are wrapped, from the lists of recording/vulkan/calls.h
+// and here, and those that the recorder calls.
+#ifndef VULKAN_RECORD_NEXT_H
+#define VULKAN_RECORD_NEXT_H
+
+#include <vulkan/vulkan_core.h>
+
+#include "recording/vulkan/calls.h"
+
+// Commands that are part of Vulkan and cannot be captured. The parameters after the command buffer, and the arguments.
+// clang-format off
+#define VULKAN_REFUSED_COMMANDS(X) \
+    X(CmdSetEvent, (VkCommandBuffer c, VkEvent e, VkPipelineStageFlags s), (c, e, s)) \
+    X(CmdResetEvent, (VkCommandBuffer c, VkEvent e, VkPipelineStageFlags s), (c, e, s)) \
+    X(CmdWaitEvents, (VkCommandBuffer c, uint32_t n, const VkEvent *e, VkPipelineStageFlags f, VkPipelineStageFlags t, uint32_t k, const VkMemoryBarrier *m, uint32_t l, const VkBufferMemoryBarrier *b, uint32_t o, const VkImageMemoryBarrier *i), (c, n, e, f, t, k, m, l, b, o, i)) \
+    X(CmdSetEvent2, (VkCommandBuffer c, VkEvent e, const VkDependencyInfo *i), (c, e, i)) \
+    X(CmdResetEvent2, (VkCommandBuffer c, VkEvent e, VkPipelineStageFlags2 s), (c, e, s)) \
+    X(CmdWaitEvents2, (VkCommandBuffer c, uint32_t n, const VkEvent *e, const VkDependencyInfo *i), (c, n, e, i)) \
+    X(CmdCopyQueryPoolResults, (VkCommandBuffer c, VkQueryPool p, uint32_t q, uint32_t n, VkBuffer b, VkDeviceSize o, VkDeviceSize s, VkQueryResultFlags f), (c, p, q, n, b, o, s, f)) \
+    X(CmdSetDeviceMask, (VkCommandBuffer c, uint32_t m), (c, m)) \
+    X(CmdDrawIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
+    X(CmdDrawIndexedIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
+    X(CmdBeginRenderPass2, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, const VkSubpassBeginInfo *s), (c, i, s)) \
+    X(CmdNextSubpass2, (VkCommandBuffer c, const VkSubpassBeginInfo *b, const VkSubpassEndInfo *e), (c, b, e)) \
+    X(CmdEndRenderPass2, (VkCommandBuffer c, const VkSubpassEndInfo *e), (c, e)) \
+    X(CmdCopyBuffer2, (VkCommandBuffer c, const VkCopyBufferInfo2 *i), (c, i)) \
+    X(CmdCopyImage2, (VkCommandBuffer c, const VkCopyImageInfo2 *i), (c, i)) \
+    X(CmdCopyBufferToImage2, (VkCommandBuffer c, const VkCopyBufferToImageInfo2 *i), (c, i)) \
+    X(CmdCopyImageToBuffer2, (VkCommandBuffer c, const VkCopyImageToBufferInfo2 *i), (c, i)) \
+    X(CmdBlitImage2, (VkCommandBuffer c, const VkBlitImageInfo2 *i), (c, i)) \
+    X(CmdResolveImage2, (VkCommandBuffer c, const VkResolveImageInfo2 *i), (c, i)) \
+    X(CmdBindVertexBuffers2, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *z, const VkDeviceSize *s), (c, f, n, b, o, z, s))
+// clang-format on
+
+// Wrapped by hand.
+#define VULKAN_RECORD_CALLS(X)                                                                               \
+    X(CmdExecuteCommands)                                                                                    \
+    X(DestroyDevice)                                                                                         \
+    X(GetDeviceQueue)                                                                                        \
+    X(GetDeviceQueue2)                                                                                       \
+    X(QueueSubmit)                                                                                           \
+    X(QueueSubmit2)                                                                                          \
+    X(QueueWaitIdle)                                                                                         \
+    X(DeviceWaitIdle)                                                                                        \
+    X(QueuePresentKHR)                                                                                       \
+    X(WaitForFences)                                                                                         \
+    X(WaitSemaphores)                                                                                        \
+    X(CreateSwapchainKHR)                                                                                    \
+    X(DestroySwapchainKHR)                                                                                   \
+    X(GetSwapchainImagesKHR)                                                                                 \
+    X(AllocateMemory)                                                                                        \
+    X(FreeMemory)                                                                                            \
+    X(BindBufferMemory)                                                                                      \
+    X(BindImageMemory)                                                                                       \
+    X(BindBufferMemory2)                                                                                     \
+    X(BindImageMemory2)                                                                                      \
+    X(CreateRenderPass2)                                                                                     \
+    X(CreateDescriptorPool)                                                                                  \
+    X(DestroyDescriptorPool)                                                                                 \
+    X(ResetDescriptorPool)                                                                                   \
+    X(AllocateDescriptorSets)                                                                                \
+    X(FreeDescriptorSets)                                                                                    \
+    X(UpdateDescriptorSets)                                                                                  \
+    X(UpdateDescriptorSetWithTemplate)                                                                       \
+    X(CreateCommandPool)                                                                                     \
+    X(DestroyCommandPool)                                                                                    \
+    X(AllocateCommandBuffers)                                                                                \
+    X(FreeCommandBuffers)                                                                                    \
+    X(BeginCommandBuffer)                                                                                    \
+    X(ResetCommandBuffer)
+
+#define VULKAN_WRAPPED(X)                                                                                    \
+    VULKAN_FRAME_COMMANDS(X)                                                                                 \
+    VULKAN_REFUSED_COMMANDS(X)                                                                               \
+    VULKAN_CREATE_CALLS(X)                                                                                   \
+    VULKAN_DESTROY_CALLS(X) VULKAN_PIPELINE_CALLS(X) VULKAN_RECORD_CALLS(X)
+
+// Not wrapped, but called.
+#define VULKAN_RECORD_USED(X)                                                                                \
+    X(GetBufferMemoryRequirements)                                                                           \
+    X(GetImageMemoryRequirements)                                                                            \
+    X(EndCommandBuffer)                                                                                      \
+    X(CreateFence)                                                                                           \
+    X(DestroyFence)                                                                                          \
+    X(ResetFences)                                                                                           \
+    X(MapMemory)                                                                                             \
+    X(GetSemaphoreCounterValue)
+
+// Functions of extensions that became part of Vulkan itself: the same function under its older name.
+#define VULKAN_RECORD_ALIASES(X)                                                                             \
+    X(QueueSubmit2, "KHR")                                                                                   \
+    X(WaitSemaphores, "KHR")                                                                                 \
+    X(CreateRenderPass2, "KHR")                                                                              \
+    X(BindBufferMemory2, "KHR")                                                                              \
+    X(BindImageMemory2, "KHR")                                                                               \
+    X(UpdateDescriptorSetWithTemplate, "KHR")                                                                \
+    X(CmdDispatchBase, "KHR")                                                                                \
+    X(CmdDrawIndirectCount, "KHR")                                                                           \
+    X(CmdDrawIndexedIndirectCount, "KHR")                                                                    \
+    X(CmdBeginRenderPass2, "KHR")                                                                            \
+    X(CmdNextSubpass2, "KHR")                                                                                \
+    X(CmdEndRenderPass2, "KHR")                                                                              \
+    X(CmdBeginRendering, "KHR")                                                                              \
+    X(CmdEndRendering, "KHR")                                                                                \
+    X(CmdCopyBuffer2, "KHR")                                                                                 \
+    X(CmdCopyImage2, "KHR")                                                                                  \
+    X(CmdCopyBufferToImage2, "KHR")                                                                          \
+    X(CmdCopyImageToBuffer2, "KHR")                                                                          \
+    X(CmdBlitImage2, "KHR")                                                                                  \
+    X(CmdResolveImage2, "KHR")                                                                               \
+    X(CmdPipelineBarrier2, "KHR")                                                                            \
+    X(CmdSetEvent2, "KHR")                                                                                   \
+    X(CmdResetEvent2, "KHR")                                                                                 \
+    X(CmdWaitEvents2, "KHR")                                                                                 \
+    X(CmdSetCullMode, "EXT")                                                                                 \
+    X(CmdSetFrontFace, "EXT")                                                                                \
+    X(CmdSetPrimitiveTopology, "EXT")                                                                        \
+    X(CmdSetViewportWithCount, "EXT")                                                                        \
+    X(CmdSetScissorWithCount, "EXT")                                                                         \
+    X(CmdBindVertexBuffers2, "EXT")                                                                          \
+    X(CmdSetDepthTestEnable, "EXT")                                                                          \
+    X(CmdSetDepthWriteEnable, "EXT")                                                                         \
+    X(CmdSetDepthCompareOp, "EXT")                                                                           \
+    X(CmdSetDepthBoundsTestEnable, "EXT")                                                                    \
+    X(CmdSetStencilTestEnable, "EXT")                                                                        \
+    X(CmdSetStencilOp, "EXT")                                                                                \
+    X(CmdSetRasterizerDiscardEnable, "EXT")                                                                  \
+    X(CmdSetDepthBiasEnable, "EXT")                                                                          \
+    X(CmdSetPrimitiveRestartEnable, "EXT")
+
+struct next {
+#define POINTER(name, ...) PFN_vk##name name;
+    VULKAN_WRAPPED(POINTER)
+    VULKAN_RECORD_USED(POINTER)
+#undef POINTER
+};
+
+#define DECLARE(name, ...) __typeof__(*(PFN_vk##name)0) record_##name;
+VULKAN_WRAPPED(DECLARE)
+#undef DECLARE
+
+#endif

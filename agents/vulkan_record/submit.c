@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+// Submissions, and what ends frames. A submission of a captured frame is written with the state before it, and with what it may have
+// written after it. Rules: recorder.h.
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "recorder.h"
+
+// ---- the layer above, which makes the events of the trace
+
+static uint64_t (*correlation)(void);
+
+static void find_correlation(void) {
+    static const char other[] = "libtracesmith-vulkan.so";
+    char path[4096];
+    Dl_info own;
+    if (!dladdr(__extension__(void *) find_correlation, &own) || !own.dli_fname)
+        return;
+    const char *slash = strrchr(own.dli_fname, '/');
+    const size_t length = slash ? (size_t)(slash - own.dli_fname) + 1 : 0;
+    if (length + sizeof other > sizeof path)
+        return;
+    memcpy(path, own.dli_fname, length);
+    memcpy(path + length, other, sizeof other);
+    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library)
+        correlation = __extension__(uint64_t(*)(void)) dlsym(library, "tracesmith_vulkan_correlation");
+}
+
+static uint64_t current_correlation(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_correlation);
+    return correlation ? correlation() : 0;
+}
+
+// ---- a submission
+
+struct submission {
+    struct device *device;
+    VkQueue queue;
+    struct object **buffers;
+    size_t count, capacity;
+    bool works, unknown;
+    bool waits_for_host; // for a value of a semaphore that it does not have yet
+    uint64_t frame;      // that is captured; 0: none
+    struct content_want *wants;
+    size_t want_count, want_capacity;
+};
+
+static void add_buffer(struct submission *submission, VkCommandBuffer handle) {
+    struct object *buffer = object_find(VULKAN_COMMANDS, (uint64_t)(uintptr_t)handle);
+    if (!buffer || !ARRAY_RESERVE(submission->buffers, submission->capacity, submission->count + 1)) {
+        submission->unknown = true;
+        return;
+    }
+    submission->buffers[submission->count++] = buffer;
+    submission->works |= buffer->works;
+}
+
+static void add_wait(struct submission *submission, VkSemaphore semaphore, uint64_t value) {
+    const struct next *next = &submission->device->next;
+    uint64_t now = 0;
+    if (value && next->GetSemaphoreCounterValue &&
+        next->GetSemaphoreCounterValue(submission->device->handle, semaphore, &now) == VK_SUCCESS &&
+        now < value)
+        submission->waits_for_host = true;
+}
+
+// Each object once; one of which the content cannot be copied is a reason to give up, unless nothing is in it.
+static void want(struct submission *submission, struct object *object, bool verify) {
+    for (size_t i = 0; i < submission->want_count; i++)
+        if (submission->wants[i].object == object)
+            return;
+    if (ARRAY_RESERVE(submission->wants, submission->want_capacity, submission->want_count + 1))
+        submission->wants[submission->want_count++] = (struct content_want){object, verify};
+    else
+        submission->unknown = true;
+}
+
+static bool is_resource(const struct object *object) {
+    return object->kind == VULKAN_BUFFER || object->kind == VULKAN_IMAGE;
+}
+
+// ---- what command buffers use
+
+typedef void visit(struct submission *submission, struct object *resource, bool written);
+
+static void visit_made(struct submission *submission, const struct object *object, bool written,
+                       visit *each) {
+    for (size_t i = 0; i < object->use_count; i++) {
+        struct object *inner = object->uses[i].object;
+        if (is_resource(inner))
+            each(submission, inner, written);
+        else if (inner->kind == VULKAN_IMAGE_VIEW || inner->kind == VULKAN_BUFFER_VIEW)
+            visit_made(submission, inner, written, each);
+    }
+}
+
+static void visit_use(struct submission *submission, const struct use *use, visit *each) {
+    struct object *object = use->object;
+    if (is_resource(object))
+        each(submission, object, use->written);
+    else if (object->kind == VULKAN_IMAGE_VIEW || object->kind == VULKAN_BUFFER_VIEW ||
+             object->kind == VULKAN_FRAMEBUFFER)
+        visit_made(submission, object, use->written, each);
+    for (size_t i = 0; object->kind == VULKAN_SET && i < object->write_count; i++)
+        for (size_t j = 0; j < object->writes[i].use_count; j++)
+            if (object->writes[i].uses[j].object->alive)
+                visit_use(submission, &object->writes[i].uses[j], each);
+}
+
+static void visit_all(struct submission *submission, visit *each) {
+    for (size_t i = 0; i < submission->count; i++)
+        for (size_t j = 0; j < submission->buffers[i]->use_count; j++)
+            visit_use(submission, &submission->buffers[i]->uses[j], each);
+}
+
+// ---- whether it can be captured
+
+// The layout that an image is expected to have by the first command buffer that changes it; UNDEFINED: its content is not needed.
+static VkImageLayout expected(const struct submission *submission, const struct object *image) {
+    for (size_t i = 0; i < submission->count; i++)
+        for (size_t j = 0; j < submission->buffers[i]->effect_count; j++)
+            if (submission->buffers[i]->effects[j].image == image)
+                return submission->buffers[i]->effects[j].from;
+    return image->layout;
+}
+
+static void check(struct submission *submission, struct object *resource, bool written) {
+    struct device *device = submission->device;
+    (void)written;
+    if (device->gave_up)
+        return;
+    if (resource->kind == VULKAN_BUFFER && !content_bytes(resource))
+        refuse(device, "vkQueueSubmit", "the content of a buffer cannot be copied (sparse, or over 2 GiB)");
+    else if (resource->kind == VULKAN_IMAGE && !resource->known && !content_bytes(resource) &&
+             expected(submission, resource) != VK_IMAGE_LAYOUT_UNDEFINED)
+        refuse(device, "vkQueueSubmit",
+               "the content of an image cannot be copied (samples, format, or several layouts)");
+    else if (resource->kind == VULKAN_IMAGE && resource->parent && !resource->known &&
+             expected(submission, resource) != VK_IMAGE_LAYOUT_UNDEFINED)
+        refuse(device, "vkQueueSubmit", "an image of a swapchain is used with what an earlier frame drew");
+}
+
+static bool can_capture(struct submission *submission) {
+    struct device *device = submission->device;
+    if (device->missing[0])
+        refuse(device, "vkCreateDevice", device->missing);
+    if (submission->unknown)
+        refuse(device, "vkQueueSubmit", "a command buffer that is not known");
+    if (submission->waits_for_host)
+        refuse(device, "vkQueueSubmit", "a submission waits for a semaphore that is signaled later");
+    if (device->queue && device->queue != submission->queue)
+        refuse(device, "vkQueueSubmit", "the program submits to several queues");
+    for (size_t i = 0; i < submission->count && !device->gave_up; i++) {
+        const struct object *buffer = submission->buffers[i];
+        if (buffer->words.missing[0])
+            refuse(device, "vkQueueSubmit", buffer->words.missing);
+        for (size_t j = 0; j < buffer->use_count && !device->gave_up; j++)
+            if (buffer->uses[j].object->words.missing[0])
+                refuse(device, "vkQueueSubmit", buffer->uses[j].object->words.missing);
+    }
+    if (!device->gave_up)
+        visit_all(submission, check);
+    return !device->gave_up;
+}
+
+// Two resources in the same bytes of memory would be two memories in a replay.
+static int by_place(const void *left, const void *right) {
+    const struct object *a = *(struct object *const *)left, *b = *(struct object *const *)right;
+    if (a->memory != b->memory)
+        return a->memory < b->memory ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+// ---- writing it
+
+static void write_commands(struct object *buffer) {
+    struct recording_writer *writer = record_open(RECORDING_VULKAN_COMMANDS);
+    recording_put(writer, RECORDING_KEY_OBJECT, buffer->number);
+    recording_put(writer, RECORDING_KEY_CONTEXT, buffer->device->number);
+    recording_put_bytes(writer, RECORDING_KEY_DATA, buffer->words.bytes, buffer->words.length);
+    writer->failed |= buffer->words.failed;
+    record_close();
+    buffer->recorded = true;
+    buffer->changed = false;
+}
+
+// All resources of the device with the content that they have, at the beginning of a frame; later those that the program may have
+// written without a command.
+static void want_contents(struct submission *submission, bool all) {
+    submission->want_count = 0;
+    for (struct object *object = recorder.first; object; object = object->after) {
+        const bool defined =
+            object->kind == VULKAN_BUFFER ||
+            (object->kind == VULKAN_IMAGE && !object->parent && object->layout != VK_IMAGE_LAYOUT_UNDEFINED &&
+             object->layout != VK_IMAGE_LAYOUT_PREINITIALIZED);
+        if (object->device != submission->device || !object->alive || !defined || !content_bytes(object) ||
+            (object->memory && !object->memory->alive))
+            continue;
+        if (all || object->host || !object->has_hash)
+            want(submission, object, false);
+        object->known = true;
+    }
+}
+
+static bool is_aliased(struct submission *submission) {
+    struct object **all = calloc(submission->want_count + 1, sizeof *all);
+    bool aliased = false;
+    for (size_t i = 0; all && i < submission->want_count; i++)
+        all[i] = submission->wants[i].object;
+    if (all)
+        qsort(all, submission->want_count, sizeof *all, by_place);
+    for (size_t i = 1; all && i < submission->want_count; i++)
+        aliased |= all[i]->memory && all[i]->memory == all[i - 1]->memory && all[i]->size &&
+                   all[i - 1]->size && all[i]->offset < all[i - 1]->offset + all[i - 1]->size;
+    free(all);
+    return aliased;
+}
+
+static void forget_hashes(const struct device *device) {
+    for (struct object *object = recorder.first; object; object = object->after)
+        if (object->device == device) {
+            object->has_hash = false;
+            object->known = false;
+        }
+}
+
+static bool write_state(struct submission *submission) {
+    struct device *device = submission->device;
+    const bool first = device->frame != submission->frame;
+    if (!content_wait(device, submission->queue)) {
+        refuse(device, "vkQueueSubmit", "earlier work did not end within 20 seconds");
+        return false;
+    }
+    if (first)
+        forget_hashes(device);
+    objects_write(device);
+    if (first) {
+        struct recording_writer *writer = record_open(RECORDING_VULKAN_FRAME);
+        recording_put(writer, RECORDING_KEY_CONTEXT, device->number);
+        recording_put(writer, RECORDING_KEY_INDEX, submission->frame);
+        record_close();
+    }
+    device->frame = submission->frame;
+    want_contents(submission, first);
+    if (is_aliased(submission)) {
+        refuse(device, "vkBindBufferMemory2", "two resources share bytes of memory");
+        return false;
+    }
+    if (!content_write(device, submission->queue, submission->wants, submission->want_count)) {
+        refuse(device, "vkQueueSubmit", "the content of its resources could not be copied");
+        return false;
+    }
+    for (struct object *object = recorder.first; object; object = object->after)
+        if (object->device == device && object->kind == VULKAN_SET && object->recorded &&
+            (first || object->changed))
+            set_write(object);
+    for (size_t i = 0; i < submission->count; i++)
+        if (!submission->buffers[i]->recorded || submission->buffers[i]->changed)
+            write_commands(submission->buffers[i]);
+    return true;
+}
+
+static void write_submission(const struct submission *submission) {
+    struct recording_writer *writer = record_open(RECORDING_COMMAND);
+    uint64_t *numbers = calloc(submission->count + 1, sizeof *numbers);
+    for (size_t i = 0; numbers && i < submission->count; i++)
+        numbers[i] = submission->buffers[i]->number;
+    recording_put(writer, RECORDING_KEY_COMMAND, RECORDING_COMMAND_SUBMIT);
+    recording_put(writer, RECORDING_KEY_CONTEXT, submission->device->number);
+    recording_put(writer, RECORDING_KEY_QUEUE, 1);
+    recording_put(writer, RECORDING_KEY_INDEX, submission->frame);
+    recording_put_list(writer, RECORDING_KEY_LIST, numbers, numbers ? submission->count : 0);
+    const uint64_t number = current_correlation();
+    if (number)
+        recording_put(writer, RECORDING_KEY_CORRELATION, number);
+    writer->failed |= !numbers;
+    record_close();
+    free(numbers);
+}
+
+static void want_result(struct submission *submission, struct object *resource, bool written) {
+    if (written && content_bytes(resource) &&
+        (resource->kind == VULKAN_BUFFER || resource->layout != VK_IMAGE_LAYOUT_UNDEFINED))
+        want(submission, resource, true);
+    if (resource->kind == VULKAN_IMAGE)
+        resource->known = true;
+}
+
+static void write_results(struct submission *submission) {
+    write_submission(submission);
+    submission->want_count = 0;
+    visit_all(submission, want_result);
+    if (!content_wait(submission->device, submission->queue))
+        refuse(submission->device, "vkQueueSubmit", "a submission did not end within 20 seconds");
+    else if (!content_write(submission->device, submission->queue, submission->wants, submission->want_count))
+        refuse(submission->device, "vkQueueSubmit", "what it wrote could not be copied");
+}
+
+// With the lock held, which stays if the submission is captured.
+static void before(struct submission *submission) {
+    struct device *device = submission->device;
+    submission->frame = recorder.on ? frames_submitted(submission->works) : 0;
+    for (uint32_t i = 0; i < device->queue_count && !device->queue; i++)
+        if (device->queues[i].queue == submission->queue) {
+            device->queue = submission->queue;
+            device->family = device->queues[i].family;
+        }
+    if (!submission->frame)
+        return;
+    if (device->frame != submission->frame)
+        device->gave_up = false;
+    else if (device->gave_up)
+        submission->frame = 0;
+    if (submission->frame && (!can_capture(submission) || !write_state(submission))) {
+        device->frame = submission->frame;
+        submission->frame = 0;
+    }
+}
+
+static void after(struct submission *submission, VkResult result) {
+    for (size_t i = 0; result == VK_SUCCESS && i < submission->count; i++)
+        effects_apply(submission->buffers[i]);
+    if (submission->frame && result == VK_SUCCESS)
+        write_results(submission);
+    file_flush();
+    free(submission->buffers);
+    free(submission->wants);
+}
+
+static const VkTimelineSemaphoreSubmitInfo *values_of(const VkBaseInStructure *at) {
+    for (; at; at = at->pNext)
+        if (at->sType == VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO)
+            return (const void *)at;
+    return NULL;
+}
+
+static void add_info(struct submission *submission, const VkSubmitInfo *info) {
+    const VkTimelineSemaphoreSubmitInfo *values = values_of(info->pNext);
+    for (uint32_t i = 0; i < info->commandBufferCount; i++)
+        add_buffer(submission, info->pCommandBuffers[i]);
+    for (uint32_t i = 0; values && i < info->waitSemaphoreCount && i < values->waitSemaphoreValueCount; i++)
+        add_wait(submission, info->pWaitSemaphores[i], values->pWaitSemaphoreValues[i]);
+}
+
+static void add_info2(struct submission *submission, const VkSubmitInfo2 *info) {
+    for (uint32_t i = 0; i < info->commandBufferInfoCount; i++)
+        add_buffer(submission, info->pCommandBufferInfos[i].commandBuffer);
+    for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
+        add_wait(submission, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
+}
+
+#define SUBMIT(name, type, add)                                                                              \
+    VkResult record_##name(VkQueue queue, uint32_t count, const type *infos, VkFence fence) {                \
+        struct submission submission = {.device = device_of(queue), .queue = queue};                         \
+        recorder_lock();                                                                                     \
+        for (uint32_t i = 0; i < count; i++)                                                                 \
+            add(&submission, &infos[i]);                                                                     \
+        before(&submission);                                                                                 \
+        const VkResult result = submission.device->next.name(queue, count, infos, fence);                    \
+        after(&submission, result);                                                                          \
+        recorder_unlock();                                                                                   \
+        return result;                                                                                       \
+    }
+SUBMIT(QueueSubmit, VkSubmitInfo, add_info)
+SUBMIT(QueueSubmit2, VkSubmitInfo2, add_info2)
+
+// ---- what ends frames
+
+static void waited(void) {
+    recorder_lock();
+    frames_waited();
+    recorder_unlock();
+}
+
+VkResult record_QueueWaitIdle(VkQueue queue) {
+    const VkResult result = device_of(queue)->next.QueueWaitIdle(queue);
+    waited();
+    return result;
+}
+
+VkResult record_DeviceWaitIdle(VkDevice handle) {
+    const VkResult result = device_of(handle)->next.DeviceWaitIdle(handle);
+    waited();
+    return result;
+}
+
+VkResult record_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all,
+                              uint64_t timeout) {
+    const VkResult result = device_of(handle)->next.WaitForFences(handle, count, fences, all, timeout);
+    if (timeout)
+        waited();
+    return result;
+}
+
+VkResult record_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
+    const VkResult result = device_of(handle)->next.WaitSemaphores(handle, info, timeout);
+    if (timeout)
+        waited();
+    return result;
+}
+
+VkResult record_QueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *info) {
+    const VkResult result = device_of(queue)->next.QueuePresentKHR(queue, info);
+    recorder_lock();
+    if (result >= VK_SUCCESS)
+        frames_presented();
+    recorder_unlock();
+    return result;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layout of images' content. The recorder and the replay call it.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include "recording/vulkan/formats.h"
+
+#include <stddef.h>
+
+uint32_t vulkan_format_bytes(VkFormat format) {
+    static const struct {
+        VkFormat last; // of those with this many bytes, after the row before
+        uint32_t bytes;
+    } rows[] = {{VK_FORMAT_UNDEFINED, 0},
+                {VK_FORMAT_R4G4_UNORM_PACK8, 1},
+                {VK_FORMAT_A1R5G5B5_UNORM_PACK16, 2},
+                {VK_FORMAT_R8_SRGB, 1},
+                {VK_FORMAT_R8G8_SRGB, 2},
+                {VK_FORMAT_B8G8R8_SRGB, 3},
+                {VK_FORMAT_A2B10G10R10_SINT_PACK32, 4},
+                {VK_FORMAT_R16_SFLOAT, 2},
+                {VK_FORMAT_R16G16_SFLOAT, 4},
+                {VK_FORMAT_R16G16B16_SFLOAT, 6},
+                {VK_FORMAT_R16G16B16A16_SFLOAT, 8},
+                {VK_FORMAT_R32_SFLOAT, 4},
+                {VK_FORMAT_R32G32_SFLOAT, 8},
+                {VK_FORMAT_R32G32B32_SFLOAT, 12},
+                {VK_FORMAT_R32G32B32A32_SFLOAT, 16},
+                {VK_FORMAT_R64_SFLOAT, 8},
+                {VK_FORMAT_R64G64_SFLOAT, 16},
+                {VK_FORMAT_R64G64B64_SFLOAT, 24},
+                {VK_FORMAT_R64G64B64A64_SFLOAT, 32},
+                {VK_FORMAT_E5B9G9R9_UFLOAT_PACK32, 4},
+                {VK_FORMAT_D16_UNORM, 2},
+                {VK_FORMAT_D32_SFLOAT, 4},
+                {VK_FORMAT_S8_UINT, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((uint32_t)format <= (uint32_t)rows[i].last)
+            return rows[i].bytes;
+    return 0;
+}
+
+VkImageAspectFlags vulkan_format_aspect(VkFormat format) {
+    switch (format) {
+    case VK_FORMAT_D16_UNORM:
+    case VK_FORMAT_X8_D24_UNORM_PACK32:
+    case VK_FORMAT_D32_SFLOAT:
+        return VK_IMAGE_ASPECT_DEPTH_BIT;
+    case VK_FORMAT_S8_UINT:
+        return VK_IMAGE_ASPECT_STENCIL_BIT;
+    case VK_FORMAT_D16_UNORM_S8_UINT:
+    case VK_FORMAT_D24_UNORM_S8_UINT:
+    case VK_FORMAT_D32_SFLOAT_S8_UINT:
+        return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+    default:
+        return VK_IMAGE_ASPECT_COLOR_BIT;
+    }
+}
+
+static uint32_t shrink(uint32_t size, uint32_t level) {
+    return level < 32 && size >> level ? size >> level : 1;
+}
+
+uint32_t vulkan_image_copies(VkFormat format, VkExtent3D extent, uint32_t levels, uint32_t layers,
+                             uint64_t most, VkBufferImageCopy copies[VULKAN_LEVELS_MOST], uint64_t *bytes) {
+    const uint64_t texel = vulkan_format_bytes(format);
+    uint64_t at = 0;
+    *bytes = 0;
+    if (!texel || levels > VULKAN_LEVELS_MOST)
+        return 0;
+    for (uint32_t level = 0; level < levels; level++) {
+        const VkExtent3D size = {shrink(extent.width, level), shrink(extent.height, level),
+                                 shrink(extent.depth, level)};
+        uint64_t length;
+        at = (at + texel * 4 - 1) / (texel * 4) *
+             (texel * 4); // offsets are multiples of a texel and of 4 bytes
+        copies[level] =
+            (VkBufferImageCopy){.bufferOffset = at,
+                                .imageSubresource = {vulkan_format_aspect(format), level, 0, layers},
+                                .imageExtent = size};
+        if (__builtin_mul_overflow((uint64_t)size.width * size.height, size.depth, &length) ||
+            __builtin_mul_overflow(length, (uint64_t)layers * texel, &length) || length > most - at)
+            return 0;
+        at += length;
+    }
+    *bytes = at;
+    return levels;
+}
+
+#endif

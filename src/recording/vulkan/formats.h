@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an image's content lies in a recording: level after level, in each the layers one after the other, without padding in rows.
+#ifndef RECORDING_VULKAN_FORMATS_H
+#define RECORDING_VULKAN_FORMATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <vulkan/vulkan_core.h>
+
+enum { VULKAN_LEVELS_MOST = 32 };
+
+// Bytes of a texel; 0: the content of such images is not captured (compressed, several planes, depth with stencil).
+uint32_t vulkan_format_bytes(VkFormat format);
+VkImageAspectFlags vulkan_format_aspect(VkFormat format);
+// The copies of all levels between an image and a buffer, and their number; *bytes: of the buffer, 0 if it is not captured or has
+// more than `most`.
+uint32_t vulkan_image_copies(VkFormat format, VkExtent3D extent, uint32_t levels, uint32_t layers,
+                             uint64_t most, VkBufferImageCopy copies[VULKAN_LEVELS_MOST], uint64_t *bytes);
+
+#endif

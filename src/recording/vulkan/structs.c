@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// The structs of Vulkan's resources and commands as words.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include "recording/vulkan/structs.h"
+
+#include <string.h>
+
+const void *words_in_chain(const void *chain, VkStructureType type) {
+    const VkBaseInStructure *at = chain;
+    while (at && at->sType != type)
+        at = at->pNext;
+    return at;
+}
+
+void words_chain(struct words *words, const char *name, const void *chain, VkStructureType known) {
+    for (const VkBaseInStructure *at = chain; at; at = at->pNext)
+        if (at->sType != known && at->sType != VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO &&
+            at->sType != VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT &&
+            at->sType != VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO)
+            words_missing(words, "structure type %d in the chain of %s", (int)at->sType, name);
+}
+
+// ---- numbers
+
+void words_uint32_t(struct words *words, uint32_t *s) {
+    *s = (uint32_t)words_value(words, words->reading ? 0 : *s);
+}
+
+void words_VkDeviceSize(struct words *words, VkDeviceSize *s) {
+    *s = words_value(words, words->reading ? 0 : *s);
+}
+
+void words_float(struct words *words, float *s) {
+    uint32_t bits = 0;
+    memcpy(&bits, s, sizeof bits);
+    bits = (uint32_t)words_value(words, bits);
+    memcpy(s, &bits, sizeof bits);
+}
+
+// ---- structs without a chain
+
+#define VALUES(type, ...)                                                                                    \
+    void words_##type(struct words *words, type *s) {                                                        \
+        __VA_ARGS__                                                                                          \
+    }
+#define V(field) WORD(field);
+#define XYZ(field)                                                                                           \
+    WORD(field.x);                                                                                           \
+    WORD(field.y);                                                                                           \
+    WORD(field.z);
+#define EXTENT(field)                                                                                        \
+    WORD(field.width);                                                                                       \
+    WORD(field.height);                                                                                      \
+    WORD(field.depth);
+#define RECT(field)                                                                                          \
+    WORD(field.offset.x);                                                                                    \
+    WORD(field.offset.y);                                                                                    \
+    WORD(field.extent.width);                                                                                \
+    WORD(field.extent.height);
+#define LAYERS(field)                                                                                        \
+    WORD(field.aspectMask);                                                                                  \
+    WORD(field.mipLevel);                                                                                    \
+    WORD(field.baseArrayLayer);                                                                              \
+    WORD(field.layerCount);
+#define RANGE(field)                                                                                         \
+    WORD(field.aspectMask);                                                                                  \
+    WORD(field.baseMipLevel);                                                                                \
+    WORD(field.levelCount);                                                                                  \
+    WORD(field.baseArrayLayer);                                                                              \
+    WORD(field.layerCount);
+
+VALUES(VkViewport, FLOAT(x); FLOAT(y); FLOAT(width); FLOAT(height); FLOAT(minDepth); FLOAT(maxDepth);)
+VALUES(VkRect2D, V(offset.x) V(offset.y) V(extent.width) V(extent.height))
+VALUES(VkBufferCopy, V(srcOffset) V(dstOffset) V(size))
+VALUES(VkImageCopy,
+       LAYERS(srcSubresource) XYZ(srcOffset) LAYERS(dstSubresource) XYZ(dstOffset) EXTENT(extent))
+VALUES(VkImageResolve,
+       LAYERS(srcSubresource) XYZ(srcOffset) LAYERS(dstSubresource) XYZ(dstOffset) EXTENT(extent))
+VALUES(VkImageBlit, LAYERS(srcSubresource) XYZ(srcOffsets[0]) XYZ(srcOffsets[1]) LAYERS(dstSubresource)
+                        XYZ(dstOffsets[0]) XYZ(dstOffsets[1]))
+VALUES(VkBufferImageCopy, V(bufferOffset) V(bufferRowLength) V(bufferImageHeight) LAYERS(imageSubresource)
+                              XYZ(imageOffset) EXTENT(imageExtent))
+VALUES(VkClearColorValue, V(uint32[0]) V(uint32[1]) V(uint32[2]) V(uint32[3]))
+VALUES(VkClearDepthStencilValue, FLOAT(depth); V(stencil))
+VALUES(VkImageSubresourceRange, V(aspectMask) V(baseMipLevel) V(levelCount) V(baseArrayLayer) V(layerCount))
+VALUES(VkClearAttachment,
+       V(aspectMask) V(colorAttachment) V(clearValue.color.uint32[0]) V(clearValue.color.uint32[1])
+           V(clearValue.color.uint32[2]) V(clearValue.color.uint32[3]))
+VALUES(VkClearRect, RECT(rect) V(baseArrayLayer) V(layerCount))
+
+// ---- barriers
+
+VALUES(VkMemoryBarrier, HEAD(VkMemoryBarrier, MEMORY_BARRIER); V(srcAccessMask) V(dstAccessMask))
+
+// A replay has one queue: nothing changes its queue family.
+#define FAMILIES                                                                                             \
+    if (words->reading)                                                                                      \
+        s->srcQueueFamilyIndex = s->dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+
+VALUES(VkBufferMemoryBarrier, HEAD(VkBufferMemoryBarrier, BUFFER_MEMORY_BARRIER);
+       V(srcAccessMask) V(dstAccessMask) FAMILIES HANDLE(BUFFER, buffer); V(offset) V(size))
+VALUES(VkImageMemoryBarrier, HEAD(VkImageMemoryBarrier, IMAGE_MEMORY_BARRIER);
+       V(srcAccessMask) V(dstAccessMask) LAYOUT(oldLayout); LAYOUT(newLayout); FAMILIES HANDLE(IMAGE, image);
+       RANGE(subresourceRange))
+
+static VALUES(VkMemoryBarrier2, HEAD(VkMemoryBarrier2, MEMORY_BARRIER_2);
+              V(srcStageMask) V(srcAccessMask) V(dstStageMask)
+                  V(dstAccessMask)) static VALUES(VkBufferMemoryBarrier2,
+                                                  HEAD(VkBufferMemoryBarrier2, BUFFER_MEMORY_BARRIER_2);
+                                                  V(srcStageMask) V(srcAccessMask) V(dstStageMask)
+                                                      V(dstAccessMask) FAMILIES HANDLE(BUFFER, buffer);
+                                                  V(offset)
+                                                      V(size)) static VALUES(VkImageMemoryBarrier2,
+                                                                             HEAD(VkImageMemoryBarrier2,
+                                                                                  IMAGE_MEMORY_BARRIER_2);
+                                                                             V(srcStageMask) V(srcAccessMask)
+                                                                                 V(dstStageMask)
+                                                                                     V(dstAccessMask)
+                                                                                         LAYOUT(oldLayout);
+                                                                             LAYOUT(newLayout);
+                                                                             FAMILIES HANDLE(IMAGE, image);
+                                                                             RANGE(subresourceRange))
+
+    void words_VkDependencyInfo(struct words *words, VkDependencyInfo *s) {
+    HEAD(VkDependencyInfo, DEPENDENCY_INFO);
+    WORD(dependencyFlags);
+    WORD(memoryBarrierCount);
+    ITEMS(VkMemoryBarrier2, s->memoryBarrierCount, pMemoryBarriers);
+    WORD(bufferMemoryBarrierCount);
+    ITEMS(VkBufferMemoryBarrier2, s->bufferMemoryBarrierCount, pBufferMemoryBarriers);
+    WORD(imageMemoryBarrierCount);
+    ITEMS(VkImageMemoryBarrier2, s->imageMemoryBarrierCount, pImageMemoryBarriers);
+}
+
+// ---- render passes that begin
+
+static VALUES(VkClearValue, V(color.uint32[0]) V(color.uint32[1]) V(color.uint32[2]) V(color.uint32[3]))
+
+    void words_VkRenderPassBeginInfo(struct words *words, VkRenderPassBeginInfo *s) {
+    HEAD(VkRenderPassBeginInfo, RENDER_PASS_BEGIN_INFO);
+    HANDLE(PASS, renderPass);
+    HANDLE_OF(FRAMEBUFFER, framebuffer, true, false);
+    RECT(renderArea)
+    WORD(clearValueCount);
+    ITEMS(VkClearValue, s->clearValueCount, pClearValues);
+}
+
+static void words_VkRenderingAttachmentInfo(struct words *words, VkRenderingAttachmentInfo *s) {
+    HEAD(VkRenderingAttachmentInfo, RENDERING_ATTACHMENT_INFO);
+    HANDLE_OF(IMAGE_VIEW, imageView, true, true);
+    LAYOUT(imageLayout);
+    WORD(resolveMode);
+    HANDLE_OF(IMAGE_VIEW, resolveImageView, true, true);
+    LAYOUT(resolveImageLayout);
+    WORD(loadOp);
+    WORD(storeOp);
+    words_VkClearValue(words, &s->clearValue);
+}
+
+void words_VkRenderingInfo(struct words *words, VkRenderingInfo *s) {
+    HEAD(VkRenderingInfo, RENDERING_INFO);
+    WORD(flags);
+    RECT(renderArea)
+    WORD(layerCount);
+    WORD(viewMask);
+    WORD(colorAttachmentCount);
+    ITEMS(VkRenderingAttachmentInfo, s->colorAttachmentCount, pColorAttachments);
+    ITEMS_OF(VkRenderingAttachmentInfo, 1, pDepthAttachment, true);
+    ITEMS_OF(VkRenderingAttachmentInfo, 1, pStencilAttachment, true);
+}
+
+// ---- resources
+
+// The queue families are those of the program; a replay has one queue.
+#define EXCLUSIVE                                                                                            \
+    if (words->reading)                                                                                      \
+        s->sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+
+void words_VkBufferCreateInfo(struct words *words, VkBufferCreateInfo *s) {
+    HEAD(VkBufferCreateInfo, BUFFER_CREATE_INFO);
+    WORD(flags);
+    WORD(size);
+    WORD(usage);
+    EXCLUSIVE
+    if (s->flags)
+        words_missing(words, "a sparse or protected buffer");
+    if (s->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)
+        words_missing(words, "a buffer with a device address");
+}
+
+void words_VkBufferViewCreateInfo(struct words *words, VkBufferViewCreateInfo *s) {
+    HEAD(VkBufferViewCreateInfo, BUFFER_VIEW_CREATE_INFO);
+    HANDLE(BUFFER, buffer);
+    WORD(format);
+    WORD(offset);
+    WORD(range);
+}
+
+void words_VkImageCreateInfo(struct words *words, VkImageCreateInfo *s) {
+    static const VkImageCreateFlags known =
+        VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
+        VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
+    HEAD(VkImageCreateInfo, IMAGE_CREATE_INFO);
+    WORD(flags);
+    WORD(imageType);
+    WORD(format);
+    EXTENT(extent)
+    WORD(mipLevels);
+    WORD(arrayLayers);
+    WORD(samples);
+    WORD(tiling);
+    WORD(usage);
+    EXCLUSIVE
+    WORD(initialLayout);
+    if (s->flags & ~known)
+        words_missing(words, "an image with flags 0x%x", (unsigned)(s->flags & ~known));
+}
+
+void words_VkImageViewCreateInfo(struct words *words, VkImageViewCreateInfo *s) {
+    HEAD(VkImageViewCreateInfo, IMAGE_VIEW_CREATE_INFO);
+    WORD(flags);
+    HANDLE(IMAGE, image);
+    WORD(viewType);
+    WORD(format);
+    WORD(components.r);
+    WORD(components.g);
+    WORD(components.b);
+    WORD(components.a);
+    RANGE(subresourceRange)
+}
+
+void words_VkSamplerCreateInfo(struct words *words, VkSamplerCreateInfo *s) {
+    HEAD(VkSamplerCreateInfo, SAMPLER_CREATE_INFO);
+    WORD(flags);
+    WORD(magFilter);
+    WORD(minFilter);
+    WORD(mipmapMode);
+    WORD(addressModeU);
+    WORD(addressModeV);
+    WORD(addressModeW);
+    FLOAT(mipLodBias);
+    WORD(anisotropyEnable);
+    FLOAT(maxAnisotropy);
+    WORD(compareEnable);
+    WORD(compareOp);
+    FLOAT(minLod);
+    FLOAT(maxLod);
+    WORD(borderColor);
+    WORD(unnormalizedCoordinates);
+}
+
+// ---- descriptors
+
+static void words_VkDescriptorSetLayoutBinding(struct words *words, VkDescriptorSetLayoutBinding *s) {
+    WORD(binding);
+    WORD(descriptorType);
+    WORD(descriptorCount);
+    WORD(stageFlags);
+    uint64_t samplers = words_value(words, s->pImmutableSamplers != NULL);
+    if (samplers)
+        HANDLES(SAMPLER, VkSampler, s->descriptorCount, pImmutableSamplers, false, false);
+}
+
+void words_VkDescriptorSetLayoutCreateInfo(struct words *words, VkDescriptorSetLayoutCreateInfo *s) {
+    HEAD(VkDescriptorSetLayoutCreateInfo, DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    WORD(flags);
+    WORD(bindingCount);
+    ITEMS(VkDescriptorSetLayoutBinding, s->bindingCount, pBindings);
+    if (s->flags)
+        words_missing(words, "a descriptor set layout with flags 0x%x", (unsigned)s->flags);
+}
+
+static VALUES(VkPushConstantRange, V(stageFlags) V(offset) V(size))
+
+    void words_VkPipelineLayoutCreateInfo(struct words *words, VkPipelineLayoutCreateInfo *s) {
+    HEAD(VkPipelineLayoutCreateInfo, PIPELINE_LAYOUT_CREATE_INFO);
+    WORD(flags);
+    WORD(setLayoutCount);
+    HANDLES(SET_LAYOUT, VkDescriptorSetLayout, s->setLayoutCount, pSetLayouts, false, false);
+    WORD(pushConstantRangeCount);
+    ITEMS(VkPushConstantRange, s->pushConstantRangeCount, pPushConstantRanges);
+}
+
+static bool is_written(VkDescriptorType type) {
+    return type == VK_DESCRIPTOR_TYPE_STORAGE_IMAGE || type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER ||
+           type == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC ||
+           type == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+}
+
+// A member that the type does not use may be anything.
+static void words_image(struct words *words, VkDescriptorImageInfo *given, VkDescriptorType type) {
+    VkDescriptorImageInfo copy = *given, *s = words->reading ? given : &copy;
+    if (type != VK_DESCRIPTOR_TYPE_SAMPLER && type != VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER)
+        s->sampler = VK_NULL_HANDLE;
+    if (type == VK_DESCRIPTOR_TYPE_SAMPLER)
+        s->imageView = VK_NULL_HANDLE;
+    HANDLE_OF(SAMPLER, sampler, false, true);
+    HANDLE_OF(IMAGE_VIEW, imageView, is_written(type), true);
+    LAYOUT(imageLayout);
+}
+
+static void words_buffer(struct words *words, VkDescriptorBufferInfo *s, bool written) {
+    HANDLE_OF(BUFFER, buffer, written, false);
+    WORD(offset);
+    WORD(range);
+}
+
+// The type that the elements of the array are of; the set is not part of it.
+void words_VkWriteDescriptorSet(struct words *words, VkWriteDescriptorSet *s) {
+    HEAD(VkWriteDescriptorSet, WRITE_DESCRIPTOR_SET);
+    WORD(dstBinding);
+    WORD(dstArrayElement);
+    WORD(descriptorCount);
+    WORD(descriptorType);
+    const bool written = is_written(s->descriptorType);
+    switch (s->descriptorType) {
+    case VK_DESCRIPTOR_TYPE_SAMPLER:
+    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
+    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+    case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT: {
+        VkDescriptorImageInfo *items =
+            words_items(words, s->pImageInfo, s->descriptorCount, sizeof *items, false);
+        if (words->reading)
+            s->pImageInfo = items;
+        for (uint32_t i = 0; items && i < s->descriptorCount && !words->failed; i++)
+            words_image(words, &items[i], s->descriptorType);
+        break;
+    }
+    case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+        HANDLES(BUFFER_VIEW, VkBufferView, s->descriptorCount, pTexelBufferView, written, false);
+        break;
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC: {
+        VkDescriptorBufferInfo *items =
+            words_items(words, s->pBufferInfo, s->descriptorCount, sizeof *items, false);
+        if (words->reading)
+            s->pBufferInfo = items;
+        for (uint32_t i = 0; items && i < s->descriptorCount && !words->failed; i++)
+            words_buffer(words, &items[i], written);
+        break;
+    }
+    default:
+        words_missing(words, "a descriptor of type %d", (int)s->descriptorType);
+        words->failed |= words->reading;
+    }
+}
+
+#endif

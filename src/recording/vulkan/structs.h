@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of struct descriptions share. For structs*.c alone.
+#ifndef RECORDING_VULKAN_STRUCTS_H
+#define RECORDING_VULKAN_STRUCTS_H
+
+#include <vulkan/vulkan_core.h>
+
+#include "recording/vulkan/calls.h"
+#include "recording/vulkan/words.h"
+
+// Writing: a struct in the chain means something that the words do not have, unless it is `known` or only a hint.
+void words_chain(struct words *words, const char *name, const void *chain, VkStructureType known);
+// The struct of this type in a chain; NULL: there is none.
+const void *words_in_chain(const void *chain, VkStructureType type);
+
+// A struct with a type and no chain; with the parameters `words` and `s`.
+#define HEAD_WITH(type, TYPE, known)                                                                         \
+    do {                                                                                                     \
+        if (words->reading)                                                                                  \
+            s->sType = VK_STRUCTURE_TYPE_##TYPE;                                                             \
+        else                                                                                                 \
+            words_chain(words, #type, s->pNext, known);                                                      \
+    } while (0)
+#define HEAD(type, TYPE) HEAD_WITH(type, TYPE, VK_STRUCTURE_TYPE_MAX_ENUM)
+
+// A replay presents nothing.
+#define LAYOUT(field)                                                                                        \
+    do {                                                                                                     \
+        WORD(field);                                                                                         \
+        if (words->reading && s->field == VK_IMAGE_LAYOUT_PRESENT_SRC_KHR)                                   \
+            s->field = VK_IMAGE_LAYOUT_GENERAL;                                                              \
+    } while (0)
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded commands, put into a command buffer again.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include "replay/vulkan/vulkan.h"
+
+#define ARGUMENT_V(type, name) , call.name
+#define ARGUMENT_F(name) , call.name
+#define ARGUMENT_H(KIND, type, name) , call.name
+#define ARGUMENT_M(KIND, type, name, count) , call.name
+#define ARGUMENT_A(type, name, count) , call.name
+#define ARGUMENT_P(type, name) , call.name
+#define ARGUMENT_B(name, count) , call.name
+
+#define DEFINE(function, number)                                                                             \
+    static bool put_##function(struct words *words, const struct vulkan_device *device, VkCommandBuffer c) { \
+        struct call_##function call = {.end = 0};                                                            \
+        words_call_##function(words, &call);                                                                 \
+        if (words->failed || !device->function)                                                              \
+            return false;                                                                                    \
+        device->function(c CALL_##function(ARGUMENT_V, ARGUMENT_F, ARGUMENT_H, ARGUMENT_H, ARGUMENT_M,       \
+                                           ARGUMENT_A, ARGUMENT_P, ARGUMENT_B));                             \
+        return true;                                                                                         \
+    }
+VULKAN_FRAME_COMMANDS(DEFINE)
+
+static bool put(uint64_t number, struct words *words, const struct vulkan_device *device,
+                VkCommandBuffer commands) {
+    switch (number) {
+#define CASE(function, number)                                                                               \
+    case number:                                                                                             \
+        return put_##function(words, device, commands);
+        VULKAN_FRAME_COMMANDS(CASE)
+#undef CASE
+    default:
+        return false;
+    }
+}
+
+bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkCommandBuffer commands,
+                   const struct recording_record *record) {
+    const uint8_t *bytes = NULL;
+    size_t length = 0;
+    if (!recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length))
+        return false;
+    struct words words = vulkan_words(run, bytes, length);
+    bool good = true;
+    while (good && words.at < words.end)
+        good = put(words_value(&words, 0), &words, device, commands);
+    words_finish(&words);
+    return good;
+}
+
+#endif

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Content of buffers and images: put there before a frame, and compared after its submissions.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "recording/vulkan/formats.h"
+#include "replay/vulkan/vulkan.h"
+
+static const uint64_t most_bytes = (uint64_t)4 << 30;
+
+static bool have_staging(struct vulkan_device *device, uint64_t bytes) {
+    if (bytes <= device->staging_bytes)
+        return true;
+    if (device->staging)
+        device->DestroyBuffer(device->handle, device->staging, NULL);
+    if (device->staging_memory)
+        device->FreeMemory(device->handle, device->staging_memory, NULL);
+    device->staging = VK_NULL_HANDLE;
+    device->staging_memory = VK_NULL_HANDLE;
+    device->staging_bytes = 0;
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = bytes,
+                                     .usage =
+                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkMemoryRequirements needs;
+    void *at = NULL;
+    if (device->CreateBuffer(device->handle, &info, NULL, &device->staging) != VK_SUCCESS)
+        return false;
+    device->GetBufferMemoryRequirements(device->handle, device->staging, &needs);
+    device->staging_memory = vulkan_memory(
+        device, &needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    if (!device->staging_memory ||
+        device->BindBufferMemory(device->handle, device->staging, device->staging_memory, 0) != VK_SUCCESS ||
+        device->MapMemory(device->handle, device->staging_memory, 0, VK_WHOLE_SIZE, 0, &at) != VK_SUCCESS)
+        return false;
+    device->staging_at = at;
+    device->staging_bytes = bytes;
+    return true;
+}
+
+static uint64_t bytes_of(const struct vulkan_live *live, VkBufferImageCopy copies[VULKAN_LEVELS_MOST],
+                         uint32_t *count) {
+    uint64_t bytes = live->bytes;
+    *count = 0;
+    if (live->kind == VULKAN_IMAGE)
+        *count = vulkan_image_copies(live->image.format, live->image.extent, live->image.mipLevels,
+                                     live->image.arrayLayers, most_bytes, copies, &bytes);
+    return bytes;
+}
+
+static void memory_barrier(const struct vulkan_device *device, VkCommandBuffer commands) {
+    const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                     .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                     .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    device->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                               VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                               &barrier, 0, NULL, 0, NULL);
+}
+
+static void transition(const struct vulkan_live *image, VkCommandBuffer commands, VkImageLayout from,
+                       VkImageLayout to) {
+    const VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
+        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+        .oldLayout = from,
+        .newLayout = to,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = (VkImage)(uintptr_t)image->handle,
+        .subresourceRange = {vulkan_format_aspect(image->image.format), 0, image->image.mipLevels, 0,
+                             image->image.arrayLayers}};
+    image->device->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                                      VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+}
+
+// The layout that the image has in the recording; a replay presents nothing.
+static VkImageLayout layout_of(const struct recording_record *record) {
+    const VkImageLayout layout = (VkImageLayout)recording_value(record, RECORDING_KEY_FORM);
+    return layout == VK_IMAGE_LAYOUT_PRESENT_SRC_KHR || layout == VK_IMAGE_LAYOUT_UNDEFINED
+               ? VK_IMAGE_LAYOUT_GENERAL
+               : layout;
+}
+
+static void copy(const struct vulkan_live *live, VkCommandBuffer commands, VkImageLayout layout,
+                 const VkBufferImageCopy *copies, uint32_t count, bool upload) {
+    const struct vulkan_device *device = live->device;
+    const VkBufferCopy region = {0, 0, live->bytes};
+    memory_barrier(device, commands);
+    if (live->kind == VULKAN_BUFFER) {
+        VkBuffer buffer = (VkBuffer)(uintptr_t)live->handle;
+        device->CmdCopyBuffer(commands, upload ? device->staging : buffer, upload ? buffer : device->staging,
+                              1, &region);
+    } else if (upload) {
+        const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+        transition(live, commands, VK_IMAGE_LAYOUT_UNDEFINED, copied);
+        device->CmdCopyBufferToImage(commands, device->staging, (VkImage)(uintptr_t)live->handle, copied,
+                                     count, copies);
+        transition(live, commands, copied, layout);
+    } else {
+        const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+        transition(live, commands, layout, copied);
+        device->CmdCopyImageToBuffer(commands, (VkImage)(uintptr_t)live->handle, copied, device->staging,
+                                     count, copies);
+        transition(live, commands, copied, layout);
+    }
+    memory_barrier(device, commands);
+}
+
+static tsmith_status run_copy(struct vulkan_run *run, const struct vulkan_live *live, VkImageLayout layout,
+                              const VkBufferImageCopy *copies, uint32_t count, bool upload) {
+    struct vulkan_device *device = live->device;
+    VkCommandBuffer commands = vulkan_begin(device);
+    if (!commands)
+        return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
+    copy(live, commands, layout, copies, count, upload);
+    tsmith_status status = device->EndCommandBuffer(commands) == VK_SUCCESS
+                               ? vulkan_submit(run, device, &commands, 1)
+                               : status_set(run->error, TSMITH_ERROR_IO, "a copy cannot be recorded");
+    if (status != TSMITH_ERROR_LIMIT)
+        device->FreeCommandBuffers(device->handle, device->pool, 1, &commands);
+    return status;
+}
+
+static struct vulkan_live *resource_of(struct vulkan_run *run, const struct recording_record *record) {
+    const uint64_t number = recording_value(record, RECORDING_KEY_OBJECT);
+    struct vulkan_live *live = vulkan_find(run, number, VULKAN_BUFFER);
+    if (!live)
+        live = vulkan_find(run, number, VULKAN_IMAGE);
+    return live && live->handle ? live : NULL;
+}
+
+tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_record *record) {
+    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    const uint64_t state =
+        chunk_table_find(&run->states, chunk_key_of(recording_value(record, RECORDING_KEY_VERIFY)));
+    const unsigned long long number = recording_value(record, RECORDING_KEY_OBJECT);
+    struct vulkan_live *live = resource_of(run, record);
+    uint32_t count;
+    size_t size = 0;
+    if (!live) {
+        vulkan_give_up(run, "object %llu, which has content, cannot be made on this device", number);
+        return TSMITH_OK;
+    }
+    uint8_t *bytes =
+        state ? recording_payload(run->recording, &run->process->records[state - 1], &size) : NULL;
+    if (!bytes || !size || size != bytes_of(live, copies, &count)) {
+        vulkan_give_up(run, "the content of object %llu: %s", number,
+                       bytes ? "its size is not that of the object" : recording_missing(run->recording));
+        free(bytes);
+        return TSMITH_OK;
+    }
+    tsmith_status status = TSMITH_OK;
+    if (!have_staging(live->device, size)) {
+        status = status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
+    } else {
+        memcpy(live->device->staging_at, bytes, size);
+        status = run_copy(run, live, layout_of(record), copies, count, true);
+    }
+    free(bytes);
+    return status;
+}
+
+static void give(struct vulkan_run *run, uint64_t buffer, const uint8_t *bytes, size_t size,
+                 const char *why) {
+    run->client->result(run->client->context, &(struct execute_result){.record = run->at,
+                                                                       .bytes = bytes,
+                                                                       .size = size,
+                                                                       .why = why,
+                                                                       .buffer = buffer,
+                                                                       .writer = run->submissions,
+                                                                       .element = TSMITH_ELEMENT_U8});
+}
+
+tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_record *record) {
+    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    const uint64_t number = recording_value(record, RECORDING_KEY_OBJECT);
+    const struct vulkan_live *live = resource_of(run, record);
+    uint32_t count = 0;
+    const uint64_t size = live ? bytes_of(live, copies, &count) : 0;
+    if (run->why[0] || !size) {
+        give(run, number, NULL, 0,
+             run->why[0] ? "its frame cannot be replayed on this device; see the notes"
+                         : "it cannot be made on this device");
+        return TSMITH_OK;
+    }
+    if (!have_staging(live->device, size))
+        return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
+    const tsmith_status status = run_copy(run, live, layout_of(record), copies, count, false);
+    if (status == TSMITH_OK)
+        give(run, number, live->device->staging_at, size, NULL);
+    return status;
+}
+
+#endif

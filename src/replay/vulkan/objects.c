@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The objects of a recording, made again on the device.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/status.h"
+#include "replay/vulkan/vulkan.h"
+
+// ---- by their numbers
+
+static struct vulkan_live *find_any(struct vulkan_run *run, uint64_t number) {
+    const uint64_t index = number ? chunk_table_find(&run->by_number, chunk_key_of(number)) : 0;
+    return index ? &run->lives[index - 1] : NULL;
+}
+
+struct vulkan_live *vulkan_find(struct vulkan_run *run, uint64_t number, enum vulkan_kind kind) {
+    struct vulkan_live *live = find_any(run, number);
+    return live && live->kind == (uint32_t)kind ? live : NULL;
+}
+
+struct vulkan_live *vulkan_add(struct vulkan_run *run, uint64_t number, uint32_t kind,
+                               struct vulkan_device *device) {
+    if (!number || find_any(run, number) ||
+        !ARRAY_RESERVE(run->lives, run->live_capacity, run->live_count + 1) ||
+        !chunk_table_add(&run->by_number, chunk_key_of(number), run->live_count + 1))
+        return NULL;
+    run->lives[run->live_count] = (struct vulkan_live){.number = number, .kind = kind, .device = device};
+    return &run->lives[run->live_count++];
+}
+
+void vulkan_give_up(struct vulkan_run *run, const char *format, ...) {
+    if (run->why[0])
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(run->why, sizeof run->why, format, arguments);
+    va_end(arguments);
+    run->client->note(run->client->context, run->why);
+}
+
+static uint64_t handle_of(void *context, enum vulkan_kind kind, uint64_t number, bool written) {
+    (void)written;
+    const struct vulkan_live *live = vulkan_find(context, number, kind);
+    return live ? live->handle : 0;
+}
+
+struct words vulkan_words(struct vulkan_run *run, const uint8_t *bytes, size_t length) {
+    return (struct words){
+        .reading = true, .at = bytes, .end = bytes + length, .translate = handle_of, .context = run};
+}
+
+// ---- making them
+
+static bool bind(struct vulkan_live *live) {
+    const struct vulkan_device *device = live->device;
+    VkMemoryRequirements needs;
+    if (live->kind == VULKAN_BUFFER)
+        device->GetBufferMemoryRequirements(device->handle, (VkBuffer)(uintptr_t)live->handle, &needs);
+    else
+        device->GetImageMemoryRequirements(device->handle, (VkImage)(uintptr_t)live->handle, &needs);
+    live->memory = vulkan_memory(device, &needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    if (!live->memory)
+        live->memory = vulkan_memory(device, &needs, 0);
+    if (!live->memory)
+        return false;
+    return (live->kind == VULKAN_BUFFER
+                ? device->BindBufferMemory(device->handle, (VkBuffer)(uintptr_t)live->handle, live->memory, 0)
+                : device->BindImageMemory(device->handle, (VkImage)(uintptr_t)live->handle, live->memory,
+                                          0)) == VK_SUCCESS;
+}
+
+// What an object needs besides the struct that it was made of, before and after it is made.
+#define PLAIN(type)                                                                                          \
+    static void prepare_##type(struct vulkan_live *live, type *info) {                                       \
+        (void)live, (void)info;                                                                              \
+    }
+PLAIN(VkBufferViewCreateInfo)
+PLAIN(VkImageViewCreateInfo)
+PLAIN(VkSamplerCreateInfo)
+PLAIN(VkShaderModuleCreateInfo)
+PLAIN(VkPipelineLayoutCreateInfo)
+PLAIN(VkRenderPassCreateInfo)
+PLAIN(VkFramebufferCreateInfo)
+
+static void prepare_VkBufferCreateInfo(struct vulkan_live *live, VkBufferCreateInfo *info) {
+    info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    live->bytes = info->size;
+}
+
+static void prepare_VkImageCreateInfo(struct vulkan_live *live, VkImageCreateInfo *info) {
+    if (!(info->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT))
+        info->usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    live->image = *info;
+}
+
+static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_live *live,
+                                                    VkDescriptorSetLayoutCreateInfo *info) {
+    enum { MOST = 1 << 20 };
+    for (uint32_t i = 0; i < info->bindingCount; i++) {
+        const VkDescriptorSetLayoutBinding *binding = &info->pBindings[i];
+        const uint32_t type = (uint32_t)binding->descriptorType;
+        if (type < sizeof live->descriptors / sizeof *live->descriptors && binding->descriptorCount < MOST &&
+            live->descriptors[type] < MOST)
+            live->descriptors[type] += binding->descriptorCount;
+    }
+}
+
+#define MAKE(name, type, KIND, handle_type)                                                                  \
+    static VkResult make_##name(struct words *words, struct vulkan_live *live) {                             \
+        type info = {0};                                                                                     \
+        handle_type out = VK_NULL_HANDLE;                                                                    \
+        words_##type(words, &info);                                                                          \
+        if (words->failed || words->missing[0] || live->kind != VULKAN_##KIND || !live->device->name)        \
+            return VK_ERROR_UNKNOWN;                                                                         \
+        prepare_##type(live, &info);                                                                         \
+        const VkResult result = live->device->name(live->device->handle, &info, NULL, &out);                 \
+        live->handle = (uint64_t)(uintptr_t)out;                                                             \
+        return result;                                                                                       \
+    }
+VULKAN_CREATE_CALLS(MAKE)
+
+#define MAKE_PIPELINE(name, type)                                                                            \
+    static VkResult make_##name(struct words *words, struct vulkan_live *live) {                             \
+        type info = {0};                                                                                     \
+        VkPipeline out = VK_NULL_HANDLE;                                                                     \
+        words_##type(words, &info);                                                                          \
+        if (words->failed || words->missing[0] || live->kind != VULKAN_PIPELINE)                             \
+            return VK_ERROR_UNKNOWN;                                                                         \
+        const VkResult result =                                                                              \
+            live->device->name(live->device->handle, VK_NULL_HANDLE, 1, &info, NULL, &out);                  \
+        live->handle = (uint64_t)(uintptr_t)out;                                                             \
+        return result;                                                                                       \
+    }
+VULKAN_PIPELINE_CALLS(MAKE_PIPELINE)
+
+// Each set has a pool of its own, of just its size.
+static VkResult make_set(struct vulkan_run *run, const struct recording_record *record,
+                         struct vulkan_live *live) {
+    const struct vulkan_live *layout =
+        vulkan_find(run, recording_value(record, RECORDING_KEY_TARGET), VULKAN_SET_LAYOUT);
+    VkDescriptorPoolSize sizes[11];
+    VkDescriptorSet set = VK_NULL_HANDLE;
+    uint32_t count = 0;
+    if (!layout || !layout->handle || live->kind != VULKAN_SET || layout->device != live->device)
+        return VK_ERROR_UNKNOWN;
+    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (layout->descriptors[i])
+            sizes[count++] = (VkDescriptorPoolSize){(VkDescriptorType)i, layout->descriptors[i]};
+    if (!count)
+        sizes[count++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_SAMPLER, 1};
+    const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                             .maxSets = 1,
+                                             .poolSizeCount = count,
+                                             .pPoolSizes = sizes};
+    VkResult result = live->device->CreateDescriptorPool(live->device->handle, &pool, NULL, &live->pool);
+    if (result != VK_SUCCESS)
+        return result;
+    VkDescriptorSetLayout handle = (VkDescriptorSetLayout)(uintptr_t)layout->handle;
+    const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                              .descriptorPool = live->pool,
+                                              .descriptorSetCount = 1,
+                                              .pSetLayouts = &handle};
+    result = live->device->AllocateDescriptorSets(live->device->handle, &info, &set);
+    live->handle = (uint64_t)(uintptr_t)set;
+    return result;
+}
+
+static VkResult make(struct vulkan_run *run, const struct recording_record *record, const char *function,
+                     struct words *words, struct vulkan_live *live) {
+    if (strcmp(function, "vkAllocateDescriptorSets") == 0)
+        return make_set(run, record, live);
+    if (strcmp(function, "vkGetSwapchainImagesKHR") == 0)
+        function = "vkCreateImage";
+#define ROW(name, ...)                                                                                       \
+    if (strcmp(function, "vk" #name) == 0)                                                                   \
+        return make_##name(words, live);
+    VULKAN_CREATE_CALLS(ROW)
+    VULKAN_PIPELINE_CALLS(ROW)
+#undef ROW
+    return VK_ERROR_UNKNOWN;
+}
+
+tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_record *record) {
+    const struct vulkan_live *owner =
+        vulkan_find(run, recording_value(record, RECORDING_KEY_CONTEXT), VULKAN_NONE);
+    const char *function = recording_text(run->recording, record, RECORDING_KEY_NAME);
+    const uint64_t kind = recording_value(record, RECORDING_KEY_INDEX);
+    const uint8_t *bytes = NULL;
+    size_t length = 0;
+    recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length);
+    if (!owner || !function || kind >= VULKAN_KIND_LIMIT)
+        return TSMITH_OK; // whatever uses it finds nothing
+    struct vulkan_live *live =
+        vulkan_add(run, recording_value(record, RECORDING_KEY_OBJECT), (uint32_t)kind, owner->device);
+    if (!live)
+        return TSMITH_OK;
+    struct words words = vulkan_words(run, bytes, length);
+    const VkResult result = make(run, record, function, &words, live);
+    if (result == VK_SUCCESS && (live->kind == VULKAN_BUFFER || live->kind == VULKAN_IMAGE) && !bind(live))
+        vulkan_release(live);
+    if (result != VK_SUCCESS || !live->handle) {
+        char text[160];
+        snprintf(text, sizeof text, "%s of object %llu cannot be replayed here (Vulkan error %d)", function,
+                 (unsigned long long)live->number, (int)result);
+        run->client->note(run->client->context, text);
+        live->handle = 0;
+    }
+    words_finish(&words);
+    return TSMITH_OK;
+}
+
+tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *record) {
+    const struct vulkan_live *set =
+        vulkan_find(run, recording_value(record, RECORDING_KEY_OBJECT), VULKAN_SET);
+    const uint8_t *bytes = NULL;
+    size_t length = 0;
+    recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length);
+    if (!set || !set->handle)
+        return TSMITH_OK;
+    struct words words = vulkan_words(run, bytes, length);
+    const uint64_t count = words_value(&words, 0);
+    for (uint64_t i = 0; i < count && !words.failed; i++) {
+        VkWriteDescriptorSet write = {0};
+        words_VkWriteDescriptorSet(&words, &write);
+        write.dstSet = (VkDescriptorSet)(uintptr_t)set->handle;
+        if (!words.failed)
+            set->device->UpdateDescriptorSets(set->device->handle, 1, &write, 0, NULL);
+    }
+    if (words.failed)
+        vulkan_give_up(run, "descriptor set %llu names something that is missing",
+                       (unsigned long long)set->number);
+    words_finish(&words);
+    return TSMITH_OK;
+}
+
+// ---- their ends
+
+void vulkan_release(struct vulkan_live *live) {
+    const struct vulkan_device *device = live->device;
+    if (live->handle)
+        switch (live->kind) {
+#define END(name, KIND, type)                                                                                \
+    case VULKAN_##KIND:                                                                                      \
+        device->name(device->handle, (type)(uintptr_t)live->handle, NULL);                                   \
+        break;
+            VULKAN_DESTROY_CALLS(END)
+#undef END
+        default:
+            break;
+        }
+    if (live->memory)
+        device->FreeMemory(device->handle, live->memory, NULL);
+    if (live->pool)
+        device->DestroyDescriptorPool(device->handle, live->pool, NULL);
+    live->memory = VK_NULL_HANDLE;
+    live->pool = VK_NULL_HANDLE;
+    live->handle = 0;
+}
+
+#endif

@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Captured frames: what a replay computes on lavapipe is what Python computes from the shader's text, a device that computes something
+# else diverges, and programs that cannot be captured are refused by name. Programs print what they print alone, and Khronos's
+# validation has nothing to say of the recorder or the replay.
+set -eu
+: "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
+here=$TRACESMITH_SOURCE_DIR/tests/vulkan
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_STATE_HOME="$work/state"
+# shellcheck source=tests/vulkan/common.sh
+. "$here/common.sh"
+build compute graphics
+shader=$work/step.comp.spv
+profile_layers=
+validation=/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json
+[ -f $validation ] && profile_layers=VK_LAYER_TRACESMITH_profile:VK_LAYER_TRACESMITH_record:VK_LAYER_KHRONOS_validation
+
+# capture NAME RANGE PROGRAM...: the program prints what it prints alone, also with validation below, which writes to standard output.
+capture() {
+    name=$1 range=$2
+    shift 2
+    "$@" >"$work/alone" || fail "$name alone: $?"
+    VK_INSTANCE_LAYERS=$profile_layers "$TRACESMITH" profile --api vulkan --capture="$range" -o "$work/$name.sbt" -- "$@" \
+        >"$work/out" 2>"$work/err" || fail "$name: exit status $?: $(cat "$work/err")"
+    cmp -s "$work/alone" "$work/out" || fail "$name prints something else: $(cat "$work/out")"
+}
+# replay NAME STATUS OPTION...
+replay() {
+    name=$1 expected=$2 status=0
+    shift 2
+    VK_INSTANCE_LAYERS=${replay_layers-} "$TRACESMITH" replay --json "$@" "$work/$name.sbt" >"$work/$name.json" 2>"$work/err" ||
+        status=$?
+    [ $status = "$expected" ] || fail "$name: replay ends with $status: $(cat "$work/$name.json" "$work/err")"
+}
+
+# ---- compute: the data of the second execution
+capture repeat frames:2+1 "$work/compute" "$shader" "$work/stamps" repeat 4
+replay repeat 0 --all --save-results "$work/saved"
+python3 - "$work" <<'PYTHON' || fail "the replay of compute"
+import array, glob, json, sys
+
+work, ITEMS, MASK = sys.argv[1], 4096, 0xFFFFFFFF
+
+
+def step(value, index):
+    value = value + index & MASK
+    for _ in range(200):
+        value = value * 1664525 + 1013904223 & MASK
+    return value
+
+
+# The shader by itself: one execution fills the second half and runs it twice; the first half is kept.
+data = [0] * ITEMS
+for execution in range(2):
+    data[ITEMS // 2:] = [7] * (ITEMS // 2)
+    for _ in range(2):
+        data = [step(value, index) for index, value in enumerate(data)]
+expected = array.array("I", data).tobytes()
+with open(f"{work}/repeat.json", encoding="utf-8") as file:
+    answer = json.load(file)
+assert [r["verdict"] for r in answer["results"]] == ["exact", "exact"], answer
+assert answer["recording"]["commands"] == 1, answer
+saved = glob.glob(f"{work}/saved/*.replayed.u8")
+assert len(saved) == 2, saved
+for path in saved:
+    with open(path, "rb") as file:
+        assert file.read() == expected, path
+PYTHON
+
+# By the number of the frame in the trace: the second has the submission, the third was not captured.
+replay repeat 0 --range frame:2
+replay repeat 4 --range frame:3
+grep -q 'no recorded command' "$work/err" || fail "frame 3: $(cat "$work/err")"
+
+# ---- every way to record and to submit
+for mode in flight again secondary simultaneous pools threads; do
+    capture "$mode" frames:1+2 "$work/compute" "$shader" "$work/stamps" $mode 4
+    replay "$mode" 0
+done
+for mode in "render 3" "dynamic 3" "nested 2" "images 2" "instances 2"; do
+    # shellcheck disable=SC2086 # words
+    capture "${mode% *}" frames:1+1 "$work/graphics" "$work" "$work/log" $mode
+    replay "${mode% *}" 0
+done
+# Every frame of a program.
+capture whole frames-every:1 "$work/compute" "$shader" "$work/stamps" repeat 3
+replay whole 0
+if [ -n "$profile_layers" ]; then
+    replay_layers=VK_LAYER_KHRONOS_validation
+    for name in repeat secondary render dynamic images; do
+        replay $name 0
+        ! grep -q 'VUID' "$work/$name.json" "$work/err" || fail "validation of the replay of $name: $(cat "$work/err" "$work/$name.json")"
+    done
+    unset replay_layers
+fi
+
+# ---- a device that leaves out work-groups, and a program that cannot be captured
+for kind in queues faulty; do
+    define=
+    [ $kind = queues ] || define=-DFAULTY
+    # shellcheck disable=SC2086 # no word where there is none
+    "${CC:-cc}" $define -shared -fPIC -fvisibility=hidden -w -o "$work/$kind.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
+    cat >"$work/$kind.json" <<JSON
+{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_$kind", "type": "GLOBAL", "library_path": "$work/$kind.so",
+ "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
+ "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
+JSON
+done
+mkdir "$work/layers"
+mv "$work/queues.json" "$work/faulty.json" "$work/layers"
+agents=$TRACESMITH_BUILD_DIR/lib/tracesmith
+export VK_ADD_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:$work/layers"
+replay_layers=VK_LAYER_TESTS_faulty
+replay repeat 1
+unset replay_layers
+python3 - "$work/repeat.json" <<'PYTHON' || fail "the faulty device"
+import json, sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    results = json.load(file)["results"]
+assert [r["verdict"] for r in results] == ["diverged"] * 2, results
+# The last of 64 groups of 64 words.
+assert all(r["offset"] == 63 * 64 * 4 for r in results), results
+PYTHON
+VK_INSTANCE_LAYERS=VK_LAYER_TRACESMITH_profile:VK_LAYER_TRACESMITH_record:VK_LAYER_TESTS_queues "$TRACESMITH" profile --api vulkan \
+    --capture=frames-every:1 -o "$work/refused.sbt" -- "$work/compute" "$shader" "$work/stamps" queues 4 >"$work/out" 2>"$work/err" ||
+    fail "queues: $(cat "$work/err")"
+status=0
+"$TRACESMITH" replay "$work/refused.sbt" >"$work/out" 2>&1 || status=$?
+grep -q 'not replayed: vkQueueSubmit.*submits to several queues' "$work/out" || fail "several queues: $(cat "$work/out")"
+# What was there before the second queue was used is exact; nothing is wrong.
+[ $status = 0 ] || [ $status = 4 ] || fail "several queues: exit status $status: $(cat "$work/out")"
