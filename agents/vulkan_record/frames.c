@@ -51,7 +51,7 @@ void frames_presented(void) {
         end_frame();
 }
 
-static bool takes(uint64_t frame) {
+static bool takes_frame(uint64_t frame) {
     switch (range.form) {
     case RECORDING_RANGE_ALL:
         return true;
@@ -77,7 +77,7 @@ uint64_t frames_submitted(bool works) {
     submitted |= works;
     if (decided != frame) {
         decided = frame;
-        taken = takes(frame);
+        taken = takes_frame(frame);
     }
     return taken ? frame : 0;
 }

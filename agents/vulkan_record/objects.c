@@ -22,7 +22,7 @@ struct object *object_find(uint32_t kind, uint64_t handle) {
     return at;
 }
 
-static void hide(struct object *object) {
+static void hide_object(struct object *object) {
     struct object **at = bucket_of(object->kind, object->handle);
     while (*at && *at != object)
         at = &(*at)->in_bucket;
@@ -123,7 +123,7 @@ static bool is_child(const struct object *object, const void *parent) {
 void object_end(struct object *object) {
     if (!object || !object->alive)
         return;
-    hide(object);
+    hide_object(object);
     object->alive = false;
     object->references++;
     if (object->kind > VULKAN_KIND_LIMIT)

@@ -69,7 +69,7 @@ static void add_wait(struct submission *submission, VkSemaphore semaphore, uint6
 }
 
 // Each object once; one of which the content cannot be copied is a reason to give up, unless nothing is in it.
-static void want(struct submission *submission, struct object *object, bool verify) {
+static void want_content(struct submission *submission, struct object *object, bool verify) {
     for (size_t i = 0; i < submission->want_count; i++)
         if (submission->wants[i].object == object)
             return;
@@ -201,7 +201,7 @@ static void want_contents(struct submission *submission, bool all) {
             (object->memory && !object->memory->alive))
             continue;
         if (all || object->host || !object->has_hash)
-            want(submission, object, false);
+            want_content(submission, object, false);
         object->known = true;
     }
 }
@@ -285,7 +285,7 @@ static void write_submission(const struct submission *submission) {
 static void want_result(struct submission *submission, struct object *resource, bool written) {
     if (written && content_bytes(resource) &&
         (resource->kind == VULKAN_BUFFER || resource->layout != VK_IMAGE_LAYOUT_UNDEFINED))
-        want(submission, resource, true);
+        want_content(submission, resource, true);
     if (resource->kind == VULKAN_IMAGE)
         resource->known = true;
 }
@@ -370,7 +370,7 @@ SUBMIT(QueueSubmit2, VkSubmitInfo2, add_info2)
 
 // ---- what ends frames
 
-static void waited(void) {
+static void end_wait(void) {
     recorder_lock();
     frames_waited();
     recorder_unlock();
@@ -378,13 +378,13 @@ static void waited(void) {
 
 VkResult record_QueueWaitIdle(VkQueue queue) {
     const VkResult result = device_of(queue)->next.QueueWaitIdle(queue);
-    waited();
+    end_wait();
     return result;
 }
 
 VkResult record_DeviceWaitIdle(VkDevice handle) {
     const VkResult result = device_of(handle)->next.DeviceWaitIdle(handle);
-    waited();
+    end_wait();
     return result;
 }
 
@@ -392,14 +392,14 @@ VkResult record_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fe
                               uint64_t timeout) {
     const VkResult result = device_of(handle)->next.WaitForFences(handle, count, fences, all, timeout);
     if (timeout)
-        waited();
+        end_wait();
     return result;
 }
 
 VkResult record_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
     const VkResult result = device_of(handle)->next.WaitSemaphores(handle, info, timeout);
     if (timeout)
-        waited();
+        end_wait();
     return result;
 }
 

@@ -37,7 +37,7 @@ void words_missing(struct words *words, const char *format, ...) {
     va_end(arguments);
 }
 
-static void *take(struct words *words, uint64_t bytes) {
+static void *take_memory(struct words *words, uint64_t bytes) {
     if (bytes > MOST_TAKEN - words->taken_bytes ||
         !ARRAY_RESERVE(words->taken, words->taken_capacity, words->taken_count + 1)) {
         words->failed = true;
@@ -53,7 +53,7 @@ static void *take(struct words *words, uint64_t bytes) {
     return memory;
 }
 
-static void put(struct words *words, const void *bytes, size_t length) {
+static void put_bytes(struct words *words, const void *bytes, size_t length) {
     if (words->failed || length > MOST_BYTES - words->length ||
         !ARRAY_RESERVE(words->bytes, words->capacity, words->length + length)) {
         words->failed = true;
@@ -72,7 +72,7 @@ uint64_t words_value(struct words *words, uint64_t value) {
         for (; rest >= 128; rest >>= 7)
             bytes[used++] = (uint8_t)(rest | 128);
         bytes[used++] = (uint8_t)rest;
-        put(words, bytes, used);
+        put_bytes(words, bytes, used);
         return value;
     }
     uint64_t out = 0;
@@ -106,14 +106,14 @@ uint64_t words_handle(struct words *words, enum vulkan_kind kind, uint64_t handl
 
 const void *words_bytes(struct words *words, const void *bytes, uint64_t count) {
     if (!words->reading) {
-        put(words, bytes, count);
+        put_bytes(words, bytes, count);
         return bytes;
     }
     if (words->failed || count > (uint64_t)(words->end - words->at)) {
         words->failed = true;
         return NULL;
     }
-    uint8_t *memory = take(words, count);
+    uint8_t *memory = take_memory(words, count);
     if (memory && count)
         memcpy(memory, words->at, count);
     words->at += count;
@@ -131,20 +131,20 @@ void *words_items(struct words *words, const void *items, uint64_t count, size_t
         words->failed |= there;
         return NULL;
     }
-    return take(words, count * element);
+    return take_memory(words, count * element);
 }
 
 const char *words_text(struct words *words, const char *text) {
     const uint64_t length = words_value(words, text ? strlen(text) : 0);
     if (!words->reading) {
-        put(words, text, length);
+        put_bytes(words, text, length);
         return text;
     }
     if (words->failed || length > (uint64_t)(words->end - words->at)) {
         words->failed = true;
         return NULL;
     }
-    char *memory = take(words, length + 1);
+    char *memory = take_memory(words, length + 1);
     if (memory)
         memcpy(memory, words->at, length);
     words->at += length;

@@ -24,8 +24,8 @@
     }
 VULKAN_FRAME_COMMANDS(DEFINE)
 
-static bool put(uint64_t number, struct words *words, const struct vulkan_device *device,
-                VkCommandBuffer commands) {
+static bool put_command(uint64_t number, struct words *words, const struct vulkan_device *device,
+                        VkCommandBuffer commands) {
     switch (number) {
 #define CASE(function, number)                                                                               \
     case number:                                                                                             \
@@ -46,7 +46,7 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
     struct words words = vulkan_words(run, bytes, length);
     bool good = true;
     while (good && words.at < words.end)
-        good = put(words_value(&words, 0), &words, device, commands);
+        good = put_command(words_value(&words, 0), &words, device, commands);
     words_finish(&words);
     return good;
 }

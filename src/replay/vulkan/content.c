@@ -164,8 +164,8 @@ tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_reco
     return status;
 }
 
-static void give(struct vulkan_run *run, uint64_t buffer, const uint8_t *bytes, size_t size,
-                 const char *why) {
+static void give_result(struct vulkan_run *run, uint64_t buffer, const uint8_t *bytes, size_t size,
+                        const char *why) {
     run->client->result(run->client->context, &(struct execute_result){.record = run->at,
                                                                        .bytes = bytes,
                                                                        .size = size,
@@ -182,16 +182,16 @@ tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_recor
     uint32_t count = 0;
     const uint64_t size = live ? bytes_of(live, copies, &count) : 0;
     if (run->why[0] || !size) {
-        give(run, number, NULL, 0,
-             run->why[0] ? "its frame cannot be replayed on this device; see the notes"
-                         : "it cannot be made on this device");
+        give_result(run, number, NULL, 0,
+                    run->why[0] ? "its frame cannot be replayed on this device; see the notes"
+                                : "it cannot be made on this device");
         return TSMITH_OK;
     }
     if (!have_staging(live->device, size))
         return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
     const tsmith_status status = run_copy(run, live, layout_of(record), copies, count, false);
     if (status == TSMITH_OK)
-        give(run, number, live->device->staging_at, size, NULL);
+        give_result(run, number, live->device->staging_at, size, NULL);
     return status;
 }
 

@@ -169,8 +169,8 @@ static VkResult make_set(struct vulkan_run *run, const struct recording_record *
     return result;
 }
 
-static VkResult make(struct vulkan_run *run, const struct recording_record *record, const char *function,
-                     struct words *words, struct vulkan_live *live) {
+static VkResult make_object(struct vulkan_run *run, const struct recording_record *record,
+                            const char *function, struct words *words, struct vulkan_live *live) {
     if (strcmp(function, "vkAllocateDescriptorSets") == 0)
         return make_set(run, record, live);
     if (strcmp(function, "vkGetSwapchainImagesKHR") == 0)
@@ -199,7 +199,7 @@ tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_recor
     if (!live)
         return TSMITH_OK;
     struct words words = vulkan_words(run, bytes, length);
-    const VkResult result = make(run, record, function, &words, live);
+    const VkResult result = make_object(run, record, function, &words, live);
     if (result == VK_SUCCESS && (live->kind == VULKAN_BUFFER || live->kind == VULKAN_IMAGE) && !bind(live))
         vulkan_release(live);
     if (result != VK_SUCCESS || !live->handle) {
