@@ -576,7 +576,10 @@ int command_profile(const struct invocation *invocation) {
     struct metrics *metrics = NULL;
     if (code == EXIT_DONE)
         code = metrics_open(invocation, &metrics);
-    options.live |= metrics != NULL;
+    struct otlp *otlp = NULL;
+    if (code == EXIT_DONE)
+        code = otlp_open(invocation, text_cstr(&program), &otlp);
+    options.live |= metrics != NULL || otlp != NULL;
     if (code == EXIT_DONE)
         code = flight_open(invocation, path, &options, &flight);
     if (code == EXIT_DONE)
@@ -589,6 +592,7 @@ int command_profile(const struct invocation *invocation) {
                                                .join_context = &sources,
                                                .flight = flight,
                                                .metrics = metrics,
+                                               .otlp = otlp,
                                                .armed = options.armed != 0};
         options.output = flight || options.armed ? NULL : path;
         record_run(&request, &result);
@@ -600,6 +604,7 @@ int command_profile(const struct invocation *invocation) {
             sources_report(&sources);
     }
     metrics_close(metrics);
+    otlp_close(otlp);
     tsmith_flight_destroy(flight);
     sources_close(&sources);
     text_finish(&program);

@@ -78,6 +78,7 @@ struct counted {
     struct record_result *out;
     const tsmith_capture *capture;
     tsmith_flight *flight; // NULL: none
+    struct otlp *otlp;     // NULL: none
     uint64_t last;         // events of the batch handed on last
 };
 
@@ -87,6 +88,8 @@ static tsmith_status counted_next(void *self, const tsmith_batch **batch, tsmith
     if (status == TSMITH_OK) {
         counted->last = tsmith_batch_count(*batch);
         counted->out->delivered += counted->last;
+        if (counted->otlp)
+            otlp_take(counted->otlp, tsmith_source_dictionary(counted->from), *batch);
     }
     if (status == TSMITH_END && counted->flight)
         tsmith_flight_ended(counted->flight, tsmith_capture_wait_status(counted->capture));
@@ -105,6 +108,7 @@ struct wait {
     tsmith_flight *flight;       // NULL: none
     tsmith_on_demand *on_demand; // NULL: none
     struct metrics *metrics;     // NULL: none
+    struct otlp *otlp;           // NULL: none
     uint32_t looks;              // since the program has ended
 };
 
@@ -114,6 +118,8 @@ static int look_around(void *context) {
     struct wait *wait = context;
     if (wait->metrics)
         metrics_look(wait->metrics, wait->capture);
+    if (wait->otlp)
+        otlp_look(wait->otlp, wait->capture);
     if (wait->on_demand)
         tsmith_on_demand_look(wait->on_demand);
     if (triggers == SIGUSR2 && tsmith_flight_requested(tsmith_capture_directory(wait->capture)))
@@ -133,9 +139,13 @@ static void pump(tsmith_capture *capture, tsmith_sink *sink, const struct record
                  tsmith_on_demand *on_demand, struct record_result *out) {
     const tsmith_symbolize_options live = {sizeof live, 1};
     tsmith_source *source = tsmith_capture_source(capture), *named = NULL, *counting = NULL;
-    struct wait wait = {
-        .capture = capture, .flight = request->flight, .on_demand = on_demand, .metrics = request->metrics};
-    struct counted counted = {.from = source, .out = out, .capture = capture, .flight = request->flight};
+    struct wait wait = {.capture = capture,
+                        .flight = request->flight,
+                        .on_demand = on_demand,
+                        .metrics = request->metrics,
+                        .otlp = request->otlp};
+    struct counted counted = {
+        .from = source, .out = out, .capture = capture, .flight = request->flight, .otlp = request->otlp};
     out->status = tsmith_source_create(&counted_ops, &counted, &counting);
     if (out->status == TSMITH_OK)
         out->status = tsmith_symbolized_source_create(counting, &live, NULL, &named);
@@ -195,6 +205,8 @@ void record_run(const struct record_request *request, struct record_result *out)
         out->status = tsmith_on_demand_create(capture, &on_demand, &out->error);
     if (out->status >= 0 && request->metrics)
         metrics_begin(request->metrics, capture);
+    if (out->status >= 0 && request->otlp)
+        otlp_begin(request->otlp);
     if (out->status >= 0 && request->join)
         out->status = request->join(request->join_context, capture, &out->error);
     if (out->status < 0)
@@ -212,6 +224,8 @@ void record_run(const struct record_request *request, struct record_result *out)
         if (on_demand)
             tsmith_on_demand_count(on_demand, &out->on_demand, &out->on_demand_failed);
         out->wait_status = tsmith_capture_wait_status(capture);
+        if (request->otlp)
+            otlp_end(request->otlp, capture, out->wait_status);
         out->left_running = tsmith_capture_left_running(capture);
         out->unrecorded = tsmith_capture_unrecorded(capture);
         out->used_api = was_used(capture);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "metrics.h"
+#include "otlp.h"
 #include "tracesmith/capture.h"
 #include "tracesmith/flight.h"
 #include "tracesmith/on_demand.h"
@@ -19,6 +20,7 @@ struct record_request {
     tsmith_status (*join)(void *context, tsmith_capture *capture, tsmith_error *error);
     void *join_context;
     struct metrics *metrics; // answers scrapers; NULL: none
+    struct otlp *otlp;       // sends to a collector; NULL: none
     bool armed;              // record on demand only: there is no file of the whole
     tsmith_flight *flight;   // takes the events, instead of the file; NULL: none. SIGUSR2 triggers it
 };

@@ -276,6 +276,11 @@ static const struct option profile_options[] = {
      .argument = "ADDRESS",
      .doc = "Serve the totals to Prometheus on a port of the loopback interface (127.0.0.1:9464; port 0: a "
             "free port). The bearer token is in the session directory (docs/live.md)"},
+    {.name = "otlp",
+     .argument = "URL",
+     .doc = "Send the totals as metrics and the ranges as spans to an OpenTelemetry collector on the "
+            "loopback interface: OTLP "
+            "over HTTP (http://127.0.0.1:4318), joined with the trace of TRACEPARENT (docs/live.md)"},
     {.name = "live",
      .doc = "Compute the totals of 'tracesmith top' from the first event on. Without this option they begin "
             "when the first 'top' starts (docs/live.md)"},
