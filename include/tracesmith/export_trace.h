@@ -34,6 +34,10 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 // A sink that writes the format of this name, with `options` or, where they are NULL, none. ERROR_NOT_FOUND for an unknown name
 // (the message lists the known ones); ERROR_MISSING if the library was built without the format (the message names the package).
 //
+// A file appears under its path when tsmith_sink_finish has completed it. Until then it has the path with a random ending, and an
+// existing file stays as it is; if it cannot be completed, it is deleted. A path that is no regular file (a device, a pipe, a
+// link) is written to directly.
+//
 // "chrome": Chrome trace JSON, which chrome://tracing, Perfetto, HTA and TraceLens read. Times are microseconds with
 // as many decimals as the nanoseconds need. The output is always valid JSON: bytes that are
 // not UTF-8 become \udc80 .. \udcff (as with Python's "surrogateescape"), and numbers that JSON does not have ("NaN") become

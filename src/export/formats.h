@@ -4,17 +4,14 @@
 #ifndef EXPORT_FORMATS_H
 #define EXPORT_FORMATS_H
 
-#include <stdbool.h>
-
 #include "base/destination.h"
 #include "tracesmith/export_trace.h"
 
-// The file at `path`, which is created with mode 0600, or, when it is NULL, what is open already and stays so.
+// The file at `path`, which is created with mode 0600, or, when it is NULL, what is open already and stays so. A file gets its
+// name when it is complete, and is deleted if it cannot be completed (output.c).
 struct export_place {
     const char *path;
     struct destination to;
-    // A part of the file is useless: it gets its name when it is complete, and is deleted if it cannot be completed.
-    bool whole;
 };
 
 typedef tsmith_status format_open(const struct export_place *place, const tsmith_export_options *options,

@@ -14,6 +14,7 @@ struct output_target {
     bool owned, gzip_open;
     char *name;
     char *temporary; // the name until the file is complete; NULL: its own
+    bool created;    // under its own name, and not complete: a part of an output is deleted
     z_stream gzip;
     unsigned char *packed;
 };
@@ -93,9 +94,10 @@ static bool open_temporary(struct output_target *target, const char *path) {
 }
 
 static bool open_path(struct output_target *target, const struct export_place *place, bool exclusive) {
-    if (!place->whole || exclusive || !open_temporary(target, place->path))
+    if (exclusive || !open_temporary(target, place->path))
         target->to.fd =
             open(place->path, O_WRONLY | O_CREAT | O_CLOEXEC | (exclusive ? O_EXCL : O_TRUNC), 0600);
+    target->created = exclusive && target->to.fd >= 0;
     return target->to.fd >= 0;
 }
 
@@ -160,6 +162,7 @@ tsmith_status output_finish(struct output *output, tsmith_error *error) {
         else
             target->temporary[0] = '\0';
     }
+    target->created &= output->status != TSMITH_OK;
     if (output->status != TSMITH_OK && error)
         *error = output->error;
     return output->status;
@@ -174,6 +177,8 @@ void output_close(struct output *output) {
             (void)deflateEnd(&target->gzip);
         if (target->temporary && target->temporary[0])
             (void)unlink(target->temporary);
+        if (target->created)
+            (void)unlink(target->name);
         free(target->temporary);
         free(target->packed);
         free(target->name);

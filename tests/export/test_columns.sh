@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The exports to Arrow IPC and Parquet have exactly the columns and events of the trace, as readers written from the
-# specifications read them; a part of a file never gets the name of the whole.
+# specifications read them.
 set -eu
 # shellcheck source=tests/support/traces.sh
 . "$(dirname "$0")/../support/traces.sh"
@@ -44,30 +44,6 @@ for trace in "${TRACESMITH_CORPUS:-$folder/none}"/*.json.gz; do
             cmp "$folder/trace.$format" "$folder/direct.$format"
         done
     fi
-done
-
-# No space for the file: an error, and nothing under its name or another one. What was there before stays.
-python3 -B "$here/make_columns.py" | make
-mkdir "$folder/small"
-for format in $formats; do
-    [ "$format" != arrows ] || continue # a stream is of use up to its end
-    for before in no yes; do
-        rm -f "$folder/small"/*
-        [ $before = no ] || echo before >"$folder/small/trace.$format"
-        if (ulimit -f 16 && trap '' XFSZ && exec "$TRACESMITH" export "$folder/trace.sbt" -o "$folder/small/trace.$format") \
-            2>"$folder/errors"; then
-            echo "$format: the file was larger than the limit"
-            exit 1
-        fi
-        grep -q "small/trace.$format: cannot be written" "$folder/errors"
-        [ $before = no ] || [ "$(cat "$folder/small/trace.$format")" = before ]
-        rm -f "$folder/small/trace.$format"
-        [ "$before $(ls "$folder/small")" = "$before " ]
-    done
-    if "$TRACESMITH" export "$folder/trace.sbt" -f "${format%s}" >/dev/full 2>"$folder/errors"; then
-        exit 1
-    fi
-    grep -qi 'no space' "$folder/errors"
 done
 
 # Groups of bounded size, however long the trace is: what is in memory at a time.

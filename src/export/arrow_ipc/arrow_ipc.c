@@ -198,9 +198,7 @@ static tsmith_status open_ipc(bool is_stream, const struct export_place *place,
     if (!ipc)
         return out_of_memory(error);
     ipc->is_stream = is_stream;
-    struct export_place whole = *place;
-    whole.whole = !is_stream;
-    return output_sink(&ipc->output, &ops, ipc, &whole, options, out, error);
+    return output_sink(&ipc->output, &ops, ipc, place, options, out, error);
 }
 
 tsmith_status arrow_ipc_open(const struct export_place *place, const tsmith_export_options *options,

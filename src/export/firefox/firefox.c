@@ -302,7 +302,5 @@ tsmith_status firefox_open(const struct export_place *place, const tsmith_export
         return out_of_memory(error);
     firefox->json.output = &firefox->output;
     firefox->paths.hide_interpreter = options && options->hide_interpreter;
-    struct export_place whole = *place;
-    whole.whole = true;
-    return output_sink(&firefox->output, &ops, firefox, &whole, options, out, error);
+    return output_sink(&firefox->output, &ops, firefox, place, options, out, error);
 }

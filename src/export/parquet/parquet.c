@@ -268,7 +268,5 @@ tsmith_status parquet_open(const struct export_place *place, const tsmith_export
     struct parquet *parquet = calloc(1, sizeof *parquet);
     if (!parquet)
         return out_of_memory(error);
-    struct export_place whole = *place;
-    whole.whole = true;
-    return output_sink(&parquet->output, &ops, parquet, &whole, options, out, error);
+    return output_sink(&parquet->output, &ops, parquet, place, options, out, error);
 }
