@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ranks_messages.h"
 #include "base/array.h"
 #include "state/names.h"
 #include "state/sweep.h"
@@ -30,6 +31,7 @@ void rank_finish(struct rank *rank) {
     free(rank->job);
     free(rank->collectives);
     free(rank->steps);
+    free(rank->messages);
 }
 
 void tsmith_ranks_destroy(tsmith_ranks *ranks) {
@@ -53,6 +55,7 @@ struct reading {
     uint32_t group_field, comm_field, sequence_field, ranks_field, fields_seen;
     uint8_t *communicates; // by string: 1 no, 2 yes
     size_t known;
+    struct message_reading messages;
 };
 
 static void learn_fields(struct reading *reading) {
@@ -60,6 +63,8 @@ static void learn_fields(struct reading *reading) {
     for (uint32_t id = reading->fields_seen ? reading->fields_seen : 1; id < count; id++) {
         const tsmith_dynamic_field *field = tsmith_dictionary_dynamic_field(reading->dictionary, id);
         const char *name = field ? tsmith_dictionary_string(reading->dictionary, field->name).bytes : "";
+        if (field)
+            messages_learn_field(&reading->messages, name, field->type, TSMITH_FIELD_DYNAMIC + id);
         if (field && field->type == TSMITH_TYPE_STRING && strcmp(name, "Process Group Name") == 0)
             reading->group_field = TSMITH_FIELD_DYNAMIC + id;
         else if (field && field->type == TSMITH_TYPE_U64 && strcmp(name, "comm") == 0)
@@ -247,7 +252,8 @@ static tsmith_status read_source(struct reading *reading, tsmith_source *source,
         status = tsmith_timeline_add(reading->ledger, reading->dictionary, batch, error);
         if (status != TSMITH_OK)
             return status;
-        if (!add_batch(reading, batch))
+        if (!add_batch(reading, batch) ||
+            !messages_add_batch(&reading->messages, reading->rank, reading->dictionary, batch))
             return status_set(error, TSMITH_ERROR_NO_MEMORY,
                               "out of memory while reading the collectives of a rank");
     }
@@ -272,7 +278,7 @@ static tsmith_status check_open(const tsmith_ranks *ranks, tsmith_error *error) 
 }
 
 // False when memory is exhausted.
-static bool describe(const struct reading *reading, struct rank *rank) {
+static bool describe(struct reading *reading, struct rank *rank) {
     const tsmith_interval window = tsmith_timeline_window(reading->ledger);
     const tsmith_rank stated = tsmith_dictionary_find_rank(reading->dictionary, 0);
     rank->world = stated.world ? (int64_t)stated.world : -1;
@@ -283,6 +289,7 @@ static bool describe(const struct reading *reading, struct rank *rank) {
     for (size_t i = 0; i < reading->ledger->hole_count; i++)
         rank->lost += reading->ledger->holes[i].lost;
     rank_number_collectives(reading->ranks, rank);
+    messages_finish_trace(&reading->messages, rank);
     const tsmith_string job = tsmith_dictionary_string(reading->dictionary, stated.job);
     rank->job = job.length ? strdup(job.bytes) : NULL;
     return rank->job || !job.length;
@@ -307,6 +314,7 @@ tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_so
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the trace of a rank");
     if (status < 0)
         rank_finish(&rank);
+    free(reading.messages.waits);
     tsmith_timeline_destroy(reading.ledger);
     free(reading.communicates);
     return status;

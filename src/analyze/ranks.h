@@ -25,6 +25,16 @@ struct rank_step {
     uint32_t name; // string of the ranks' dictionary
 };
 
+// One side of a message. The process waits for it from `blocks` to `end`: `blocks` is the start of the call, of a request that of the
+// call that completes it.
+struct rank_message {
+    uint64_t comm;
+    int64_t peer, tag; // peer: the rank of the other side
+    int64_t posted, blocks, end;
+    bool sends;
+    bool is_request; // only while its trace is read
+};
+
 struct rank {
     char *label;
     char *reason;          // why there is nothing else of this rank; NULL: its trace was read
@@ -37,6 +47,8 @@ struct rank {
     size_t collective_count, collective_capacity;
     struct rank_step *steps;
     size_t step_count, step_capacity;
+    struct rank_message *messages; // sorted by communicator, peer, tag, direction and time
+    size_t message_count, message_capacity;
     int64_t compute; // ns of its other kernels, added up
     int64_t data;    // ns in PyTorch's ranges that wait for the next batch of data, added up
     int64_t begin;   // first start of its trace

@@ -20,8 +20,10 @@ enum {
     FLAG_ABSENT = 1,       // label and reason, nothing else
     FLAG_TRUNCATED = 2,    // the trace ended early
     FLAG_JOB = 4,          // the trace states a job
+    FLAG_MESSAGES = 8,     // it has messages
     VARINT_MAX = 10,       // bytes
     SMALLEST_INTERVAL = 2, // bytes
+    SMALLEST_MESSAGE = 7,
 };
 
 // ---- writing
@@ -112,9 +114,25 @@ static void add_collectives(struct bytes *bytes, const tsmith_ranks *ranks, cons
     free(runs);
 }
 
+static void add_messages(struct bytes *bytes, const struct rank *rank) {
+    int64_t before = 0;
+    if (rank->message_count)
+        add_varint(bytes, rank->message_count);
+    for (size_t i = 0; i < rank->message_count; i++) {
+        const struct rank_message *message = &rank->messages[i];
+        const uint8_t sends = message->sends;
+        add_varint(bytes, i ? message->comm - rank->messages[i - 1].comm : message->comm);
+        add_signed(bytes, message->peer);
+        add_signed(bytes, message->tag);
+        add(bytes, &sends, 1);
+        add_interval(bytes, &before, message->posted, message->end);
+        add_varint(bytes, (uint64_t)message->end - (uint64_t)message->blocks);
+    }
+}
+
 static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struct rank *rank) {
     const unsigned flags = (rank->reason ? FLAG_ABSENT : 0U) | (rank->truncated ? FLAG_TRUNCATED : 0U) |
-                           (rank->job ? FLAG_JOB : 0U);
+                           (rank->job ? FLAG_JOB : 0U) | (rank->message_count ? FLAG_MESSAGES : 0U);
     add_varint(bytes, flags);
     add_string(bytes, rank->label, strlen(rank->label));
     if (rank->reason) {
@@ -139,6 +157,7 @@ static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struc
         add_string(bytes, name.bytes, name.length);
         add_interval(bytes, &before, rank->steps[i].start, rank->steps[i].end);
     }
+    add_messages(bytes, rank);
 }
 
 struct entry {
@@ -319,7 +338,31 @@ static bool take_steps(struct cursor *cursor, tsmith_ranks *ranks, struct rank *
     return true;
 }
 
-static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank, bool has_job) {
+static bool take_messages(struct cursor *cursor, struct rank *rank) {
+    size_t count = take_count(cursor, SMALLEST_MESSAGE);
+    int64_t before = 0;
+    uint64_t comm = 0;
+    cursor->damaged |= !count;
+    if (!ARRAY_RESERVE(rank->messages, rank->message_capacity, count))
+        return false;
+    for (; count && !cursor->damaged; count--) {
+        struct rank_message message = {.comm = comm += take_varint(cursor)};
+        message.peer = take_signed(cursor);
+        message.tag = take_signed(cursor);
+        const uint64_t sends = take_varint(cursor);
+        message.sends = sends;
+        // A message may take no time.
+        message.posted = before = (int64_t)((uint64_t)before + (uint64_t)take_signed(cursor));
+        const uint64_t length = take_varint(cursor), waited = take_varint(cursor);
+        message.end = (int64_t)((uint64_t)message.posted + length);
+        message.blocks = (int64_t)((uint64_t)message.end - waited);
+        cursor->damaged |= sends > 1 || message.end < message.posted || waited > length;
+        rank->messages[rank->message_count++] = message;
+    }
+    return true;
+}
+
+static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank, uint64_t flags) {
     rank->number = take_signed(cursor);
     rank->world = take_signed(cursor);
     rank->begin = take_signed(cursor);
@@ -328,26 +371,26 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
     rank->lost = take_varint(cursor);
     rank->compute = take_signed(cursor);
     rank->data = take_signed(cursor);
-    rank->job = has_job ? take_text(cursor) : NULL;
-    if (has_job && !rank->job)
+    rank->job = flags & FLAG_JOB ? take_text(cursor) : NULL;
+    if ((flags & FLAG_JOB) && !rank->job)
         return false;
     cursor->damaged |= rank->number < -1 || rank->world < -1 || rank->window < 0 || rank->missing < 0 ||
                        rank->compute < 0 || rank->data < 0;
-    return take_collectives(cursor, ranks, rank) && take_steps(cursor, ranks, rank);
+    return take_collectives(cursor, ranks, rank) && take_steps(cursor, ranks, rank) &&
+           (!(flags & FLAG_MESSAGES) || take_messages(cursor, rank));
 }
 
 // The first trace of the cursor; false when memory is exhausted. `rank` is filled as far as it was read.
 static bool take_rank(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank) {
     const uint64_t flags = take_varint(cursor);
-    cursor->damaged |=
-        flags > (FLAG_ABSENT | FLAG_TRUNCATED | FLAG_JOB) || ((flags & FLAG_ABSENT) && (flags & FLAG_JOB));
+    cursor->damaged |= flags > (FLAG_ABSENT | FLAG_TRUNCATED | FLAG_JOB | FLAG_MESSAGES) ||
+                       ((flags & FLAG_ABSENT) && (flags & (FLAG_JOB | FLAG_MESSAGES)));
     *rank = (struct rank){.label = take_text(cursor), .number = -1, .world = -1};
     rank->truncated = flags & FLAG_TRUNCATED;
     if (rank->label && (flags & FLAG_ABSENT))
         rank->reason = take_text(cursor);
-    const bool done =
-        rank->label &&
-        (flags & FLAG_ABSENT ? rank->reason != NULL : take_contents(cursor, ranks, rank, flags & FLAG_JOB));
+    const bool done = rank->label && (flags & FLAG_ABSENT ? rank->reason != NULL
+                                                          : take_contents(cursor, ranks, rank, flags));
     cursor->damaged |= cursor->at != cursor->end;
     return done;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/ranks_match.h"
+#include "analyze/ranks_messages.h"
 #include "base/array.h"
 #include "state/sweep.h"
 
@@ -275,7 +276,8 @@ tsmith_status ranks_report(tsmith_ranks *ranks) {
         done = write_collectives(&matching, report);
         write_ranks(&matching, report);
         done = done && write_steps(&matching, report) && ranks_write_lateness(&matching) &&
-               ranks_write_stragglers(&matching, report) && ranks_write_links(&matching, report);
+               ranks_write_stragglers(&matching, report) && ranks_write_links(&matching, report) &&
+               ranks_write_messages(ranks, report);
         write_finding(&matching, report);
         ranks_write_absent(&matching, report);
     }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Point-to-point messages of MPI.
+#ifndef ANALYZE_RANKS_MESSAGES_H
+#define ANALYZE_RANKS_MESSAGES_H
+
+#include "analyze/ranks.h"
+#include "tracesmith/view.h"
+
+// Fields of the MPI agent.
+enum {
+    MESSAGE_COMM,
+    MESSAGE_PEER,
+    MESSAGE_TAG,
+    MESSAGE_SENDS,
+    MESSAGE_FROM,
+    MESSAGE_FROM_TAG,
+    MESSAGE_WAIT,
+    MESSAGE_FIELDS
+};
+
+struct message_wait {
+    uint64_t correlation;
+    int64_t start;
+};
+
+// While a trace is read. Zeroed at first; messages_finish_trace frees it.
+struct message_reading {
+    uint32_t fields[MESSAGE_FIELDS]; // 0: the trace does not have it
+    struct message_wait *waits;
+    size_t wait_count, wait_capacity;
+};
+
+void messages_learn_field(struct message_reading *reading, const char *name, tsmith_type type,
+                          uint32_t field);
+// Adds the messages of a batch to those of the rank; false when memory is exhausted.
+bool messages_add_batch(struct message_reading *reading, struct rank *rank,
+                        const tsmith_dictionary *dictionary, const tsmith_batch *batch);
+// Finds the waits of the requests, and sorts the messages.
+void messages_finish_trace(struct message_reading *reading, struct rank *rank);
+
+// The table `messages`; false when memory is exhausted. After ranks_align.
+bool ranks_write_messages(const tsmith_ranks *ranks, struct report *report);
+
+#endif
