@@ -29,6 +29,7 @@ void rank_finish(struct rank *rank) {
     free(rank->label);
     free(rank->reason);
     free(rank->job);
+    host_claims_finish(&rank->claims);
     free(rank->collectives);
     free(rank->steps);
     free(rank->messages);
@@ -292,7 +293,7 @@ static bool describe(struct reading *reading, struct rank *rank) {
     messages_finish_trace(&reading->messages, rank);
     const tsmith_string job = tsmith_dictionary_string(reading->dictionary, stated.job);
     rank->job = job.length ? strdup(job.bytes) : NULL;
-    return rank->job || !job.length;
+    return (rank->job || !job.length) && host_claims_read(&rank->claims, reading->dictionary);
 }
 
 tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/report.h"
+#include "state/host_claims.h"
 #include "tracesmith/ranks.h"
 
 struct rank_collective {
@@ -49,11 +50,14 @@ struct rank {
     size_t step_count, step_capacity;
     struct rank_message *messages; // sorted by communicator, peer, tag, direction and time
     size_t message_count, message_capacity;
-    int64_t compute; // ns of its other kernels, added up
-    int64_t data;    // ns in PyTorch's ranges that wait for the next batch of data, added up
-    int64_t begin;   // first start of its trace
-    // Its clock minus that of the first rank: median of the ends of common collectives, and how far one is off it at most.
-    bool is_aligned;
+    int64_t compute;           // ns of its other kernels, added up
+    int64_t data;              // ns in PyTorch's ranges that wait for the next batch of data, added up
+    int64_t begin;             // first start of its trace
+    struct host_claims claims; // of its trace clock
+    uint32_t clock;            // its number among the trace clocks of all ranks
+    // Its clock minus that of the first rank. By clocks: by probes, by UTC, or because they have one clock; at the begin of the run,
+    // and the largest error during it. Else the median of the ends of common collectives, and how far one is off it at most.
+    bool is_aligned, by_clocks;
     int64_t offset, bound;
 };
 

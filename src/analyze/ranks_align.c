@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clocks of ranks against each other, and who is how late at which collective. ranks_report.c calls it.
 //
-// A collective ends on all ranks at about the same time. So the difference of its ends on two clocks is the offset of the clocks, and
-// how much that differs from one collective to another says how well it is known.
+// Where neither probes nor UTC relate two clocks (ranks_clocks.c): a collective ends on all ranks at about the same time. So the
+// difference of its ends on two clocks is the offset of the clocks, and how much that differs from one collective to another says
+// how well it is known.
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,8 @@ bool ranks_align(const struct rank_matching *matching) {
     for (size_t from = 0, to; from < found; from = to) {
         for (to = from; to < found && differences[to].rank == differences[from].rank; to++)
             ;
-        align_one(&matching->ranks->items[differences[from].rank], &differences[from], to - from);
+        if (!matching->ranks->items[differences[from].rank].by_clocks)
+            align_one(&matching->ranks->items[differences[from].rank], &differences[from], to - from);
     }
     free(differences);
     return true;
@@ -159,20 +161,25 @@ static void keep_most_skewed(struct occurrence *list, size_t *count, struct occu
     *count = kept + 1;
 }
 
-// On the first rank's clock; false where that is not known.
-static bool aligned_start(const tsmith_ranks *ranks, const struct rank_member *member, int64_t *out) {
-    const struct rank *rank = &ranks->items[member->rank];
-    return rank->is_aligned && !__builtin_sub_overflow(member->start, rank->offset, out);
+// On the first rank's clock, within a bound; false where that is not known.
+static bool aligned_start(const struct rank_matching *matching, const struct rank_member *member,
+                          int64_t *out, int64_t *bound) {
+    const struct rank *rank = &matching->ranks->items[member->rank];
+    int64_t offset = rank->offset;
+    *bound = rank->bound;
+    if (rank->by_clocks)
+        offset = ranks_clock_offset(matching, member->rank, member->start, bound);
+    return rank->is_aligned && !__builtin_sub_overflow(member->start, offset, out);
 }
 
 static void write_occurrence(const struct rank_matching *matching, const struct rank_member *members,
                              size_t count, struct report *report, struct report_table *table) {
     const tsmith_ranks *ranks = matching->ranks;
-    int64_t shortest, longest, first = INT64_MAX, start;
+    int64_t shortest, longest, first = INT64_MAX, start, bound;
     bool is_aligned = true;
     extent(members, count, &shortest, &longest);
     for (size_t i = 0; i < count; i++) {
-        const bool known = aligned_start(ranks, &members[i], &start);
+        const bool known = aligned_start(matching, &members[i], &start, &bound);
         is_aligned &= known;
         first = known && start < first ? start : first;
     }
@@ -184,9 +191,9 @@ static void write_occurrence(const struct rank_matching *matching, const struct 
         report_integer(report, table, members[i].start - rank->begin);
         report_integer(report, table, length_of(&members[i]));
         report_integer(report, table, longest - length_of(&members[i]));
-        if (is_aligned && aligned_start(ranks, &members[i], &start)) {
+        if (is_aligned && aligned_start(matching, &members[i], &start, &bound)) {
             report_integer(report, table, start - first);
-            report_integer(report, table, rank->bound);
+            report_integer(report, table, bound);
         } else {
             report_unknown(report, table);
             report_unknown(report, table);

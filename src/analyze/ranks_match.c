@@ -92,6 +92,7 @@ void ranks_matching_finish(struct rank_matching *matching) {
     free(matching->members);
     free(matching->of_rank);
     free(matching->last_of);
+    host_clocks_destroy(matching->clocks);
 }
 
 static size_t group_end(const struct rank_matching *matching, size_t from, bool same_number) {

@@ -19,6 +19,8 @@ struct rank_sums {
     uint64_t matched, last;
     int64_t waited, delay; // added up: longer than the shortest; what the last is later than the one before
     int64_t skew_total, skew_max;
+    int64_t clock_bound; // the largest of the collectives; below 0: unknown of one
+    uint64_t not_shown;  // collectives whose skew is not above the bound of the clocks
 };
 
 struct rank_matching {
@@ -31,6 +33,7 @@ struct rank_matching {
     uint64_t *last_of; // of the key at hand, by rank
     uint64_t unmatched;
     int64_t waited;
+    struct host_clocks *clocks; // NULL: no trace states its clock
 };
 
 // Fills names, order and members, which are sorted by key, number and rank; false when memory is exhausted.
@@ -48,6 +51,17 @@ int64_t ranks_median(int64_t *values, size_t count);
 // How likely `count` fair coins give `heads` or more; 1 of no coin.
 double ranks_coin_tail(uint64_t heads, uint64_t count);
 
+// Relates the trace clocks of the ranks, if traces state them. False when memory is exhausted.
+bool ranks_relate_clocks(struct rank_matching *matching);
+// The clock of a rank that is aligned by clocks, minus that of the first rank, when the former shows `at`; within `bound`.
+int64_t ranks_clock_offset(const struct rank_matching *matching, uint32_t rank, int64_t at, int64_t *bound);
+// By how much clocks can be wrong about the order of two of these ranks; below 0: that is unknown.
+int64_t ranks_clock_bound(const struct rank_matching *matching, const struct rank_member *members,
+                          size_t count);
+// The same of one rank and any other.
+int64_t ranks_clock_bound_of(const struct rank_matching *matching, size_t rank);
+// The table `clocks`, and notes about contradictions.
+void ranks_write_clocks(const struct rank_matching *matching, struct report *report);
 // Sets is_aligned, offset and bound of all ranks. False when memory is exhausted.
 bool ranks_align(const struct rank_matching *matching);
 // Parts of the report; false when memory is exhausted.

@@ -13,14 +13,17 @@
 
 static const char MAGIC[8] = {'T', 'S', 'P', 'A', 'R', 'T', '\r', '\n'};
 enum {
-    VERSION = 2, // 1 has no collectives with numbers of their own
+    VERSION = 3, // 1 has no collectives with numbers of their own, 2 no clocks
     OLDEST = 1,
-    HEAD_SIZE = 24,        // magic, version, entries, bytes behind the head
-    ENTRY_SIZE = 8,        // length, CRC32C
-    FLAG_ABSENT = 1,       // label and reason, nothing else
-    FLAG_TRUNCATED = 2,    // the trace ended early
-    FLAG_JOB = 4,          // the trace states a job
-    FLAG_MESSAGES = 8,     // it has messages
+    HEAD_SIZE = 24,     // magic, version, entries, bytes behind the head
+    ENTRY_SIZE = 8,     // length, CRC32C
+    FLAG_ABSENT = 1,    // label and reason, nothing else
+    FLAG_TRUNCATED = 2, // the trace ended early
+    FLAG_JOB = 4,       // the trace states a job
+    FLAG_MESSAGES = 8,  // it has messages
+    FLAG_CLOCK = 16,    // it states its clock
+    FLAGS = 31,
+    SMALLEST_CLAIM = 3,    // bytes
     VARINT_MAX = 10,       // bytes
     SMALLEST_INTERVAL = 2, // bytes
     SMALLEST_MESSAGE = 7,
@@ -130,9 +133,30 @@ static void add_messages(struct bytes *bytes, const struct rank *rank) {
     }
 }
 
+static void add_claims(struct bytes *bytes, const struct host_claims *claims) {
+    add_string(bytes, claims->clock, strlen(claims->clock));
+    add_varint(bytes, claims->count);
+    for (size_t i = 0; i < claims->count; i++) {
+        const struct host_claim_list *list = &claims->lists[i];
+        uint64_t here = 0, offset = 0;
+        add_string(bytes, list->of, strlen(list->of));
+        add_varint(bytes, list->count);
+        for (size_t k = 0; k < list->count; k++) {
+            const struct host_claim *one = &list->items[k];
+            const uint64_t between = (uint64_t)one->there - (uint64_t)one->here;
+            add_signed(bytes, (int64_t)((uint64_t)one->here - here));
+            add_signed(bytes, (int64_t)(between - offset));
+            add_varint(bytes, (uint64_t)one->error);
+            here = (uint64_t)one->here;
+            offset = between;
+        }
+    }
+}
+
 static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struct rank *rank) {
     const unsigned flags = (rank->reason ? FLAG_ABSENT : 0U) | (rank->truncated ? FLAG_TRUNCATED : 0U) |
-                           (rank->job ? FLAG_JOB : 0U) | (rank->message_count ? FLAG_MESSAGES : 0U);
+                           (rank->job ? FLAG_JOB : 0U) | (rank->message_count ? FLAG_MESSAGES : 0U) |
+                           (rank->claims.clock ? FLAG_CLOCK : 0U);
     add_varint(bytes, flags);
     add_string(bytes, rank->label, strlen(rank->label));
     if (rank->reason) {
@@ -149,6 +173,8 @@ static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struc
     add_signed(bytes, rank->data);
     if (rank->job)
         add_string(bytes, rank->job, strlen(rank->job));
+    if (rank->claims.clock)
+        add_claims(bytes, &rank->claims);
     add_collectives(bytes, ranks, rank);
     add_varint(bytes, rank->step_count);
     int64_t before = 0;
@@ -362,6 +388,33 @@ static bool take_messages(struct cursor *cursor, struct rank *rank) {
     return true;
 }
 
+// False when memory is exhausted.
+static bool take_claims(struct cursor *cursor, struct host_claims *claims) {
+    claims->clock = take_text(cursor);
+    if (!claims->clock)
+        return false;
+    for (size_t lists = take_count(cursor, 2); lists && !cursor->damaged; lists--) {
+        const tsmith_string of = take_string(cursor);
+        size_t count = take_count(cursor, SMALLEST_CLAIM);
+        uint64_t here = 0, offset = 0;
+        if (cursor->damaged)
+            break;
+        struct host_claim_list *list = host_claims_add_list(claims, of.bytes, of.length);
+        if (!list || !ARRAY_RESERVE(list->items, list->capacity, count))
+            return false;
+        for (; count && !cursor->damaged; count--) {
+            here += (uint64_t)take_signed(cursor);
+            offset += (uint64_t)take_signed(cursor);
+            const uint64_t error = take_varint(cursor);
+            cursor->damaged |=
+                error > INT64_MAX || (list->count && list->items[list->count - 1].here > (int64_t)here);
+            list->items[list->count++] =
+                (struct host_claim){(int64_t)(here + offset), (int64_t)here, (int64_t)error};
+        }
+    }
+    return true;
+}
+
 static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank, uint64_t flags) {
     rank->number = take_signed(cursor);
     rank->world = take_signed(cursor);
@@ -372,7 +425,7 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
     rank->compute = take_signed(cursor);
     rank->data = take_signed(cursor);
     rank->job = flags & FLAG_JOB ? take_text(cursor) : NULL;
-    if ((flags & FLAG_JOB) && !rank->job)
+    if (((flags & FLAG_JOB) && !rank->job) || ((flags & FLAG_CLOCK) && !take_claims(cursor, &rank->claims)))
         return false;
     cursor->damaged |= rank->number < -1 || rank->world < -1 || rank->window < 0 || rank->missing < 0 ||
                        rank->compute < 0 || rank->data < 0;
@@ -383,8 +436,8 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
 // The first trace of the cursor; false when memory is exhausted. `rank` is filled as far as it was read.
 static bool take_rank(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank) {
     const uint64_t flags = take_varint(cursor);
-    cursor->damaged |= flags > (FLAG_ABSENT | FLAG_TRUNCATED | FLAG_JOB | FLAG_MESSAGES) ||
-                       ((flags & FLAG_ABSENT) && (flags & (FLAG_JOB | FLAG_MESSAGES)));
+    cursor->damaged |=
+        flags > FLAGS || ((flags & FLAG_ABSENT) && (flags & ~(uint64_t)(FLAG_ABSENT | FLAG_TRUNCATED)));
     *rank = (struct rank){.label = take_text(cursor), .number = -1, .world = -1};
     rank->truncated = flags & FLAG_TRUNCATED;
     if (rank->label && (flags & FLAG_ABSENT))

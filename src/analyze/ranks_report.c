@@ -39,6 +39,12 @@ static void judge_collective(struct rank_matching *matching, const struct rank_m
     of_key->matched++;
     of_key->skew_total = sweep_add(of_key->skew_total, longest - shortest);
     of_key->skew_max = longest - shortest > of_key->skew_max ? longest - shortest : of_key->skew_max;
+    const int64_t bound = ranks_clock_bound(matching, members, count);
+    if (bound < 0 || of_key->clock_bound < 0)
+        of_key->clock_bound = -1;
+    else
+        of_key->clock_bound = bound > of_key->clock_bound ? bound : of_key->clock_bound;
+    of_key->not_shown += bound > 0 && longest > shortest && longest - shortest <= bound;
 }
 
 // All collectives of one key.
@@ -46,7 +52,9 @@ struct of_key {
     uint32_t key;
     uint64_t matched, last_count;
     int64_t waited, skew_total, skew_max;
-    int64_t last_rank; // its number; -1: none was the last of any
+    int64_t last_rank;   // its number; -1: none was the last of any
+    int64_t clock_bound; // the largest of any of them; below 0: unknown
+    uint64_t not_shown;  // skews that clocks cannot show
 };
 
 static struct of_key judge_key(struct rank_matching *matching, size_t from, size_t to) {
@@ -70,7 +78,9 @@ static struct of_key judge_key(struct rank_matching *matching, size_t from, size
                            .skew_total = sums.skew_total,
                            .skew_max = sums.skew_max,
                            .last_count = matching->last_of[most],
-                           .last_rank = matching->last_of[most] ? ranks->items[most].number : -1};
+                           .last_rank = matching->last_of[most] ? ranks->items[most].number : -1,
+                           .clock_bound = sums.matched ? sums.clock_bound : -1,
+                           .not_shown = sums.not_shown};
 }
 
 static void write_key(struct report *report, struct report_table *table, tsmith_string key,
@@ -90,6 +100,13 @@ static void write_key(struct report *report, struct report_table *table, tsmith_
     else
         report_unknown(report, table);
     report_integer(report, table, (int64_t)sums->last_count);
+    if (sums->clock_bound < 0) {
+        report_unknown(report, table);
+        report_unknown(report, table);
+    } else {
+        report_integer(report, table, sums->clock_bound);
+        report_integer(report, table, (int64_t)sums->not_shown);
+    }
 }
 
 // The keys are in the order of their names.
@@ -102,14 +119,17 @@ static int by_waited(const void *left, const void *right) {
 
 static bool write_collectives(struct rank_matching *matching, struct report *report) {
     static const tsmith_report_column COLUMNS[] = {
-        {"collective", TSMITH_CELL_TEXT},   {"group", TSMITH_CELL_TEXT},
-        {"matched", TSMITH_CELL_COUNT},     {"skew_mean", TSMITH_CELL_DURATION},
-        {"skew_max", TSMITH_CELL_DURATION}, {"waited", TSMITH_CELL_DURATION},
-        {"last_rank", TSMITH_CELL_COUNT},   {"last_count", TSMITH_CELL_COUNT}};
+        {"collective", TSMITH_CELL_TEXT},      {"group", TSMITH_CELL_TEXT},
+        {"matched", TSMITH_CELL_COUNT},        {"skew_mean", TSMITH_CELL_DURATION},
+        {"skew_max", TSMITH_CELL_DURATION},    {"waited", TSMITH_CELL_DURATION},
+        {"last_rank", TSMITH_CELL_COUNT},      {"last_count", TSMITH_CELL_COUNT},
+        {"clock_bound", TSMITH_CELL_DURATION}, {"not_shown", TSMITH_CELL_COUNT}};
     struct report_table *table = REPORT_TABLE(report, "collectives",
                                               "skew: from the first arrival to the last; waited: time of "
                                               "all ranks until the last arrived; last_rank: the one that "
-                                              "arrived last most often",
+                                              "arrived last most often; clock_bound: how well the "
+                                              "clocks of the ranks are known; not_shown: how often "
+                                              "the skew is not above that",
                                               COLUMNS);
     struct of_key *keys = NULL;
     size_t count = 0, capacity = 0;
@@ -226,6 +246,17 @@ static bool write_steps(const struct rank_matching *matching, struct report *rep
     return true;
 }
 
+// The rank that costs most comes last by less than the clocks of the hosts are known.
+static bool is_below_bound(const struct rank_matching *matching, size_t rank, char mean[REPORT_TEXT],
+                           char bound[REPORT_TEXT]) {
+    const struct rank_sums *sums = &matching->of_rank[rank];
+    const int64_t known = ranks_clock_bound_of(matching, rank),
+                  by = sums->last ? sums->delay / (int64_t)sums->last : 0;
+    report_duration(mean, by);
+    report_duration(bound, known);
+    return by && known > 0 && by <= known;
+}
+
 static void write_finding(const struct rank_matching *matching, struct report *report) {
     const tsmith_ranks *ranks = matching->ranks;
     char waited[REPORT_TEXT], delay[REPORT_TEXT], among[96] = "";
@@ -250,6 +281,14 @@ static void write_finding(const struct rank_matching *matching, struct report *r
     else if (!matching->of_rank[worst].delay)
         report_finding(report, "%s%s comes late: they arrive at the collectives they share at the same time.",
                        among, partial ? "no rank" : "No rank");
+    else if (is_below_bound(matching, worst, delay, waited))
+        report_finding(report,
+                       "%s%s late is not shown: rank %lld is the last %llu time%s, by %s on average, and the "
+                       "clocks of the hosts are known within %s.",
+                       among, partial ? "which rank is" : "Which rank is",
+                       (long long)ranks->items[worst].number,
+                       (unsigned long long)matching->of_rank[worst].last,
+                       report_plural(matching->of_rank[worst].last), delay, waited);
     else
         report_finding(
             report,
@@ -264,7 +303,7 @@ static void write_finding(const struct rank_matching *matching, struct report *r
 tsmith_status ranks_report(tsmith_ranks *ranks) {
     struct report *report = &ranks->report;
     struct rank_matching matching = {.ranks = ranks};
-    bool done = ranks_match(&matching) && ranks_align(&matching);
+    bool done = ranks_match(&matching) && ranks_relate_clocks(&matching) && ranks_align(&matching);
     if (done) {
         report->public.name = "ranks";
         report->public.question = "Which rank is late, and who waits for it?";
@@ -280,6 +319,7 @@ tsmith_status ranks_report(tsmith_ranks *ranks) {
                ranks_write_messages(ranks, report);
         write_finding(&matching, report);
         ranks_write_absent(&matching, report);
+        ranks_write_clocks(&matching, report);
     }
     ranks_matching_finish(&matching);
     return done && report_end(report) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;

@@ -19,7 +19,7 @@ struct report_table {
     size_t cell_count, cell_capacity;
 };
 
-enum { REPORT_TABLES = 10, REPORT_NOTES = 24, REPORT_TEXT = 40 };
+enum { REPORT_TABLES = 12, REPORT_NOTES = 24, REPORT_TEXT = 40 };
 
 struct report {
     tsmith_report public; // filled by report_end
