@@ -38,6 +38,23 @@ static bool find_commands(struct frame_filter *filter) {
     return done;
 }
 
+static int by_number(const void *left, const void *right) {
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+uint64_t *frame_calls(const tsmith_frames *frames, const tsmith_frame_interval *frame, size_t *count) {
+    size_t calls;
+    const tsmith_frame_launch *launches = tsmith_frame_launches(frames, frame, count);
+    const tsmith_call *call = tsmith_timeline_calls(tsmith_frames_timeline(frames), &calls);
+    uint64_t *out = malloc((*count + 1) * sizeof *out);
+    for (size_t i = 0; out && i < *count; i++)
+        out[i] = call[launches[i].call].correlation;
+    if (out)
+        qsort(out, *count, sizeof *out, by_number);
+    return out;
+}
+
 int frame_filter_open(struct frame_filter *filter, struct trace *trace, uint64_t number, const char *form) {
     tsmith_source *source = NULL;
     tsmith_error error;

@@ -28,6 +28,8 @@ struct frame_filter {
 // tsmith_frames_create. The filter is to be closed in any case.
 int frame_filter_open(struct frame_filter *filter, struct trace *trace, uint64_t number, const char *form);
 void frame_filter_close(struct frame_filter *filter);
+// The correlation ids of the calls of a frame that launched something, ascending; free() by the caller. NULL: out of memory.
+uint64_t *frame_calls(const tsmith_frames *frames, const tsmith_frame_interval *frame, size_t *count);
 // Restricts a query to the frame. The filter must stay where it is as long as the query is used.
 void frame_filter_apply(struct frame_filter *filter, struct order_query *query);
 

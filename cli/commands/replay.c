@@ -398,6 +398,7 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
     if (directory) {
         if (!results_begin(&replay->results, directory, invocation_flag(replay->invocation, "all")))
             return EXIT_LACKING;
+        pictures_find(&replay->results.pictures, replay->recording);
         replay->options.take = results_take;
         replay->options.take_context = &replay->results;
     }
@@ -440,6 +441,7 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
         return exit_code_of_input(status);
     if (code == EXIT_DONE && !interpreted && !replay->options.timing && !has_compared(replay))
         code = EXIT_LACKING;
+    results_finish(&replay->results);
     return status < 0 || replay->results.failed || paged != EXIT_DONE ? EXIT_LACKING : code;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/frame_filter.h"
 #include "cli/options/quantity.h"
 #include "cli/present/terminal.h"
 #include "replay_plan.h"
@@ -84,24 +85,11 @@ bool replay_read_part(const struct invocation *invocation, tsmith_replay_options
 
 // ---- a frame
 
-static int by_number(const void *left, const void *right) {
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 // The correlation ids of the frame's launches, ascending.
 static bool find_calls(const tsmith_frames *frames, const tsmith_frame_interval *frame,
                        tsmith_replay_options *options, uint64_t **out) {
-    size_t count, calls;
-    const tsmith_frame_launch *launches = tsmith_frame_launches(frames, frame, &count);
-    const tsmith_call *call = tsmith_timeline_calls(tsmith_frames_timeline(frames), &calls);
-    *out = malloc((count + 1) * sizeof **out);
-    for (size_t i = 0; *out && i < count; i++)
-        (*out)[i] = call[launches[i].call].correlation;
-    if (*out)
-        qsort(*out, count, sizeof **out, by_number);
+    *out = frame_calls(frames, frame, &options->call_count);
     options->calls = *out;
-    options->call_count = count;
     return *out;
 }
 

@@ -37,7 +37,14 @@ void results_take(void *context, const tsmith_replay_bytes *bytes) {
         writer->failed =
             !new_file_write("save-results", path, side ? bytes->replayed : bytes->recorded, bytes->size);
     }
+    snprintf(path, sizeof path, "%s/%" PRIu64 "-%06" PRIu64 "-%s-buffer-%" PRIu64, writer->directory,
+             bytes->pid, bytes->command, what, bytes->buffer);
+    writer->failed = writer->failed || !pictures_write(&writer->pictures, path, bytes);
     writer->count += !writer->failed;
+}
+
+void results_finish(struct results_writer *writer) {
+    pictures_finish(&writer->pictures);
 }
 
 void results_add_summary(struct text *text, const struct results_writer *writer) {

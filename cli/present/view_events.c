@@ -216,6 +216,7 @@ static void write_json_end(struct view *view) {
     struct text end = {0};
     trace_refresh(&view->trace);
     text_add_cstr(&end, "\n],\n");
+    frame_state_add(&end, &view->trace, &view->frame, true);
     trace_add_json_state(&end, &view->trace);
     text_add_cstr(&end, "}\n");
     output_text(&end);

@@ -322,6 +322,14 @@ static void measure(struct lines *lines) {
     text_finish(&word);
 }
 
+static int write_frame_state(struct view *view) {
+    struct text state = {0};
+    const int code = frame_state_add(&state, &view->trace, &view->frame, false);
+    output_text(&state);
+    text_finish(&state);
+    return code;
+}
+
 int view_text(struct view *view) {
     struct lines lines = {.view = view, .dictionary = view->trace.dictionary};
     const struct order_visitor visitor = {
@@ -336,5 +344,7 @@ int view_text(struct view *view) {
     if (code == EXIT_DONE && !lines.written && view->limit)
         complain("%s has no %sevents", view->trace.path, view->trace.summary.events ? "such " : "");
     text_finish(&lines.track);
+    if (code == EXIT_DONE)
+        code = write_frame_state(view);
     return code;
 }

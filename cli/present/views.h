@@ -4,6 +4,7 @@
 #define CLI_VIEWS_H
 
 #include "cli/frame_filter.h"
+#include "cli/frame_state.h"
 #include "cli/order.h"
 #include "cli/stack_lines.h"
 #include "cli/window.h"

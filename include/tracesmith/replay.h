@@ -84,6 +84,37 @@ TSMITH_API tsmith_status tsmith_recording_each_command(tsmith_recording *recordi
                                                        tsmith_recorded_command_take *take, void *context,
                                                        tsmith_error *error);
 
+// A resource of a captured frame of Vulkan, with its state before the frame's first submission. Texts are good for the call.
+typedef struct tsmith_recorded_resource {
+    uint64_t pid, object; // the recording's number of it
+    const char *kind;     // "buffer", "image", "shader module", ...
+    const char *function; // that made it
+    uint64_t bytes;       // of its content, of SPIR-V; else 0
+    uint64_t usage;       // of buffers and images, as Vulkan has it
+    uint64_t memory;      // the number of the memory that it is bound to, from `offset` on; 0: none
+    uint64_t offset;      // bytes
+    uint32_t width, height, depth, levels, layers, format; // of an image, the format as Vulkan has it; else 0
+    uint32_t pixel_bytes;                                  // 0: its content is not captured
+    int has_content;                                       // 0: undefined, or not captured
+    uint64_t hash[2];                                      // of the content's pieces
+} tsmith_recorded_resource;
+// A command of a captured frame, in the order of its submissions.
+typedef struct tsmith_recorded_call {
+    uint64_t pid, correlation; // of the call that submitted it, in the trace; 0: not known
+    uint64_t submission;       // how many of the process were before
+    uint64_t buffer;           // the number of its command buffer
+    const char *text;          // "vkCmdDispatch(64, 1, 1)"; objects are numbers with #
+} tsmith_recorded_call;
+typedef void tsmith_recorded_resource_take(void *context, const tsmith_recorded_resource *resource);
+typedef void tsmith_recorded_call_take(void *context, const tsmith_recorded_call *call);
+// The captured frames of Vulkan of a process that have a submission of these correlation ids (ascending): resources, then
+// commands. `correlations` NULL: every resource of every process, each once, without content. Either function may be NULL.
+TSMITH_API tsmith_status tsmith_recording_frame(tsmith_recording *recording, uint64_t pid,
+                                                const uint64_t *correlations, size_t count,
+                                                tsmith_recorded_resource_take *resource,
+                                                tsmith_recorded_call_take *call, void *context,
+                                                tsmith_error *error);
+
 // The source of the first program that has this kernel, as the recorded program gave it to its driver. The caller frees
 // `text`, which ends with NUL. NOT_FOUND, naming the kernels there are, when none has it, or its program was given as a
 // binary or in an intermediate language.

@@ -35,6 +35,63 @@ vkcube --c $frames --width 100 --height 100 >"$work/alone.out" || fail "vkcube a
 cube cube
 cmp -s "$work/alone.out" "$work/cube.out" || fail "vkcube prints something else: $(cat "$work/cube.out")"
 
+# A captured frame is drawn again: the same picture, which has the cube's colors. Its resources and commands are listed.
+export XDG_STATE_HOME="$work/state"
+cube captured --api vulkan --frames=present --capture=frames:40+1
+cmp -s "$work/alone.out" "$work/captured.out" || fail "vkcube prints something else when it is captured"
+"$TRACESMITH" replay --json --range frame:40 --all --save-results "$work/saved" "$work/captured.sbt" >"$work/replay.json" ||
+    fail "the replay of a frame: $(cat "$work/replay.json")"
+"$TRACESMITH" view --json --frame 40 "$work/captured.sbt" >"$work/state.json" || fail "no state"
+python3 - "$work" <<'PYTHON'
+import glob, json, struct, sys, zlib
+
+work = sys.argv[1]
+
+
+def pixels(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n", path
+    at, rows, size = 8, b"", None
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at : at + 8])
+        body = data[at + 8 : at + 8 + length]
+        assert zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length : at + 12 + length])[0], kind
+        if kind == b"IHDR":
+            size = struct.unpack(">II", body[:8])
+        rows += body if kind == b"IDAT" else b""
+        at += 12 + length
+    rows, stride = zlib.decompress(rows), 1 + 3 * size[0]
+    assert len(rows) == stride * size[1], path
+    return size, [rows[y * stride + 1 + 3 * x :][:3] for y in range(size[1]) for x in range(size[0])]
+
+
+with open(f"{work}/replay.json", encoding="utf-8") as file:
+    results = json.load(file)["results"]
+assert [r["verdict"] for r in results] == ["exact", "exact"], results
+pictures = {path: pixels(path) for path in glob.glob(f"{work}/saved/*.png")}
+assert len(pictures) == 6 and {size for size, _ in pictures.values()} == {(100, 100)}, pictures.keys()
+for path, (_, picture) in pictures.items():
+    if "difference" in path:
+        assert set(picture) == {b"\0\0\0"}, path
+# The color buffer has the cube before a plain background, the depth buffer its distances, of which a picture has the high byte: several
+# values in the middle, one in the corners.
+for path in glob.glob(f"{work}/saved/*.replayed.png"):
+    picture = pictures[path][1]
+    assert len(set(picture)) > 1 and len({picture[0], picture[99], picture[-1], picture[-100]}) == 1, path
+assert max(len(set(picture)) for _, picture in pictures.values()) > 10
+with open(f"{work}/state.json", encoding="utf-8") as file:
+    state = json.load(file)
+commands = [c["command"].split("(")[0] for c in state["commands"]]
+assert commands == ["vkCmdBeginRenderPass", "vkCmdBindPipeline", "vkCmdBindDescriptorSets", "vkCmdSetViewport", "vkCmdSetScissor",
+                    "vkCmdDraw", "vkCmdEndRenderPass"], commands
+kinds = [r["kind"] for r in state["resources"]]
+assert {"image", "buffer", "shader module", "pipeline", "render pass", "framebuffer", "descriptor set", "sampler"} <= set(kinds), kinds
+# What the program binds to memory is bound, and its content is there: the texture and the uniform buffers, not the depth buffer.
+buffers = [r for r in state["resources"] if r["kind"] == "buffer"]
+assert buffers and all(r["memory"] and len(r["hash"]) == 32 for r in buffers), buffers
+PYTHON
+
 if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; then
     # vkcube itself is not without faults: what validation finds of it alone is compared. Handles differ from run to run.
     findings() {
@@ -47,6 +104,10 @@ if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; th
     cube validated --api vulkan
     findings validated
     diff "$work/judged.found" "$work/validated.found" || fail "validation finds fault with what the layer adds"
+    export VK_INSTANCE_LAYERS=VK_LAYER_TRACESMITH_profile:VK_LAYER_TRACESMITH_record:VK_LAYER_KHRONOS_validation
+    cube judged_capture --api vulkan --frames=present --capture=frames:40+2
+    findings judged_capture
+    diff "$work/judged.found" "$work/judged_capture.found" || fail "validation finds fault with the capture"
 fi
 
 python3 - "$work" $frames <<'PYTHON'
