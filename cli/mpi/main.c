@@ -100,7 +100,9 @@ static char *join_paths(const struct files *files) {
         size += strlen(files->paths[i]) + 1;
     char *text = malloc(size), *end = text;
     for (size_t i = 0; text && i < files->count; i++) {
-        end = stpcpy(end, files->paths[i]);
+        const size_t length = strlen(files->paths[i]);
+        memcpy(end, files->paths[i], length);
+        end += length;
         *end++ = '\n';
     }
     if (text)
