@@ -5,16 +5,11 @@
 set -eu
 out=${1:?usage: packaging/deb.sh OUT}
 root=$(cd "$(dirname "$0")/.." && pwd)
-version=$(sed -n '1s/^tracesmith (\(.*\)-[^-]*) .*/\1/p' "$root/packaging/debian/changelog")
+version=$("$root/packaging/version.sh")
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-if [ -d "$root/.git" ]; then
-    git -C "$root" archive --prefix="tracesmith-$version/" HEAD
-else
-    tar -C "$root" --exclude='./build*' --transform="s,^\.,tracesmith-$version," -cf - .
-fi >"$out/tracesmith.tar"
-gzip -9 -n -c "$out/tracesmith.tar" >"$out/tracesmith_$version.orig.tar.gz"
-rm -rf "$out/tracesmith.tar" "$out/tracesmith-$version"
+"$root/packaging/source.sh" "$out/tracesmith_$version.orig.tar.gz"
+rm -rf "$out/tracesmith-$version"
 tar -xzf "$out/tracesmith_$version.orig.tar.gz" -C "$out"
 cp -r "$root/packaging/debian" "$out/tracesmith-$version/debian"
 cd "$out/tracesmith-$version"

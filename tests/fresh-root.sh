@@ -6,10 +6,11 @@
 #
 # Needs root, debootstrap and the right to mount; without them it prints that and exits 77. The host's apt
 # configuration for Debian (mirror, proxy, expiry) goes along, so that it works where the host's own apt works.
-# TRACESMITH_FRESH_CACHE=DIR keeps the bare root there as a tar file for the next time.
+# TRACESMITH_FRESH_CACHE=DIR keeps the bare root there as a tar file for the next time, TRACESMITH_FRESH_SUITE=NAME takes another
+# version of Debian (without apt's configuration), TRACESMITH_FRESH_WITH=DIR puts the files of a folder into /packages there.
 set -eu
 
-suite=bookworm
+suite=bookworm # of the host's sources
 checkout=/home/tester/tracesmith # within the fresh root
 root=$(cd "$(dirname "$0")/.." && pwd)
 say() { printf 'fresh root: %s\n' "$*"; }
@@ -68,6 +69,8 @@ mirror=$(
 )
 mirror=$(printf '%s\n' "$mirror" | head -n 1)
 [ -n "$mirror" ] || skip "the apt sources of this machine name no mirror for $suite"
+hosts=$suite
+suite=${TRACESMITH_FRESH_SUITE:-$suite}
 
 # apt's proxy, for debootstrap, which does not read apt's configuration.
 if [ -z "${http_proxy-}" ]; then
@@ -93,6 +96,7 @@ bare_root() {
 
 # Only what concerns Debian's own archive: other archives and hooks of the host have no place in a fresh root.
 copy_apt_configuration() {
+    [ "$suite" = "$hosts" ] || return 0
     for list in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
         if [ -f "$list" ] && grep -qF "$mirror" "$list"; then
             rm -f "$target/etc/apt/sources.list"
@@ -117,6 +121,7 @@ copy_apt_configuration() {
 
 copy_checkout() {
     mkdir -p "$target$checkout" || return
+    [ -z "${TRACESMITH_FRESH_WITH-}" ] || cp -r "$TRACESMITH_FRESH_WITH" "$target/packages" || return
     if git -C "$root" -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
         # Tracked files as they are now; one that was deleted and not yet committed is passed over.
         git -C "$root" -c safe.directory='*' ls-files -z |

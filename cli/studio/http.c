@@ -21,6 +21,10 @@
 #include "cli/present/terminal.h"
 #include "cli/studio/server.h"
 
+#ifndef MHD_HTTP_CONTENT_TOO_LARGE // libmicrohttpd before 0.9.74
+#define MHD_HTTP_CONTENT_TOO_LARGE 413
+#endif
+
 enum {
     TOKEN_BYTES = 16,
     TOKEN_TEXT = 2 * TOKEN_BYTES,

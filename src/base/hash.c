@@ -64,8 +64,14 @@ static uint32_t crc_plain(uint32_t crc, const unsigned char *at, size_t length) 
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc_instruction(uint32_t crc, const unsigned char *at,
-                                                                  size_t length) {
+// clang counts the instruction to sse4.2 only if no option has taken it away, as a build for the oldest processors does.
+#if defined(__clang__) && __clang_major__ >= 14
+#define CRC_TARGET "sse4.2,crc32"
+#else
+#define CRC_TARGET "sse4.2"
+#endif
+__attribute__((target(CRC_TARGET))) static uint32_t crc_instruction(uint32_t crc, const unsigned char *at,
+                                                                    size_t length) {
     uint64_t wide = crc;
     for (; length >= 8; at += 8, length -= 8)
         wide = _mm_crc32_u64(wide, bytes_get_u64(at));

@@ -46,30 +46,10 @@ done
 
 # ---- checking a folder
 
-# Lines "FILE: what is wrong". Every library that is needed is in the folder or belongs to the C library; libraries that only
-# frameworks bring (cuBLAS, NVRTC, NCCL) may be missing, run.sh looks for them.
+. "$root/packaging/elf.sh"
+# Lines "FILE: what is wrong".
 faults() {
-    find "$1" -type f ! -name '*.gz' ! -name '*.md' | while read -r file; do
-        [ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
-        newest=$(objdump -T "$file" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-        newest=${newest#GLIBC_}
-        if [ -n "$newest" ] && [ "$(printf '%s\n%s\n' "$newest" "$glibc" | sort -V | tail -n 1)" != "$glibc" ]; then
-            echo "$file: needs GLIBC_$newest, newer than $glibc"
-        fi
-        paths=$(readelf -d "$file" 2>/dev/null | sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]/\1/p')
-        case ":$paths:" in
-        ::) ! readelf -d "$file" 2>/dev/null | grep -q -E 'R(UN)?PATH' || echo "$file: its path for libraries is empty" ;;
-        *::*) echo "$file: its path for libraries has an empty entry: $paths" ;;
-        *:/*) echo "$file: its path for libraries is of this machine: $paths" ;;
-        esac
-        readelf -d "$file" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | while read -r name; do
-            case $name in
-            libc.so.6 | libm.so.6 | libdl.so.2 | libpthread.so.0 | librt.so.1 | libutil.so.1 | ld-linux*) ;;
-            libcuda.so.1 | libcublas.so.* | libnvrtc.so.* | libnccl.so.*) ;;
-            *) [ -n "$(find "$1" -name "$name")" ] || echo "$file: needs $name, which is not in the folder" ;;
-            esac
-        done
-    done
+    elf_faults "$1" "$glibc"
     size=$(du -sm "$1" | cut -f 1)
     [ "$size" -le "$most_mib" ] || echo "$1: $size MiB, more than $most_mib"
     find "$1" | sed "s|^$1||" | grep '[^A-Za-z0-9._/-]' | sed 's/$/: this name has odd characters/' || true

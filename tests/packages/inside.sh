@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/packages/inside.sh deb|tarball: runs in a fresh root (tests/fresh-root.sh): installs what is in /packages, tries it, removes it,
+# and compares the files before and after.
+. "$(dirname "$0")/lib.sh"
+export DEBIAN_FRONTEND=noninteractive
+tried() { # the command in PATH
+    cd "$work"
+    [ "$(tracesmith version)" = "tracesmith $("$root/packaging/version.sh")" ] || fail "the version is $(tracesmith version)"
+    tracesmith profile -o "$work/a.sbt" -- true >"$work/said" 2>&1 || fail "profile: $(cat "$work/said")"
+    tracesmith info "$work/a.sbt" >"$work/info"
+    grep -q '^state *complete' "$work/info" || fail "the trace: $(cat "$work/info")"
+    code=0
+    tracesmith devices >"$work/devices" 2>&1 || code=$?
+    case $code in
+    0) ;;
+    4) grep -qi 'no device' "$work/devices" || fail "devices does not say what is missing: $(cat "$work/devices")" ;;
+    *) fail "devices ends with $code: $(cat "$work/devices")" ;;
+    esac
+    printf '[{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1}]' >"$work/a.json"
+    [ "$(tracesmith query "$work/a.json" --json 'SELECT count(*) AS n FROM ranges' | tr -d ' \n')" = '[{"n":1}]' ] ||
+        fail "an imported trace: $(tracesmith query "$work/a.json" --json 'SELECT count(*) AS n FROM ranges')"
+    tracesmith report "$work/a.json" -o "$work/a.html"
+    tracesmith studio --export "$work/studio.html" "$work/a.sbt" >"$work/said" 2>&1 || fail "studio: $(cat "$work/said")"
+}
+unchanged() {
+    listed / >"$work/after"
+    diff "$work/before" "$work/after" >"$work/left" || fail "removal left something: $(grep '^[<>]' "$work/left" | head -n 20)"
+}
+case $1 in
+tarball)
+    cd /packages
+    sha256sum -c --quiet SHA256SUMS
+    command -v xz >/dev/null || fail "no xz"
+    listed / >"$work/before"
+    began=$(date +%s)
+    mkdir /opt/trace
+    tar -xJf /packages/tracesmith-*.tar.xz -C /opt/trace --strip-components=1
+    in_time $(($(date +%s) - began))
+    PATH=/opt/trace/bin:$PATH tried
+    rm -r /opt/trace
+    unchanged
+    ;;
+deb)
+    apt-get update -qq
+    listed / >"$work/before"
+    # dpkg's list, for the packages that come as dependencies.
+    dpkg-query -W -f '${Package}\n' | sort >"$work/packages"
+    began=$(date +%s)
+    apt-get install -y -qq --no-install-recommends /packages/*.deb >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
+    in_time $(($(date +%s) - began))
+    tried
+    if [ -e /usr/lib/python3/dist-packages/tracesmith ]; then
+        python3 -B -c 'import sys, tracesmith
+trace = tracesmith.open(sys.argv[1])
+assert trace.query("SELECT count(*) FROM ranges").rows()[0][0] == 1
+import tracesmith._cli, subprocess
+assert subprocess.run([tracesmith._cli.command(), "version"], check=True, capture_output=True, text=True).stdout == sys.argv[2] + "\n"' \
+            "$work/a.json" "tracesmith $("$root/packaging/version.sh")" || fail "the Python package"
+    fi
+    dpkg-query -W -f '${Package}\n' | sort | comm -13 "$work/packages" - | xargs apt-get purge -y -qq >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
+    unchanged
+    ;;
+esac
+echo "$1: installed, tried, removed"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# To be read with '.' by the scripts of this folder. Sets root (the checkout), out (where packages are made) and work (for one run).
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+out=${TRACESMITH_RELEASE_DIR:-$root/build/release}
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+needs() {
+    for tool; do
+        command -v "$tool" >/dev/null || skip "no $tool (./dev release --install)"
+    done
+}
+# listed FOLDER: what is in it, for a comparison before and after; not what package managers keep.
+listed() {
+    (cd "$1" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp/keep -o -path ./packages -o -path './var/cache/*' \
+        -o -path './var/log/*' -o -path './var/lib/*' -o -path './home/tester/*' -o -path ./etc/ld.so.cache -o -path './usr/share/info/dir*' \) -prune -o -print | sort)
+}
+# bare_root FOLDER LIBRARY...: a folder to chroot into with the C library and these libraries of this machine, and nothing else.
+bare_root() {
+    mkdir -p "$1/tmp" "$1/dev" "$1/lib64" "$1/usr/bin" "$1/root"
+    bare=$1
+    shift
+    for file in /bin/true "$@"; do
+        ldd "$file" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 } $1 ~ /^\// { print $1 }' | grep -v libtracesmith | while read -r library; do
+            mkdir -p "$bare${library%/*}"
+            cp -L "$library" "$bare$library"
+        done
+    done
+    cp /bin/true "$bare/usr/bin/true"
+    : >"$bare/dev/null"
+}
+# inside FOLDER COMMAND...
+inside() {
+    folder=$1
+    shift
+    env -i PATH=/usr/bin:/bin HOME=/root "$(command -v chroot)" "$folder" "$@"
+}
+# in_time SECONDS: an installation took no longer than a minute.
+in_time() {
+    echo "installed in $1 s"
+    [ "$1" -le 60 ] || fail "the installation took $1 s, more than 60"
+}

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/packages/run.sh [NAME...]: ./dev release. Makes each package into build/release, installs it, tries it and removes it.
+# Ends with 1 if one of them failed; one that cannot be made here says why.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -gt 0 ] || set -- tarball deb rpm arch recipes
+failed=0
+for name; do
+    began=$(date +%s) code=0
+    if [ "$name" = recipes ]; then
+        TRACESMITH_SOURCE_DIR=$(cd "$here/../.." && pwd) "$here/test_recipes.sh" || code=$?
+    elif [ -f "$here/$name.sh" ]; then
+        "$here/$name.sh" || code=$?
+    else
+        echo "no package '$name': tarball, deb, rpm, arch, recipes" >&2
+        exit 2
+    fi
+    case $code in
+    0) said=ok ;;
+    77) said=skipped ;;
+    *) said=FAILED failed=1 ;;
+    esac
+    echo "$name: $said, $(($(date +%s) - began)) s"
+done
+exit "$failed"
