@@ -54,7 +54,8 @@ struct object *object_add(struct device *device, uint32_t kind, uint64_t handle,
 }
 
 bool uses_add(struct use **uses, size_t *count, size_t *capacity, struct object *object, bool written) {
-    for (size_t i = 0; i < *count; i++)
+    enum { NEAR = 64 }; // most objects are named again soon: the others are in the list several times
+    for (size_t i = *count; i-- > 0 && *count - i <= NEAR;)
         if ((*uses)[i].object == object) {
             (*uses)[i].written |= written;
             return true;

@@ -167,7 +167,8 @@ static bool can_capture(struct submission *submission) {
     return !device->gave_up;
 }
 
-// Two resources in the same bytes of memory would be two memories in a replay.
+// Two buffers in the same bytes of memory would be two memories in a replay. Images that are aliased keep content only with a flag that
+// is not captured.
 static int by_place(const void *left, const void *right) {
     const struct object *a = *(struct object *const *)left, *b = *(struct object *const *)right;
     if (a->memory != b->memory)
@@ -209,13 +210,15 @@ static void want_contents(struct submission *submission, bool all) {
 static bool is_aliased(struct submission *submission) {
     struct object **all = calloc(submission->want_count + 1, sizeof *all);
     bool aliased = false;
+    size_t count = 0;
     for (size_t i = 0; all && i < submission->want_count; i++)
-        all[i] = submission->wants[i].object;
+        if (submission->wants[i].object->kind == VULKAN_BUFFER)
+            all[count++] = submission->wants[i].object;
     if (all)
-        qsort(all, submission->want_count, sizeof *all, by_place);
-    for (size_t i = 1; all && i < submission->want_count; i++)
-        aliased |= all[i]->memory && all[i]->memory == all[i - 1]->memory && all[i]->size &&
-                   all[i - 1]->size && all[i]->offset < all[i - 1]->offset + all[i - 1]->size;
+        qsort(all, count, sizeof *all, by_place);
+    for (size_t i = 1; all && i < count; i++)
+        aliased |=
+            all[i]->memory == all[i - 1]->memory && all[i]->offset < all[i - 1]->offset + all[i - 1]->size;
     free(all);
     return aliased;
 }
@@ -247,7 +250,7 @@ static bool write_state(struct submission *submission) {
     device->frame = submission->frame;
     want_contents(submission, first);
     if (is_aliased(submission)) {
-        refuse(device, "vkBindBufferMemory2", "two resources share bytes of memory");
+        refuse(device, "vkBindBufferMemory2", "two buffers share bytes of memory");
         return false;
     }
     if (!content_write(device, submission->queue, submission->wants, submission->want_count)) {

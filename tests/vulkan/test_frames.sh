@@ -89,7 +89,7 @@ capture whole frames-every:1 "$work/compute" "$shader" "$work/stamps" repeat 3
 replay whole 0
 if [ -n "$profile_layers" ]; then
     replay_layers=VK_LAYER_KHRONOS_validation
-    for name in repeat secondary render dynamic images; do
+    for name in repeat secondary render nested dynamic images; do
         replay $name 0
         ! grep -q 'VUID' "$work/$name.json" "$work/err" || fail "validation of the replay of $name: $(cat "$work/err" "$work/$name.json")"
     done

@@ -7,7 +7,30 @@
 #include "recording/vulkan/calls.h"
 #include "recording/vulkan/words.h"
 
-#define WORDS_V(type, name) WORD(name);
+// Commands of secondary buffers are in the primary: a render pass has them inline. Other types are as they were recorded.
+#define READ_VkSubpassContents(name)                                                                         \
+    if (words->reading)                                                                                      \
+        s->name = VK_SUBPASS_CONTENTS_INLINE;
+#define READ_VkPipelineBindPoint(name)
+#define READ_uint32_t(name)
+#define READ_int32_t(name)
+#define READ_VkDeviceSize(name)
+#define READ_VkBool32(name)
+#define READ_VkStencilFaceFlags(name)
+#define READ_VkStencilOp(name)
+#define READ_VkCompareOp(name)
+#define READ_VkIndexType(name)
+#define READ_VkImageLayout(name)
+#define READ_VkFilter(name)
+#define READ_VkPipelineStageFlags(name)
+#define READ_VkDependencyFlags(name)
+#define READ_VkShaderStageFlags(name)
+#define READ_VkCullModeFlags(name)
+#define READ_VkFrontFace(name)
+#define READ_VkPrimitiveTopology(name)
+#define WORDS_V(type, name)                                                                                  \
+    WORD(name);                                                                                              \
+    READ_##type(name)
 #define WORDS_F(name) FLOAT(name);
 #define WORDS_H(KIND, type, name) HANDLE_OF(KIND, name, false, false);
 #define WORDS_W(KIND, type, name) HANDLE_OF(KIND, name, true, false);

@@ -161,6 +161,8 @@ static void words_VkRenderingAttachmentInfo(struct words *words, VkRenderingAtta
 void words_VkRenderingInfo(struct words *words, VkRenderingInfo *s) {
     HEAD(VkRenderingInfo, RENDERING_INFO);
     WORD(flags);
+    if (words->reading) // commands of secondary buffers are in the primary
+        s->flags &= ~(VkRenderingFlags)VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT;
     RECT(renderArea)
     WORD(layerCount);
     WORD(viewMask);
