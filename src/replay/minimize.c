@@ -626,6 +626,9 @@ tsmith_status tsmith_replay_minimize(tsmith_recording *recording, const tsmith_m
         status =
             status_set(error, TSMITH_ERROR_UNSUPPORTED,
                        "of the results that diverge only hashes were recorded: nothing can be minimized");
+    if (status == TSMITH_OK && found.diverged && recording->processes[min.process].vulkan)
+        status = status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                            "what diverges is a frame of Vulkan: only commands of OpenCL can be minimized");
     if (status == TSMITH_OK && found.diverged) {
         min.execution = replay->execution;
         status = minimize(&min, &options, &found, error);

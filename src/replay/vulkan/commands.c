@@ -43,7 +43,7 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
     size_t length = 0;
     if (!recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length))
         return false;
-    struct words words = vulkan_words(run, bytes, length);
+    struct words words = vulkan_words(run, device, bytes, length);
     bool good = true;
     while (good && words.at < words.end)
         good = put_command(words_value(&words, 0), &words, device, commands);

@@ -44,11 +44,14 @@ void vulkan_give_up(struct vulkan_run *run, const char *format, ...) {
 
 static uint64_t handle_of(void *context, enum vulkan_kind kind, uint64_t number, bool written) {
     (void)written;
-    const struct vulkan_live *live = vulkan_find(context, number, kind);
-    return live ? live->handle : 0;
+    struct vulkan_run *run = context;
+    const struct vulkan_live *live = vulkan_find(run, number, kind);
+    return live && live->device == run->device ? live->handle : 0;
 }
 
-struct words vulkan_words(struct vulkan_run *run, const uint8_t *bytes, size_t length) {
+struct words vulkan_words(struct vulkan_run *run, const struct vulkan_device *device, const uint8_t *bytes,
+                          size_t length) {
+    run->device = device;
     return (struct words){
         .reading = true, .at = bytes, .end = bytes + length, .translate = handle_of, .context = run};
 }
@@ -198,7 +201,7 @@ tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_recor
         vulkan_add(run, recording_value(record, RECORDING_KEY_OBJECT), (uint32_t)kind, owner->device);
     if (!live)
         return TSMITH_OK;
-    struct words words = vulkan_words(run, bytes, length);
+    struct words words = vulkan_words(run, live->device, bytes, length);
     const VkResult result = make_object(run, record, function, &words, live);
     if (result == VK_SUCCESS && (live->kind == VULKAN_BUFFER || live->kind == VULKAN_IMAGE) && !bind(live))
         vulkan_release(live);
@@ -221,7 +224,7 @@ tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *
     recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length);
     if (!set || !set->handle)
         return TSMITH_OK;
-    struct words words = vulkan_words(run, bytes, length);
+    struct words words = vulkan_words(run, set->device, bytes, length);
     const uint64_t count = words_value(&words, 0);
     for (uint64_t i = 0; i < count && !words.failed; i++) {
         VkWriteDescriptorSet write = {0};

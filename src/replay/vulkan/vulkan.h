@@ -104,7 +104,8 @@ struct vulkan_run {
     const tsmith_replay_options *options;
     const struct execute_client *client;
     tsmith_error *error;
-    size_t at; // record
+    size_t at;                          // record
+    const struct vulkan_device *device; // of what is read: its objects are of no other
     struct vulkan_live *lives;
     size_t live_count, live_capacity;
     struct chunk_table by_number, states; // live + 1; of VERIFY numbers: record + 1 of the STATE
@@ -134,7 +135,8 @@ tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *
 void vulkan_release(struct vulkan_live *live);
 // A frame that cannot be replayed, and why; also a note.
 void vulkan_give_up(struct vulkan_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-struct words vulkan_words(struct vulkan_run *run, const uint8_t *bytes, size_t length);
+struct words vulkan_words(struct vulkan_run *run, const struct vulkan_device *device, const uint8_t *bytes,
+                          size_t length);
 
 // ---- commands.c
 // Puts recorded commands into a command buffer. False: they are not sound, or something they need is missing.
