@@ -146,7 +146,10 @@ static size_t closing(struct range range, size_t open) {
     return range.count;
 }
 
+// Tokens of a range; the statement may end where a parenthesis is missing.
 static struct range inner(struct range range, size_t from, size_t to) {
+    to = to < range.count ? to : range.count;
+    from = from < to ? from : to;
     return (struct range){range.first + from, to - from};
 }
 
