@@ -203,6 +203,8 @@ void losses_add(struct losses *losses, const tsmith_batch *batch) {
             continue;
         const bool counted = tsmith_view_u64(&views[LOST], row, &lost);
         const uint8_t reason = tsmith_view_word(&views[REASON], row);
+        if (reason == TSMITH_REASON_OFF_DUTY)
+            continue; // as requested: trace_add_duty
         const bool absent = reason == TSMITH_REASON_UNTRACED || reason == TSMITH_REASON_NOT_PERMITTED;
         losses->absent += !counted && absent;
         losses->uncounted += !counted && !absent;
@@ -276,8 +278,41 @@ void losses_complain(const struct losses *losses, const char *path) {
     text_finish(&line);
 }
 
+static bool read_attribute(const struct trace *trace, const char *key, int64_t *out) {
+    const tsmith_string value = tsmith_dictionary_find_attribute(trace->dictionary, key);
+    char word[32], *end;
+    if (!value.length || value.length >= sizeof word)
+        return false;
+    memcpy(word, value.bytes, value.length);
+    word[value.length] = '\0';
+    *out = strtoll(word, &end, 10);
+    return !*end && *out >= 0;
+}
+
+bool trace_add_duty(struct text *text, const struct trace *trace) {
+    int64_t recorded, elapsed;
+    if (!trace->dictionary)
+        return false;
+    // A recording that was killed knows only what was requested.
+    const bool is_known = read_attribute(trace, "duty.recorded_ns", &recorded) &&
+                          read_attribute(trace, "duty.elapsed_ns", &elapsed);
+    if (!is_known && (!read_attribute(trace, "duty.on_ns", &recorded) ||
+                      !read_attribute(trace, "duty.period_ns", &elapsed)))
+        return false;
+    text_add_cstr(text, "recorded ");
+    text_add_duration(text, recorded);
+    text_add_cstr(text, is_known ? " of " : " of every ");
+    text_add_duration(text, elapsed);
+    text_add_cstr(text,
+                  is_known ? " (--duty)" : " (--duty); it was killed, and the pauses are not in its ledger");
+    return true;
+}
+
 static void report_lost(const struct trace *trace) {
     struct text line = {0};
+    if (trace_add_duty(&line, trace))
+        complain("%s: %s", trace->path, text_cstr(&line));
+    text_clear(&line);
     tsmith_string unrecorded = tsmith_dictionary_find_attribute(trace->dictionary, "unrecorded.processes");
     if (unrecorded.length) {
         text_add_safe(&line, unrecorded, 20);

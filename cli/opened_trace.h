@@ -102,6 +102,8 @@ static inline tsmith_string trace_string(const struct trace *trace, uint32_t id)
     return tsmith_dictionary_string(trace->dictionary, id);
 }
 
+// "recorded 1.0 s of 60 s (--duty)"; false for a trace of a recording without pauses.
+bool trace_add_duty(struct text *text, const struct trace *trace);
 // What comes after the last slash of a program's path.
 tsmith_string trace_base_name(tsmith_string path);
 

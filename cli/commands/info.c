@@ -405,6 +405,9 @@ static void write_duration(const struct trace *trace) {
     struct text line = {0};
     label(&line, "duration");
     text_add_duration(&line, trace_duration(trace));
+    text_add_cstr(&line, ", ");
+    if (!trace_add_duty(&line, trace))
+        line.length -= 2;
     end_line(&line);
     text_finish(&line);
 }

@@ -168,6 +168,27 @@ static bool read_block_timeout(const struct invocation *invocation, double *out)
     return true;
 }
 
+// ON/PERIOD.
+static bool read_duty(const struct invocation *invocation, tsmith_capture_options *options) {
+    const char *text = invocation_value(invocation, "duty"), *slash = text ? strchr(text, '/') : NULL;
+    struct text on = {0};
+    if (!text)
+        return true;
+    text_add(&on, text, slash ? (size_t)(slash - text) : strlen(text));
+    const bool good = slash && quantity_time(text_cstr(&on), &options->duty_on) &&
+                      quantity_time(slash + 1, &options->duty_period) && options->duty_on > 0 &&
+                      options->duty_on < options->duty_period;
+    text_finish(&on);
+    if (!good)
+        complain("--duty: '%s' is not a time and a longer period such as 1s/60s", text);
+    else if (invocation_flag(invocation, "armed") || invocation_value(invocation, "capture") ||
+             invocation_flag(invocation, "flight")) {
+        complain("--duty cannot be combined with --armed, --capture or --flight");
+        return false;
+    }
+    return good;
+}
+
 static bool read_stack_frames(const struct invocation *invocation, tsmith_capture_options *options) {
     const char *text = invocation_value(invocation, "stack-frames");
     char *end = NULL;
@@ -201,7 +222,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     }
     if (!read_rate(invocation, &options->gpu_counter_rate) ||
         !read_max_overhead(invocation, &options->max_overhead) ||
-        !read_block_timeout(invocation, &options->block_timeout) ||
+        !read_block_timeout(invocation, &options->block_timeout) || !read_duty(invocation, options) ||
         !read_agent_options(invocation, apis, options))
         return false;
     options->buffer_bytes = (size_t)bytes;
@@ -367,6 +388,9 @@ static void write_text(const struct summary *summary) {
         add_missing(&line, summary, lost);
         complain("%s", text_cstr(&line));
         complain_of_times(&summary->trace);
+        text_clear(&line);
+        if (trace_add_duty(&line, &summary->trace))
+            complain("%s", text_cstr(&line));
     }
     if (!summary->readable && summary->result->written)
         complain("%s: recorded; the output cannot be read again, so its events are not counted",
@@ -489,6 +513,8 @@ static int conclude(const struct invocation *invocation, const char *path, const
     if (!is_gone(result) && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
         tsmith_sbt_open(path, &summary.trace.file, &error) >= 0)
         summary.readable = tsmith_sbt_summarize(summary.trace.file, &summary.trace.summary, &error) >= 0;
+    if (summary.readable && tsmith_sbt_dictionary(summary.trace.file, &summary.trace.dictionary, NULL) < 0)
+        summary.trace.dictionary = NULL; // without it less is said
     // Some frames of the batch that could not be written may be in the file.
     if (!found.written && summary.readable && summary.trace.summary.events <= found.delivered)
         found.unwritten = found.delivered - summary.trace.summary.events;

@@ -272,6 +272,11 @@ static const struct option profile_options[] = {
      .doc = "With --flight: number of files after which triggers are only counted; default 16"},
     {.name = "armed",
      .doc = "Load the agents, and record only when 'tracesmith record' requests it (docs/live.md)"},
+    {.name = "duty",
+     .argument = "TIME/PERIOD",
+     .doc = "Record TIME of every PERIOD (1s/60s), and nothing in between; answers state how much they have "
+            "seen "
+            "(docs/live.md)"},
     {.name = "metrics-listen",
      .argument = "ADDRESS",
      .doc = "Serve the totals to Prometheus on a port of the loopback interface (127.0.0.1:9464; port 0: a "

@@ -88,6 +88,9 @@ typedef struct tsmith_capture_options {
     // on which to listen, and those of the other hosts, separated by commas. Needs the variable TRACESMITH_PROBE_TOKEN. If the
     // port is refused, the trace has a notice. Processes whose local rank is above 0 leave it to that of rank 0. NULL: no.
     const char *clock_probe;
+    // Record `duty_on` ns of every `duty_period` ns, from the start on. Times in which nothing is recorded are losses (OFF_DUTY), and the
+    // attributes duty.* of the trace state how much was recorded. docs/live.md lists the agents that do not support this. 0: always.
+    int64_t duty_on, duty_period;
 } tsmith_capture_options;
 
 // The commands that are recorded for replay. X("name", "argument", "which commands")

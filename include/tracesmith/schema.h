@@ -279,7 +279,8 @@ typedef enum tsmith_direction {
       "a call stack has more frames than the limit; its outermost frames are missing (--stack-frames)")      \
     X(PYTHON_STACK, 21, "python_stack",                                                                      \
       "a call stack lacks Python functions: they are of another interpreter, or unreadable")                 \
-    X(NOT_PERMITTED, 22, "not_permitted", "the system does not permit recording of such events")
+    X(NOT_PERMITTED, 22, "not_permitted", "the system does not permit recording of such events")             \
+    X(OFF_DUTY, 23, "off_duty", "recording was switched off, as requested (--duty)")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,

@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "collect/clock_probe.h"
 #include "collect/collector.h"
+#include "collect/duty.h"
 #include "collect/gone.h"
 #include "collect/live.h"
 #include "collect/other_sources.h"
@@ -73,7 +74,8 @@ struct tsmith_capture {
     atomic_bool stop;
     uint32_t unrecorded; // processes, known at the end
     struct gone gone;    // the session directory
-    bool drained;        // of what the programs recorded: only the other sources are left
+    struct duty duty;
+    bool drained; // of what the programs recorded: only the other sources are left
     struct other_sources other_sources;
     struct live live;
     struct {
@@ -160,6 +162,7 @@ static void end_session(struct tsmith_capture *capture) {
     clock_probe_stop(capture->probe, collector_dictionary(capture->collector));
     capture->probe = NULL;
     gone_look(&capture->gone, &capture->directory, true);
+    duty_end(&capture->duty, collector_dictionary(capture->collector), clock_trace_now());
     session_directory_end(&capture->directory);
     capture->unrecorded = session_directory_unrecorded(&capture->directory);
     if (capture->unrecorded == 0)
@@ -195,14 +198,18 @@ static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_bat
         tsmith_status status = rests ? TSMITH_AGAIN : collector_next(capture->collector, out, error);
         if (status == TSMITH_END)
             return end_with_others(capture, out, error);
-        if (status != TSMITH_AGAIN)
+        if (status != TSMITH_AGAIN) {
+            duty_look(&capture->duty, &capture->directory);
             return status;
+        }
         reap_program(capture);
+        duty_look(&capture->duty, &capture->directory);
         if (capture->probe)
             clock_probe_take(capture->probe, collector_dictionary(capture->collector));
         gone_look(&capture->gone, &capture->directory, false);
         if (time_to_close(capture)) {
             // Nothing new is recorded from here on, so that the drain comes to an end.
+            duty_end(&capture->duty, collector_dictionary(capture->collector), capture->ended_at);
             session_directory_end(&capture->directory);
             collector_set_closing(capture->collector, true);
             continue;
@@ -260,6 +267,12 @@ static tsmith_status take_options(const tsmith_capture_options *given, tsmith_ca
     // What can be captured of OpenCL ends with waits.
     if (status == TSMITH_OK && !out->frames && out->recording && strncmp(out->recording, "frame", 5) == 0)
         out->frames = "wait";
+    if (status == TSMITH_OK && (out->duty_on || out->duty_period) &&
+        (out->duty_on <= 0 || out->duty_on >= out->duty_period || out->armed || out->recording))
+        return status_set(
+            error, TSMITH_ERROR_INVALID_ARGUMENT,
+            "recording for a part of the time needs a part that is shorter than its period, and "
+            "cannot be combined with recording on demand or for replay");
     if (status == TSMITH_OK && out->clock_probe &&
         clock_probe_check(out->clock_probe, getenv(PROBE_TOKEN), error) != TSMITH_OK)
         return TSMITH_ERROR_INVALID_ARGUMENT;
@@ -275,6 +288,7 @@ static bool keep_addresses(struct tsmith_capture *capture) {
 
 static void describe_session(struct tsmith_capture *capture) {
     session_directory_describe(&capture->directory, collector_dictionary(capture->collector));
+    duty_describe(&capture->duty, collector_dictionary(capture->collector));
     if (capture->options.frames)
         tsmith_dictionary_set_attribute(collector_dictionary(capture->collector), TSMITH_FRAMES_ATTRIBUTE,
                                         capture->options.frames);
@@ -284,6 +298,7 @@ static tsmith_status add_loss_sources(struct tsmith_capture *capture, tsmith_err
     tsmith_source *losses;
     gone_look(&capture->gone, &capture->directory, true);
     if (gone_source_create(&capture->gone, &losses) || other_sources_add(&capture->other_sources, losses) ||
+        duty_source_create(&capture->duty, &losses) || other_sources_add(&capture->other_sources, losses) ||
         (capture->options.recording && (recorder_losses_create(capture->directory.path, &losses) ||
                                         other_sources_add(&capture->other_sources, losses))))
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
@@ -301,6 +316,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
         free(capture);
         return status;
     }
+    capture->duty = (struct duty){.on = capture->options.duty_on, .period = capture->options.duty_period};
     launch_save_signals(&capture->signals);
     status = keep_addresses(capture)
                  ? TSMITH_OK
@@ -565,6 +581,7 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
     sampler_stop(&capture->sampler);
     clock_probe_stop(capture->probe, NULL);
     live_finish(&capture->live);
+    duty_finish(&capture->duty);
     session_directory_end(&capture->directory);
     bool keep = !collector_delivered(capture->collector) && capture->started;
     tsmith_source_destroy(capture->source);

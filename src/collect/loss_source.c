@@ -3,6 +3,7 @@
 #include "collect/loss_source.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "tracesmith/batch.h"
@@ -13,21 +14,36 @@ struct losses {
     void *self;
     tsmith_dictionary *dictionary;
     tsmith_batch *batch;
+    const char *name; // of the track of the last loss; NULL: there was none
+    uint64_t pid;     // its process
+    uint32_t track;
 };
 
-static bool add_loss(struct losses *losses, const struct loss *loss) {
+// Losses of the same name and process that follow each other have one track.
+static uint32_t track_of(struct losses *losses, const struct loss *loss) {
     tsmith_dictionary *dictionary = losses->dictionary;
     const tsmith_process process = {.pid = loss->pid};
+    if (losses->name && losses->pid == loss->pid && strcmp(losses->name, loss->track) == 0)
+        return losses->track;
     tsmith_track track = {.kind = TSMITH_TRACK_LOSS,
                           .name = tsmith_dictionary_intern_cstr(dictionary, loss->track)};
     if (loss->pid)
         track.process = tsmith_dictionary_add_process(dictionary, &process);
+    losses->name = loss->track;
+    losses->pid = loss->pid;
+    losses->track = tsmith_dictionary_add_track(dictionary, &track);
+    return losses->track;
+}
+
+static bool add_loss(struct losses *losses, const struct loss *loss) {
+    tsmith_dictionary *dictionary = losses->dictionary;
     const uint32_t text = tsmith_dictionary_intern_cstr(dictionary, loss->text);
-    tsmith_batch_reset(losses->batch, tsmith_dictionary_add_track(dictionary, &track));
+    tsmith_batch_reset(losses->batch, track_of(losses, loss));
     return !tsmith_dictionary_failed(dictionary) &&
            tsmith_batch_append(losses->batch, TSMITH_KIND_LOSS, loss->since) != UINT32_MAX &&
            tsmith_batch_set(losses->batch, TSMITH_FIELD_DURATION,
-                            (uint64_t)(clock_trace_now() - loss->since)) == TSMITH_OK &&
+                            (uint64_t)((loss->until ? loss->until : clock_trace_now()) - loss->since)) ==
+               TSMITH_OK &&
            tsmith_batch_set(losses->batch, TSMITH_FIELD_REASON, loss->reason) == TSMITH_OK &&
            tsmith_batch_set(losses->batch, TSMITH_FIELD_TEXT, text) == TSMITH_OK;
 }

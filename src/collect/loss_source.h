@@ -10,10 +10,10 @@
 #include "tracesmith/stream.h"
 
 struct loss {
-    uint64_t pid; // 0: of no process
-    const char *track, *text;
+    uint64_t pid;             // 0: of no process
+    const char *track, *text; // static
     tsmith_reason reason;
-    int64_t since; // trace time; until now
+    int64_t since, until; // trace times; until 0: now
 };
 
 struct loss_finder {
