@@ -118,7 +118,9 @@ static void add_json_parts(struct text *text, const struct trace *trace) {
                         part->first_process, part->process_count, part->wall_clock);
         if (part->relation != TSMITH_RELATION_UNKNOWN)
             text_add_format(text, ",\"relation\":\"%s\",\"clock_offset_ns\":%" PRId64,
-                            part->relation == TSMITH_RELATION_SAME_CLOCK ? "same_clock" : "wall_clock",
+                            part->relation == TSMITH_RELATION_SAME_CLOCK ? "same_clock"
+                            : part->relation == TSMITH_RELATION_COMPARED ? "compared"
+                                                                         : "wall_clock",
                             part->offset);
         else
             text_add_cstr(text, ",\"relation\":null,\"clock_offset_ns\":null");
@@ -576,12 +578,16 @@ static void add_part(struct text *line, const struct trace *trace, uint32_t id) 
     }
     if (part->relation == TSMITH_RELATION_UNKNOWN)
         text_add_cstr(line, ", its clock is in no known relation to that of part 1");
-    if (part->relation != TSMITH_RELATION_WALL_CLOCK)
+    if (part->relation != TSMITH_RELATION_WALL_CLOCK && part->relation != TSMITH_RELATION_COMPARED)
         return;
     text_add_cstr(line, ", its times ");
     text_add_char(line, part->offset < 0 ? '-' : '+');
-    text_add_format(line, " %" PRIu64 " ns are times of part 1 by the wall clocks, within an unknown bound",
+    text_add_format(line, " %" PRIu64 " ns are times of part 1 ",
                     part->offset < 0 ? -(uint64_t)part->offset : (uint64_t)part->offset);
+    if (part->relation == TSMITH_RELATION_COMPARED)
+        text_add_format(line, "within %" PRId64 " ns, by probes or UTC", part->error);
+    else
+        text_add_cstr(line, "by the wall clocks, within an unknown bound");
 }
 
 // Kineto names a process for every possible GPU: one without a track has no data. NULL when there is no memory.

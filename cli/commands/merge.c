@@ -19,9 +19,11 @@ static void write_answer(const struct invocation *invocation, const char *path,
         text_add_json_cstr(&line, path);
         text_add_format(&line,
                         ",\"traces\":%zu,\"events\":%" PRIu64 ",\"complete\":%s,\"damaged\":%" PRIu64
-                        ",\"by_wall_clock\":%" PRIu64 ",\"unrelated_clocks\":%" PRIu64 "}\n",
+                        ",\"by_wall_clock\":%" PRIu64 ",\"unrelated_clocks\":%" PRIu64
+                        ",\"compared_clocks\":%" PRIu64 ",\"contradictions\":%" PRIu64 "}\n",
                         invocation->operand_count, result->events, is_whole ? "true" : "false",
-                        result->damaged, result->by_wall_clock, result->unrelated);
+                        result->damaged, result->by_wall_clock, result->unrelated, result->compared,
+                        result->contradictions);
     } else {
         text_add_safe(&line, text_string(path), 0);
         text_add_cstr(&line, ": ");
@@ -40,6 +42,9 @@ static void write_answer(const struct invocation *invocation, const char *path,
             " %s of other machines: their clocks are related to the first trace's by the wall clocks of the "
             "machines, within an unknown bound (tracesmith info)",
             result->by_wall_clock, plural(result->by_wall_clock, "trace is", "traces are"));
+    if (result->contradictions)
+        complain("%" PRIu64 " %s of clocks exclude each other and were not used (tracesmith analyze --ranks)",
+                 result->contradictions, plural(result->contradictions, "pair", "pairs"));
     if (result->unrelated)
         complain("how the clocks of %" PRIu64
                  " %s and of the first trace relate is not known: do not compare their times",

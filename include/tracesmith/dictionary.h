@@ -122,6 +122,9 @@ typedef struct tsmith_clock_pair {
 // TSMITH_CLOCK_ATTRIBUTE of another machine's trace clock: probes compared it with this one.
 #define TSMITH_CLOCK_UTC "UTC"
 #define TSMITH_CLOCK_OF "trace clock "
+// Of a merged trace: the trace clock of part 1, compared with that of the part whose first process the clock names. Between two
+// comparisons, interpolate both the time and the error.
+#define TSMITH_CLOCK_PART "clock of part 1"
 
 // A fact about the whole trace: "command", "tool.version", "host", "wall_clock_start_ns", "simulated", ...
 typedef struct tsmith_attribute {
@@ -199,7 +202,9 @@ typedef struct tsmith_rank {
 typedef enum tsmith_relation {
     TSMITH_RELATION_UNKNOWN = 0,
     TSMITH_RELATION_SAME_CLOCK = 1, // one clock
-    TSMITH_RELATION_WALL_CLOCK = 2 // the machines' wall clocks relate them; how well those agree is not known
+    TSMITH_RELATION_WALL_CLOCK =
+        2,                       // the machines' wall clocks relate them; how well those agree is not known
+    TSMITH_RELATION_COMPARED = 3 // probes or UTC relate them, within a known error (TSMITH_CLOCK_PART)
 } tsmith_relation;
 
 // A trace of which this one was merged (tsmith_traces_combine). Its times are on its own trace clock.

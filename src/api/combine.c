@@ -13,12 +13,15 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "event/merge.h"
+#include "state/host_claims.h"
 #include "tracesmith/merge.h"
 #include "tracesmith/trace.h"
 
 // Up to so many inputs are read side by side, in the order of time; of more, one after the other, so that memory does not grow
 // with their number.
 enum { SIDE_BY_SIDE = 32 };
+// Comparisons of two trace clocks in the table: at the moments at which host_clocks.h computes them.
+enum { CORRECTIONS = 256 };
 
 struct input {
     const char *path;
@@ -27,9 +30,11 @@ struct input {
     const tsmith_dictionary *from;
     tsmith_sbt_summary summary;
     tsmith_rank rank;
-    tsmith_string clock; // names its trace clock; "": unknown
-    bool has_wall;       // the clock was compared with the wall clock
-    int64_t wall;        // wall clock minus trace clock at the first comparison
+    tsmith_string clock;       // names its trace clock; "": unknown
+    bool has_wall;             // the clock was compared with the wall clock
+    int64_t wall;              // wall clock minus trace clock at the first comparison
+    struct host_claims claims; // of its trace clock
+    uint32_t number;           // of its trace clock among those of all inputs
     struct merge *merge;
     tsmith_part part;
     uint32_t first_device;
@@ -44,6 +49,7 @@ struct combining {
     tsmith_dictionary *into;
     tsmith_sink *sink;
     tsmith_batch *loss;
+    struct host_clocks *clocks;
     tsmith_combine_result result;
 };
 
@@ -102,6 +108,8 @@ static tsmith_status open_input(struct combining *combining, struct input *input
     input->clock = tsmith_dictionary_find_attribute(input->from, TSMITH_CLOCK_ATTRIBUTE);
     input->clock = input->clock.bytes ? input->clock : (tsmith_string){"", 0};
     find_wall(input);
+    if (!host_claims_read(&input->claims, input->from))
+        return no_memory(error);
     input->frame_count = tsmith_sbt_event_frame_count(tsmith_trace_sbt(input->trace));
     return TSMITH_OK;
 }
@@ -127,14 +135,75 @@ static int compare_inputs(const void *left, const void *right) {
 
 // ---- the dictionary
 
+// Relates the trace clocks of all inputs by what they state of each other.
+static bool compare_clocks(struct combining *combining) {
+    const struct host_claims **claims = calloc(combining->count, sizeof *claims);
+    uint32_t *numbers = calloc(combining->count, sizeof *numbers);
+    for (size_t i = 0; claims && i < combining->count; i++)
+        claims[i] = &combining->inputs[i].claims;
+    if (claims && numbers)
+        combining->clocks = host_claims_relate(claims, combining->count, numbers);
+    for (size_t i = 0; combining->clocks && i < combining->count; i++)
+        combining->inputs[i].number = numbers[i];
+    free(claims);
+    free(numbers);
+    const tsmith_sbt_summary *first = &combining->inputs[0].summary;
+    size_t contradictions = 0;
+    const bool done =
+        combining->clocks && host_clocks_solve(combining->clocks, first->first_start, first->last_end);
+    if (done)
+        host_clocks_contradictions(combining->clocks, &contradictions);
+    combining->result.contradictions = contradictions;
+    return done;
+}
+
+// The middle of an interval that may be long.
+static int64_t middle_of(const struct host_offset *offset) {
+    return offset->low / 2 + offset->high / 2;
+}
+
+// How the trace clock of the first input relates to this one's during the run: as comparisons of clocks, and as one offset for the
+// whole run with an error that includes the drift.
+static bool add_correction(struct combining *combining, const struct input *input, tsmith_part *part) {
+    const tsmith_sbt_summary *run = &combining->inputs[0].summary;
+    const double length = (double)run->last_end - (double)run->first_start;
+    const struct host_offset half =
+        host_clocks_offset(combining->clocks, input->number, run->first_start + (int64_t)(length / 2));
+    const uint32_t clock = tsmith_dictionary_add_clock(
+        combining->into,
+        &(tsmith_clock){.name = tsmith_dictionary_intern_cstr(combining->into, TSMITH_CLOCK_PART),
+                        .process = part->process_count ? part->first_process : 0});
+    int64_t error = 0;
+    for (int i = 0; i <= CORRECTIONS; i++) {
+        const int64_t at = run->first_start + (int64_t)(length * i / CORRECTIONS);
+        const struct host_offset offset = host_clocks_offset(combining->clocks, input->number, at);
+        tsmith_clock_pair pair = {
+            .clock = clock, .clock_time = at, .error = offset.high - middle_of(&offset) + 1};
+        if (!offset.is_known || !half.is_known ||
+            __builtin_add_overflow(at, middle_of(&offset), &pair.trace_time))
+            return false;
+        (void)tsmith_dictionary_add_clock_pair(combining->into, &pair);
+        const int64_t above = offset.high - middle_of(&half), below = middle_of(&half) - offset.low;
+        error = above > error ? above : error;
+        error = below > error ? below : error;
+    }
+    part->offset = -middle_of(&half);
+    part->error = error;
+    return true;
+}
+
 // What is known of the input's trace clock and that of the first one.
-static void relate_clocks(struct input *input, const struct input *first) {
+static void relate_clocks(struct combining *combining, struct input *input) {
+    const struct input *first = combining->inputs;
     tsmith_part *part = &input->part;
     part->error = -1;
     if (input == first || (input->clock.length && input->clock.length == first->clock.length &&
                            memcmp(input->clock.bytes, first->clock.bytes, first->clock.length) == 0)) {
         part->relation = TSMITH_RELATION_SAME_CLOCK;
         part->error = 0;
+    } else if (host_clocks_is_measured(combining->clocks, input->number) &&
+               add_correction(combining, input, part)) {
+        part->relation = TSMITH_RELATION_COMPARED;
     } else if (input->has_wall && first->has_wall &&
                !__builtin_sub_overflow(input->wall, first->wall, &part->offset)) {
         part->relation = TSMITH_RELATION_WALL_CLOCK;
@@ -182,7 +251,7 @@ static tsmith_status take_dictionary(struct combining *combining, struct input *
     if (!input->merge || !share_devices(combining, input) ||
         merge_take(input->merge, input->from) != TSMITH_OK)
         return no_memory(error);
-    relate_clocks(input, combining->inputs);
+    relate_clocks(combining, input);
     part->name = tsmith_dictionary_intern_cstr(combining->into, input->path);
     part->host = host.bytes ? tsmith_dictionary_intern(combining->into, host.bytes, host.length) : 0;
     (void)tsmith_dictionary_add_part(combining->into, part);
@@ -352,7 +421,7 @@ static tsmith_status write_all(struct combining *combining, const char *output,
                                const tsmith_sbt_write_options *options, tsmith_error *error) {
     tsmith_status status = TSMITH_OK;
     if (tsmith_dictionary_create(&combining->into) != TSMITH_OK ||
-        tsmith_batch_create(&combining->loss) != TSMITH_OK)
+        tsmith_batch_create(&combining->loss) != TSMITH_OK || !compare_clocks(combining))
         return no_memory(error);
     for (size_t i = 0; status == TSMITH_OK && i < combining->count; i++)
         status = take_dictionary(combining, &combining->inputs[i], error);
@@ -390,6 +459,7 @@ static void count_relations(struct combining *combining) {
     for (size_t i = 0; i < combining->count; i++) {
         combining->result.by_wall_clock += combining->inputs[i].part.relation == TSMITH_RELATION_WALL_CLOCK;
         combining->result.unrelated += combining->inputs[i].part.relation == TSMITH_RELATION_UNKNOWN;
+        combining->result.compared += combining->inputs[i].part.relation == TSMITH_RELATION_COMPARED;
     }
 }
 
@@ -416,11 +486,13 @@ tsmith_status tsmith_traces_combine(const char *const *paths, size_t count, cons
         sized_give(tsmith_combine_result, &combining.result, result);
     tsmith_sink_destroy(combining.sink);
     for (size_t i = 0; combining.inputs && i <= count; i++) {
+        host_claims_finish(&combining.inputs[i].claims);
         tsmith_source_destroy(combining.inputs[i].source);
         merge_destroy(combining.inputs[i].merge);
         tsmith_trace_close(combining.inputs[i].trace);
     }
     free(combining.inputs);
+    host_clocks_destroy(combining.clocks);
     tsmith_batch_destroy(combining.loss);
     tsmith_dictionary_destroy(combining.into);
     return status;

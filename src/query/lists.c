@@ -131,6 +131,7 @@ static void process_cell(const tsmith_query *query, uint64_t row, int column, sq
 static const char *relation_name(uint32_t relation) {
     return relation == TSMITH_RELATION_SAME_CLOCK   ? "same clock"
            : relation == TSMITH_RELATION_WALL_CLOCK ? "wall clock"
+           : relation == TSMITH_RELATION_COMPARED   ? "compared"
                                                     : NULL;
 }
 
@@ -138,7 +139,7 @@ static const char *relation_name(uint32_t relation) {
     X(id, "INTEGER", "", "id; processes.part refers to it", list_give_id(context, id))                       \
     X(name, "TEXT", "", "the file", list_give_text(context, string_of(query, part->name)))                   \
     X(host, "TEXT", "", "name of its machine", list_give_text(context, string_of(query, part->host)))        \
-    X(relation, "TEXT", "", "of its clock and that of part 1: same clock, wall clock",                       \
+    X(relation, "TEXT", "", "of its clock and that of part 1: same clock, compared, wall clock",             \
       sqlite3_result_text(context, relation_name(part->relation), -1, SQLITE_STATIC))                        \
     X(clock_offset, "INTEGER", "ns", "its times + clock_offset are times of part 1",                         \
       if (relation_name(part->relation)) sqlite3_result_int64(context, part->offset))                        \
