@@ -77,6 +77,12 @@ static void execute(struct object *primary, const struct object *secondary) {
     for (size_t i = 0; i < secondary->effect_count; i++) {
         const struct effect *effect = &secondary->effects[i];
         effect_add(primary, effect->image, effect->from, effect->to, effect->whole);
+        for (size_t j = 0; j < primary->effect_count; j++)
+            if (primary->effects[j].image == effect->image) {
+                primary->effects[j].defines =
+                    effect->defines || (primary->effects[j].defines && !effect->discards);
+                primary->effects[j].discards |= effect->discards;
+            }
     }
     primary->works |= secondary->works;
 }

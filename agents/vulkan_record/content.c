@@ -207,7 +207,8 @@ static void write_one(struct object *object, const uint8_t *bytes, VkDeviceSize 
     recording_put(writer, RECORDING_KEY_VERIFY, number);
     recording_put(writer, RECORDING_KEY_OBJECT, object->number);
     if (verify)
-        recording_put(writer, RECORDING_KEY_FLAGS, RECORDING_VERIFY_COMMAND);
+        recording_put(writer, RECORDING_KEY_FLAGS,
+                      RECORDING_VERIFY_COMMAND | (object->defined ? 0 : RECORDING_VERIFY_UNDEFINED));
     if (object->kind == VULKAN_IMAGE)
         recording_put(writer, RECORDING_KEY_FORM, (uint64_t)object->layout);
     record_close();

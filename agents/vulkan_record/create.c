@@ -63,12 +63,14 @@ static void described_VkRenderPassCreateInfo(struct object *object, const VkRend
     const size_t count = info->attachmentCount;
     object->initial = calloc(count + 1, sizeof *object->initial);
     object->final = calloc(count + 1, sizeof *object->final);
-    if (!object->initial || !object->final)
+    object->clears = calloc(count + 1, sizeof *object->clears);
+    if (!object->initial || !object->final || !object->clears)
         return;
     object->attachment_count = info->attachmentCount;
     for (size_t i = 0; i < count; i++) {
         object->initial[i] = info->pAttachments[i].initialLayout;
         object->final[i] = info->pAttachments[i].finalLayout;
+        object->clears[i] = info->pAttachments[i].loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR;
     }
 }
 

@@ -19,9 +19,22 @@ void effect_add(struct object *commands, struct object *image, VkImageLayout fro
         return;
     }
     if (ARRAY_RESERVE(commands->effects, commands->effect_capacity, commands->effect_count + 1))
-        commands->effects[commands->effect_count++] = (struct effect){image, from, to, whole};
+        commands->effects[commands->effect_count++] =
+            (struct effect){.image = image, .from = from, .to = to, .whole = whole};
     else
         words_missing(&commands->words, "out of memory");
+}
+
+// What was written last to all texels of an image, in this layout.
+static void define(struct object *commands, struct object *image, VkImageLayout layout) {
+    for (size_t i = 0; i < commands->effect_count; i++)
+        if (commands->effects[i].image == image) {
+            commands->effects[i].defines = true;
+            return;
+        }
+    effect_add(commands, image, layout, layout, true);
+    if (commands->effect_count && commands->effects[commands->effect_count - 1].image == image)
+        commands->effects[commands->effect_count - 1].defines = true;
 }
 
 static bool is_whole(const struct object *image, const VkImageSubresourceRange *range) {
@@ -29,16 +42,44 @@ static bool is_whole(const struct object *image, const VkImageSubresourceRange *
            range->layerCount >= image->layers;
 }
 
+// What was written before does not count.
+static void discard(struct object *commands, const struct object *image) {
+    for (size_t i = 0; i < commands->effect_count; i++)
+        if (commands->effects[i].image == image) {
+            commands->effects[i].defines = false;
+            commands->effects[i].discards = true;
+        }
+}
+
+static bool covers(const struct object *image, VkOffset3D from, VkExtent3D size) {
+    return image && image->levels == 1 && image->layers == 1 && !from.x && !from.y && !from.z &&
+           size.width >= image->extent.width && size.height >= image->extent.height &&
+           size.depth >= image->extent.depth;
+}
+
+static bool area_covers(const struct object *image, const VkRect2D *area) {
+    return covers(image, (VkOffset3D){area->offset.x, area->offset.y, 0},
+                  (VkExtent3D){area->extent.width, area->extent.height, 1});
+}
+
+static struct object *image_of(const struct object *view) {
+    return view && view->use_count ? view->uses[0].object : NULL;
+}
+
 static void barrier(struct object *commands, VkImage handle, VkImageLayout from, VkImageLayout to,
                     const VkImageSubresourceRange *range) {
     struct object *image = find(VULKAN_IMAGE, handle);
+    if (image && from != to && from == VK_IMAGE_LAYOUT_UNDEFINED)
+        discard(commands, image);
     if (image && from != to)
         effect_add(commands, image, from, to, is_whole(image, range));
 }
 
 // The image of a view is what the view was made of.
 static void attach(struct object *commands, const struct object *view, VkImageLayout from, VkImageLayout to) {
-    struct object *image = view && view->use_count ? view->uses[0].object : NULL;
+    struct object *image = image_of(view);
+    if (image && from == VK_IMAGE_LAYOUT_UNDEFINED)
+        discard(commands, image);
     if (image)
         effect_add(commands, image, from, to, is_whole(image, &view->range));
 }
@@ -55,17 +96,52 @@ static void begin_pass(struct object *commands, const VkRenderPassBeginInfo *inf
     }
     for (uint32_t i = 0; i < pass->attachment_count; i++)
         attach(commands, framebuffer->uses[i + 1].object, pass->initial[i], pass->final[i]);
+    for (uint32_t i = 0; i < pass->attachment_count; i++) {
+        struct object *image = image_of(framebuffer->uses[i + 1].object);
+        if (pass->clears[i] && area_covers(image, &info->renderArea))
+            define(commands, image, pass->final[i]);
+    }
 }
 
-static void begin_rendering(struct object *commands, const VkRenderingAttachmentInfo *attachment) {
+static void begin_rendering(struct object *commands, const VkRect2D *area,
+                            const VkRenderingAttachmentInfo *attachment) {
     if (!attachment || !attachment->imageView)
         return;
     const bool loads = attachment->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD;
     attach(commands, find(VULKAN_IMAGE_VIEW, attachment->imageView),
            loads ? attachment->imageLayout : VK_IMAGE_LAYOUT_UNDEFINED, attachment->imageLayout);
+    struct object *image = image_of(find(VULKAN_IMAGE_VIEW, attachment->imageView));
+    if (attachment->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR && area_covers(image, area))
+        define(commands, image, attachment->imageLayout);
+}
+
+// Transfers that write a whole image.
+static void transfer(struct object *commands, uint32_t number, const void *call) {
+    if (number == VULKAN_CmdClearDepthStencilImage) {
+        const struct call_CmdClearDepthStencilImage *at = call;
+        struct object *image = find(VULKAN_IMAGE, at->d);
+        if (image && at->n && is_whole(image, &at->r[0]))
+            define(commands, image, at->l);
+    } else if (number == VULKAN_CmdClearColorImage) {
+        const struct call_CmdClearColorImage *at = call;
+        struct object *image = find(VULKAN_IMAGE, at->d);
+        if (image && at->n && is_whole(image, &at->r[0]))
+            define(commands, image, at->l);
+    } else if (number == VULKAN_CmdCopyBufferToImage) {
+        const struct call_CmdCopyBufferToImage *at = call;
+        struct object *image = find(VULKAN_IMAGE, at->d);
+        if (image && at->n && covers(image, at->r[0].imageOffset, at->r[0].imageExtent))
+            define(commands, image, at->l);
+    } else if (number == VULKAN_CmdCopyImage) {
+        const struct call_CmdCopyImage *at = call;
+        struct object *image = find(VULKAN_IMAGE, at->d);
+        if (image && at->n && covers(image, at->r[0].dstOffset, at->r[0].extent))
+            define(commands, image, at->m);
+    }
 }
 
 void effects_of(struct object *commands, uint32_t number, const void *call) {
+    transfer(commands, number, call);
     switch (number) {
     case VULKAN_CmdPipelineBarrier: {
         const struct call_CmdPipelineBarrier *at = call;
@@ -87,9 +163,9 @@ void effects_of(struct object *commands, uint32_t number, const void *call) {
     case VULKAN_CmdBeginRendering: {
         const VkRenderingInfo *at = ((const struct call_CmdBeginRendering *)call)->i;
         for (uint32_t i = 0; i < at->colorAttachmentCount; i++)
-            begin_rendering(commands, &at->pColorAttachments[i]);
-        begin_rendering(commands, at->pDepthAttachment);
-        begin_rendering(commands, at->pStencilAttachment);
+            begin_rendering(commands, &at->renderArea, &at->pColorAttachments[i]);
+        begin_rendering(commands, &at->renderArea, at->pDepthAttachment);
+        begin_rendering(commands, &at->renderArea, at->pStencilAttachment);
         break;
     }
     default:
@@ -112,5 +188,7 @@ void effects_apply(const struct object *commands) {
         effect->image->mixed =
             !effect->whole && (effect->image->mixed || effect->image->layout != effect->to);
         effect->image->layout = effect->to;
+        if (effect->from == VK_IMAGE_LAYOUT_UNDEFINED || effect->discards || effect->defines)
+            effect->image->defined = effect->defines;
     }
 }

@@ -97,6 +97,7 @@ static void drop_if_unused(struct object *object) {
     free(object->effects);
     free(object->initial);
     free(object->final);
+    free(object->clears);
     free(object);
 }
 

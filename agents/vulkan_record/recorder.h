@@ -68,6 +68,8 @@ struct effect {
     struct object *image;
     VkImageLayout from, to;
     bool whole;
+    bool defines;  // every texel is written
+    bool discards; // what was there before is not kept
 };
 
 struct object {
@@ -103,6 +105,8 @@ struct object {
     // Images made of others: of a view. Of a framebuffer and a pass: what commands.c needs of their creation.
     VkImageSubresourceRange range;
     VkImageLayout *initial, *final; // of a pass's attachments
+    bool *clears;
+    bool defined; // every texel was written, or its content is in the recording
     uint32_t attachment_count;
     // Command buffers
     struct effect *effects;

@@ -204,6 +204,7 @@ static void want_contents(struct submission *submission, bool all) {
         if (all || object->host || !object->has_hash)
             want_content(submission, object, false);
         object->known = true;
+        object->defined = true;
     }
 }
 
@@ -228,6 +229,7 @@ static void forget_hashes(const struct device *device) {
         if (object->device == device) {
             object->has_hash = false;
             object->known = false;
+            object->defined = object->kind == VULKAN_BUFFER;
         }
 }
 

@@ -176,7 +176,8 @@ enum { RECORDING_HASHES_ONLY = 1, RECORDING_OF_VULKAN = 2 };
 // FLAGS of a STATE: its hashes are kept, and data only as far as something else has the same.
 enum { RECORDING_STATE_HASHES = 1 };
 // FLAGS of a VERIFY: it was taken after one command to find the first that goes wrong, not because the program let go.
-enum { RECORDING_VERIFY_COMMAND = 1 };
+// 2: parts of the image may never have been written, and are undefined.
+enum { RECORDING_VERIFY_COMMAND = 1, RECORDING_VERIFY_UNDEFINED = 2 };
 // FLAGS of an ARGUMENT: the kernel only reads the buffer, by its declaration.
 enum { RECORDING_ARGUMENT_CONSTANT = 1 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer that gives a device of one queue a second one, which is the same: lavapipe has one, and what the agent does with several
 // cannot be tried on it otherwise. It is nearer to the driver than the agent. For test_queues.sh and test_frames.sh. Built with
-// FAULTY, it leaves out the last work-group of each dispatch as well, as a faulty driver might.
+// FAULTY, it leaves out the last work-group of each dispatch and the last half of each draw as well, as a faulty driver might.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +88,11 @@ static VkResult VKAPI_CALL wait_idle(VkQueue queue) {
 static void VKAPI_CALL dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
     NEXT(CmdDispatch)(commands, x - 1, y, z);
 }
+
+static void VKAPI_CALL draw(VkCommandBuffer commands, uint32_t vertices, uint32_t instances, uint32_t first,
+                            uint32_t first_instance) {
+    NEXT(CmdDraw)(commands, vertices / 6 * 3, instances, first, first_instance);
+}
 #endif
 
 static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char *name) {
@@ -102,6 +107,8 @@ static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char
 #ifdef FAULTY
     if (strcmp(name, "vkCmdDispatch") == 0)
         return (PFN_vkVoidFunction)dispatch;
+    if (strcmp(name, "vkCmdDraw") == 0)
+        return (PFN_vkVoidFunction)draw;
 #endif
     return next_device(handle, name);
 }

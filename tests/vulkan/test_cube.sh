@@ -92,6 +92,35 @@ buffers = [r for r in state["resources"] if r["kind"] == "buffer"]
 assert buffers and all(r["memory"] and len(r["hash"]) == 32 for r in buffers), buffers
 PYTHON
 
+# A device that leaves out half of what is drawn: the picture differs, where the missing triangles are and nowhere else.
+"${CC:-cc}" -DFAULTY -shared -fPIC -fvisibility=hidden -w -o "$work/faulty.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
+mkdir "$work/layers"
+cat >"$work/layers/faulty.json" <<JSON
+{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_faulty", "type": "GLOBAL", "library_path": "$work/faulty.so",
+ "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
+ "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
+JSON
+code=0
+VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_faulty "$TRACESMITH" replay --json --save-results "$work/wrong" \
+    "$work/captured.sbt" >"$work/wrong.json" || code=$?
+[ $code = 1 ] || fail "a faulty device gives $code: $(cat "$work/wrong.json")"
+python3 - "$work" <<'PYTHON'
+import glob, json, sys
+
+work = sys.argv[1]
+with open(f"{work}/wrong.json", encoding="utf-8") as file:
+    results = json.load(file)["results"]
+assert [r["verdict"] for r in results] == ["diverged"] * 2, results
+for result in results:
+    (name,) = glob.glob(f"{work}/wrong/*-buffer-{result['buffer']}.recorded.u8")
+    sides = []
+    for side in ("recorded", "replayed"):
+        with open(name.replace("recorded", side), "rb") as file:
+            sides.append(file.read())
+    assert result["different"] == sum(a != b for a, b in zip(*sides)) > 0, result
+assert len(glob.glob(f"{work}/wrong/*.difference.png")) == 2
+PYTHON
+
 if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; then
     # vkcube itself is not without faults: what validation finds of it alone is compared. Handles differ from run to run.
     findings() {

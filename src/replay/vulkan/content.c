@@ -164,12 +164,18 @@ tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_reco
     return status;
 }
 
+// Texels that nothing wrote may be anything.
 static void give_result(struct vulkan_run *run, uint64_t buffer, const uint8_t *bytes, size_t size,
                         const char *why) {
+    const uint64_t flags = recording_value(&run->process->records[run->at], RECORDING_KEY_FLAGS);
+    const char *doubt = flags & RECORDING_VERIFY_UNDEFINED
+                            ? "parts of the image may not have been written: they are undefined"
+                            : NULL;
     run->client->result(run->client->context, &(struct execute_result){.record = run->at,
                                                                        .bytes = bytes,
                                                                        .size = size,
                                                                        .why = why,
+                                                                       .doubt = doubt,
                                                                        .buffer = buffer,
                                                                        .writer = run->submissions,
                                                                        .element = TSMITH_ELEMENT_U8});
