@@ -4,9 +4,11 @@
 #include "opened_trace.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/present/progress.h"
 #include "cli/present/terminal.h"
@@ -75,7 +77,11 @@ const char *trace_binary(void) {
 
 bool trace_is_directory(const char *path) {
     struct stat status;
+    char metadata[4096]; // of CTF, whose traces are folders
     if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        return false;
+    if (snprintf(metadata, sizeof metadata, "%s/metadata", path) < (int)sizeof metadata &&
+        access(metadata, R_OK) == 0)
         return false;
     if (tsmith_capture_is_session(path))
         complain_command("the recording is not finished: tracesmith recover ", path,

@@ -12,6 +12,7 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,8 +92,25 @@ static tsmith_status read_first(struct place *place, tsmith_error *error) {
     return status_set_at(error, TSMITH_ERROR_FORMAT, 0, UINT64_MAX, "%s is empty", place->name);
 }
 
+// The trace of a folder is the one whose metadata is in it (CTF): that file stands for it.
+static void enter_folder(struct place *place) {
+    char *name = NULL;
+    const int fd = openat(place->fd, "metadata", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || asprintf(&name, "%s/metadata", place->name) < 0) {
+        if (fd >= 0)
+            (void)close(fd);
+        return;
+    }
+    (void)close(place->fd);
+    free(place->name);
+    place->fd = fd;
+    place->name = name;
+}
+
 static tsmith_status examine(struct place *place, tsmith_error *error) {
     struct stat stat;
+    if (fstat(place->fd, &stat) == 0 && S_ISDIR(stat.st_mode))
+        enter_folder(place);
     if (fstat(place->fd, &stat) != 0)
         return status_set_errno(error, "%s cannot be examined", place->name);
     if (S_ISFIFO(stat.st_mode) || S_ISSOCK(stat.st_mode))
@@ -270,7 +288,8 @@ static tsmith_status import_into_file(struct tsmith_trace *trace, struct import_
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it",
                             trace->place.name);
     tsmith_source_destroy(source);
-    if (status == TSMITH_OK && trace->ended == TSMITH_OK)
+    // What depends on further files, as a CTF trace on its streams, is not kept.
+    if (status == TSMITH_OK && trace->ended == TSMITH_OK && strcmp(trace->format, "ctf2") != 0)
         import_cache_keep(cache, fd);
     if (fd >= 0)
         (void)close(fd);

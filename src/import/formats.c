@@ -7,6 +7,7 @@
 
 #include "import/chakra/chakra.h"
 #include "import/chrome/source.h"
+#include "import/ctf/ctf.h"
 #include "import/jax_memory/jax_memory.h"
 #include "import/ncu/ncu.h"
 #include "import/perfetto/perfetto.h"
@@ -117,6 +118,14 @@ static tsmith_status chakra_open_job(struct import_job *job, tsmith_source **out
     return chakra_import_open(&job->input, job->name, out, error);
 }
 
+static bool ctf_probe(struct import_job *job) {
+    return ctf_is(&job->input);
+}
+
+static tsmith_status ctf_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
+    return ctf_open(&job->input, job->name, out, error);
+}
+
 static bool ncu_probe(struct import_job *job) {
     return ncu_is(&job->input);
 }
@@ -208,6 +217,14 @@ static const struct import_format formats[] = {
      .stage = IMPORT_BYTES,
      .probe = chakra_probe,
      .open = chakra_open_job},
+    {.name = "ctf2",
+     .title = "a CTF 2 trace",
+     .extensions = ".ctf",
+     .doc = "CTF 2 (LTTng, babeltrace2, barectf), the folder or its file metadata: every event record",
+     .fuzz = "ctf",
+     .stage = IMPORT_BYTES,
+     .probe = ctf_probe,
+     .open = ctf_open_job},
     {.name = "ncu-csv",
      .title = "CSV of Nsight Compute",
      .extensions = ".csv",
