@@ -25,9 +25,14 @@ listed() {
     (cd "$1" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp/keep -o -path ./packages -o -path './var/cache/*' \
         -o -path './var/log/*' -o -path './var/lib/*' -o -path './home/tester/*' -o -path ./etc/ld.so.cache -o -path './usr/share/info/dir*' \) -prune -o -print | sort)
 }
-# bare_root FOLDER LIBRARY...: a folder to chroot into with the C library and these libraries of this machine, and nothing else.
+# bare_root FOLDER LIBRARY...: a folder to chroot into with the C library and what these files of this machine need, the folders that
+# every distribution has, and nothing else.
 bare_root() {
-    mkdir -p "$1/tmp" "$1/dev" "$1/lib64" "$1/usr/bin" "$1/root"
+    for directory in tmp dev lib64 root etc usr/bin usr/include usr/lib/cmake usr/lib/pkgconfig usr/lib64/cmake usr/lib64/pkgconfig usr/libexec \
+        usr/share/bash-completion/completions usr/share/fish/vendor_completions.d usr/share/zsh/site-functions usr/share/man/man1 \
+        usr/share/doc usr/share/licenses; do
+        mkdir -p "$1/$directory"
+    done
     bare=$1
     shift
     for file in /bin/true "$@"; do

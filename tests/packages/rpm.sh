@@ -27,13 +27,11 @@ listed "$work/root" >"$work/before"
 began=$(date +%s)
 rpm --root "$work/root" --nodeps -i "$out"/rpm/*.rpm
 in_time $(($(date +%s) - began))
-mkdir -p "$work/root/etc"
 echo /usr/lib64 >"$work/root/etc/ld.so.conf"
 /sbin/ldconfig -r "$work/root" 2>/dev/null || fail ldconfig
 tried "$work/root"
 rm -f "$work/root/etc/ld.so.conf" "$work/root/etc/ld.so.cache"
 rpm --root "$work/root" --nodeps -e tracesmith tracesmith-libs tracesmith-devel
-rmdir "$work/root/etc" 2>/dev/null || true
 listed "$work/root" >"$work/after"
 diff "$work/before" "$work/after" >"$work/left" || fail "removal left something: $(grep '^[<>]' "$work/left" | head -n 20)"
 echo "rpm: installed, tried, removed"
