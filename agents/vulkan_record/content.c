@@ -74,7 +74,7 @@ static bool have_commands(struct device *device) {
                                               .commandBufferCount = 1};
     if (device->next.CreateFence(device->handle, &fence, NULL, &device->fence) == VK_SUCCESS &&
         device->next.AllocateCommandBuffers(device->handle, &info, &device->commands) == VK_SUCCESS) {
-        // The loader sets the dispatch pointer of what it creates; here nobody does, and the layers below need it.
+        // The loader sets the dispatch pointer of objects that programs create; this one is not a program's, and layers below need it.
         memcpy(device->commands, device->handle, sizeof(void *));
         return true;
     }
