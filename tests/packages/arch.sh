@@ -36,5 +36,7 @@ tried "$work/root"
 rm -f "$work/root/etc/ld.so.cache"
 pacman_here -R tracesmith
 listed "$work/root" >"$work/after"
-diff "$work/before" "$work/after" >"$work/left" || fail "removal left something: $(grep '^[<>]' "$work/left" | head -n 20)"
+# pacman removes folders that no package needs, too.
+comm -13 "$work/before" "$work/after" >"$work/left"
+[ ! -s "$work/left" ] || fail "removal left something: $(head -n 20 "$work/left")"
 echo "arch: installed, tried, removed"

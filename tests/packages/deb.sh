@@ -13,7 +13,7 @@ rm -rf "$out/deb" "$out/deb-packages"
     fail "packaging/deb.sh"
 }
 lintian --allow-root --no-tag-display-limit "$out"/deb/*.changes >"$work/lintian" 2>&1 || true
-! grep -E '^[EW]:' "$work/lintian" || fail "lintian says the above"
+! grep -E '^[EW]:' "$work/lintian" | grep -v initial-upload-closes-no-bugs || fail "lintian says the above"
 mkdir "$out/deb-packages"
 cp "$out"/deb/*.deb "$out/deb-packages/"
 rm -f "$out"/deb-packages/*dbgsym*

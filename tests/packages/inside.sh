@@ -14,14 +14,14 @@ tried() { # the command in PATH
     tracesmith devices >"$work/devices" 2>&1 || code=$?
     case $code in
     0) ;;
-    4) grep -qi 'no device' "$work/devices" || fail "devices does not say what is missing: $(cat "$work/devices")" ;;
+    4) grep -qiE 'not installed|no .*device' "$work/devices" || fail "devices does not say what is missing: $(cat "$work/devices")" ;;
     *) fail "devices ends with $code: $(cat "$work/devices")" ;;
     esac
     printf '[{"name":"a","ph":"X","ts":1,"dur":2,"pid":1,"tid":1}]' >"$work/a.json"
-    [ "$(tracesmith query "$work/a.json" --json 'SELECT count(*) AS n FROM ranges' | tr -d ' \n')" = '[{"n":1}]' ] ||
-        fail "an imported trace: $(tracesmith query "$work/a.json" --json 'SELECT count(*) AS n FROM ranges')"
+    tracesmith query "$work/a.json" 'SELECT count(*) FROM events' >"$work/counted"
+    [ "$(tail -n 1 "$work/counted" | tr -d ' ')" = 1 ] || fail "an imported trace: $(cat "$work/counted")"
     tracesmith report "$work/a.json" -o "$work/a.html"
-    tracesmith studio --export "$work/studio.html" "$work/a.sbt" >"$work/said" 2>&1 || fail "studio: $(cat "$work/said")"
+    tracesmith studio --export "$work/studio" "$work/a.sbt" >"$work/said" 2>&1 || fail "studio: $(cat "$work/said")"
 }
 unchanged() {
     listed / >"$work/after"
@@ -53,7 +53,7 @@ deb)
     if [ -e /usr/lib/python3/dist-packages/tracesmith ]; then
         python3 -B -c 'import sys, tracesmith
 trace = tracesmith.open(sys.argv[1])
-assert trace.query("SELECT count(*) FROM ranges").rows()[0][0] == 1
+assert list(trace.sql("SELECT count(*) FROM events"))[0][0] == 1
 import tracesmith._cli, subprocess
 assert subprocess.run([tracesmith._cli.command(), "version"], check=True, capture_output=True, text=True).stdout == sys.argv[2] + "\n"' \
             "$work/a.json" "tracesmith $("$root/packaging/version.sh")" || fail "the Python package"

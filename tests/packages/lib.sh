@@ -23,7 +23,7 @@ needs() {
 # listed FOLDER: what is in it, for a comparison before and after; not what package managers keep.
 listed() {
     (cd "$1" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp/keep -o -path ./packages -o -path './var/cache/*' \
-        -o -path './var/log/*' -o -path './var/lib/*' -o -path './home/tester/*' -o -path ./etc/ld.so.cache -o -path './usr/share/info/dir*' \) -prune -o -print | sort)
+        -o -path './var/log/*' -o -path './var/lib/*' -o -path './home/tester/*' -o -path './tmp/tmp.*' -o -path ./etc/ld.so.cache -o -path './usr/share/info/dir*' \) -prune -o -print | sort)
 }
 # bare_root FOLDER LIBRARY...: a folder to chroot into with the C library and what these files of this machine need, the folders that
 # every distribution has, and nothing else.
