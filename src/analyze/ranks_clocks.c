@@ -103,6 +103,35 @@ static void align(const struct rank_matching *matching, uint32_t number) {
     rank->by_clocks = rank->is_aligned = rank->bound < INT64_MAX;
 }
 
+static bool relate_hosts(struct rank_matching *matching, const struct host_claims *const *claims,
+                         uint32_t *numbers, int64_t from, int64_t to) {
+    tsmith_ranks *ranks = matching->ranks;
+    host_clocks_destroy(matching->clocks);
+    matching->clocks = host_claims_relate(claims, ranks->count, numbers);
+    for (size_t i = 0; matching->clocks && i < ranks->count; i++)
+        ranks->items[i].clock = numbers[i];
+    return matching->clocks && add_collectives(matching) && host_clocks_solve(matching->clocks, from, to);
+}
+
+// The time of all ranks, on the clock of the first one; true if it is longer.
+static bool widen_window(const struct rank_matching *matching, int64_t *from, int64_t *to) {
+    const tsmith_ranks *ranks = matching->ranks;
+    const int64_t first = *from, last = *to;
+    for (uint32_t i = 0; i < ranks->count; i++) {
+        const struct rank *rank = &ranks->items[i];
+        int64_t bound, begin;
+        if (!rank->claims.clock || !host_clocks_is_measured(matching->clocks, rank->clock) ||
+            __builtin_sub_overflow(rank->begin, ranks_clock_offset(matching, i, rank->begin, &bound),
+                                   &begin) ||
+            bound == INT64_MAX)
+            continue;
+        const int64_t end = sweep_add(begin, rank->window);
+        *from = begin < *from ? begin : *from;
+        *to = end > *to ? end : *to;
+    }
+    return *from < first || *to > last;
+}
+
 bool ranks_relate_clocks(struct rank_matching *matching) {
     tsmith_ranks *ranks = matching->ranks;
     const struct host_claims **claims = calloc(ranks->count, sizeof *claims);
@@ -114,14 +143,10 @@ bool ranks_relate_clocks(struct rank_matching *matching) {
         stated += claims[i]->clock != NULL;
     }
     if (done && stated) {
-        matching->clocks = host_claims_relate(claims, ranks->count, numbers);
-        for (size_t i = 0; i < ranks->count; i++)
-            ranks->items[i].clock = numbers[i];
-        int64_t end;
-        if (__builtin_add_overflow(ranks->items[0].begin, ranks->items[0].window, &end))
-            end = INT64_MAX;
-        done = matching->clocks && add_collectives(matching) &&
-               host_clocks_solve(matching->clocks, ranks->items[0].begin, end);
+        int64_t from = ranks->items[0].begin, to = sweep_add(from, ranks->items[0].window);
+        done = relate_hosts(matching, claims, numbers, from, to);
+        if (done && widen_window(matching, &from, &to))
+            done = relate_hosts(matching, claims, numbers, from, to);
         for (uint32_t i = 0; done && i < ranks->count; i++)
             align(matching, i);
     }
