@@ -3,7 +3,8 @@
 # tests/packages/inside.sh deb|tarball: runs in a fresh root (tests/fresh-root.sh): installs what is in /packages, tries it, removes it,
 # and compares the files before and after.
 . "$(dirname "$0")/lib.sh"
-export DEBIAN_FRONTEND=noninteractive
+# What a user keeps (the cache of imported traces) is no part of a package.
+export DEBIAN_FRONTEND=noninteractive XDG_CACHE_HOME="$work/cache" XDG_STATE_HOME="$work/state"
 tried() { # the command in PATH
     cd "$work"
     [ "$(tracesmith version)" = "tracesmith $("$root/packaging/version.sh")" ] || fail "the version is $(tracesmith version)"
