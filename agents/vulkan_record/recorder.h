@@ -151,7 +151,7 @@ struct object *object_add(struct device *device, uint32_t kind, uint64_t handle,
 void object_end(struct object *object); // the program destroyed it; NULL is fine
 // Those that are wanted, as object_end.
 void objects_end(bool (*wanted)(const struct object *object, const void *context), const void *context);
-// Whoever describes what an object is made of: begins, calls words_... with `words`, and ends.
+// A caller that describes what an object is made of: begins, calls words_... with `words`, and ends.
 struct describing {
     struct words words;
     struct use *uses;

@@ -138,10 +138,13 @@ static size_t whole_length(const struct post *post) {
 
 static enum post_state judge_answer(struct post *post, const char **body) {
     const char *end = strstr(post->answer, "\r\n\r\n");
-    int status = 0;
+    const char *rest = post->answer;
     char why[64];
-    if (!end || sscanf(post->answer, "HTTP/1.%*1[01] %d", &status) != 1)
+    const bool is_http = end && (strncmp(rest, "HTTP/1.0 ", 9) == 0 || strncmp(rest, "HTTP/1.1 ", 9) == 0) &&
+                         strspn(rest + 9, "0123456789") == 3;
+    if (!is_http)
         return fail(post, "the answer is not HTTP");
+    const int status = (int)strtoul(rest + 9, NULL, 10);
     if (status < 200 || status > 299) {
         snprintf(why, sizeof why, "the collector answered with HTTP status %d", status);
         return fail(post, why);

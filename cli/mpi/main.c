@@ -58,7 +58,7 @@ static bool read_words(struct program *program, int count, char **words) {
     return true;
 }
 
-// The command that is installed beside this program.
+// The command that is installed next to this program.
 static bool find_command(struct program *program) {
     char self[PATH_MAX];
     if (helper_own_path(self, sizeof self)) {
@@ -67,7 +67,7 @@ static bool find_command(struct program *program) {
         if (length > 0 && (size_t)length < sizeof program->command && access(program->command, X_OK) == 0)
             return true;
     }
-    complain("the command tracesmith is not beside tracesmith-mpi");
+    complain("the command tracesmith is not next to tracesmith-mpi");
     return false;
 }
 

@@ -88,7 +88,7 @@ bool place_learn(struct place *place);
 // Listens on the loopback address, or on the first address that `network` (an interface, an address, or ADDRESS/BITS) selects, and
 // fills in the address. The descriptor; -1 after a complaint.
 int place_listen(struct place *place, const char *network);
-// Connects to a rank, and shows the token; -1: nobody is there.
+// Connects to a rank, and shows the token; -1: no process listens there.
 int place_connect(const struct place *to, const uint8_t token[TOKEN_SIZE]);
 
 // A connection that was accepted, and has not yet shown the token.

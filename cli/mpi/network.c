@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections between the ranks. A rank listens where it was told, or on the loopback address if all are on one host, and closes a
+// Connections between the ranks. A rank listens where the command line says, or on the loopback address if all are on one host, and closes a
 // connection that does not begin with the token, which the ranks have from MPI.
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reduction. Rank r hands its part to rank r & (r - 1): a binomial tree. The upper rank connects to the lower ones, and when one of
 // them is lost it connects to those below that one instead, so that only the traces of the lost rank itself are missing. A rank keeps
-// its part until rank 0 has answered, because whoever took it may be lost afterwards. A part that comes twice counts once.
+// its part until rank 0 has answered, because the rank that took it may be lost afterwards. A part that comes twice counts once.
 //
 // One thread, one loop: the process that reads traces, the ranks below, the rank above, and connections that have not shown the token.
 #include <errno.h>
@@ -234,7 +234,7 @@ static void read_stranger(struct state *state, size_t index) {
     struct stranger *stranger = &state->strangers[index];
     const int known = stranger_read(stranger, token(state));
     if (known > 0) {
-        lose_upper(state); // whoever asked before is lost
+        lose_upper(state); // the rank that asked before is lost
         state->upper = stranger->fd;
         close_stranger(state, index);
     } else if (known < 0 || network_now() - stranger->since > STRANGER_MS) {

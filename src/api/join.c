@@ -126,8 +126,7 @@ static tsmith_status add_values(struct joined *joined, const struct join_record 
     for (uint32_t i = 0; status == TSMITH_OK && i < tsmith_batch_column_count(record->batch); i++) {
         const tsmith_view view = tsmith_view_at(record->batch, i);
         uint64_t bits;
-        if (view.field < TSMITH_FIELD_DYNAMIC ||
-            !tsmith_batch_get(record->batch, view.field, record->row, &bits))
+        if (view.field < TSMITH_FIELD_DYNAMIC || !tsmith_view_bits(&view, record->row, &bits))
             continue;
         const struct field *field = field_of(joined, &view);
         if (!field)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "tracesmith/merge.h"
+#include "tracesmith/view.h"
 
 struct join_record {
     const tsmith_batch *batch;
@@ -67,6 +68,13 @@ bool join_begin(struct join *join, const char *format);
 bool join_look(struct join *join, const tsmith_batch *batch, uint64_t ordinal);
 bool join_match(struct join *join);
 void join_finish(struct join *join);
+
+// The value of a field in a row, of a type that is no list; false: unknown.
+static inline bool join_value(const tsmith_batch *batch, uint32_t field, uint32_t row, uint64_t *out) {
+    tsmith_view view;
+    tsmith_view_batch(batch, &field, 1, &view);
+    return tsmith_view_bits(&view, row, out);
+}
 
 // For rules.
 void join_add_hit(struct join *join, const struct join_event *event, size_t record);

@@ -50,8 +50,10 @@ static uint32_t process_of(const tsmith_dictionary *dictionary, const tsmith_bat
 }
 
 static void read_sizes(const tsmith_batch *batch, uint32_t row, uint64_t sizes[6]) {
+    tsmith_view views[6];
+    tsmith_view_batch(batch, SIZES, 6, views);
     for (unsigned i = 0; i < 6; i++)
-        if (!tsmith_batch_get(batch, SIZES[i], row, &sizes[i]))
+        if (!tsmith_view_bits(&views[i], row, &sizes[i]))
             sizes[i] = i == 0 || i == 3 ? 0 : 1; // what an interface leaves out is 1
 }
 
@@ -59,26 +61,28 @@ static void read_launches(struct join *join) {
     const uint32_t field = join_field(join->other, "ncu_id");
     for (size_t i = 0; i < join->record_count; i++) {
         struct join_record *record = &join->records[i];
-        record->known = field && tsmith_batch_get(record->batch, field, record->row, &record->number);
+        record->known = field && join_value(record->batch, field, record->row, &record->number);
         record->process = process_of(join->other, record->batch);
     }
 }
 
 static void look_at_events(struct join *join, const tsmith_batch *batch, uint64_t ordinal) {
+    static const uint32_t fields[] = {TSMITH_FIELD_NAME, TSMITH_FIELD_CORRELATION};
     tsmith_spans spans;
+    tsmith_view views[2];
     if (!tsmith_view_spans(batch, &spans))
         return;
+    tsmith_view_batch(batch, fields, 2, views);
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        uint64_t name, number;
-        if (spans.kinds[row] != TSMITH_KIND_KERNEL || !tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name))
+        if (spans.kinds[row] != TSMITH_KIND_KERNEL || !tsmith_view_has(&views[0], row))
             continue;
         struct join_event *event = join_add_event(join);
         if (!event)
             return;
         event->ordinal = ordinal + row;
-        event->name_id = (uint32_t)name;
+        event->name_id = tsmith_view_id(&views[0], row);
         event->process = process_of(join->dictionary, batch);
-        event->number = tsmith_batch_get(batch, TSMITH_FIELD_CORRELATION, row, &number) ? number : 0;
+        event->number = tsmith_view_u64_or(&views[1], row, 0);
         event->start = spans.starts[row];
         read_sizes(batch, row, event->sizes);
     }
@@ -94,8 +98,7 @@ static bool has_full_names(struct join *join) {
         join->failed |= !table_add(&names, name_of(join->dictionary, join->events[i].name_id, false), NULL);
     for (size_t i = 0; i < join->record_count; i++) {
         uint64_t name;
-        all = all &&
-              tsmith_batch_get(join->records[i].batch, TSMITH_FIELD_NAME, join->records[i].row, &name) &&
+        all = all && join_value(join->records[i].batch, TSMITH_FIELD_NAME, join->records[i].row, &name) &&
               table_find(&names, name_of(join->other, (uint32_t)name, false));
     }
     table_finish(&names);
@@ -116,7 +119,7 @@ static void set_keys(struct join *join, bool base) {
     for (size_t i = 0; i < join->record_count; i++) {
         struct join_record *record = &join->records[i];
         uint64_t name = 0, sizes[6];
-        if (tsmith_batch_get(record->batch, TSMITH_FIELD_NAME, record->row, &name))
+        if (join_value(record->batch, TSMITH_FIELD_NAME, record->row, &name))
             record->name = name_of(join->other, (uint32_t)name, base);
         read_sizes(record->batch, record->row, sizes);
         sized = sized && sizes[0] && sizes[3];

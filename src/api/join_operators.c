@@ -15,32 +15,33 @@ static void read_nodes(struct join *join) {
     for (size_t i = 0; i < join->record_count; i++) {
         struct join_record *record = &join->records[i];
         uint64_t name;
-        record->known = field && tsmith_batch_get(record->batch, field, record->row, &record->number) &&
+        record->known = field && join_value(record->batch, field, record->row, &record->number) &&
                         record->number != 0; // 0: of nodes that are no call
-        if (tsmith_batch_get(record->batch, TSMITH_FIELD_NAME, record->row, &name))
+        if (join_value(record->batch, TSMITH_FIELD_NAME, record->row, &name))
             record->name = join_name(join->other, (uint32_t)name);
     }
 }
 
 static void look_at_events(struct join *join, const tsmith_batch *batch, uint64_t ordinal) {
     uint32_t field = join_field(join->dictionary, "Record function id");
-    tsmith_column column;
-    uint64_t number, name, kind;
+    uint64_t number;
     if (!field)
         field = join_field(join->dictionary, "External id");
-    if (!field || !tsmith_batch_column(batch, field, &column))
+    const uint32_t fields[] = {field, TSMITH_FIELD_NAME, TSMITH_FIELD_KIND};
+    tsmith_view views[3];
+    tsmith_view_batch(batch, fields, 3, views);
+    if (!tsmith_view_exists(&views[0]))
         return;
     for (uint32_t row = 0; row < tsmith_batch_count(batch) && !join->failed; row++) {
-        if (!tsmith_batch_get(batch, field, row, &number) ||
-            !tsmith_batch_get(batch, TSMITH_FIELD_NAME, row, &name) ||
-            !tsmith_batch_get(batch, TSMITH_FIELD_KIND, row, &kind) || kind == TSMITH_KIND_API ||
-            kind == TSMITH_KIND_KERNEL)
+        const uint8_t kind = tsmith_view_word(&views[2], row);
+        if (!tsmith_view_bits(&views[0], row, &number) || !tsmith_view_has(&views[1], row) ||
+            kind == TSMITH_KIND_API || kind == TSMITH_KIND_KERNEL)
             continue;
         struct join_event *event = join_add_event(join);
         if (event) {
             event->ordinal = ordinal + row;
             event->number = number;
-            event->name = join_name(join->dictionary, (uint32_t)name);
+            event->name = join_name(join->dictionary, tsmith_view_id(&views[1], row));
         }
     }
 }

@@ -41,6 +41,20 @@ class Duty:
         return errors
 
 
+def killed():
+    """A recorder that is killed has not written the pauses: the answers say so instead of a share."""
+    path = os.path.join(WORK, "killed.sbt")
+    program = Duty(path, "40ms/100ms", 4000)
+    begun = program.step()
+    while program.steps[-1][2] - begun < 300_000_000 and program.made < program.last - 1:
+        program.step()
+    program.process.kill()
+    program.process.communicate()
+    done = run("view", "--stats", path, code=None)
+    said = b"recorded 40.00 ms of every 100.0 ms (--duty); it was killed, and the pauses are not in its ledger"
+    check(said in done.stdout + done.stderr, done.stdout + done.stderr)
+
+
 def query(path, sql):
     return json.loads(run("query", path, sql, "--json").stdout)["results"][0]["rows"]
 
@@ -94,6 +108,7 @@ def main():
     for other in (("--armed",), ("--flight=1s",), ("--capture",)):
         done = run("profile", "--duty", "1s/2s", *other, "true", code=2)
         check(b"cannot be combined" in done.stderr, done.stderr)
+    killed()
 
 
 main()

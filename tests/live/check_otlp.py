@@ -206,7 +206,7 @@ def check_bad(wanted):
     """The trace has everything, whatever the collector does."""
     silent = socket.socket()
     silent.bind(("127.0.0.1", 0))
-    silent.listen(64)  # connections are made, and nobody answers
+    silent.listen(64)  # connections are made, and none is answered
     unused = socket.socket()
     unused.bind(("127.0.0.1", 0))  # it does not listen
     ranges = next(row["n"] for row in wanted if row["kind"] == "range")

@@ -16,7 +16,7 @@ status=0
 "$TRACESMITH" analyze --ranks --json traces/* >expected.json 2>expected.err || status=$?
 [ "$status" = 3 ] || fail "a trace is damaged, and the exit code is $status"
 
-# A copy of the program with this command beside it. It kills the process of the rank that starts it, or the rank too, or itself.
+# A copy of the program with this command next to it. It kills the process of the rank that starts it, or the rank too, or itself.
 cp "$program" bin/tracesmith-mpi
 cat >bin/tracesmith <<'C'
 #!/bin/sh

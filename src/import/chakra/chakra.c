@@ -317,8 +317,8 @@ static void set_list(struct chakra *chakra, tsmith_batch *batch, const char *nam
         return;
     }
     for (size_t i = 0; i < chakra->number_count; i++)
-        length += (size_t)sprintf(chakra->text + length, "%c%llu", i ? ',' : '[',
-                                  (unsigned long long)chakra->numbers[i]);
+        length += (size_t)snprintf(chakra->text + length, chakra->text_capacity - length, "%c%llu",
+                                   i ? ',' : '[', (unsigned long long)chakra->numbers[i]);
     chakra->text[length++] = ']';
     set(chakra, batch, name, TSMITH_TYPE_STRING, "json",
         tsmith_dictionary_intern(chakra->rows.dictionary, chakra->text, length));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source of CTF 2: reads the metadata, opens the streams beside them, and reads one after the other. formats.c opens it.
+// The source of CTF 2: reads the metadata, opens the streams next to it, and reads one after the other. formats.c opens it.
 #include "import/ctf/ctf.h"
 
 #include <dirent.h>
@@ -113,7 +113,7 @@ static void add_file(struct ctf *ctf, int folder, const char *name) {
 static const char *open_streams(struct ctf *ctf) {
     const char *slash = strrchr(ctf->rows.name, '/'), *base = slash ? slash + 1 : ctf->rows.name;
     if (strcmp(base, "metadata") != 0)
-        return "is the metadata of a CTF trace, whose streams are beside it: open its folder, or its file "
+        return "is the metadata of a CTF trace, whose streams are next to it: open its folder, or its file "
                "metadata";
     char *path = slash ? strndup(ctf->rows.name, (size_t)(slash + 1 - ctf->rows.name)) : strdup(".");
     DIR *folder = path ? opendir(path) : NULL;

@@ -153,7 +153,7 @@ bool ctf_in_ranges(const struct ctf_range *ranges, size_t count, uint64_t bits, 
     return false;
 }
 
-// The names of a number (or of the bits of a bit map), in a field beside it.
+// The names of a number (or of the bits of a bit map), in a field next to it.
 static void keep_names(struct ctf *ctf, const struct ctf_class *of, const struct ctf_keep *keep,
                        const char *name, uint64_t bits, bool is_signed) {
     char label[NAME_SIZE];
