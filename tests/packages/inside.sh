@@ -32,11 +32,10 @@ case $1 in
 tarball)
     cd /packages
     sha256sum -c --quiet SHA256SUMS
-    command -v xz >/dev/null || fail "no xz"
     listed / >"$work/before"
     began=$(date +%s)
     mkdir /opt/trace
-    tar -xJf /packages/tracesmith-*.tar.xz -C /opt/trace --strip-components=1
+    tar -xzf /packages/tracesmith-*.tar.gz -C /opt/trace --strip-components=1
     in_time $(($(date +%s) - began))
     PATH=/opt/trace/bin:$PATH tried
     rm -r /opt/trace

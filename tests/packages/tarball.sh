@@ -4,7 +4,7 @@
 # is true, and it runs in a bare Debian 11 (there is no older one to be had) and leaves nothing.
 . "$(dirname "$0")/lib.sh"
 . "$root/packaging/elf.sh"
-needs cmake ninja objdump readelf xz python3
+needs cmake ninja objdump readelf python3
 mkdir -p "$work/one/tmp" "$work/two/temporary"
 code=0
 TMPDIR=$work/one/tmp "$root/packaging/tarball.sh" "$work/one/out" || code=$?
@@ -18,15 +18,15 @@ rm -rf "$out/tarball"
 cp -r "$work/one/out" "$out/tarball"
 (cd "$out/tarball" && sha256sum -c --quiet SHA256SUMS)
 mkdir "$work/unpacked"
-tar -xJf "$out"/tarball/*.tar.xz -C "$work/unpacked"
+tar -xzf "$out"/tarball/*.tar.gz -C "$work/unpacked"
 [ -z "$(elf_faults "$work/unpacked" 2.28)" ] || fail "$(elf_faults "$work/unpacked" 2.28)"
 # Agents need libc alone, and export what those of an ordinary build export.
 for agent in "$work"/unpacked/*/lib/tracesmith/libtracesmith-*.so; do
     ours=$root/build/lib/tracesmith/${agent##*/}
     [ -f "$ours" ] || continue
     for library in "$agent" "$ours"; do
-        nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort
-    done | uniq -u >"$work/differ"
+        nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u
+    done | sort | uniq -u >"$work/differ"
     [ ! -s "$work/differ" ] || fail "${agent##*/} exports other names than the build's: $(cat "$work/differ")"
 done
 # Every library that goes with it, and every license, has an element in the list.
