@@ -206,10 +206,12 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
         return status_set(error, TSMITH_ERROR_MISSING,
                           "commands and data can be captured only for OpenCL, and frames for Vulkan, which "
                           "are not selected");
+    // Also where Vulkan could be captured: what OpenCL does would be missing without a word.
     if (agent_is_selected(options, "opencl") &&
-        !launch_agent_path(directory, "opencl-record", path, sizeof path) && !vulkan)
+        !launch_agent_path(directory, "opencl-record", path, sizeof path))
         return status_set(error, TSMITH_ERROR_MISSING,
-                          "the recorder of commands and data is not in %s" LAUNCH_HOW_BUILT, directory);
+                          "the recorder of OpenCL's commands and data is not in %s" LAUNCH_HOW_BUILT "%s",
+                          directory, vulkan ? " (without OpenCL: --api vulkan)" : "");
     const bool by_ranges = options->frames && strncmp(options->frames, "range:", 6) == 0;
     if (framed && options->frames &&
         ((strcmp(options->frames, "present") == 0 && !vulkan) ||
@@ -225,11 +227,13 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
                           "capture ranges of a program need NVTX, and its agent is not selected or not in %s",
                           directory);
     const tsmith_status status = agent_row_find("opencl", &opencl, error);
-    if (status == TSMITH_OK && !vulkan && !loader_reads(opencl->loader, opencl->variable))
+    if (status == TSMITH_OK && agent_is_selected(options, "opencl") &&
+        !loader_reads(opencl->loader, opencl->variable))
         return status_set(
             error, TSMITH_ERROR_MISSING,
             "commands and data are recorded by a layer, and the OpenCL loader does not support layers: "
-            "install ocl-icd 2.3 or the Khronos loader");
+            "install ocl-icd 2.3 or the Khronos loader%s",
+            vulkan ? " (without OpenCL: --api vulkan)" : "");
     return status;
 }
 
