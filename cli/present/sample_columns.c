@@ -19,7 +19,8 @@ static int by_key(const void *left, const void *right) {
 
 static void join_places(struct sample_row *row) {
     size_t kept = 0;
-    qsort(row->places, row->place_count, sizeof *row->places, by_key);
+    if (row->place_count)
+        qsort(row->places, row->place_count, sizeof *row->places, by_key);
     for (size_t i = 0; i < row->place_count; i++) {
         if (kept && row->places[kept - 1].key == row->places[i].key)
             row->places[kept - 1].count += row->places[i].count;
