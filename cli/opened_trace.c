@@ -309,8 +309,8 @@ bool trace_add_duty(struct text *text, const struct trace *trace) {
     text_add_duration(text, recorded);
     text_add_cstr(text, is_known ? " of " : " of every ");
     text_add_duration(text, elapsed);
-    text_add_cstr(text,
-                  is_known ? " (--duty)" : " (--duty); it was killed, and the pauses are not in its ledger");
+    text_add_cstr(text, is_known ? " (--duty)"
+                                 : " (--duty); it is not complete, and the pauses are not in its ledger");
     return true;
 }
 
