@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # packaging/old_libraries.sh FOLDER: the libraries that the tarball takes with it, from the packages of Debian 11 with its security
 # updates, unpacked into FOLDER/root; FOLDER/packages lists them as 'PACKAGE SOURCE VERSION'. Needs apt and a network once; a folder
-# that is complete stays as it is. Exit code 4: not to be had.
+# that is complete stays as it is. Exit code 4: they cannot be downloaded.
 set -eu
 [ $# -eq 1 ] || { echo "usage: packaging/old_libraries.sh FOLDER" >&2; exit 2; }
 packages='libzstd-dev zlib1g-dev libsqlite3-dev libexpat1-dev libdw-dev libelf-dev liblzma-dev libiberty-dev libmicrohttpd-dev
@@ -24,7 +24,7 @@ apt() {
         -o Dir::State::status="$work/status" -o Dir::Cache="$work/cache" -o APT::Architecture=amd64 -o APT::Sandbox::User=root "$@" \
         >"$work/log" 2>&1 || {
         tail -n 20 "$work/log" >&2
-        echo "old_libraries.sh: the packages of Debian 11 are not to be had" >&2
+        echo "old_libraries.sh: the packages of Debian 11 cannot be downloaded" >&2
         exit 4
     }
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # packaging/recipes.sh SOURCE URL OUT: writes into the folder OUT the recipes of other package managers than Debian's, for the source file
-# SOURCE (packaging/source.sh) that is to be had from URL: the version, its checksum and what the build needs (the table of ./dev) are
+# SOURCE (packaging/source.sh) that can be downloaded from URL: the version, its checksum and what the build needs (the table of ./dev) are
 # filled into packaging/recipes.
 #
 #   tracesmith.spec  RPM        rpmbuild -ba

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "base/chakra_fields.h"
 #include "export/formats.h"
 #include "export/output.h"
 #include "export/proto_out.h"
@@ -19,16 +20,6 @@
 #include "tracesmith/timeline.h"
 
 enum { // et_def.proto
-    METADATA_VERSION = 1,
-    METADATA_ATTR = 2,
-    NODE_ID = 1,
-    NODE_NAME = 2,
-    NODE_TYPE = 3,
-    NODE_CTRL_DEPS = 4,
-    NODE_DATA_DEPS = 5,
-    NODE_START = 6,
-    NODE_DURATION = 7,
-    NODE_ATTR = 10,
     ATTR_NAME = 1,
     ATTR_INT64 = 9,
     ATTR_UINT64 = 13,

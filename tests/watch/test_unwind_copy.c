@@ -144,7 +144,7 @@ static void test_paths(void **state) {
     code_files_finish(&files);
 }
 
-// Through generated code without unwind data: the stub before each step, and behind it the function that called it.
+// Through generated code without unwind data: the stub before each step, and above it the function that called it.
 static void test_stubs(void **state) {
     static uint8_t bytes[COPY];
     struct code_files files = {0};

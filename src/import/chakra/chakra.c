@@ -10,30 +10,13 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/chakra_fields.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "import/proto_in.h"
 #include "import/rows_source.h"
 
-enum { // et_def.proto
-    METADATA_VERSION = 1,
-    METADATA_ATTR = 2,
-    NODE_ID = 1,
-    NODE_NAME = 2,
-    NODE_TYPE = 3,
-    NODE_CTRL_DEPS = 4,
-    NODE_DATA_DEPS = 5,
-    NODE_START = 6,
-    NODE_DURATION = 7,
-    NODE_INPUTS = 8,
-    NODE_OUTPUTS = 9,
-    NODE_ATTR = 10,
-    TYPE_COUNT = 8,
-    LOOK_BYTES = 4096,
-    HEAD_MAX = 10,
-    NODES_PER_RUN = 256,
-    DEPENDENCIES_MAX = 1 << 20
-};
+enum { TYPE_COUNT = 8, LOOK_BYTES = 4096, HEAD_MAX = 10, NODES_PER_RUN = 256, DEPENDENCIES_MAX = 1 << 20 };
 
 struct number {
     uint64_t bits;
