@@ -90,7 +90,7 @@ typedef struct tsmith_hazard {
 } tsmith_hazard;
 
 // LIMIT if tracking the commands that can run at once takes more than 1 GiB, or a quarter of the memory: from
-// some 20,000 on.
+// some 20,000 on. UNSUPPORTED if the recording has frames of Vulkan: only the order of OpenCL commands is examined.
 TSMITH_API tsmith_status tsmith_plan_create(tsmith_recording *recording, tsmith_plan **out,
                                             tsmith_error *error);
 TSMITH_API void tsmith_plan_destroy(tsmith_plan *plan);

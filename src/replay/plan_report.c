@@ -20,6 +20,12 @@ tsmith_status tsmith_plan_create(tsmith_recording *recording, tsmith_plan **out,
                                                    : status_set(error, TSMITH_ERROR_NO_MEMORY,
                                                                 "out of memory while creating a plan");
     for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++) {
+        if (recording->processes[i].vulkan) {
+            status = status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                                "the recording has frames of Vulkan: the order of commands is examined for "
+                                "OpenCL only");
+            break;
+        }
         plan->count = i + 1;
         status = plan_make(&plan->processes[i], recording, &recording->processes[i], error);
         if (status == TSMITH_OK)

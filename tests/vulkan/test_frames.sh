@@ -132,3 +132,11 @@ status=0
 grep -q 'not replayed: vkQueueSubmit.*submits to several queues' "$work/out" || fail "several queues: $(cat "$work/out")"
 # What was there before the second queue was used is exact; nothing is wrong.
 [ $status = 0 ] || [ $status = 4 ] || fail "several queues: exit status $status: $(cat "$work/out")"
+# The order of commands is examined for OpenCL only; "nothing to check" would be an answer.
+for option in --hazards "--permute 2"; do
+    status=0
+    # shellcheck disable=SC2086 # words
+    "$TRACESMITH" replay "$work/refused.sbt" $option >"$work/order" 2>&1 || status=$?
+    [ $status -gt 1 ] || fail "$option of Vulkan: exit status $status: $(cat "$work/order")"
+    grep -q 'frames of Vulkan' "$work/order" || fail "$option of Vulkan: $(cat "$work/order")"
+done
