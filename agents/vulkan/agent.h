@@ -23,6 +23,7 @@
 #include "agentkit/stacks.h"
 #include "calls.h"
 #include "objects.h"
+#include "vulkan_loader/loader.h" // device_of
 
 // A call of the program, on the calling thread.
 struct call {
@@ -31,9 +32,6 @@ struct call {
     uint64_t start, end;
     uint64_t correlation; // 0: none
 };
-
-// The struct of a device by the device itself, a queue or a command buffer: all of them begin with its dispatch pointer.
-struct device *device_of(const void *handle);
 
 __attribute__((always_inline)) static inline struct call call_begin(enum call_id function) {
     return (struct call){

@@ -125,16 +125,8 @@ VkDeviceSize content_bytes(const struct object *object) {
 
 static void transition(const struct device *device, const struct object *image, VkImageLayout from,
                        VkImageLayout to) {
-    const VkImageMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
-        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-        .oldLayout = from,
-        .newLayout = to,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = (VkImage)(uintptr_t)image->handle,
-        .subresourceRange = {vulkan_format_aspect(image->format), 0, image->levels, 0, image->layers}};
+    const VkImageMemoryBarrier barrier = vulkan_transition((VkImage)(uintptr_t)image->handle, image->format,
+                                                           image->levels, image->layers, from, to);
     device->next.CmdPipelineBarrier(device->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                                     VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
 }

@@ -1,122 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes the library a layer of the Vulkan loader, and the queues of devices. Rules: recorder.h.
-//
-// Without a session, or without a range of frames, the layer gives the next layer's functions to everybody.
+// Instances and devices as they are created, and the queues of devices. Rules: recorder.h. Without a range of frames nothing is wrapped.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agentkit/map.h"
 #include "recorder.h"
 #include "wire/channel.h"
 #include "wire/memory.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-enum { MAP_LOG2 = 8 };
-
 struct instance {
-    PFN_vkGetInstanceProcAddr get;
-    VkInstance handle;
-    PFN_vkDestroyInstance destroy;
+    struct loader_instance base; // first
     PFN_vkGetPhysicalDeviceProperties properties;
     PFN_vkGetPhysicalDeviceMemoryProperties memory;
 };
 
 struct recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static struct map instances, devices; // from the dispatch pointer of a handle
-
-static const void *key_of(const void *handle) {
-    return *(const void *const *)handle;
-}
-
-struct device *device_of(const void *handle) {
-    return (struct device *)(uintptr_t)map_get(&devices, key_of(handle));
-}
-
-static struct instance *instance_of(const void *handle) {
-    return handle ? (struct instance *)(uintptr_t)map_get(&instances, key_of(handle)) : NULL;
-}
-
 static void start(void) {
     const char *directory = secure_getenv(CHANNEL_ENVIRONMENT), *words = secure_getenv(CHANNEL_RECORDING);
-    if (map_init(&instances, MAP_LOG2) && map_init(&devices, MAP_LOG2) && directory && *directory && words &&
-        *words && frames_begin(words, directory))
+    if (loader_start() && directory && *directory && words && *words && frames_begin(words, directory))
         recorder.on = file_begin(directory);
 }
 
-// ---- finding functions
-
-struct wrapper {
-    const char *name;
-    PFN_vkVoidFunction function;
-};
-
-static const struct wrapper wrappers[] = {
-#define ROW(function, ...) {"vk" #function, (PFN_vkVoidFunction)record_##function},
-    VULKAN_WRAPPED(ROW)
-#undef ROW
-#define ROW_ALIAS(function, suffix) {"vk" #function suffix, (PFN_vkVoidFunction)record_##function},
-        VULKAN_RECORD_ALIASES(ROW_ALIAS)
-#undef ROW_ALIAS
-};
-
-static PFN_vkVoidFunction find(const char *name, const struct wrapper *all, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(all[i].name, name) == 0)
-            return all[i].function;
-    return NULL;
-}
-#define FIND(name, all) find(name, all, sizeof(all) / sizeof *(all))
-
-static PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice handle, const char *name) {
-    const struct device *device = handle ? device_of(handle) : NULL;
-    PFN_vkVoidFunction next = device && name ? device->get(handle, name) : NULL;
-    if (next && strcmp(name, "vkGetDeviceProcAddr") == 0)
-        return (PFN_vkVoidFunction)get_device_function;
-    PFN_vkVoidFunction own = next && recorder.on ? FIND(name, wrappers) : NULL;
-    return own ? own : next;
-}
-
-// ---- instances
-
-static void *find_link(const void *chain, VkStructureType type) {
-    const VkLayerInstanceCreateInfo *link = chain;
-    while (link && !(link->sType == type && link->function == VK_LAYER_LINK_INFO))
-        link = link->pNext;
-    return (void *)(uintptr_t)link;
-}
-
-static VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
-                                           const VkAllocationCallbacks *allocator, VkInstance *out) {
-    VkLayerInstanceCreateInfo *link = find_link(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
-    if (!link)
-        return VK_ERROR_INITIALIZATION_FAILED;
-    PFN_vkGetInstanceProcAddr get = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
-    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    PFN_vkCreateInstance create = (PFN_vkCreateInstance)get(NULL, "vkCreateInstance");
-    const VkResult result = create ? create(info, allocator, out) : VK_ERROR_INITIALIZATION_FAILED;
-    if (result != VK_SUCCESS)
-        return result;
-    struct instance *instance = memory_take(sizeof *instance);
-    PFN_vkDestroyInstance destroy = (PFN_vkDestroyInstance)get(*out, "vkDestroyInstance");
-    if (instance && map_put(&instances, key_of(*out), (uintptr_t)instance)) {
-        *instance = (struct instance){
-            get, *out, destroy, (PFN_vkGetPhysicalDeviceProperties)get(*out, "vkGetPhysicalDeviceProperties"),
-            (PFN_vkGetPhysicalDeviceMemoryProperties)get(*out, "vkGetPhysicalDeviceMemoryProperties")};
-        return VK_SUCCESS;
-    }
-    destroy(*out, allocator);
-    return VK_ERROR_OUT_OF_HOST_MEMORY;
-}
-
-static void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocationCallbacks *allocator) {
-    struct instance *instance = instance_of(handle);
-    if (!instance)
-        return;
-    map_remove(&instances, key_of(handle));
-    instance->destroy(handle, allocator);
-    munmap(instance, sizeof *instance);
+static void instance_made(struct loader_instance *base, const VkInstanceCreateInfo *info) {
+    struct instance *instance = (struct instance *)base;
+    (void)info;
+    instance->properties =
+        (PFN_vkGetPhysicalDeviceProperties)base->get(base->handle, "vkGetPhysicalDeviceProperties");
+    instance->memory = (PFN_vkGetPhysicalDeviceMemoryProperties)base->get(
+        base->handle, "vkGetPhysicalDeviceMemoryProperties");
 }
 
 // ---- devices
@@ -191,8 +102,9 @@ static void fill(struct device *device) {
 #undef FILL_ALIAS
 }
 
-static bool adopt(const struct instance *instance, VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
-                  VkDevice handle, PFN_vkGetDeviceProcAddr get) {
+static bool adopt(const struct loader_creation *creation, VkDevice handle, PFN_vkGetDeviceProcAddr get) {
+    const struct instance *instance = (const struct instance *)creation->instance;
+    const VkDeviceCreateInfo *info = creation->info;
     struct device *device = memory_take(sizeof *device);
     VkPhysicalDeviceProperties properties;
     if (!device)
@@ -200,8 +112,8 @@ static bool adopt(const struct instance *instance, VkPhysicalDevice physical, co
     device->get = get;
     device->handle = handle;
     fill(device);
-    instance->properties(physical, &properties);
-    instance->memory(physical, &device->memory);
+    instance->properties(creation->physical, &properties);
+    instance->memory(creation->physical, &device->memory);
     memcpy(device->name, properties.deviceName, sizeof device->name);
     device->vendor = properties.vendorID;
     device->driver = properties.driverVersion;
@@ -213,30 +125,10 @@ static bool adopt(const struct instance *instance, VkPhysicalDevice physical, co
     recorder_lock();
     device->number = ++recorder.numbers;
     recorder_unlock();
-    if (map_put(&devices, key_of(handle), (uintptr_t)device))
+    if (loader_add_device(handle, device))
         return true;
     munmap(device, sizeof *device);
     return false;
-}
-
-static VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
-                                         const VkAllocationCallbacks *allocator, VkDevice *out) {
-    const struct instance *instance = instance_of(physical);
-    VkLayerDeviceCreateInfo *link = find_link(info->pNext, VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO);
-    if (!link || !instance)
-        return VK_ERROR_INITIALIZATION_FAILED;
-    VkLayerDeviceLink *own = link->u.pLayerInfo;
-    PFN_vkGetDeviceProcAddr get = own->pfnNextGetDeviceProcAddr;
-    PFN_vkCreateDevice create =
-        (PFN_vkCreateDevice)own->pfnNextGetInstanceProcAddr(instance->handle, "vkCreateDevice");
-    if (!create)
-        return VK_ERROR_INITIALIZATION_FAILED;
-    link->u.pLayerInfo = own->pNext;
-    const VkResult result = create(physical, info, allocator, out);
-    if (result != VK_SUCCESS || adopt(instance, physical, info, *out, get))
-        return result;
-    ((PFN_vkDestroyDevice)get(*out, "vkDestroyDevice"))(*out, allocator);
-    return VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
 static bool is_of(const struct object *object, const void *device) {
@@ -251,7 +143,7 @@ void record_DestroyDevice(VkDevice handle, const VkAllocationCallbacks *allocato
     content_device_gone(device);
     objects_end(is_of, device);
     recorder_unlock();
-    map_remove(&devices, key_of(handle));
+    loader_remove_device(handle);
     device->next.DestroyDevice(handle, allocator);
     // The struct stays: objects that were made of others may still name it.
 }
@@ -280,31 +172,28 @@ void record_GetDeviceQueue2(VkDevice handle, const VkDeviceQueueInfo2 *info, VkQ
 
 // ---- for the loader
 
-static PFN_vkVoidFunction VKAPI_CALL get_instance_function(VkInstance handle, const char *name) {
-    static const struct wrapper own[] = {{"vkGetInstanceProcAddr", (PFN_vkVoidFunction)get_instance_function},
-                                         {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_function},
-                                         {"vkCreateInstance", (PFN_vkVoidFunction)create_instance},
-                                         {"vkDestroyInstance", (PFN_vkVoidFunction)destroy_instance},
-                                         {"vkCreateDevice", (PFN_vkVoidFunction)create_device}};
-    const struct instance *instance = instance_of(handle);
-    PFN_vkVoidFunction found = name ? FIND(name, own) : NULL;
-    if (found || !instance || !name)
-        return found;
-    PFN_vkVoidFunction next = instance->get(handle, name);
-    found = next && recorder.on ? FIND(name, wrappers) : NULL;
-    return found ? found : next;
+static const struct loader_wrapper wrappers[] = {
+#define ROW(function, ...) {"vk" #function, (PFN_vkVoidFunction)record_##function},
+    VULKAN_WRAPPED(ROW)
+#undef ROW
+#define ROW_ALIAS(function, suffix) {"vk" #function suffix, (PFN_vkVoidFunction)record_##function},
+        VULKAN_RECORD_ALIASES(ROW_ALIAS)
+#undef ROW_ALIAS
+};
+
+static bool is_wrapping(void) {
+    return recorder.on;
 }
 
-EXPORT VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface);
-EXPORT VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (interface->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
-        interface->loaderLayerInterfaceVersion < CURRENT_LOADER_LAYER_INTERFACE_VERSION)
-        return VK_ERROR_INITIALIZATION_FAILED;
-    pthread_once(&once, start);
-    interface->loaderLayerInterfaceVersion = CURRENT_LOADER_LAYER_INTERFACE_VERSION;
-    interface->pfnGetInstanceProcAddr = get_instance_function;
-    interface->pfnGetDeviceProcAddr = get_device_function;
-    interface->pfnGetPhysicalDeviceProcAddr = NULL;
-    return VK_SUCCESS;
+static PFN_vkGetDeviceProcAddr get_of(const struct device *device) {
+    return device->get;
 }
+
+const struct loader_layer loader_layer = {.wrappers = wrappers,
+                                          .wrapper_count = sizeof wrappers / sizeof *wrappers,
+                                          .instance_size = sizeof(struct instance),
+                                          .start = start,
+                                          .wraps = is_wrapping,
+                                          .instance_made = instance_made,
+                                          .device_made = adopt,
+                                          .get_of = get_of};

@@ -25,6 +25,7 @@
 #include "recording/record.h"
 #include "recording/vulkan/calls.h"
 #include "recording/vulkan/words.h"
+#include "vulkan_loader/loader.h" // device_of
 
 struct device {
     struct next next;
@@ -139,9 +140,6 @@ static inline void recorder_lock(void) {
 static inline void recorder_unlock(void) {
     pthread_mutex_unlock(&recorder.lock);
 }
-
-// layer.c: the struct of a device by itself, a queue or a command buffer.
-struct device *device_of(const void *handle);
 
 // ---- objects.c, with the lock held
 

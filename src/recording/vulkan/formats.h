@@ -16,5 +16,8 @@ VkImageAspectFlags vulkan_format_aspect(VkFormat format);
 // more than `most`.
 uint32_t vulkan_image_copies(VkFormat format, VkExtent3D extent, uint32_t levels, uint32_t layers,
                              uint64_t most, VkBufferImageCopy copies[VULKAN_LEVELS_MOST], uint64_t *bytes);
+// All of an image from one layout to another, after all writes and before all accesses.
+VkImageMemoryBarrier vulkan_transition(VkImage image, VkFormat format, uint32_t levels, uint32_t layers,
+                                       VkImageLayout from, VkImageLayout to);
 
 #endif

@@ -62,17 +62,9 @@ static void memory_barrier(const struct vulkan_device *device, VkCommandBuffer c
 
 static void transition(const struct vulkan_live *image, VkCommandBuffer commands, VkImageLayout from,
                        VkImageLayout to) {
-    const VkImageMemoryBarrier barrier = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
-        .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-        .oldLayout = from,
-        .newLayout = to,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = (VkImage)(uintptr_t)image->handle,
-        .subresourceRange = {vulkan_format_aspect(image->image.format), 0, image->image.mipLevels, 0,
-                             image->image.arrayLayers}};
+    const VkImageMemoryBarrier barrier =
+        vulkan_transition((VkImage)(uintptr_t)image->handle, image->image.format, image->image.mipLevels,
+                          image->image.arrayLayers, from, to);
     image->device->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                                       VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
 }
