@@ -82,17 +82,19 @@
     COUNT(CmdDrawIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s), draws) \
     COUNT(CmdDrawIndexedIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s), draws) \
     COUNT(CmdPipelineBarrier, (VkCommandBuffer c, VkPipelineStageFlags f, VkPipelineStageFlags t, VkDependencyFlags y, uint32_t n, const VkMemoryBarrier *m, uint32_t k, const VkBufferMemoryBarrier *b, uint32_t l, const VkImageMemoryBarrier *i), (c, f, t, y, n, m, k, b, l, i), barriers) \
-    COUNT(CmdPipelineBarrier2, (VkCommandBuffer c, const VkDependencyInfo *i), (c, i), barriers)
+    COUNT(CmdPipelineBarrier2, (VkCommandBuffer c, const VkDependencyInfo *i), (c, i), barriers) \
+    COUNT(CmdNextSubpass, (VkCommandBuffer c, VkSubpassContents s), (c, s), subpasses) \
+    COUNT(CmdNextSubpass2, (VkCommandBuffer c, const VkSubpassBeginInfo *b, const VkSubpassEndInfo *e), (c, b, e), subpasses)
 // DISPATCH(name, parameters, arguments, groups): indirect ones read the number of groups from memory on the device.
 #define VULKAN_DISPATCH_CALLS(DISPATCH) \
     DISPATCH(CmdDispatch, (VkCommandBuffer c, uint32_t x, uint32_t y, uint32_t z), (c, x, y, z), ((const uint32_t[]){x, y, z})) \
     DISPATCH(CmdDispatchBase, (VkCommandBuffer c, uint32_t i, uint32_t j, uint32_t k, uint32_t x, uint32_t y, uint32_t z), (c, i, j, k, x, y, z), ((const uint32_t[]){x, y, z})) \
     DISPATCH(CmdDispatchIndirect, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o), (c, b, o), NULL)
-// BEGIN(name, parameters, arguments, flags of dynamic rendering) and END(name, parameters, arguments) of render passes.
+// BEGIN(name, parameters, arguments, flags of dynamic rendering, whether its commands are in this buffer) and END(name, parameters, arguments) of render passes.
 #define VULKAN_PASS_CALLS(BEGIN, END) \
-    BEGIN(CmdBeginRenderPass, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, VkSubpassContents s), (c, i, s), 0) \
-    BEGIN(CmdBeginRenderPass2, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, const VkSubpassBeginInfo *s), (c, i, s), 0) \
-    BEGIN(CmdBeginRendering, (VkCommandBuffer c, const VkRenderingInfo *i), (c, i), i->flags) \
+    BEGIN(CmdBeginRenderPass, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, VkSubpassContents s), (c, i, s), 0, s == VK_SUBPASS_CONTENTS_INLINE) \
+    BEGIN(CmdBeginRenderPass2, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, const VkSubpassBeginInfo *s), (c, i, s), 0, s->contents == VK_SUBPASS_CONTENTS_INLINE) \
+    BEGIN(CmdBeginRendering, (VkCommandBuffer c, const VkRenderingInfo *i), (c, i), i->flags, !(i->flags & VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT)) \
     END(CmdEndRenderPass, (VkCommandBuffer c), (c)) \
     END(CmdEndRenderPass2, (VkCommandBuffer c, const VkSubpassEndInfo *e), (c, e)) \
     END(CmdEndRendering, (VkCommandBuffer c), (c))
@@ -148,7 +150,7 @@
     X(GetSemaphoreCounterValue, "KHR") X(CreateRenderPass2, "KHR") X(ResetQueryPool, "EXT") \
     X(BindBufferMemory2, "KHR") X(BindImageMemory2, "KHR") X(CmdDispatchBase, "KHR") \
     X(CmdDrawIndirectCount, "KHR") X(CmdDrawIndexedIndirectCount, "KHR") X(CmdBeginRenderPass2, "KHR") \
-    X(CmdEndRenderPass2, "KHR") X(CmdBeginRendering, "KHR") X(CmdEndRendering, "KHR") \
+    X(CmdEndRenderPass2, "KHR") X(CmdNextSubpass2, "KHR") X(CmdBeginRendering, "KHR") X(CmdEndRendering, "KHR") \
     X(CmdCopyBuffer2, "KHR") X(CmdCopyImage2, "KHR") X(CmdCopyBufferToImage2, "KHR") \
     X(CmdCopyImageToBuffer2, "KHR") X(CmdBlitImage2, "KHR") X(CmdResolveImage2, "KHR") \
     X(CmdPipelineBarrier2, "KHR")

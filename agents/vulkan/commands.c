@@ -122,7 +122,8 @@ static uint32_t pass_name(const struct buffer *buffer, const VkRect2D *area) {
 
 // Between a pass that is suspended and the one that resumes it, in another command buffer maybe, no commands are allowed: neither
 // has times.
-static struct recording pass_begin(VkCommandBuffer handle, const VkRect2D *area, VkRenderingFlags flags) {
+static struct recording pass_begin(VkCommandBuffer handle, const VkRect2D *area, VkRenderingFlags flags,
+                                   bool is_inline) {
     struct recording recording = recording_of(handle);
     if (!recording.object)
         return recording;
@@ -134,8 +135,26 @@ static struct recording pass_begin(VkCommandBuffer handle, const VkRect2D *area,
         recording.command->name = pass_name(buffer, area);
     buffer->pass = recording.command ? buffer->count - 1 : UINT32_MAX;
     buffer->in_pass = true;
+    buffer->inline_ = is_inline;
     buffer->draws = 0;
+    buffer->subpasses = 0;
     return recording;
+}
+
+// llvmpipe executes the commands of a pass for one tile of the image after the other, and a timestamp outside of passes is a
+// run over all tiles of its own. Within the pass it costs nothing, and each tile executes it after the draws before it, whatever its
+// stage: so it is when the last tile was drawn. Only inline subpasses allow it.
+static void pass_ending(struct recording *recording) {
+    struct buffer *buffer = recording->object ? recording->object->buffer : NULL;
+    if (!buffer || buffer->pass >= buffer->count)
+        return;
+    struct command *command = &buffer->commands[buffer->pass];
+    command->draws = buffer->draws;
+    if (!recording->object->device->ends_inside || !buffer->inline_ || buffer->subpasses ||
+        buffer->suspended || command->query == NO_QUERY)
+        return;
+    queries_write(recording->object, command->query + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
+    buffer->pass = UINT32_MAX;
 }
 
 static void pass_end(struct recording *recording) {
@@ -145,21 +164,21 @@ static void pass_end(struct recording *recording) {
     buffer->in_pass = false;
     if (buffer->pass < buffer->count) {
         recording->command = &buffer->commands[buffer->pass];
-        recording->command->draws = buffer->draws;
         if (!buffer->suspended)
             command_end(recording);
     }
     buffer->suspended &= !buffer->resumes;
 }
 
-#define BEGIN(name, parameters, arguments, flags)                                                            \
+#define BEGIN(name, parameters, arguments, flags, is_inline)                                                 \
     void layer_##name parameters {                                                                           \
-        const struct recording recording = pass_begin(c, &i->renderArea, flags);                             \
+        const struct recording recording = pass_begin(c, &i->renderArea, flags, is_inline);                  \
         recording.next->name arguments;                                                                      \
     }
 #define END(name, parameters, arguments)                                                                     \
     void layer_##name parameters {                                                                           \
         struct recording recording = recording_of(c);                                                        \
+        pass_ending(&recording);                                                                             \
         recording.next->name arguments;                                                                      \
         pass_end(&recording);                                                                                \
     }

@@ -98,6 +98,17 @@ static bool can_be_timed(const VkDeviceCreateInfo *info) {
     return !enables(info, VK_KHR_PERFORMANCE_QUERY_EXTENSION_NAME);
 }
 
+// In a pass of several views a timestamp takes as many queries.
+static bool has_views(const VkDeviceCreateInfo *info) {
+    for (const VkBaseInStructure *at = info->pNext; at; at = at->pNext)
+        if ((at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MULTIVIEW_FEATURES &&
+             ((const VkPhysicalDeviceMultiviewFeatures *)(const void *)at)->multiview) ||
+            (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES &&
+             ((const VkPhysicalDeviceVulkan11Features *)(const void *)at)->multiview))
+            return true;
+    return false;
+}
+
 static const char *const clock_extension = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
 
 // With the extension that compares clocks, if the driver has it, which adds functions and changes none.
@@ -145,6 +156,7 @@ static bool adopt(const struct loader_creation *creation, VkDevice handle, PFN_v
                 device->family_queues[info->pQueueCreateInfos[i].queueFamilyIndex] +=
                     info->pQueueCreateInfos[i].queueCount;
         times_device(device, &instance->next, creation->physical, instance->version, has_clock);
+        device->ends_inside = device->reading_waits && !has_views(info);
         device->reading_waits &= !host_reads;
     }
     if (loader_add_device(handle, device))

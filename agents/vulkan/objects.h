@@ -46,7 +46,8 @@ struct device {
     // memory of this type.
     bool reading_waits;
     uint32_t host_type;
-    double period; // ns of a tick
+    bool ends_inside; // the second timestamp of a pass is written within it (commands.c)
+    double period;    // ns of a tick
     uint32_t family_count;
     VkQueueFlags family_flags[FAMILIES_MAX];
     uint64_t family_mask[FAMILIES_MAX];   // of its timestamps; 0: it has none
@@ -87,10 +88,11 @@ struct buffer {
     bool can_time;     // timestamps may be written into what is being recorded
     bool simultaneous; // it may be pending more than once
     bool in_pass, suspended, resumes;
+    bool inline_; // the commands of the open pass are in this buffer
     struct command *commands;
     uint32_t count, capacity;
     uint32_t pass; // index of the open pass
-    uint32_t barriers, draws;
+    uint32_t barriers, draws, subpasses;
     struct object *pipeline; // bound for compute
     VkQueryPool chunks[CHUNKS_MAX];
     struct {

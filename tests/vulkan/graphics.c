@@ -15,7 +15,8 @@
 //     fork N        before it opens Vulkan it forks: both processes render N times; the parent forks again with the device open
 //     destroyed N   destroys the device with N executions in flight
 //     cost N KIND   N frames of 500x500, two in flight, and the ns of a frame. KIND: none, stamps (timestamps around the pass),
-//                   top (both of them at the top of the pipe), copy (stamps and a copy of their results by the device)
+//                   top (both of them at the top of the pipe), copy (stamps and a copy of their results by the device),
+//                   inside (the second one within the pass, at the top of the pipe)
 #define VK_NO_PROTOTYPES
 #include <dlfcn.h>
 #include <pthread.h>
@@ -679,7 +680,8 @@ static double now(void) {
 }
 
 static VkCommandBuffer record_cost(const struct gpu *gpu, uint32_t number, const char *kind) {
-    const bool top = strcmp(kind, "top") == 0, stamps = strcmp(kind, "none") != 0;
+    const bool top = strcmp(kind, "top") == 0, stamps = strcmp(kind, "none") != 0,
+               inside = strcmp(kind, "inside") == 0;
     VkCommandBuffer buffer = allocate(gpu, gpu->pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     begin(buffer);
     if (stamps) {
@@ -688,8 +690,10 @@ static VkCommandBuffer record_cost(const struct gpu *gpu, uint32_t number, const
     }
     begin_pass(gpu, buffer, VK_SUBPASS_CONTENTS_INLINE);
     draw(gpu, buffer, gpu->pipeline);
+    if (inside)
+        stamp(gpu, buffer, number + 1, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT);
     VK(CmdEndRenderPass)(buffer);
-    if (stamps)
+    if (stamps && !inside)
         stamp(gpu, buffer, number + 1,
               top ? VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT : VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT);
     if (strcmp(kind, "copy") == 0)
