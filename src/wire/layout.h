@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAYOUT_VERSION 4u
+#define LAYOUT_VERSION 5u
 #define LAYOUT_PAGE 4096u
 #define LAYOUT_CONTROL_NAME "control"
 #define LAYOUT_CONTROL_KEPT_NAME "control.kept"
