@@ -1,75 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace clocks of the ranks: how those of several hosts relate, from what the traces state (probes, UTC) and from collectives
-// that no rank leaves before all have come. ranks_report.c calls it.
+// The trace clocks of the ranks: how those of several hosts relate, from what the traces state (probes, UTC), from messages that are
+// sent before they are received, and from collectives that no rank leaves before all have come. ranks_report.c calls it.
 //
 // Collectives alone bound the offset of two clocks only by their own lengths, which is never better than the lateness to be
-// measured. So a rank is aligned by clocks only if probes or UTC relate its host; collectives then narrow the interval or
+// measured. So a rank is aligned by clocks only if probes, UTC or messages relate its host; collectives then narrow the interval or
 // contradict it.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/ranks_match.h"
+#include "analyze/ranks_messages.h"
+#include "state/host_orders.h"
 #include "state/sweep.h"
 
-enum { CONDITIONS_MOST = 4000000, LOOKS = 16, NOTES_MOST = 4 };
+enum { LOOKS = 16, NOTES_MOST = 4, SOURCES_TEXT = 64 };
 
-// ---- conditions of collectives
+// ---- conditions of events
 
 // Of one collective, on the ranks of one clock: it cannot end anywhere before it began everywhere.
 struct extent {
-    size_t occurrence; // 1 + where its members begin
-    int64_t last_start, first_end;
+    size_t occurrence;                      // 1 + where its members begin
+    const struct rank_member *last, *first; // that began last, and that ended first
 };
 
-static bool add_order(struct host_clocks *clocks, uint32_t a, const struct extent *first, uint32_t b,
-                      const struct extent *second) {
-    struct host_condition lower = {a, b,        HOST_CLOCKS_EVENTS, first->first_end, second->last_start,
-                                   0, INT64_MAX},
-                          upper = {a,         b, HOST_CLOCKS_EVENTS, first->last_start, second->first_end,
-                                   INT64_MIN, 0};
-    return (__builtin_sub_overflow(second->last_start, first->first_end, &lower.low) ||
-            host_clocks_add(clocks, &lower)) &&
-           (__builtin_sub_overflow(second->first_end, first->last_start, &upper.high) ||
-            host_clocks_add(clocks, &upper));
+struct orders {
+    const struct rank *ranks;
+    struct host_orders kept;
+    struct extent *extents; // by clock
+    uint32_t *clocks;       // of the collective at hand
+};
+
+// The times of calls are those of the trace clock within an error, which a trace states.
+static bool add_order(struct orders *orders, const struct rank *a, int64_t first, const struct rank *b,
+                      int64_t second, uint32_t source) {
+    const int64_t error = sweep_add(a->claims.ticks_error, b->claims.ticks_error);
+    return host_orders_add(&orders->kept, a->clock, first, b->clock, sweep_add(second, error), source);
+}
+
+static bool add_message(void *context, uint32_t from, int64_t sent, uint32_t to, int64_t received) {
+    struct orders *orders = context;
+    return add_order(orders, &orders->ranks[from], sent, &orders->ranks[to], received, HOST_CLOCKS_MESSAGES);
+}
+
+static void widen_extent(const struct rank_member *member, struct extent *extent, size_t occurrence) {
+    if (extent->occurrence != occurrence)
+        *extent = (struct extent){occurrence, member, member};
+    extent->last = member->start > extent->last->start ? member : extent->last;
+    extent->first = member->end < extent->first->end ? member : extent->first;
+}
+
+static bool add_pair(struct orders *orders, const struct extent *a, const struct extent *b) {
+    const struct rank *ranks = orders->ranks;
+    return add_order(orders, &ranks[a->last->rank], a->last->start, &ranks[b->first->rank], b->first->end,
+                     HOST_CLOCKS_COLLECTIVES) &&
+           add_order(orders, &ranks[b->last->rank], b->last->start, &ranks[a->first->rank], a->first->end,
+                     HOST_CLOCKS_COLLECTIVES);
 }
 
 // The clocks of one collective against that of its first member.
 static bool add_occurrence(const struct rank_matching *matching, size_t from, size_t to,
-                           struct extent *extents) {
-    const struct rank *ranks = matching->ranks->items;
-    const uint32_t hub = ranks[matching->members[from].rank].clock;
+                           struct orders *orders) {
+    const struct rank_member *members = matching->members;
+    struct extent *extents = orders->extents;
+    size_t count = 0;
     for (size_t i = from; i < to; i++) {
-        const struct rank_member *member = &matching->members[i];
-        struct extent *extent = &extents[ranks[member->rank].clock];
-        if (extent->occurrence != from + 1)
-            *extent = (struct extent){from + 1, member->start, member->end};
-        extent->last_start = member->start > extent->last_start ? member->start : extent->last_start;
-        extent->first_end = member->end < extent->first_end ? member->end : extent->first_end;
+        const uint32_t clock = orders->ranks[members[i].rank].clock;
+        if (extents[clock].occurrence != from + 1)
+            orders->clocks[count++] = clock;
+        widen_extent(&members[i], &extents[clock], from + 1);
     }
-    for (size_t i = from + 1; i < to; i++) {
-        const uint32_t clock = ranks[matching->members[i].rank].clock;
-        if (clock == hub || extents[clock].occurrence != from + 1)
-            continue;
-        if (!add_order(matching->clocks, hub, &extents[hub], clock, &extents[clock]))
+    for (size_t i = 1; i < count; i++)
+        if (!add_pair(orders, &extents[orders->clocks[0]], &extents[orders->clocks[i]]))
             return false;
-        extents[clock].occurrence = 0;
-    }
     return true;
 }
 
 // Only collectives of MPI: their times are the host's own, without a device's clock between.
-static bool add_collectives(const struct rank_matching *matching) {
-    struct extent *extents = calloc(matching->ranks->count, sizeof *extents);
-    const size_t every = 2 * matching->count / CONDITIONS_MOST + 1;
-    bool done = extents;
-    size_t number = 0;
+static bool add_collectives(const struct rank_matching *matching, struct orders *orders) {
+    bool done = true;
     for (size_t from = 0, to; done && from < matching->count; from = to) {
         to = ranks_collective_end(matching, from);
-        if (to - from > 1 && number++ % every == 0 &&
-            ranks_key_is_numbered(matching->names[matching->members[from].key]))
-            done = add_occurrence(matching, from, to, extents);
+        if (to - from > 1 && ranks_key_is_numbered(matching->names[matching->members[from].key]))
+            done = add_occurrence(matching, from, to, orders);
     }
-    free(extents);
+    return done;
+}
+
+static bool add_events(const struct rank_matching *matching) {
+    const tsmith_ranks *ranks = matching->ranks;
+    struct orders orders = {.ranks = ranks->items,
+                            .extents = calloc(ranks->count, sizeof *orders.extents),
+                            .clocks = calloc(ranks->count, sizeof *orders.clocks)};
+    const bool done = orders.extents && orders.clocks && add_collectives(matching, &orders) &&
+                      messages_each_order(ranks, add_message, &orders) &&
+                      host_orders_give(&orders.kept, matching->clocks);
+    host_orders_finish(&orders.kept);
+    free(orders.extents);
+    free(orders.clocks);
     return done;
 }
 
@@ -110,7 +138,7 @@ static bool relate_hosts(struct rank_matching *matching, const struct host_claim
     matching->clocks = host_claims_relate(claims, ranks->count, numbers);
     for (size_t i = 0; matching->clocks && i < ranks->count; i++)
         ranks->items[i].clock = numbers[i];
-    return matching->clocks && add_collectives(matching) && host_clocks_solve(matching->clocks, from, to);
+    return matching->clocks && add_events(matching) && host_clocks_solve(matching->clocks, from, to);
 }
 
 // The time of all ranks, on the clock of the first one; true if it is longer.
@@ -199,20 +227,19 @@ int64_t ranks_clock_bound_of(const struct rank_matching *matching, size_t rank) 
 
 // ---- the report
 
-static const char *source_name(uint32_t source) {
-    static const char *const names[] = {"",
-                                        "probes",
-                                        "UTC",
-                                        "probes, UTC",
-                                        "events",
-                                        "probes and events",
-                                        "UTC and events",
-                                        "probes, UTC and events"};
-    return names[source & 7];
-}
-
-static const char *relation_of(const struct rank_matching *matching, uint32_t clock) {
-    return clock ? source_name(host_clocks_sources(matching->clocks, clock)) : "same clock";
+// "probes, messages"
+static const char *source_names(uint32_t sources, char text[SOURCES_TEXT]) {
+    static const char *const names[HOST_CLOCKS_SOURCES] = {"probes", "UTC", "messages", "collectives"};
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < HOST_CLOCKS_SOURCES; i++) {
+        if (!(sources >> i & 1))
+            continue;
+        const int added =
+            snprintf(text + length, SOURCES_TEXT - length, "%s%s", length ? ", " : "", names[i]);
+        length += added > 0 ? (size_t)added : 0;
+    }
+    return text;
 }
 
 // The first rank that has a clock.
@@ -239,7 +266,7 @@ static int64_t contradictions_of(const struct rank_matching *matching, uint32_t 
 
 static void note_contradiction(const struct rank_matching *matching, const struct host_contradiction *found,
                                struct report *report) {
-    char by[REPORT_TEXT];
+    char by[REPORT_TEXT], first[SOURCES_TEXT], second[SOURCES_TEXT];
     report_duration(by, found->by);
     if (found->clocks)
         report_note(
@@ -253,8 +280,8 @@ static void note_contradiction(const struct rank_matching *matching, const struc
             "The clocks of ranks %lld and %lld contradict each other by %s: by %s the difference is at "
             "least %lld ns, and by %s at most %lld ns. Neither is used.",
             rank_of(matching, found->first.a), rank_of(matching, found->first.b), by,
-            source_name(found->first.source), (long long)found->first.low, source_name(found->second.source),
-            (long long)found->second.high);
+            source_names(found->first.source, first), (long long)found->first.low,
+            source_names(found->second.source, second), (long long)found->second.high);
 }
 
 static void note_contradictions(const struct rank_matching *matching, struct report *report) {
@@ -299,7 +326,10 @@ static void write_rank(const struct rank_matching *matching, uint32_t number, st
         later = ranks_clock_offset(matching, number, sweep_add(rank->begin, rank->window), &later_bound);
     report_integer(report, table, rank->number);
     report_text(report, table, (tsmith_string){rank->claims.clock, strlen(rank->claims.clock)});
-    const char *relation = relation_of(matching, rank->clock);
+    char sources[SOURCES_TEXT];
+    const char *relation = rank->clock
+                               ? source_names(host_clocks_sources(matching->clocks, rank->clock), sources)
+                               : "same clock";
     if (bound == INT64_MAX || !*relation) {
         for (int i = 0; i < 5; i++)
             report_unknown(report, table);

@@ -265,28 +265,93 @@ static void judge_message(struct pair *pair, const struct rank *sender, const st
     }
 }
 
-// All messages of a channel that one rank sends; false when memory is exhausted.
-static bool match_channel(struct pairs *pairs, uint32_t from, size_t first, size_t count) {
-    const struct rank *sender = &pairs->ranks->items[from];
+// The receives of the messages of a channel that a rank sends; NULL: they are not matched.
+static const struct rank_message *find_receives(const tsmith_ranks *ranks, const struct rank *sender,
+                                                size_t first, size_t count, uint32_t *to) {
     const struct rank_message *sends = &sender->messages[first];
-    const struct rank *receiver = find_rank(pairs->ranks, sends->peer);
+    const struct rank *receiver = find_rank(ranks, sends->peer);
     struct rank_message other = *sends;
     other.peer = sender->number;
     other.sends = false;
     const size_t at = receiver && receiver != sender ? find_channel(receiver, &other) : 0;
     if (!receiver || receiver == sender || at == receiver->message_count ||
         channel_end(receiver, at) - at != count)
-        return true;
-    struct pair *pair = ARRAY_PUSH(pairs->items, pairs->count, pairs->capacity);
+        return NULL;
+    *to = (uint32_t)(receiver - ranks->items);
+    return &receiver->messages[at];
+}
+
+// All messages of a channel that one rank sends; false when memory is exhausted.
+static bool match_channel(struct pairs *pairs, uint32_t from, size_t first, size_t count) {
+    const struct rank *sender = &pairs->ranks->items[from];
+    uint32_t to;
+    const struct rank_message *receives = find_receives(pairs->ranks, sender, first, count, &to);
+    struct pair *pair = receives ? ARRAY_PUSH(pairs->items, pairs->count, pairs->capacity) : NULL;
     if (!pair)
-        return false;
-    *pair = (struct pair){.from = from, .to = (uint32_t)(receiver - pairs->ranks->items)};
+        return !receives;
+    *pair = (struct pair){.from = from, .to = to};
     for (size_t i = 0; i < count; i++)
-        judge_message(pair, sender, &sends[i], receiver, &receiver->messages[at + i]);
+        judge_message(pair, sender, &sender->messages[first + i], &pairs->ranks->items[to], &receives[i]);
     pairs->matched += 2 * count;
     pairs->unclear += pair->unclear;
     return true;
 }
+
+// ---- orders
+
+static int by_value(const void *left, const void *right) {
+    const int64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static bool is_complete(const struct rank *rank) {
+    return !rank->lost && !rank->missing && !rank->truncated;
+}
+
+struct ends {
+    int64_t *items;
+    size_t capacity;
+};
+
+// Before the k-th receive of a channel has ended, k sends have begun: whichever send it was that it received.
+static bool visit_channel(const tsmith_ranks *ranks, uint32_t from, size_t first, size_t count,
+                          struct ends *ends, messages_visit *visit, void *context) {
+    const struct rank *sender = &ranks->items[from];
+    uint32_t to;
+    const struct rank_message *receives = find_receives(ranks, sender, first, count, &to);
+    if (!receives || !is_complete(&ranks->items[to]))
+        return true;
+    if (!ARRAY_RESERVE(ends->items, ends->capacity, count))
+        return false;
+    bool sorted = true;
+    for (size_t i = 0; i < count; i++) {
+        ends->items[i] = receives[i].end;
+        sorted &= !i || ends->items[i - 1] <= ends->items[i];
+    }
+    if (!sorted)
+        qsort(ends->items, count, sizeof *ends->items, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (!visit(context, from, sender->messages[first + i].posted, to, ends->items[i]))
+            return false;
+    return true;
+}
+
+bool messages_each_order(const tsmith_ranks *ranks, messages_visit *visit, void *context) {
+    struct ends ends = {0};
+    bool done = true;
+    for (uint32_t i = 0; done && i < ranks->count; i++) {
+        const struct rank *rank = &ranks->items[i];
+        for (size_t from = 0, to; done && is_complete(rank) && from < rank->message_count; from = to) {
+            to = channel_end(rank, from);
+            done = !rank->messages[from].sends ||
+                   visit_channel(ranks, i, from, to - from, &ends, visit, context);
+        }
+    }
+    free(ends.items);
+    return done;
+}
+
+// ---- pairs
 
 static int by_ranks(const void *left, const void *right) {
     const struct pair *a = left, *b = right;

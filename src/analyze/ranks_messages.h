@@ -38,6 +38,12 @@ bool messages_add_batch(struct message_reading *reading, struct rank *rank,
 // Finds the waits of the requests, and sorts the messages.
 void messages_finish_trace(struct message_reading *reading, struct rank *rank);
 
+// Calls `visit` with orders that follow from the matched messages of traces without losses: the rank with the index `from` began to
+// send at `sent`, on its clock, before the one with the index `to` had received at `received`. They hold in whichever order messages of
+// several threads came. False when memory is exhausted or `visit` returns false.
+typedef bool messages_visit(void *context, uint32_t from, int64_t sent, uint32_t to, int64_t received);
+bool messages_each_order(const tsmith_ranks *ranks, messages_visit *visit, void *context);
+
 // The table `messages`; false when memory is exhausted. After ranks_align.
 bool ranks_write_messages(const tsmith_ranks *ranks, struct report *report);
 

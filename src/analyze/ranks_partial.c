@@ -13,7 +13,7 @@
 
 static const char MAGIC[8] = {'T', 'S', 'P', 'A', 'R', 'T', '\r', '\n'};
 enum {
-    VERSION = 3, // 1 has no collectives with numbers of their own, 2 no clocks
+    VERSION = 4, // 1 has no collectives with numbers of their own, 2 no clocks, 3 no error of ticks
     OLDEST = 1,
     HEAD_SIZE = 24,     // magic, version, entries, bytes behind the head
     ENTRY_SIZE = 8,     // length, CRC32C
@@ -22,7 +22,8 @@ enum {
     FLAG_JOB = 4,       // the trace states a job
     FLAG_MESSAGES = 8,  // it has messages
     FLAG_CLOCK = 16,    // it states its clock
-    FLAGS = 31,
+    FLAG_TICKS = 32,    // it states an error of the times of calls
+    FLAGS = 63,
     SMALLEST_CLAIM = 3,    // bytes
     VARINT_MAX = 10,       // bytes
     SMALLEST_INTERVAL = 2, // bytes
@@ -135,6 +136,8 @@ static void add_messages(struct bytes *bytes, const struct rank *rank) {
 
 static void add_claims(struct bytes *bytes, const struct host_claims *claims) {
     add_string(bytes, claims->clock, strlen(claims->clock));
+    if (claims->ticks_error)
+        add_varint(bytes, (uint64_t)claims->ticks_error);
     add_varint(bytes, claims->count);
     for (size_t i = 0; i < claims->count; i++) {
         const struct host_claim_list *list = &claims->lists[i];
@@ -156,7 +159,8 @@ static void add_claims(struct bytes *bytes, const struct host_claims *claims) {
 static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struct rank *rank) {
     const unsigned flags = (rank->reason ? FLAG_ABSENT : 0U) | (rank->truncated ? FLAG_TRUNCATED : 0U) |
                            (rank->job ? FLAG_JOB : 0U) | (rank->message_count ? FLAG_MESSAGES : 0U) |
-                           (rank->claims.clock ? FLAG_CLOCK : 0U);
+                           (rank->claims.clock ? FLAG_CLOCK : 0U) |
+                           (rank->claims.clock && rank->claims.ticks_error ? FLAG_TICKS : 0U);
     add_varint(bytes, flags);
     add_string(bytes, rank->label, strlen(rank->label));
     if (rank->reason) {
@@ -389,10 +393,12 @@ static bool take_messages(struct cursor *cursor, struct rank *rank) {
 }
 
 // False when memory is exhausted.
-static bool take_claims(struct cursor *cursor, struct host_claims *claims) {
+static bool take_claims(struct cursor *cursor, struct host_claims *claims, bool has_ticks) {
     claims->clock = take_text(cursor);
     if (!claims->clock)
         return false;
+    claims->ticks_error = has_ticks ? (int64_t)take_varint(cursor) : 0;
+    cursor->damaged |= claims->ticks_error < 0;
     for (size_t lists = take_count(cursor, 2); lists && !cursor->damaged; lists--) {
         const tsmith_string of = take_string(cursor);
         size_t count = take_count(cursor, SMALLEST_CLAIM);
@@ -425,7 +431,8 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
     rank->compute = take_signed(cursor);
     rank->data = take_signed(cursor);
     rank->job = flags & FLAG_JOB ? take_text(cursor) : NULL;
-    if (((flags & FLAG_JOB) && !rank->job) || ((flags & FLAG_CLOCK) && !take_claims(cursor, &rank->claims)))
+    if (((flags & FLAG_JOB) && !rank->job) ||
+        ((flags & FLAG_CLOCK) && !take_claims(cursor, &rank->claims, flags & FLAG_TICKS)))
         return false;
     cursor->damaged |= rank->number < -1 || rank->world < -1 || rank->window < 0 || rank->missing < 0 ||
                        rank->compute < 0 || rank->data < 0;
@@ -436,6 +443,7 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
 // The first trace of the cursor; false when memory is exhausted. `rank` is filled as far as it was read.
 static bool take_rank(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank) {
     const uint64_t flags = take_varint(cursor);
+    cursor->damaged |= (flags & FLAG_TICKS) && !(flags & FLAG_CLOCK);
     cursor->damaged |=
         flags > FLAGS || ((flags & FLAG_ABSENT) && (flags & ~(uint64_t)(FLAG_ABSENT | FLAG_TRUNCATED)));
     *rank = (struct rank){.label = take_text(cursor), .number = -1, .world = -1};

@@ -98,11 +98,25 @@ static bool read_list(struct host_claims *claims, const tsmith_dictionary *dicti
     return list;
 }
 
+// By how much times of calls, which are read as ticks, may be off.
+static int64_t error_of_ticks(const tsmith_dictionary *dictionary) {
+    int64_t most = 0;
+    for (uint32_t id = 1; id < tsmith_dictionary_clock_pair_count(dictionary); id++) {
+        const tsmith_clock_pair *pair = tsmith_dictionary_clock_pair(dictionary, id);
+        const tsmith_clock *clock = tsmith_dictionary_clock(dictionary, pair->clock);
+        if (clock && !clock->process && !clock->device && pair->error > most &&
+            strcmp(tsmith_dictionary_string(dictionary, clock->name).bytes, "tsc") == 0)
+            most = pair->error;
+    }
+    return most;
+}
+
 bool host_claims_read(struct host_claims *claims, const tsmith_dictionary *dictionary) {
     const tsmith_string id = tsmith_dictionary_find_attribute(dictionary, TSMITH_CLOCK_ATTRIBUTE);
     if (!id.length)
         return true;
     claims->clock = strndup(id.bytes, id.length);
+    claims->ticks_error = error_of_ticks(dictionary);
     bool done = claims->clock;
     for (uint32_t clock = 1; done && clock < tsmith_dictionary_clock_count(dictionary); clock++) {
         const tsmith_string name = claimed(dictionary, clock);

@@ -19,7 +19,8 @@ struct host_claim_list {
 };
 
 struct host_claims {
-    char *clock; // the name of the trace clock; NULL: not stated
+    char *clock;         // the name of the trace clock; NULL: not stated
+    int64_t ticks_error; // ns: times of the program's calls are within this of the trace clock
     struct host_claim_list *lists;
     size_t count, capacity;
 };

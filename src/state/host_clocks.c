@@ -293,7 +293,7 @@ static bool bound_moment(struct host_clocks *clocks, size_t moment, struct step 
     return true;
 }
 
-// From clocks that are reached to others, over pairs that have one of the sources.
+// From clocks that are reached to others, over pairs that the sources bound in both directions.
 static void reach(struct host_clocks *clocks, uint32_t sources) {
     for (bool changed = true; changed;) {
         changed = false;
@@ -301,8 +301,8 @@ static void reach(struct host_clocks *clocks, uint32_t sources) {
             const struct host_pair *pair = &clocks->pairs[i / 2];
             const uint32_t from = i % 2 ? pair->conditions->b : pair->conditions->a,
                            to = i % 2 ? pair->conditions->a : pair->conditions->b;
-            if (pair->is_left_out || !(pair->sources & sources) || to == 0 || clocks->sources[to] ||
-                (from && !clocks->sources[from]))
+            if (pair->is_left_out || !(pair->low_sources & sources) || !(pair->high_sources & sources) ||
+                to == 0 || clocks->sources[to] || (from && !clocks->sources[from]))
                 continue;
             clocks->sources[to] = clocks->sources[from] | pair->sources;
             changed = true;

@@ -125,13 +125,15 @@ static bool fit_parts(struct host_pair *pair, size_t count, struct host_gate *ga
 
 // Whether each part has enough conditions that bound the offset on both sides.
 static bool has_enough(struct host_pair *pair, size_t count) {
-    size_t found[HOST_PARTS_MOST] = {0};
+    size_t lows[HOST_PARTS_MOST] = {0}, highs[HOST_PARTS_MOST] = {0};
     pair->part_count = count;
-    for (size_t i = 0; i < pair->count; i++)
-        if (pair->conditions[i].low != INT64_MIN && pair->conditions[i].high != INT64_MAX)
-            found[part_of(pair, distance(pair->origin, pair->conditions[i].at_a))]++;
+    for (size_t i = 0; i < pair->count; i++) {
+        const size_t part = part_of(pair, distance(pair->origin, pair->conditions[i].at_a));
+        lows[part] += pair->conditions[i].low != INT64_MIN;
+        highs[part] += pair->conditions[i].high != INT64_MAX;
+    }
     for (size_t part = 0; part < count; part++)
-        if (found[part] < PART_CONDITIONS)
+        if (lows[part] < PART_CONDITIONS || highs[part] < PART_CONDITIONS)
             return false;
     return true;
 }
@@ -151,8 +153,12 @@ bool host_pair_fit(struct host_pair *pair, int64_t from, int64_t to) {
     pair->to = to;
     pair->origin = pair->conditions->at_a;
     pair->offset = any_bound(pair->conditions);
-    for (size_t i = 0; i < pair->count; i++)
-        pair->sources |= pair->conditions[i].source;
+    for (size_t i = 0; i < pair->count; i++) {
+        const struct host_condition *one = &pair->conditions[i];
+        pair->low_sources |= one->low != INT64_MIN ? one->source : 0;
+        pair->high_sources |= one->high != INT64_MAX ? one->source : 0;
+    }
+    pair->sources = pair->low_sources | pair->high_sources;
     for (size_t count = least_parts(pair); done && !all && count <= HOST_PARTS_MOST; count *= 2)
         done = fit_parts(pair, count, gates, &all);
     free(gates);

@@ -11,13 +11,14 @@ enum { HOST_PARTS_MOST = 64 };
 struct host_pair {
     const struct host_condition *conditions; // of one pair, sorted by at_a; the caller's
     size_t count;
-    uint32_t hops;            // of clock a
-    uint32_t sources;         // of the conditions
-    size_t first, second;     // that contradict each other
-    int64_t by;               // by so many ns
-    int64_t origin, offset;   // what lines are relative to: a time of clock a, an offset
-    int64_t from, to;         // first and last condition, times of clock a
-    struct host_lines *parts; // one for each of part_count equal parts of that time
+    uint32_t hops;                      // of clock a
+    uint32_t sources;                   // of the conditions
+    uint32_t low_sources, high_sources; // of those that bound the offset from below, and from above
+    size_t first, second;               // that contradict each other
+    int64_t by;                         // by so many ns
+    int64_t origin, offset;             // what lines are relative to: a time of clock a, an offset
+    int64_t from, to;                   // first and last condition, times of clock a
+    struct host_lines *parts;           // one for each of part_count equal parts of that time
     size_t part_count;
     bool is_left_out;
     bool is_usable; // of the moment at hand: clock b minus clock a is within low and high

@@ -19,10 +19,15 @@ static int64_t shown(int host, int64_t time) {
 
 enum claim { NOTHING, PROBES, UTC, BOTH, STEPPED, CROOKED };
 
+// Messages with each of the two ranks before and after it: to both (a ring), only to the one after it. LOSSY: and events were lost;
+// EARLY: some are received before they are sent; TWISTED: some receives end in another order than they began.
+enum talk { SILENT, RING, CHAIN, LOSSY, EARLY, TWISTED };
+
 struct made_rank {
     int number, host;
     int64_t late;     // ns, at each collective
     enum claim claim; // of host 0; CROOKED: also of host 1, and wrong by 1 ms
+    enum talk talk;
 };
 
 // ---- a trace of collectives of MPI
@@ -106,7 +111,58 @@ static void add_collective(struct rank_trace *trace, const struct made_rank *ran
                          TSMITH_OK);
 }
 
-static void add_rank(tsmith_ranks *ranks, const struct made_rank *rank) {
+static void set_dynamic(struct rank_trace *trace, const char *name, tsmith_type type, uint64_t value) {
+    const uint32_t field = tsmith_dictionary_field(trace->dictionary, name, type, "");
+    assert_int_equal(tsmith_batch_set_dynamic(trace->batch, field, type, value), TSMITH_OK);
+}
+
+static void add_message(struct rank_trace *trace, bool sends, int64_t peer, int64_t start, int64_t end) {
+    assert_int_not_equal(tsmith_batch_append(trace->batch, TSMITH_KIND_API, start), UINT32_MAX);
+    assert_int_equal(tsmith_batch_set(trace->batch, TSMITH_FIELD_DURATION, (uint64_t)(end - start)),
+                     TSMITH_OK);
+    const uint32_t name = tsmith_dictionary_intern_cstr(trace->dictionary, sends ? "MPI_Send" : "MPI_Recv");
+    assert_int_equal(tsmith_batch_set(trace->batch, TSMITH_FIELD_NAME, name), TSMITH_OK);
+    set_dynamic(trace, "comm", TSMITH_TYPE_U64, 77);
+    set_dynamic(trace, "peer", TSMITH_TYPE_I64, (uint64_t)peer);
+    set_dynamic(trace, "tag", TSMITH_TYPE_I64, 5);
+    set_dynamic(trace, "sends", TSMITH_TYPE_BOOL, sends);
+}
+
+// The i-th message between two ranks, up or down: sent into a buffer, which takes 1 us; received 4 us after it was sent, or while the
+// receiver does something else a while later.
+static void add_messages(struct rank_trace *trace, const struct made_rank *rank,
+                         const struct made_rank *peer) {
+    const bool up = rank->number < peer->number, both = rank->talk != CHAIN && peer->talk != CHAIN,
+               lossy = rank->talk == LOSSY || peer->talk == LOSSY;
+    for (int64_t i = 0; i < 40; i++)
+        for (int down = 0; down < 2; down++) {
+            const int64_t sent = i * 200 * MS + 90 * MS + (down ? 7 : 0) * MS, late = i % 3 ? 50 * US : 0;
+            int64_t received = sent + 4 * US + late;
+            received -= peer->talk == EARLY || rank->talk == EARLY ? 9 * MS : 0;
+            if (down && !both)
+                continue;
+            // Of 40 messages the first send and the last receive were lost.
+            if (lossy && up != (bool)down && i == 0)
+                continue;
+            if (up != (bool)down)
+                add_message(trace, true, peer->number, shown(rank->host, sent),
+                            shown(rank->host, sent + 1 * US));
+            else if (!lossy || i != 39)
+                add_message(
+                    trace, false, peer->number,
+                    shown(rank->host, received - 3 * US - (rank->talk == TWISTED ? i % 2 * 250 * MS : 0)),
+                    shown(rank->host, received));
+        }
+}
+
+static void add_loss(struct rank_trace *trace) {
+    assert_int_not_equal(tsmith_batch_append(trace->batch, TSMITH_KIND_LOSS, 0), UINT32_MAX);
+    assert_int_equal(tsmith_batch_set(trace->batch, TSMITH_FIELD_DURATION, 1), TSMITH_OK);
+    assert_int_equal(tsmith_batch_set(trace->batch, TSMITH_FIELD_LOST, 2), TSMITH_OK);
+}
+
+static void add_rank(tsmith_ranks *ranks, const struct made_rank *made, size_t count, size_t index) {
+    const struct made_rank *rank = &made[index];
     struct rank_trace trace = {0};
     tsmith_source *source;
     char label[32];
@@ -120,6 +176,12 @@ static void add_rank(tsmith_ranks *ranks, const struct made_rank *rank) {
                                         trace.dictionary, &(tsmith_track){.kind = TSMITH_TRACK_THREAD}));
     for (uint64_t i = 0; i < COLLECTIVES; i++)
         add_collective(&trace, rank, i);
+    if (rank->talk && index)
+        add_messages(&trace, rank, &made[index - 1]);
+    if (rank->talk && index + 1 < count)
+        add_messages(&trace, rank, &made[index + 1]);
+    if (rank->talk == LOSSY)
+        add_loss(&trace);
     assert_int_equal(tsmith_batch_finish(trace.batch), TSMITH_OK);
     assert_int_equal(tsmith_source_create(&OPS, &trace, &source), TSMITH_OK);
     assert_int_equal(tsmith_ranks_add(ranks, label, source, NULL), TSMITH_OK);
@@ -198,7 +260,7 @@ static void check_same(const tsmith_report *a, const tsmith_report *b) {
 static tsmith_ranks *compare(const struct made_rank *made, size_t count) {
     tsmith_ranks *ranks = new_ranks();
     for (size_t i = count; i-- > 0;)
-        add_rank(ranks, &made[i]);
+        add_rank(ranks, made, count, i);
     tsmith_ranks *copy = copy_of(ranks);
     assert_int_equal(tsmith_ranks_finish(ranks, NULL), TSMITH_OK);
     assert_int_equal(tsmith_ranks_finish(copy, NULL), TSMITH_OK);
@@ -223,12 +285,13 @@ static void check_offset(const tsmith_report *report, size_t row, const struct m
 static void a_difference_is_compared_with_the_bound(void **unused) {
     (void)unused;
     for (int shown_late = 0; shown_late < 2; shown_late++) {
-        const struct made_rank made[] = {
-            {0, 0, 0, NOTHING}, {1, 1, 0, PROBES}, {2, 2, shown_late ? 50 * US : 3 * US, PROBES}};
+        const struct made_rank made[] = {{0, 0, 0, NOTHING, SILENT},
+                                         {1, 1, 0, PROBES, SILENT},
+                                         {2, 2, shown_late ? 50 * US : 3 * US, PROBES, SILENT}};
         tsmith_ranks *ranks = compare(made, 3);
         const tsmith_report *report = tsmith_ranks_report(ranks);
         for (size_t i = 1; i < 3; i++) {
-            check_offset(report, i, &made[i], "probes and events");
+            check_offset(report, i, &made[i], "probes, collectives");
             assert_true(cell(report, "clocks", i, "bound")->value.integer <= 5 * US);
             assert_int_equal(cell(report, "clocks", i, "contradictions")->value.integer, 0);
         }
@@ -253,9 +316,9 @@ static void a_difference_is_compared_with_the_bound(void **unused) {
 
 static void utc_relates_hosts(void **unused) {
     (void)unused;
-    const struct made_rank made[] = {{0, 0, 0, UTC}, {1, 1, 200 * US, UTC}};
+    const struct made_rank made[] = {{0, 0, 0, UTC, SILENT}, {1, 1, 200 * US, UTC, SILENT}};
     tsmith_ranks *ranks = compare(made, 2);
-    check_offset(tsmith_ranks_report(ranks), 1, &made[1], "UTC and events");
+    check_offset(tsmith_ranks_report(ranks), 1, &made[1], "UTC, collectives");
     assert_true(cell(tsmith_ranks_report(ranks), "clocks", 1, "bound")->value.integer < 200 * US);
     assert_non_null(strstr(tsmith_ranks_report(ranks)->finding, "rank 1 costs most"));
     tsmith_ranks_destroy(ranks);
@@ -263,19 +326,72 @@ static void utc_relates_hosts(void **unused) {
 
 static void probes_and_utc_are_intersected(void **unused) {
     (void)unused;
-    const struct made_rank made[] = {{0, 0, 0, UTC}, {1, 1, 50 * US, BOTH}};
+    const struct made_rank made[] = {{0, 0, 0, UTC, SILENT}, {1, 1, 50 * US, BOTH, SILENT}};
     tsmith_ranks *ranks = compare(made, 2);
-    check_offset(tsmith_ranks_report(ranks), 1, &made[1], "probes, UTC and events");
+    check_offset(tsmith_ranks_report(ranks), 1, &made[1], "probes, UTC, collectives");
     assert_true(cell(tsmith_ranks_report(ranks), "clocks", 1, "bound")->value.integer <= 5 * US);
+    tsmith_ranks_destroy(ranks);
+}
+
+// Without any probe: messages in both directions relate the clocks, within less than half of what a message takes.
+static void messages_relate_hosts(void **unused) {
+    (void)unused;
+    for (int shown_late = 0; shown_late < 4; shown_late++) {
+        const enum talk talk = shown_late < 2 ? RING : TWISTED;
+        const struct made_rank made[] = {{0, 0, 0, NOTHING, talk},
+                                         {1, 1, 0, NOTHING, talk},
+                                         {2, 2, shown_late % 2 ? 50 * US : 3 * US, NOTHING, talk}};
+        tsmith_ranks *ranks = compare(made, 3);
+        const tsmith_report *report = tsmith_ranks_report(ranks);
+        check_offset(report, 1, &made[1], "messages, collectives");
+        check_offset(report, 2, &made[2], "messages, collectives");
+        assert_true(cell(report, "clocks", 1, "bound")->value.integer <= 5 * US);
+        assert_true(cell(report, "clocks", 2, "bound")->value.integer <= 10 * US);
+        const int64_t bound = cell(report, "collectives", 0, "clock_bound")->value.integer;
+        assert_true(bound > 3 * US && bound < 50 * US);
+        assert_non_null(strstr(report->finding,
+                               shown_late % 2 ? "rank 2 costs most" : "which rank is late is not shown"));
+        tsmith_ranks_destroy(ranks);
+    }
+}
+
+// Messages in one direction, and messages of traces with losses, say nothing that collectives do not.
+static void other_messages_relate_no_host(void **unused) {
+    (void)unused;
+    const struct made_rank chain[] = {{0, 0, 0, NOTHING, CHAIN}, {1, 1, 3 * US, NOTHING, CHAIN}};
+    tsmith_ranks *ranks = compare(chain, 2);
+    const tsmith_report *report = tsmith_ranks_report(ranks);
+    check_offset(report, 1, &chain[1], "messages, collectives");
+    assert_true(cell(report, "clocks", 1, "bound")->value.integer > 100 * US);
+    assert_false(cell(report, "collectives", 0, "clock_bound")->known);
+    tsmith_ranks_destroy(ranks);
+    const struct made_rank lossy[] = {{0, 0, 0, NOTHING, RING}, {1, 1, 3 * US, NOTHING, LOSSY}};
+    ranks = compare(lossy, 2);
+    check_offset(tsmith_ranks_report(ranks), 1, &lossy[1], "collectives");
+    assert_int_equal(cell(tsmith_ranks_report(ranks), "clocks", 1, "contradictions")->value.integer, 0);
+    tsmith_ranks_destroy(ranks);
+}
+
+static void messages_may_contradict_probes(void **unused) {
+    (void)unused;
+    const struct made_rank made[] = {{0, 0, 0, NOTHING, RING}, {1, 1, 0, PROBES, EARLY}};
+    tsmith_ranks *ranks = compare(made, 2);
+    const tsmith_report *report = tsmith_ranks_report(ranks);
+    assert_false(cell(report, "clocks", 1, "offset")->known);
+    assert_int_equal(cell(report, "clocks", 1, "contradictions")->value.integer, 1);
+    assert_true(has_note(report, "The clocks of ranks 0 and 1 contradict each other by "));
+    assert_true(has_note(report, "by messages at most") || has_note(report, "by messages the difference"));
+    assert_true(has_note(report, "by probes at most") || has_note(report, "by probes the difference") ||
+                has_note(report, "by messages the difference is at least"));
     tsmith_ranks_destroy(ranks);
 }
 
 static void collectives_alone_align_no_rank(void **unused) {
     (void)unused;
-    const struct made_rank made[] = {{0, 0, 0, NOTHING}, {1, 1, 3 * US, NOTHING}};
+    const struct made_rank made[] = {{0, 0, 0, NOTHING, SILENT}, {1, 1, 3 * US, NOTHING, SILENT}};
     tsmith_ranks *ranks = compare(made, 2);
     const tsmith_report *report = tsmith_ranks_report(ranks);
-    check_offset(report, 1, &made[1], "events");
+    check_offset(report, 1, &made[1], "collectives");
     assert_true(cell(report, "clocks", 1, "bound")->value.integer >= 290 * US);
     assert_false(cell(report, "collectives", 0, "clock_bound")->known);
     assert_non_null(strstr(report->finding, "rank 1 costs most")); // by the lengths
@@ -285,7 +401,7 @@ static void collectives_alone_align_no_rank(void **unused) {
 
 static void one_host_has_one_clock(void **unused) {
     (void)unused;
-    const struct made_rank made[] = {{0, 0, 0, NOTHING}, {1, 0, 3 * US, NOTHING}};
+    const struct made_rank made[] = {{0, 0, 0, NOTHING, SILENT}, {1, 0, 3 * US, NOTHING, SILENT}};
     tsmith_ranks *ranks = compare(made, 2);
     const tsmith_report *report = tsmith_ranks_report(ranks);
     assert_string_equal(cell(report, "clocks", 1, "relation")->value.text, "same clock");
@@ -299,26 +415,29 @@ static void one_host_has_one_clock(void **unused) {
 
 static void contradictions_are_reported(void **unused) {
     (void)unused;
-    const struct made_rank stepped[] = {{0, 0, 0, NOTHING},      {1, 1, 0, STEPPED}, {2, 2, 0, PROBES},
-                                        {3, 3, 0, STEPPED},      {4, 4, 0, STEPPED}, {5, 5, 0, STEPPED},
-                                        {6, 6, 50 * US, STEPPED}};
+    const struct made_rank stepped[] = {{0, 0, 0, NOTHING, SILENT},      {1, 1, 0, STEPPED, SILENT},
+                                        {2, 2, 0, PROBES, SILENT},       {3, 3, 0, STEPPED, SILENT},
+                                        {4, 4, 0, STEPPED, SILENT},      {5, 5, 0, STEPPED, SILENT},
+                                        {6, 6, 50 * US, STEPPED, SILENT}};
     tsmith_ranks *ranks = compare(stepped, 7);
     const tsmith_report *report = tsmith_ranks_report(ranks);
     assert_false(cell(report, "clocks", 1, "offset")->known);
     assert_int_equal(cell(report, "clocks", 0, "contradictions")->value.integer, 5);
     assert_int_equal(cell(report, "clocks", 1, "contradictions")->value.integer, 1);
-    check_offset(report, 2, &stepped[2], "probes and events");
+    check_offset(report, 2, &stepped[2], "probes, collectives");
     assert_true(has_note(report, "The clocks of ranks 0 and 1 contradict each other by "));
     assert_true(has_note(report, "1 more contradiction of clocks"));
     tsmith_ranks_destroy(ranks);
-    const struct made_rank crooked[] = {
-        {0, 0, 0, NOTHING}, {1, 1, 0, PROBES}, {2, 2, 0, CROOKED}, {3, 3, 50 * US, PROBES}};
+    const struct made_rank crooked[] = {{0, 0, 0, NOTHING, SILENT},
+                                        {1, 1, 0, PROBES, SILENT},
+                                        {2, 2, 0, CROOKED, SILENT},
+                                        {3, 3, 50 * US, PROBES, SILENT}};
     ranks = compare(crooked, 4);
     report = tsmith_ranks_report(ranks);
     assert_true(has_note(report, "The clocks of 3 hosts"));
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(cell(report, "clocks", i, "contradictions")->value.integer, i < 3);
-    check_offset(report, 3, &crooked[3], "probes and events");
+    check_offset(report, 3, &crooked[3], "probes, collectives");
     tsmith_ranks_destroy(ranks);
 }
 
@@ -327,6 +446,9 @@ int main(void) {
         cmocka_unit_test(a_difference_is_compared_with_the_bound),
         cmocka_unit_test(utc_relates_hosts),
         cmocka_unit_test(probes_and_utc_are_intersected),
+        cmocka_unit_test(messages_relate_hosts),
+        cmocka_unit_test(other_messages_relate_no_host),
+        cmocka_unit_test(messages_may_contradict_probes),
         cmocka_unit_test(collectives_alone_align_no_rank),
         cmocka_unit_test(one_host_has_one_clock),
         cmocka_unit_test(contradictions_are_reported),

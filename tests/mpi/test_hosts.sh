@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Eight ranks of an MPI program with OpenCL on four hosts, which are network namespaces with names of their own: two commands name the slow
-# rank. tracesmith-mpi on the four hosts gives the same answer, and refuses to listen where it was not told to.
+# rank. tracesmith-mpi on the four hosts gives the same answer, and refuses to listen where it was not told to. With shifted clocks, messages alone relate the hosts.
 set -eu
 # shellcheck source=tests/mpi/common.sh
 . "${TRACESMITH_SOURCE_DIR:?}/tests/mpi/common.sh"
@@ -70,4 +70,18 @@ on_hosts "$program" analyze "$work/traces" --network 10.77.0.0/24 --json >"$work
 cmp "$work/expected.json" "$work/out.json" || fail "tracesmith-mpi gives another answer"
 on_hosts "$program" analyze "$work/traces" --json >"$work/out.json" 2>"$work/err" && fail "several hosts, and no --network"
 grep -q 'name the one that they may use with --network' "$work/err" || fail "$(cat "$work/err")"
+# The clocks of the hosts are shifted by 1000 s from one to the next, and only the messages of the program tell.
+if unshare --time --fork --monotonic 1 true 2>"$work/err"; then
+    mpi_compile -o "$work/rounds" "$here/rounds.c"
+    # shellcheck disable=SC2016 # the agent expands it
+    sed 's/unshare -u/unshare -u --time --fork --monotonic "${host}000"/' "$work/agent" >"$work/shifting"
+    chmod +x "$work/shifting"
+    mv "$work/shifting" "$work/agent"
+    mkdir "$work/shifted"
+    on_hosts "$TRACESMITH" profile -o "$work/shifted/run.%r.sbt" -- "$work/rounds" >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
+    "$TRACESMITH" analyze --ranks --json "$work"/shifted/run.*.sbt >"$work/shifted.json"
+    python3 "$here/check_offsets.py" "$work/shifted.json" 2 1000
+else
+    echo "clocks are not shifted: no time namespaces: $(tail -n 1 "$work/err")"
+fi
 echo "$(wc -l <"$work/text") lines: $(grep 'costs most' "$work/text")"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state/host_clocks.h"
+#include "state/host_orders.h"
 
 enum { CLOCKS_MOST = 4, TRIALS = 1000 };
 static const int64_t SECOND = 1000000000;
@@ -75,7 +75,7 @@ static void probe(struct run *run, uint32_t a, uint32_t b, double time, double l
 static void event(struct run *run, uint32_t a, uint32_t b, double time, double before) {
     const int64_t first = shown(run, a, time - before), second = shown(run, b, time);
     add(run,
-        &(struct host_condition){a, b, HOST_CLOCKS_EVENTS, first, second, INT64_MIN, second - first + 1});
+        &(struct host_condition){a, b, HOST_CLOCKS_MESSAGES, first, second, INT64_MIN, second - first + 1});
 }
 
 static void solve(struct run *run) {
@@ -151,11 +151,123 @@ static void events_alone_bound(void **unused) {
     }
     solve(&run);
     assert_true(check(&run, 1) <= 3000);
-    assert_int_equal(host_clocks_sources(run.solver, 1), HOST_CLOCKS_EVENTS);
-    assert_false(host_clocks_is_measured(run.solver, 1));
+    assert_int_equal(host_clocks_sources(run.solver, 1), HOST_CLOCKS_MESSAGES);
+    assert_true(host_clocks_is_measured(run.solver, 1));
+    assert_false(host_clocks_is_measured(run.solver, 2));
     assert_false(host_clocks_offset(run.solver, 2, run.clocks[0].offset).is_known);
     assert_int_equal(host_clocks_sources(run.solver, 2), 0);
     host_clocks_destroy(run.solver);
+}
+
+// Messages say only in one direction when the other has collectives alone.
+static void collectives_alone_measure_nothing(void **unused) {
+    (void)unused;
+    struct run run = begin(3, 3, 10 * SECOND, 20e-6);
+    for (int i = 0; i < 50; i++) {
+        const int64_t first = shown(&run, 1, 2e8 * i), second = shown(&run, 0, 2e8 * i + 1000);
+        add(&run, &(struct host_condition){1, 0, HOST_CLOCKS_COLLECTIVES, first, second, INT64_MIN,
+                                           second - first});
+        event(&run, 0, 1, 2e8 * i + 1e8, 1000);
+    }
+    solve(&run);
+    assert_true(check(&run, 1) <= 1100);
+    assert_int_equal(host_clocks_sources(run.solver, 1), HOST_CLOCKS_MESSAGES | HOST_CLOCKS_COLLECTIVES);
+    assert_false(host_clocks_is_measured(run.solver, 1));
+    host_clocks_destroy(run.solver);
+}
+
+// ---- orders
+
+static size_t kept(const struct host_orders *orders) {
+    size_t count = 0;
+    for (size_t i = 0; i < orders->count; i++)
+        count += orders->lists[i].count;
+    return count;
+}
+
+// Half of the messages go each way; they take 2 us and up.
+static void add_orders(struct run *run, struct host_orders *orders, struct host_clocks *all, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t from = i % 2 ? 1 + (uint32_t)(i / 2 % (run->count - 1)) : 0,
+                       to = i % 2 ? 0 : 1 + (uint32_t)(i / 2 % (run->count - 1));
+        const double time = (double)run->length * uniform(run), way = 2000 + 1e6 * pow(uniform(run), 2);
+        const int64_t sent = shown(run, from, time - way), got = shown(run, to, time);
+        assert_true(host_orders_add(orders, from, sent, to, got, HOST_CLOCKS_MESSAGES));
+        if (all)
+            assert_true(host_clocks_add(all, &(struct host_condition){from, to, HOST_CLOCKS_MESSAGES, sent,
+                                                                      got, INT64_MIN, got - sent}));
+    }
+}
+
+// In a run of one part what is kept gives the bounds that all orders give.
+static void hulls_lose_nothing(void **unused) {
+    (void)unused;
+    for (uint64_t trial = 0; trial < 20; trial++) {
+        struct run run = begin(trial + 1, 2, 15 * SECOND, 50e-6), all = run;
+        struct host_orders orders = {0};
+        all.solver = host_clocks_create(run.count);
+        assert_non_null(all.solver);
+        add_orders(&run, &orders, all.solver, 20000);
+        assert_true(host_orders_give(&orders, run.solver));
+        assert_true(kept(&orders) < 1000);
+        solve(&run);
+        solve(&all);
+        assert_int_equal(contradictions(&run), 0);
+        assert_true(check(&run, 1) <= 6000);
+        for (int64_t at = 0; at <= 15; at++) {
+            const struct host_offset some =
+                                         host_clocks_offset(run.solver, 1, shown(&run, 0, (double)at * 1e9)),
+                                     every =
+                                         host_clocks_offset(all.solver, 1, shown(&run, 0, (double)at * 1e9));
+            assert_in_range(some.low - every.low + 3, 0, 6);
+            assert_in_range(some.high - every.high + 3, 0, 6);
+        }
+        host_orders_finish(&orders);
+        host_clocks_destroy(run.solver);
+        host_clocks_destroy(all.solver);
+    }
+}
+
+// A million messages in ten minutes, between clocks whose rates change.
+static void orders_are_bounded(void **unused) {
+    (void)unused;
+    struct run run = begin(9, 4, 600 * SECOND, 50e-6);
+    struct host_orders orders = {0};
+    run.clocks[1].later = 2e-6;
+    run.clocks[2].later = -1e-6;
+    add_orders(&run, &orders, NULL, 1000000);
+    assert_int_equal(orders.count, 6);
+    for (size_t i = 0; i < orders.count; i++)
+        assert_in_range(orders.lists[i].count, 1, HOST_ORDERS_OF_PAIR);
+    assert_true(host_orders_give(&orders, run.solver));
+    solve(&run);
+    assert_int_equal(contradictions(&run), 0);
+    for (uint32_t i = 1; i < 4; i++)
+        assert_true(check(&run, i) <= 20000);
+    host_orders_finish(&orders);
+    host_clocks_destroy(run.solver);
+}
+
+// All on one hull, at the ends of time, and of many pairs: memory is bounded.
+static void absurd_orders(void **unused) {
+    (void)unused;
+    struct host_orders orders = {0};
+    struct random random = {7};
+    struct host_clocks *clocks = host_clocks_create(300);
+    assert_non_null(clocks);
+    for (int64_t i = -50000; i < 50000; i++)
+        assert_true(host_orders_add(&orders, 0, i * 65536, 1, i * 65536 + i * i, HOST_CLOCKS_MESSAGES));
+    assert_in_range(orders.lists[0].count, 1, HOST_ORDERS_OF_PAIR);
+    for (uint64_t i = 0; i < 200000; i++) {
+        const uint64_t mask = UINT64_MAX >> random_below(&random, 60);
+        assert_true(host_orders_add(
+            &orders, (uint32_t)random_below(&random, 300), (int64_t)(random_next(&random) & mask),
+            (uint32_t)random_below(&random, 2), (int64_t)random_next(&random), HOST_CLOCKS_COLLECTIVES));
+    }
+    assert_true(kept(&orders) < 300000);
+    assert_true(host_orders_give(&orders, clocks));
+    host_orders_finish(&orders);
+    host_clocks_destroy(clocks);
 }
 
 // A clock that jumps in the middle of the run: two conditions that no clocks satisfy, and which they are.
@@ -213,11 +325,11 @@ static void absurd_conditions(void **unused) {
         struct run run = {.count = 4, .random = {trial + 1}, .solver = host_clocks_create(4)};
         for (uint64_t i = 0; i < trial; i++) {
             const uint64_t mask = UINT64_MAX >> random_below(&run.random, 60);
-            add(&run,
-                &(struct host_condition){
-                    (uint32_t)random_below(&run.random, 4), (uint32_t)random_below(&run.random, 4),
-                    HOST_CLOCKS_EVENTS, (int64_t)random_next(&run.random), (int64_t)random_next(&run.random),
-                    (int64_t)(random_next(&run.random) & mask), (int64_t)(random_next(&run.random) & mask)});
+            add(&run, &(struct host_condition){
+                          (uint32_t)random_below(&run.random, 4), (uint32_t)random_below(&run.random, 4),
+                          HOST_CLOCKS_MESSAGES, (int64_t)random_next(&run.random),
+                          (int64_t)random_next(&run.random), (int64_t)(random_next(&run.random) & mask),
+                          (int64_t)(random_next(&run.random) & mask)});
         }
         assert_true(host_clocks_solve(run.solver, (int64_t)random_next(&run.random),
                                       (int64_t)random_next(&run.random)));
@@ -261,6 +373,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_error_is_below_the_bound),
         cmocka_unit_test(drift_is_followed),
         cmocka_unit_test(events_alone_bound),
+        cmocka_unit_test(collectives_alone_measure_nothing),
+        cmocka_unit_test(hulls_lose_nothing),
+        cmocka_unit_test(orders_are_bounded),
+        cmocka_unit_test(absurd_orders),
         cmocka_unit_test(a_step_is_a_contradiction),
         cmocka_unit_test(a_triangle_is_a_contradiction),
         cmocka_unit_test(absurd_conditions),
