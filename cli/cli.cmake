@@ -63,6 +63,12 @@ if(NOT CMAKE_CROSSCOMPILING)
         tracesmith_generate(tracesmith-${command}.1 --as man ${command})
         list(APPEND man_pages ${generated_dir}/tracesmith-${command}.1)
     endforeach()
+    add_custom_command(OUTPUT ${generated_dir}/tracesmith-mpi.1
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${generated_dir}
+        COMMAND tracesmith_mpi_program --help=man > ${generated_dir}/tracesmith-mpi.1
+        DEPENDS tracesmith_mpi_program VERBATIM)
+    list(APPEND generated ${generated_dir}/tracesmith-mpi.1)
+    list(APPEND man_pages ${generated_dir}/tracesmith-mpi.1)
     tracesmith_generate(tracesmith.bash --as bash)
     tracesmith_generate(_tracesmith --as zsh)
     tracesmith_generate(tracesmith.fish --as fish)

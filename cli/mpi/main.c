@@ -10,24 +10,17 @@
 
 #include "cli/helper_program.h"
 #include "cli/present/terminal.h"
+#include "cli/present/text.h"
 #include "mpi_program.h"
 #include "tracesmith/version.h"
 
-static const char HELP[] =
-    "usage: mpirun -n RANKS tracesmith-mpi analyze FOLDER [--network NETWORK] [OPTION]...\n"
-    "\n"
-    "Compares the traces in FOLDER as 'tracesmith analyze --ranks' does, and gives the same answer. The "
-    "ranks\n"
-    "share the files among them: those of each host, if FOLDER is on its own disk. Each OPTION is passed to\n"
-    "'tracesmith analyze', which writes the answer on rank 0.\n"
-    "\n"
-    "  --network NETWORK  the network between the hosts: an interface (eth0), an address or a range\n"
-    "                     (10.1.0.0/16). Needed if there are several hosts; on one, the loopback is used\n"
-    "\n"
-    "A rank works in a child process. If that is killed, or the rank's host is lost, the traces of this "
-    "rank\n"
-    "are missing in the answer, which names them. For a lost host, or a rank that is killed itself, the\n"
-    "launcher must let the others go on: 'mpirun --enable-recovery' of Open MPI.\n";
+// Writes what one of the functions of help.c makes.
+static void write_help(FILE *out, void (*add)(struct text *text)) {
+    struct text text = {0};
+    add(&text);
+    (void)fputs(text_cstr(&text), out);
+    text_finish(&text);
+}
 
 struct program {
     struct job job;
@@ -42,7 +35,7 @@ struct program {
 
 static bool read_words(struct program *program, int count, char **words) {
     if (count < 3 || strcmp(words[1], "analyze") != 0 || words[2][0] == '-') {
-        (void)fputs(HELP, stderr);
+        write_help(stderr, help_add_text);
         return false;
     }
     program->folder = words[2];
@@ -238,7 +231,11 @@ int main(int argc, char **argv) {
     struct program program = {0};
     terminal_init();
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        (void)fputs(HELP, stdout);
+        write_help(stdout, help_add_text);
+        return EXIT_DONE;
+    }
+    if (argc == 2 && strcmp(argv[1], "--help=man") == 0) {
+        write_help(stdout, help_add_page);
         return EXIT_DONE;
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {

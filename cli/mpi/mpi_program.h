@@ -17,6 +17,12 @@
 
 #include "tracesmith/ranks.h"
 
+// ---- the help (help.c)
+
+struct text;
+void help_add_text(struct text *text); // for a terminal
+void help_add_page(struct text *text); // the man page, as roff
+
 // ---- the job (job.c)
 
 struct job {

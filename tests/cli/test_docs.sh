@@ -46,10 +46,12 @@ awk -v room="$room" '/^## / { name = $2; count = 0 }
     /^\| `-/ && ++count > room { print name " has more than " room " options: see OPTIONS_MAX"; failed = 1 }
     END { exit failed || !(room > 0) }' "$root/docs/commands.md"
 
-# Man pages: roff without a complaint, where there is a checker.
-for command in '' $commands; do
-    # shellcheck disable=SC2086
-    "$TRACESMITH" help --as man $command >"$work/page.1"
+# Man pages: roff without a complaint, where there is a checker. tracesmith-mpi is a program of its own.
+for command in '' $commands mpi; do
+    case $command in
+    mpi) "${TRACESMITH%/*}/tracesmith-mpi" --help=man >"$work/page.1" ;;
+    *) "$TRACESMITH" help --as man ${command:+"$command"} >"$work/page.1" ;;
+    esac
     grep -q '^\.SH EXIT STATUS' "$work/page.1"
     cmp "$work/page.1" "$TRACESMITH_BUILD_DIR/cli/tracesmith${command:+-$command}.1" # and is what gets installed
     if command -v groff >/dev/null; then

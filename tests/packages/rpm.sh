@@ -27,6 +27,11 @@ listed "$work/root" >"$work/before"
 began=$(date +%s)
 rpm --root "$work/root" --nodeps -i "$out"/rpm/*.rpm
 in_time $(($(date +%s) - began))
+# pkg-config finds the headers relative to its file, wherever the root is.
+if command -v pkg-config >/dev/null; then
+    headers=$(PKG_CONFIG_PATH=$work/root/usr/lib64/pkgconfig pkg-config --variable=includedir tracesmith)
+    [ -f "$headers/tracesmith/tracesmith.h" ] || fail "pkg-config names $headers, which has no headers"
+fi
 echo /usr/lib64 >"$work/root/etc/ld.so.conf"
 /sbin/ldconfig -r "$work/root" 2>/dev/null || fail ldconfig
 tried "$work/root"
