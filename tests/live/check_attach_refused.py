@@ -13,7 +13,7 @@ from support import TRACESMITH, check, run
 PROGRAMS, WORK = sys.argv[1:3]
 SANITIZED = bool(os.environ.get("TRACESMITH_SANITIZE"))
 PATIENCE = ["--patience", "120s"]  # where only one outcome is right
-TRIES = 15
+TRIES = 6
 
 # What it waits in is a word of its command line; "done" at the end of its input.
 WAITS = r"""
@@ -192,7 +192,7 @@ class Steps:
     """cl_stress, which answers each byte once all of its threads have gone on."""
 
     def __init__(self, prefix=()):
-        self.process = subprocess.Popen([*prefix, os.path.join(PROGRAMS, "cl_stress"), "-t", "4"], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen([*prefix, os.path.join(PROGRAMS, "cl_stress"), "-t", "4", "--rest", "5000"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0)
         self.pid = self.process.pid
         self.process.stdout.readline()
@@ -220,7 +220,7 @@ def dies():
     for number in range(TRIES):
         program = Steps()
         attached = subprocess.Popen([TRACESMITH, "attach", str(program.pid), "-o", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(number * number * 40):
+        for _ in range(number * number * 250):
             os.getppid()
         program.process.kill()
         program.process.wait()
