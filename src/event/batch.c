@@ -262,13 +262,30 @@ static struct column *find_column(const tsmith_batch *batch, uint32_t field) {
     return NULL;
 }
 
+// Arrays that are too small for `rows` are freed: to grow them would copy values that nothing reads.
+static void drop_small_arrays(struct column *column, uint32_t rows) {
+    if (column->value_capacity < (size_t)rows * column->size) {
+        free(column->values);
+        column->values = NULL;
+        column->value_capacity = 0;
+    }
+    if (column->valid_capacity < batch_bitmap_words(rows)) {
+        free(column->valid);
+        column->valid = NULL;
+        column->valid_capacity = 0;
+    }
+}
+
 static struct column *insert_column(tsmith_batch *batch, uint32_t field, tsmith_type type, bool every) {
     if (tsmith_type_size(type) == 0 || batch->column_count >= UINT16_MAX - 1 ||
         !ARRAY_RESERVE(batch->columns, batch->column_capacity, batch->column_count + (size_t)1))
         return NULL;
+    const uint32_t rows = batch->capacity ? batch->capacity : FIRST_CAPACITY;
     struct column made = take_spare(batch, field, type);
     made.every = every;
-    if (!reserve_rows(&made, batch->capacity ? batch->capacity : FIRST_CAPACITY)) {
+    if (type != TSMITH_TYPE_LIST)
+        drop_small_arrays(&made, rows);
+    if (!reserve_rows(&made, rows)) {
         free_column(&made);
         return NULL;
     }

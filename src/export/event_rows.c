@@ -10,17 +10,16 @@
 #include "event/batch.h"
 #include "event/utf8.h"
 
-enum { WORDS = ROWS_MAX / 64 };
-
 static tsmith_status out_of_memory(tsmith_error *error) {
     return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while exporting events as columns");
 }
 
-tsmith_status event_rows_begin(struct event_rows *rows, const tsmith_dictionary *dictionary,
+tsmith_status event_rows_begin(struct event_rows *rows, const tsmith_dictionary *dictionary, uint32_t room,
                                tsmith_error *error) {
     const tsmith_status status = event_columns_settle(&rows->columns, dictionary, NULL, 0, false, error);
     if (status != TSMITH_OK || rows->items)
         return status;
+    rows->room = room;
     rows->items = calloc(rows->columns.count, sizeof *rows->items);
     rows->fields = calloc(rows->columns.count, sizeof *rows->fields);
     rows->views = calloc(rows->columns.count, sizeof *rows->views);
@@ -30,6 +29,7 @@ tsmith_status event_rows_begin(struct event_rows *rows, const tsmith_dictionary 
         rows->fields[i] = rows->columns.items[i].field;
         const tsmith_type type = rows->columns.items[i].type;
         rows->items[i].type = type;
+        rows->items[i].room = room;
         rows->items[i].width = tsmith_type_size(type);
     }
     return TSMITH_OK;
@@ -59,14 +59,18 @@ static void copy_bits(uint64_t *to, uint32_t at, const uint64_t *from, uint32_t 
 
 // ---- rows of one column
 
+static void clear_valid(struct event_rows_column *column) {
+    memset(column->valid, 0, column->room / 64 * sizeof *column->valid);
+}
+
 // Room for values, with zeros for the rows that are there.
 static bool ensure_values(struct event_rows_column *column, uint32_t count) {
-    if (!column->valid && !(column->valid = calloc(WORDS + 1, sizeof *column->valid)))
+    if (!column->valid && !(column->valid = calloc(column->room / 64 + 1, sizeof *column->valid)))
         return false;
     if (column->type == TSMITH_TYPE_LIST) {
-        if (!column->offsets && !(column->offsets = calloc(ROWS_MAX + 1, sizeof *column->offsets)))
+        if (!column->offsets && !(column->offsets = calloc(column->room + 1, sizeof *column->offsets)))
             return false;
-    } else if (!column->values && !(column->values = malloc(ROWS_MAX * column->width))) {
+    } else if (!column->values && !(column->values = malloc(column->room * column->width))) {
         return false;
     }
     if (column->nulls != count)
@@ -81,7 +85,7 @@ static bool ensure_values(struct event_rows_column *column, uint32_t count) {
 static void add_nulls(struct event_rows_column *column, uint32_t count, uint32_t added) {
     if (column->nulls != count) {
         if (!column->nulls) {
-            memset(column->valid, 0, WORDS * sizeof *column->valid);
+            clear_valid(column);
             set_bits(column->valid, 0, count);
         }
         if (column->type != TSMITH_TYPE_LIST)
@@ -134,7 +138,7 @@ static void forget_value(struct event_rows_column *column, uint32_t row) {
 static void begin_bitmap(struct event_rows_column *column, uint32_t count) {
     if (column->nulls)
         return;
-    memset(column->valid, 0, WORDS * sizeof *column->valid);
+    clear_valid(column);
     set_bits(column->valid, 0, count);
 }
 
@@ -182,7 +186,7 @@ static bool add_values(struct event_rows_column *column, uint32_t count, const t
         return false;
     if (column->nulls || nulls) {
         if (!column->nulls || column->nulls == count) {
-            memset(column->valid, 0, WORDS * sizeof *column->valid);
+            clear_valid(column);
             if (!column->nulls)
                 set_bits(column->valid, 0, count);
         }
@@ -272,12 +276,12 @@ tsmith_status event_rows_add(struct event_rows *rows, const tsmith_dictionary *d
         count_losses(rows, batch);
     tsmith_view_batch(batch, rows->fields, rows->columns.count, rows->views);
     for (uint32_t first = 0; first < count && status == TSMITH_OK;) {
-        const uint32_t room = ROWS_MAX - rows->count, left = count - first;
+        const uint32_t room = rows->room - rows->count, left = count - first;
         const uint32_t added = left < room ? left : room;
         if (!add_part(rows, batch, first, added, known))
             return out_of_memory(error);
         first += added;
-        if (rows->count == ROWS_MAX)
+        if (rows->count == rows->room)
             status = pass_block(rows, dictionary, reader, error);
     }
     return status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers events of batches of any size into blocks of up to ROWS_MAX rows, as columns: what the exports to Arrow IPC and
+// Gathers events of batches of any size into blocks of rows, as columns: what the exports to Arrow IPC and
 // Parquet encode. One block is in memory at a time.
 //
 // Invariants of a column with `count` rows, of which `nulls` are unknown:
@@ -12,15 +12,16 @@
 #include "event/event_columns.h"
 #include "tracesmith/view.h"
 
-enum { ROWS_MAX = 65536 };
+enum { ROWS_MAX = 32768 };
 
 struct event_rows_column {
     tsmith_type type;
     size_t width; // bytes of a value; of a list, of its elements
     uint32_t nulls;
-    uint8_t *values;   // of ROWS_MAX; of a list, its elements
-    uint64_t *valid;   // of ROWS_MAX bits
-    uint32_t *offsets; // of a list: ROWS_MAX + 1, from 0
+    uint32_t room;     // rows of a block
+    uint8_t *values;   // of `room` rows; of a list, its elements
+    uint64_t *valid;   // of `room` bits
+    uint32_t *offsets; // of a list: `room` + 1, from 0
     size_t capacity;   // of the elements of lists
 };
 
@@ -33,6 +34,7 @@ struct event_rows {
     struct event_rows_column *items; // as columns.items
     uint32_t *fields;                // the same
     tsmith_view *views;              // the same, of a batch
+    uint32_t room;                   // rows of a block
     uint32_t count;
     uint64_t total;                     // rows of all blocks
     struct event_rows_loss losses[256]; // by reason; 0: of unknown reason
@@ -45,8 +47,9 @@ struct event_rows_reader {
                            tsmith_error *error);
 };
 
-// Settles the columns by the dictionary, once. NO_MEMORY.
-tsmith_status event_rows_begin(struct event_rows *rows, const tsmith_dictionary *dictionary,
+// Settles the columns by the dictionary, once. Blocks get `room` rows, a multiple of 64 of at most ROWS_MAX. The columns of a block should
+// stay in the processor's cache: a trace may have a hundred. NO_MEMORY.
+tsmith_status event_rows_begin(struct event_rows *rows, const tsmith_dictionary *dictionary, uint32_t room,
                                tsmith_error *error);
 // Adds the events of a batch; full blocks go to the reader. As event_columns_check; NO_MEMORY; the reader's failures.
 tsmith_status event_rows_add(struct event_rows *rows, const tsmith_dictionary *dictionary,

@@ -23,6 +23,7 @@ enum column_state { FRESH, BUSY, DONE, SKIPPED };
 struct stored_column {
     uint32_t field;
     uint8_t type, validity, transform;
+    uint32_t size; // bytes of a value, 0 of an unknown type
     uint32_t argument, reference;
     struct input validity_bytes, value_bytes;
     enum column_state state;
@@ -80,6 +81,7 @@ static bool read_entry(struct decoding *decoding, struct input *in, struct store
                        uint32_t *value_length, uint32_t *validity_length) {
     bool ok = input_count(in, UINT32_MAX, &column->field) && input_u8(in, &column->type) &&
               input_u8(in, &column->validity);
+    column->size = ok ? tsmith_type_size((tsmith_type)column->type) : 0;
     if (ok && column->validity >= VALIDITY_SAME && column->validity <= VALIDITY_ZSTD)
         ok = input_count(in, UINT32_MAX, &column->argument);
     ok = ok && input_u8(in, &column->transform);
@@ -200,7 +202,7 @@ static enum unpack_result read_validity(struct decoding *decoding, struct stored
 // ---- values
 
 static void *take_values(struct decoding *decoding, const struct stored_column *column) {
-    size_t size = (size_t)decoding->rows * tsmith_type_size((tsmith_type)column->type);
+    size_t size = (size_t)decoding->rows * column->size;
     if (!column->wanted)
         return scratch_take(decoding->scratch, size);
     if (!scratch_charge(decoding->scratch, size))
@@ -214,7 +216,7 @@ static void *take_values(struct decoding *decoding, const struct stored_column *
 }
 
 static void store(const struct stored_column *column, uint32_t at, const uint64_t *values, uint32_t count) {
-    switch (tsmith_type_size((tsmith_type)column->type)) {
+    switch (column->size) {
     case 1:
         loops()->narrow8((uint8_t *)column->values + at, values, count);
         version_numbers((uint8_t *)column->values + at, count, column->type);
@@ -228,7 +230,7 @@ static void store(const struct stored_column *column, uint32_t at, const uint64_
 }
 
 static void store_constant(const struct stored_column *column, uint64_t value) {
-    switch (tsmith_type_size((tsmith_type)column->type)) {
+    switch (column->size) {
     case 1:
         memset(column->values, version_number(column->type, (uint8_t)value), column->count);
         break;
@@ -262,7 +264,7 @@ static void store_constant(const struct stored_column *column, uint64_t value) {
     } while (0)
 
 static void spread_values(const struct stored_column *column, uint32_t rows) {
-    switch (tsmith_type_size((tsmith_type)column->type)) {
+    switch (column->size) {
     case 1:
         SPREAD(uint8_t);
         break;
@@ -396,7 +398,7 @@ static enum unpack_result decode_other(struct decoding *decoding, struct input *
 }
 
 static uint64_t integer_at(const struct stored_column *column, uint32_t row) {
-    switch (tsmith_type_size((tsmith_type)column->type)) {
+    switch (column->size) {
     case 1:
         return ((const uint8_t *)column->values)[row];
     case 4:
@@ -502,8 +504,7 @@ static void release(struct decoding *decoding, const struct stored_column *colum
     if (!column->wanted)
         return;
     scratch_release(decoding->scratch, mark);
-    (void)scratch_charge(decoding->scratch,
-                         (size_t)decoding->rows * tsmith_type_size((tsmith_type)column->type));
+    (void)scratch_charge(decoding->scratch, (size_t)decoding->rows * column->size);
 }
 
 static enum unpack_result read_nest(struct decoding *decoding, struct stored_column *start,
@@ -585,9 +586,8 @@ static enum unpack_result check_transform(const struct stored_column *column) {
         (transform == TRANSFORM_RELATIVE && !time) ||
         (transform == TRANSFORM_NEST && column->field != TSMITH_FIELD_START &&
          column->field != TSMITH_FIELD_DURATION) ||
-        (transform == TRANSFORM_OTHER &&
-         (time || column->type == TSMITH_TYPE_F64 || column->field == TSMITH_FIELD_DURATION ||
-          tsmith_type_size((tsmith_type)column->type) == 1)))
+        (transform == TRANSFORM_OTHER && (time || column->type == TSMITH_TYPE_F64 ||
+                                          column->field == TSMITH_FIELD_DURATION || column->size == 1)))
         return UNPACK_DAMAGED;
     if (doubles && (column->type != TSMITH_TYPE_F64 || transform > TRANSFORM_DELTA ||
                     doubles == (TRANSFORM_INTEGRAL | TRANSFORM_DECIMAL)))

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import read_arrow  # noqa: E402
 import read_parquet  # noqa: E402
 
-MOST = {"arrow": 65536, "parquet": 1 << 20}  # docs/arrow.md
+MOST = {"arrow": 8192, "parquet": 1 << 20}  # docs/arrow.md
 
 
 def footer(file):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrow IPC: events as a table with the columns of the Arrow stream (docs/arrow.md), as a file or as a stream. formats.c lists it.
 //
-// A record batch has up to ROWS_MAX events. Columns whose values are texts of the same kind share a dictionary. In a file the
+// A record batch has up to BATCH_ROWS events. Columns whose values are texts of the same kind share a dictionary. In a file the
 // dictionaries are written once, after the last batch, which the footer makes possible. In a stream they come before the first
 // batch; strings that a live source adds later are sent as a delta.
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "export/formats.h"
 
 static const char MAGIC[8] = "ARROW1";
-enum { CONTINUATION_SIZE = 8, MAGIC_END = 6 };
+enum { CONTINUATION_SIZE = 8, MAGIC_END = 6, BATCH_ROWS = 8192 };
 
 struct blocks {
     struct messages_block *items;
@@ -66,7 +66,7 @@ static bool put_message(struct arrow_ipc *ipc, const struct messages_batch *batc
 }
 
 static tsmith_status begin(struct arrow_ipc *ipc, const tsmith_dictionary *dictionary, tsmith_error *error) {
-    const tsmith_status status = event_rows_begin(&ipc->rows, dictionary, error);
+    const tsmith_status status = event_rows_begin(&ipc->rows, dictionary, BATCH_ROWS, error);
     if (status != TSMITH_OK || ipc->begun)
         return status;
     ipc->begun = true;

@@ -12,7 +12,7 @@
 #include "export/output.h"
 #include "export/parquet/column.h"
 
-enum { GROUP_BLOCKS = 16, GROUP_BYTES_MAX = 64 << 20, GROUP_TEXTS_MAX = 1 << 20 };
+enum { GROUP_BLOCKS = 32, GROUP_BYTES_MAX = 64 << 20, GROUP_TEXTS_MAX = 1 << 20 };
 enum { REQUIRED = 0, OPTIONAL = 1, REPEATED = 2 };
 enum { LOGICAL_STRING = 1, LOGICAL_LIST = 3, LOGICAL_INTEGER = 10 };
 enum {
@@ -49,7 +49,7 @@ static void put_bytes(struct parquet *parquet, const void *bytes, size_t length)
 
 static tsmith_status begin(struct parquet *parquet, const tsmith_dictionary *dictionary,
                            tsmith_error *error) {
-    const tsmith_status status = event_rows_begin(&parquet->rows, dictionary, error);
+    const tsmith_status status = event_rows_begin(&parquet->rows, dictionary, ROWS_MAX, error);
     if (status != TSMITH_OK || parquet->columns)
         return status;
     parquet->columns = calloc(parquet->rows.columns.count, sizeof *parquet->columns);
