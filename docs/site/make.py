@@ -78,7 +78,10 @@ def rewritten(page, text, pages, pictures):
         if picture:
             pictures.add(path)
             return found.group(0)
-        if path not in pages:
+        header = re.fullmatch(r"include/tracesmith/(\w+)\.h", path)
+        if header:
+            path = f"c/{header.group(1)}.md"
+        if path not in pages and not header:
             return text_of if path in text_of else f"{text_of} (`{path}`)"
         to = posixpath.relpath(staged(path), posixpath.dirname(staged(page)) or ".")
         return f"[{text_of}]({to}{'#' + anchor if anchor else ''})"
