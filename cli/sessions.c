@@ -2,7 +2,6 @@
 // Finds recordings on this machine by their session directories. `recover` and `top` call it.
 #include "cli/sessions.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,39 +11,11 @@
 
 #include "cli/present/terminal.h"
 
-struct visitor {
-    void (*each)(void *context, const char *directory, const tsmith_capture_left *left);
-    void *context;
-};
-
-static void look_in(const char *root, const struct visitor *visitor) {
-    struct text path = {0};
-    DIR *directory = root ? opendir(root) : NULL;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        tsmith_error error;
-        tsmith_capture_left left = {.size = sizeof left};
-        if (entry->d_name[0] == '.')
-            continue;
-        text_clear(&path);
-        text_add_format(&path, "%s/%s", root, entry->d_name);
-        // Of another version, or damaged: nothing is known about it.
-        if (tsmith_capture_is_session(text_cstr(&path)) &&
-            tsmith_capture_look(text_cstr(&path), &left, &error) >= 0)
-            visitor->each(visitor->context, text_cstr(&path), &left);
-    }
-    if (directory)
-        closedir(directory);
-    text_finish(&path);
-}
-
 void sessions_each(void (*each)(void *context, const char *directory, const tsmith_capture_left *left),
                    void *context) {
-    const struct visitor visitor = {each, context};
-    const char *temporary = getenv("TMPDIR");
-    look_in("/dev/shm", &visitor);
-    if (temporary && strcmp(temporary, "/tmp") != 0 && strcmp(temporary, "/dev/shm") != 0)
-        look_in(temporary, &visitor);
-    look_in("/tmp", &visitor);
+    tsmith_error error;
+    if (tsmith_capture_look_all(each, context, &error))
+        complain("%s", error.message);
 }
 
 bool sessions_has_process(const char *directory, uint64_t pid) {

@@ -218,6 +218,12 @@ typedef struct tsmith_capture_left {
 
 TSMITH_API tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out,
                                              tsmith_error *error);
+// The same of every session directory in /dev/shm, $TMPDIR and /tmp, of any user, running or left behind; a directory that cannot
+// be read, or is of another version, is passed over. Reads the processes of the machine once. `directory` and `left` are valid
+// until `each` returns.
+TSMITH_API tsmith_status tsmith_capture_look_all(void (*each)(void *context, const char *directory,
+                                                              const tsmith_capture_left *left),
+                                                 void *context, tsmith_error *error);
 // Removes the directory with its contents. BUSY while a process records into it or collects from it.
 TSMITH_API tsmith_status tsmith_capture_remove(const char *directory, tsmith_error *error);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the session directory of a collector that is gone, and looking at any.
+// Reading the session directory of a collector that is gone.
 #include "collect/recovery.h"
 
 #include <errno.h>
@@ -163,65 +163,4 @@ tsmith_status tsmith_capture_recover(const char *directory, tsmith_source **out,
     *out = NULL;
     tsmith_status status = recovery_open(directory, &recovery, error);
     return status ? status : recovery_source(recovery, out, error);
-}
-
-// ---- looking
-
-static bool has_magic(const char *directory, const char *name) {
-    char path[4096];
-    uint64_t magic = 0;
-    struct stat status;
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", directory, name) >= sizeof path)
-        return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    bool is = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-              read(fd, &magic, sizeof magic) == sizeof magic && magic == LAYOUT_CONTROL_MAGIC;
-    close(fd);
-    return is;
-}
-
-int tsmith_capture_is_session(const char *directory) {
-    return has_magic(directory, LAYOUT_CONTROL_NAME) || has_magic(directory, LAYOUT_CONTROL_KEPT_NAME);
-}
-
-tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out, tsmith_error *error) {
-    struct session_directory session;
-    tsmith_capture_left found = {0};
-    uint32_t unclear;
-    tsmith_status status = session_directory_look(&session, directory, error);
-    if (status)
-        return status;
-    const struct layout_control *control = session.control;
-    memcpy(found.output, control->output, sizeof found.output);
-    memcpy(found.command, control->command, sizeof found.command);
-    found.user = session.user;
-    found.collector_pid = atomic_load(&control->collector_pid);
-    found.started_realtime = control->started_realtime;
-    found.bytes = session_directory_bytes(&session);
-    found.collected = session_directory_collected(&session);
-    found.processes = session_processes_alive(session.path, &unclear);
-    session_directory_close(&session);
-    sized_give(tsmith_capture_left, &found, out);
-    return TSMITH_OK;
-}
-
-tsmith_status tsmith_capture_remove(const char *directory, tsmith_error *error) {
-    struct session_directory session;
-    uint32_t unclear;
-    tsmith_status status = session_directory_open(&session, directory, error);
-    if (status)
-        return status;
-    uint32_t processes = session_processes_alive(session.path, &unclear);
-    if (processes > 0) {
-        session_directory_close(&session);
-        return status_set(error, TSMITH_ERROR_BUSY, "%u %s into %s; end %s first", processes,
-                          plural(processes, "process still records", "processes still record"), directory,
-                          plural(processes, "it", "them"));
-    }
-    session_directory_remove(&session);
-    if (access(directory, F_OK) == 0)
-        return status_set_errno(error, "%s could not be removed", directory);
-    return TSMITH_OK;
 }
