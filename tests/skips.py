@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the tests that did not run, each with the reason it gave, and judge them.
 
-usage: skips.py RESULTS.xml [ALLOWED]
+usage: skips.py RESULTS.xml [--allowed FILE] [--must-run FILE]
 
 RESULTS.xml is what `ctest --output-junit` writes. A test that skips prints a line "skipped: REASON" and exits with 77.
 A test that passes and prints such a line left out a part of itself; it is listed too, as "in part".
-ALLOWED lists the skips that are accepted: one per line, "TEST | REASON | WHY", where TEST and REASON are regular
-expressions that must match from the beginning (the test's name wholly) and WHY is for the reader. With ALLOWED, exit
-status 1 if a test skipped in whole for a reason that is not listed. Without it, the exit status is 0.
+--allowed FILE lists the skips that are accepted: one per line, "TEST | REASON | WHY", where TEST and REASON are regular
+expressions that must match from the beginning (the test's name wholly) and WHY is for the reader. With it, the exit
+status is 1 if a test skipped in whole for a reason that is not listed.
+--must-run FILE lists tests, "TEST | ANYTHING": the exit status is 1 if one of them skipped, in whole or in part, or is
+not in the results. Without either, the exit status is 0.
 """
+import argparse
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -36,28 +39,42 @@ def read_allowed(path):
     return rules
 
 
+def read_names(path):
+    with open(path, encoding="utf-8") as file:
+        return {line.split(" | ")[0].strip() for line in file if line.strip() and not line.startswith("#")}
+
+
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    rules = read_allowed(sys.argv[2]) if len(sys.argv) == 3 else None
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("results")
+    parser.add_argument("--allowed")
+    parser.add_argument("--must-run")
+    arguments = parser.parse_args()
+    rules = read_allowed(arguments.allowed) if arguments.allowed else None
+    needed = read_names(arguments.must_run) if arguments.must_run else set()
     refused = 0
-    cases = list(ElementTree.parse(sys.argv[1]).getroot().iter("testcase"))
+    cases = list(ElementTree.parse(arguments.results).getroot().iter("testcase"))
     for case in cases:
         name, why = case.get("name"), reasons(case)
         whole = case.find("skipped") is not None or case.get("status") == "notrun"
         if not whole and not why:
+            needed.discard(name)
             continue
         why = why or ["no reason given"]
         mark = "skipped" if whole else "in part"
-        if whole and rules is not None:
+        if name in needed:
+            mark = "NEEDED"
+        elif whole and rules is not None:
             if not any(test.fullmatch(name) and reason.match(why[-1]) for test, reason in rules):
                 mark, refused = "REFUSED", refused + 1
         print(f"{mark:8} {name:28} {'; '.join(why)}")
     if not cases:
-        sys.exit(f"{sys.argv[1]}: no test ran")
+        sys.exit(f"{arguments.results}: no test ran")
     if refused:
-        sys.exit(f"{refused} tests were skipped for a reason that is not in {sys.argv[2]}: "
+        sys.exit(f"{refused} tests were skipped for a reason that is not in {arguments.allowed}: "
                  "install what they need, or add a line with the reason")
+    if needed:
+        sys.exit(f"tests of {arguments.must_run} that did not run in whole: {', '.join(sorted(needed))}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every row of the lists of tests (tests/long.txt, tests/plain_only.txt, .ci/skips) names a test that is there: a row of a test that was
+# Every row of the lists of tests (tests/long.txt, tests/plain_only.txt, .ci/once, .ci/skips) names a test that is there: a row of a test that was
 # renamed or removed would say nothing, without a sign of it.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:?}"
@@ -32,7 +32,7 @@ printf '# TEST | SECONDS\nbuild.lists_of_tests | 1\nroom.gone | 1\n' >"$work/lis
     echo "self-test: a stale row was not found, or a good one was refused"
     exit 1
 }
-for list in tests/long.txt tests/plain_only.txt .ci/skips; do
+for list in tests/long.txt tests/plain_only.txt .ci/once .ci/skips; do
     stale "$list"
 done >"$work/stale"
 [ ! -s "$work/stale" ] || {

@@ -28,7 +28,7 @@ echo 'room\.one | no such tool | a tool that no package has' >"$folder/allowed"
 # want CODE WORDS: the judge's answer for the results with the list.
 want() {
     code=0
-    $judge "$folder/tests.xml" "$folder/allowed" >"$folder/out" 2>&1 || code=$?
+    $judge "$folder/tests.xml" --allowed "$folder/allowed" >"$folder/out" 2>&1 || code=$?
     [ "$code" -eq "$1" ] || fail "exit $code instead of $1: $(cat "$folder/out")"
     grep -q "$2" "$folder/out" || fail "'$2' is missing: $(cat "$folder/out")"
 }
@@ -48,5 +48,24 @@ want 1 'no test ran'
 results "$(result room.other notrun 'skipped: no such tool')"
 $judge "$folder/tests.xml" >"$folder/out" || fail "without a list a skip is a failure"
 # The project's own list can be read.
-$judge "$folder/tests.xml" "$TRACESMITH_SOURCE_DIR/.ci/skips" >"$folder/out" 2>&1 && fail "the list takes any skip"
+$judge "$folder/tests.xml" --allowed "$TRACESMITH_SOURCE_DIR/.ci/skips" >"$folder/out" 2>&1 && fail "the list takes any skip"
 grep -q '^REFUSED  room.other' "$folder/out" || fail "the project's list cannot be read: $(cat "$folder/out")"
+
+# Tests that must run: one that does not, in whole or in part, and one that is not there, are failures.
+printf '# comment\nroom.one | 3\nroom.two | 4\n' >"$folder/needed"
+# need CODE WORDS
+need() {
+    code=0
+    $judge "$folder/tests.xml" --must-run "$folder/needed" >"$folder/out" 2>&1 || code=$?
+    [ "$code" -eq "$1" ] || fail "exit $code instead of $1: $(cat "$folder/out")"
+    grep -q "$2" "$folder/out" || fail "'$2' is missing: $(cat "$folder/out")"
+}
+one=$(result room.one run 'done') two=$(result room.two run 'done')
+results "$one $two $(result room.other notrun 'skipped: no such tool')"
+need 0 '^skipped  room.other'
+results "$one $(result room.two run 'skipped: no second driver')"
+need 1 'did not run in whole: room.two$'
+results "$(result room.one notrun 'skipped: no such tool') $two"
+need 1 'did not run in whole: room.one$'
+results "$two"
+need 1 'did not run in whole: room.one$'
