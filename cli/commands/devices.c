@@ -136,8 +136,8 @@ int command_devices(const struct invocation *invocation) {
     int code = EXIT_LACKING;
     if (invocation_flag(invocation, "topology"))
         return devices_topology(invocation);
-    if (invocation_value(invocation, "sysroot")) {
-        complain("--sysroot needs --topology");
+    if (invocation_value(invocation, "sysroot") || invocation_value(invocation, "file")) {
+        complain("%s needs --topology", invocation_value(invocation, "file") ? "--file" : "--sysroot");
         return EXIT_USAGE;
     }
     if (tsmith_dictionary_create(&dictionary) < 0) {

@@ -73,8 +73,8 @@ static void add_legend(struct text *text, const tsmith_topology *topology) {
             tsmith_topology_path path = {.size = sizeof path};
             if (tsmith_topology_path_get(topology, i, k, &path))
                 used[path.kind] = true;
-            nvidia |= i != k && node_at(topology, i).vendor == NVIDIA &&
-                      node_at(topology, k).vendor == NVIDIA &&
+            nvidia |= i != k && path.kind != TSMITH_TOPOLOGY_NVSWITCH &&
+                      node_at(topology, i).vendor == NVIDIA && node_at(topology, k).vendor == NVIDIA &&
                       node_at(topology, k).kind == TSMITH_TOPOLOGY_GPU &&
                       node_at(topology, i).kind == TSMITH_TOPOLOGY_GPU;
         }
@@ -128,6 +128,11 @@ static void add_json_node(struct text *text, const tsmith_topology_node *node) {
     add_json_number(text, "lanes", node->lanes);
     add_json_number(text, "bytes_per_s", node->bytes_per_s);
     add_json_number(text, "port_bits_per_s", node->port_bits_per_s);
+    text_add_cstr(text, ",\"uuid\":");
+    if (*node->uuid)
+        text_add_json_cstr(text, node->uuid);
+    else
+        text_add_cstr(text, "null");
     text_add_char(text, '}');
 }
 
@@ -157,15 +162,41 @@ static void add_json(struct text *text, const tsmith_topology *topology) {
     text_add_cstr(text, "]}\n");
 }
 
+// Of the machine of a trace; the exit code.
+static int open_of_trace(const char *path, tsmith_topology **out) {
+    struct trace trace;
+    tsmith_error error;
+    const int code = trace_open(path, &trace);
+    if (code != EXIT_DONE)
+        return code;
+    const tsmith_status status = tsmith_topology_of_trace(trace.dictionary, out, &error);
+    trace_close(&trace);
+    if (status != TSMITH_OK)
+        complain("%s: %s", path, error.message);
+    return status == TSMITH_OK ? EXIT_DONE : EXIT_LACKING;
+}
+
+static int open_topology(const struct invocation *invocation, tsmith_topology **out) {
+    const char *root = invocation_value(invocation, "sysroot"), *path = invocation_value(invocation, "file");
+    tsmith_error error;
+    if (path && root) {
+        complain("--file and --sysroot exclude each other");
+        return EXIT_USAGE;
+    }
+    if (path)
+        return open_of_trace(path, out);
+    if (tsmith_topology_open(root, out, &error) == TSMITH_OK)
+        return EXIT_DONE;
+    complain("%s", error.message);
+    return EXIT_LACKING;
+}
+
 int devices_topology(const struct invocation *invocation) {
     tsmith_topology *topology = NULL;
-    tsmith_error error;
     struct text text = {0};
-    tsmith_status status = tsmith_topology_open(invocation_value(invocation, "sysroot"), &topology, &error);
-    if (status != TSMITH_OK) {
-        complain("%s", error.message);
-        return EXIT_LACKING;
-    }
+    const int code = open_topology(invocation, &topology);
+    if (code != EXIT_DONE)
+        return code;
     const bool empty = !tsmith_topology_count(topology) ||
                        node_at(topology, 0).kind != TSMITH_TOPOLOGY_GPU; // GPUs come first
     if (invocation_flag(invocation, "json")) {
@@ -181,4 +212,29 @@ int devices_topology(const struct invocation *invocation) {
     if (empty)
         complain("no GPU was found in /sys/bus/pci");
     return empty ? EXIT_LACKING : EXIT_DONE;
+}
+
+bool topology_add_summary(struct text *line, const tsmith_dictionary *dictionary) {
+    tsmith_topology *topology;
+    uint32_t count[2] = {0}, used = 0;
+    if (tsmith_topology_of_trace(dictionary, &topology, NULL) != TSMITH_OK)
+        return false;
+    for (size_t i = 0; i < tsmith_topology_count(topology); i++) {
+        const tsmith_topology_node node = node_at(topology, i);
+        tsmith_topology_path path = {.size = sizeof path};
+        count[node.kind == TSMITH_TOPOLOGY_NIC]++;
+        for (size_t k = 0; k < i && node.kind == TSMITH_TOPOLOGY_GPU; k++)
+            if (tsmith_topology_path_get(topology, i, k, &path))
+                used |= 1u << path.kind;
+    }
+    text_add_counted(line, count[0], "GPU", "GPUs");
+    text_add_cstr(line, ", ");
+    text_add_counted(line, count[1], "network adapter", "network adapters");
+    for (uint32_t kind = 0; used >> kind; kind++)
+        if (used >> kind & 1)
+            text_add_format(line, "%s%s", used & ((1u << kind) - 1) ? ", " : "; between the GPUs ",
+                            tsmith_topology_path_name((tsmith_topology_path_kind)kind));
+    text_add_cstr(line, " (tracesmith devices --topology --file FILE)");
+    tsmith_topology_close(topology);
+    return true;
 }

@@ -9,6 +9,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/present/terminal.h"
+#include "devices_topology.h"
 #include "tracesmith/graph.h"
 #include "tracesmith/replay.h"
 #include "tracesmith/sbt.h"
@@ -627,6 +628,14 @@ static void write_table(const struct trace *trace, const char *name, uint32_t co
     text_finish(&line);
 }
 
+static void write_topology(const struct trace *trace) {
+    struct text line = {0};
+    label(&line, "topology");
+    if (topology_add_summary(&line, trace->dictionary))
+        end_line(&line);
+    text_finish(&line);
+}
+
 static void add_offset(struct text *line, int64_t offset) {
     if (offset == TSMITH_TIME_UNKNOWN) {
         text_add_cstr(line, "any");
@@ -755,6 +764,7 @@ static int write_text(struct trace *trace, bool quick) {
     write_table(trace, "parts", tsmith_dictionary_part_count(dictionary), NULL, add_part);
     write_table(trace, "processes", tsmith_dictionary_process_count(dictionary), marks, add_process);
     write_table(trace, "devices", tsmith_dictionary_device_count(dictionary), NULL, add_device);
+    write_topology(trace);
     write_table(trace, "tracks", tsmith_dictionary_track_count(dictionary), NULL, add_track);
     write_clocks(trace);
     if (!quick)

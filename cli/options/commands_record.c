@@ -555,11 +555,16 @@ static const struct option devices_options[] = {
      .argument = "DIR",
      .kind = VALUE_FILE,
      .doc = "With --topology: read DIR/sys, a copy of another machine's /sys"},
+    {.name = "file",
+     .argument = "FILE",
+     .kind = VALUE_FILE,
+     .doc = "With --topology: that of the machine on which the trace FILE was recorded"},
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example devices_examples[] = {
     {"tracesmith devices", "List the devices"},
     {"tracesmith devices --topology", "Which GPUs are close to each other and to which network adapter"},
+    {"tracesmith devices --topology --file run.0.sbt", "The same of the machine that a trace is from"},
     {NULL, NULL}};
 
 const struct command devices_entry = {

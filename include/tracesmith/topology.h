@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the GPUs and network adapters of a machine are connected, as the operating system's kernel describes it in /sys: PCIe
-// switches, host bridges, NUMA nodes, and AMD's XGMI links. NVLink is not described there.
+// switches, host bridges, NUMA nodes, and AMD's XGMI links. NVLink is not described there; of boards with NVSwitches it is known from
+// the models of their devices. A trace keeps it, for answers on other machines.
 #ifndef TRACESMITH_TOPOLOGY_H
 #define TRACESMITH_TOPOLOGY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tracesmith/dictionary.h"
 #include "tracesmith/export.h"
 #include "tracesmith/status.h"
 
@@ -22,6 +24,7 @@ typedef enum tsmith_topology_kind { TSMITH_TOPOLOGY_GPU = 1, TSMITH_TOPOLOGY_NIC
 // X(NAME, "what it means")
 #define TSMITH_TOPOLOGY_PATH_TABLE(X)                                                                        \
     X(XGMI, "a direct link between AMD GPUs")                                                                \
+    X(NVSWITCH, "NVLink through the NVSwitches of NVIDIA's board")                                           \
     X(PIX, "one PCIe switch")                                                                                \
     X(PXB, "several PCIe switches")                                                                          \
     X(PHB, "the PCIe host bridge of a processor")                                                            \
@@ -46,18 +49,24 @@ typedef struct tsmith_topology_node {
     uint32_t lanes;           // of its PCIe link as it is now; 0: unknown
     uint64_t bytes_per_s;     // what that link transfers in one direction, after its encoding; 0: unknown
     uint64_t port_bits_per_s; // of a network adapter's fastest active port; 0: unknown, or none is active
+    const char *uuid;         // of a GPU, as files of its driver have it; "": unknown
 } tsmith_topology_node;
 
 typedef struct tsmith_topology_path {
     size_t size; // of this struct; set by the caller
     tsmith_topology_path_kind kind;
     uint64_t
-        bytes_per_s; // the slowest PCIe link between the two, or the XGMI link, in one direction; 0: unknown
+        bytes_per_s; // the slowest PCIe link between the two, the XGMI link, or NVLink, in one direction; 0: unknown
 } tsmith_topology_path;
 
 // Reads below `root` (NULL: "/"), which may be a folder with a copy of another machine's /sys. NOT_FOUND when there is no
 // /sys/bus/pci below it. What is missing or of another form is unknown, and no failure.
 TSMITH_API tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmith_error *error);
+// What a trace has of the machine that it was recorded on, in an attribute with this name (docs/topology.md has its text). NOT_FOUND when it
+// has none, CORRUPT when it has another form. Nothing of the dictionary is kept.
+#define TSMITH_TOPOLOGY_ATTRIBUTE "topology"
+TSMITH_API tsmith_status tsmith_topology_of_trace(const tsmith_dictionary *dictionary, tsmith_topology **out,
+                                                  tsmith_error *error);
 TSMITH_API void tsmith_topology_close(tsmith_topology *topology);
 // GPUs come first. 0 (and nothing is written) beyond the last.
 TSMITH_API size_t tsmith_topology_count(const tsmith_topology *topology);

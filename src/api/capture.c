@@ -31,6 +31,7 @@
 #include "collect/recovery.h"
 #include "collect/session_directory.h"
 #include "collect/session_processes.h"
+#include "event/topology.h"
 #include "launch/launch.h"
 #include "launch/sampler.h"
 #include "tracesmith/frames.h"
@@ -286,7 +287,23 @@ static bool keep_addresses(struct tsmith_capture *capture) {
     return capture->probe_addresses || !given;
 }
 
+// How the GPUs of this machine are connected, if it has any: some reads of /sys in TraceSmith's own process.
+static void describe_topology(tsmith_dictionary *dictionary) {
+    tsmith_topology *topology;
+    tsmith_topology_node first = {.size = sizeof first};
+    if (tsmith_topology_open(NULL, &topology, NULL) != TSMITH_OK)
+        return;
+    if (tsmith_topology_node_get(topology, 0, &first) && first.kind == TSMITH_TOPOLOGY_GPU) {
+        char *text = topology_text(topology);
+        if (text)
+            tsmith_dictionary_set_attribute(dictionary, TSMITH_TOPOLOGY_ATTRIBUTE, text);
+        free(text);
+    }
+    tsmith_topology_close(topology);
+}
+
 static void describe_session(struct tsmith_capture *capture) {
+    describe_topology(collector_dictionary(capture->collector));
     session_directory_describe(&capture->directory, collector_dictionary(capture->collector));
     duty_describe(&capture->duty, collector_dictionary(capture->collector));
     if (capture->options.frames)

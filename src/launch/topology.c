@@ -10,16 +10,6 @@
 #include "base/sized.h"
 #include "base/status.h"
 
-static const char *const path_names[] = {
-#define PATH_NAME(NAME, text) #NAME,
-    TSMITH_TOPOLOGY_PATH_TABLE(PATH_NAME)
-#undef PATH_NAME
-};
-
-const char *tsmith_topology_path_name(tsmith_topology_path_kind kind) {
-    return kind >= TSMITH_TOPOLOGY_XGMI && kind < TSMITH_TOPOLOGY_UNKNOWN ? path_names[kind] : "UNKNOWN";
-}
-
 // ---- one device
 
 // Transfers per second and lane carry so much after their encoding: 8b/10b up to 5 GT/s, 128b/130b up to 32, flits above.
@@ -100,8 +90,16 @@ static bool is_gpu(int64_t class, uint32_t vendor) {
     }
 }
 
+// Of boards with A100, or with H100 and H200.
+static bool is_nvswitch(const char *folder, int64_t class, int64_t vendor) {
+    int64_t device;
+    return class >> 8 == 0x0680 && vendor == TOPOLOGY_NVIDIA && topology_number(folder, "device", &device) &&
+           (device == 0x1af1 || device == 0x22a3);
+}
+
 struct finding {
     struct tsmith_topology *topology;
+    const char *root; // "" or a folder
     char folder[TOPOLOGY_PATH];
     unsigned gpus;
 };
@@ -119,11 +117,15 @@ static void find_gpu(void *context, const char *address) {
     char folder[TOPOLOGY_PATH];
     int64_t class, vendor;
     if (!topology_join(folder, finding->folder, address) || !topology_number(folder, "class", &class) ||
-        !topology_number(folder, "vendor", &vendor) || !is_gpu(class, (uint32_t)vendor))
+        !topology_number(folder, "vendor", &vendor))
+        return;
+    finding->topology->nvswitches += is_nvswitch(folder, class, vendor);
+    if (!is_gpu(class, (uint32_t)vendor))
         return;
     struct topology_node node;
     read_device(folder, address, &node);
     node.kind = TSMITH_TOPOLOGY_GPU;
+    topology_find_uuid(finding->root, folder, &node);
     (void)snprintf(node.name, sizeof node.name, "GPU%u", finding->gpus++);
     add_node(finding, &node);
 }
@@ -143,23 +145,22 @@ static void find_nic(void *context, const char *name) {
 }
 
 tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmith_error *error) {
-    struct finding finding = {.topology = calloc(1, sizeof **out)};
+    struct finding finding = {.topology = calloc(1, sizeof **out), .root = root ? root : ""};
     *out = NULL;
     if (!finding.topology)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the topology");
-    const int length = snprintf(finding.topology->root, TOPOLOGY_PATH, "%s", root ? root : "");
     tsmith_status status = TSMITH_OK;
-    if (length < 0 || length >= TOPOLOGY_PATH - TOPOLOGY_LINE ||
-        !topology_join(finding.folder, finding.topology->root, "sys/bus/pci/devices") ||
+    if (strlen(finding.root) >= TOPOLOGY_PATH - TOPOLOGY_LINE ||
+        !topology_join(finding.folder, finding.root, "sys/bus/pci/devices") ||
         !topology_each(finding.folder, find_gpu, &finding))
         status =
             status_set(error, TSMITH_ERROR_NOT_FOUND,
                        "%.200s/sys/bus/pci/devices cannot be read: it has no description of PCI devices.",
                        root ? root : "");
-    if (status == TSMITH_OK && topology_join(finding.folder, finding.topology->root, "sys/class/infiniband"))
+    if (status == TSMITH_OK && topology_join(finding.folder, finding.root, "sys/class/infiniband"))
         (void)topology_each(finding.folder, find_nic, &finding); // not there: no adapter
     if (status == TSMITH_OK)
-        topology_find_links(finding.topology);
+        topology_find_links(finding.topology, finding.root);
     if (status == TSMITH_OK && finding.topology->failed)
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the topology");
     if (status == TSMITH_OK)
@@ -167,81 +168,4 @@ tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmi
     else
         tsmith_topology_close(finding.topology);
     return status;
-}
-
-void tsmith_topology_close(tsmith_topology *topology) {
-    if (!topology)
-        return;
-    free(topology->nodes);
-    free(topology->xgmi);
-    free(topology);
-}
-
-size_t tsmith_topology_count(const tsmith_topology *topology) {
-    return topology->count;
-}
-
-int tsmith_topology_node_get(const tsmith_topology *topology, size_t index, tsmith_topology_node *out) {
-    if (index >= topology->count)
-        return 0;
-    const struct topology_node *node = &topology->nodes[index];
-    const struct topology_link *link = &node->links[node->depth ? node->depth - 1 : 0];
-    const tsmith_topology_node made = {.size = sizeof made,
-                                       .kind = node->kind,
-                                       .name = node->name,
-                                       .address = node->address,
-                                       .vendor = node->vendor,
-                                       .device = node->device,
-                                       .numa = node->numa,
-                                       .lanes = link->lanes,
-                                       .bytes_per_s = link->bytes_per_s,
-                                       .port_bits_per_s = node->port_bits_per_s};
-    sized_give(tsmith_topology_node, &made, out);
-    return 1;
-}
-
-// ---- paths
-
-// The slowest link below the first `common` folders of a node; 0 when one is unknown.
-static uint64_t slowest(const struct topology_node *node, size_t common) {
-    uint64_t rate = UINT64_MAX;
-    for (size_t i = common; i < node->depth; i++)
-        rate = node->links[i].bytes_per_s < rate ? node->links[i].bytes_per_s : rate;
-    return rate == UINT64_MAX ? 0 : rate;
-}
-
-static tsmith_topology_path pcie_path(const struct topology_node *a, const struct topology_node *b) {
-    tsmith_topology_path path = {.size = sizeof path, .kind = TSMITH_TOPOLOGY_UNKNOWN};
-    size_t common = 0;
-    while (common < a->depth && common < b->depth && strcmp(a->above[common], b->above[common]) == 0)
-        common++;
-    if (common > 1) // below one port; a switch is a port up and ports down
-        path.kind =
-            a->depth - common <= 2 && b->depth - common <= 2 ? TSMITH_TOPOLOGY_PIX : TSMITH_TOPOLOGY_PXB;
-    else if (common == 1)
-        path.kind = TSMITH_TOPOLOGY_PHB;
-    else if (a->numa >= 0 && b->numa >= 0 && (a->numa != b->numa || (a->depth && b->depth)))
-        path.kind = a->numa == b->numa ? TSMITH_TOPOLOGY_NODE : TSMITH_TOPOLOGY_SYS;
-    if (!a->depth || !b->depth)
-        return path;
-    // Bridges that are common have no part in it; those of different host bridges all have.
-    const size_t from = common ? common : 1;
-    const uint64_t first = slowest(a, from), second = slowest(b, from);
-    path.bytes_per_s = first < second ? first : second;
-    return path;
-}
-
-int tsmith_topology_path_get(const tsmith_topology *topology, size_t from, size_t to,
-                             tsmith_topology_path *out) {
-    if (from == to || from >= topology->count || to >= topology->count)
-        return 0;
-    tsmith_topology_path path = pcie_path(&topology->nodes[from], &topology->nodes[to]);
-    for (size_t i = 0; i < topology->xgmi_count; i++) {
-        if (topology->xgmi[i].from != from || topology->xgmi[i].to != to)
-            continue;
-        path.kind = TSMITH_TOPOLOGY_XGMI;
-        path.bytes_per_s = topology->xgmi[i].bytes_per_s;
-    }
-    sized_give(tsmith_topology_path, &path, out);
-    return 1;
 }

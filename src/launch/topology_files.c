@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 8192 };
-
 bool topology_join(char out[TOPOLOGY_PATH], const char *folder, const char *name) {
     const int length = snprintf(out, TOPOLOGY_PATH, "%s/%s", folder, name);
     return length > 0 && length < TOPOLOGY_PATH;
@@ -36,6 +34,10 @@ void topology_line(const char *folder, const char *name, char out[TOPOLOGY_LINE]
     out[strcspn(out, "\n")] = '\0';
 }
 
+void topology_text_of(const char *folder, const char *name, char out[TOPOLOGY_TEXT + 1]) {
+    out[read_start(folder, name, out, TOPOLOGY_TEXT)] = '\0';
+}
+
 bool topology_number(const char *folder, const char *name, int64_t *out) {
     char line[TOPOLOGY_LINE], *end;
     topology_line(folder, name, line);
@@ -45,9 +47,9 @@ bool topology_number(const char *folder, const char *name, int64_t *out) {
 }
 
 bool topology_property(const char *folder, const char *name, const char *key, uint64_t *out) {
-    char text[FILE_MOST + 1];
+    char text[TOPOLOGY_TEXT + 1];
     const size_t length = strlen(key);
-    text[read_start(folder, name, text, FILE_MOST)] = '\0';
+    topology_text_of(folder, name, text);
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, key, length) != 0 || line[length] != ' ' ||

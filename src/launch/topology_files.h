@@ -8,10 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TOPOLOGY_PATH = 4096, TOPOLOGY_LINE = 256 };
+enum { TOPOLOGY_PATH = 4096, TOPOLOGY_LINE = 256, TOPOLOGY_TEXT = 8192 };
 
 // The first line of the file FOLDER/NAME, "" where there is none.
 void topology_line(const char *folder, const char *name, char out[TOPOLOGY_LINE]);
+// The file, as far as there is room; "" where there is none.
+void topology_text_of(const char *folder, const char *name, char out[TOPOLOGY_TEXT + 1]);
 // The number in the file, in the C notation; false where there is none.
 bool topology_number(const char *folder, const char *name, int64_t *out);
 // The number behind `key` in a file of lines "key number"; false where there is none.

@@ -74,9 +74,9 @@ static void find_links_of(void *context, const char *number) {
         (void)topology_each(links.folder, find_link, &links);
 }
 
-void topology_find_links(struct tsmith_topology *topology) {
+void topology_find_links(struct tsmith_topology *topology, const char *root) {
     struct kfd kfd = {.topology = topology};
-    if (!topology_join(kfd.folder, topology->root, "sys/class/kfd/kfd/topology/nodes"))
+    if (!topology_join(kfd.folder, root, "sys/class/kfd/kfd/topology/nodes"))
         return;
     (void)topology_each(kfd.folder, find_number, &kfd); // not there: no AMD driver
     (void)topology_each(kfd.folder, find_links_of, &kfd);
@@ -105,4 +105,27 @@ void topology_find_ports(const char *adapter, struct topology_node *node) {
     struct ports ports = {.node = node};
     if (topology_join(ports.folder, adapter, "ports"))
         (void)topology_each(ports.folder, find_port, &ports);
+}
+
+// NVIDIA's driver has "GPU UUID: \t GPU-8a1f..." in a file of /proc, AMD's a number in /sys.
+void topology_find_uuid(const char *root, const char *device, struct topology_node *node) {
+    static const char PREFIX[] = "GPU UUID:";
+    char folder[TOPOLOGY_PATH], driver[TOPOLOGY_PATH], text[TOPOLOGY_TEXT + 1], line[TOPOLOGY_LINE];
+    topology_line(device, "unique_id", line);
+    if (node->vendor != TOPOLOGY_NVIDIA) {
+        (void)snprintf(node->uuid, sizeof node->uuid, "%.16s", line);
+        return;
+    }
+    if (!topology_join(driver, root, "proc/driver/nvidia/gpus") ||
+        !topology_join(folder, driver, node->address))
+        return;
+    topology_text_of(folder, "information", text);
+    const char *at = strstr(text, PREFIX);
+    at = at ? at + sizeof PREFIX - 1 : "";
+    at += strspn(at, " \t");
+    const size_t length = strcspn(at, " \t\n");
+    if (length && length < sizeof node->uuid) {
+        memcpy(node->uuid, at, length);
+        node->uuid[length] = '\0';
+    }
 }

@@ -52,8 +52,16 @@ class Machine:
             adapter = os.path.join(self.root, "sys/class/infiniband", name)
             self.write(os.path.join(adapter, "ports/1"), state="4: ACTIVE", rate="400 Gb/sec (4X NDR)")
             os.symlink(os.path.relpath(folder, adapter), os.path.join(adapter, "device"))
+        uuid = None
+        if kind == "gpu" and vendor == 0x10de:
+            uuid = f"GPU-8a1f0000-0000-0000-0000-{len(self.nodes):012x}"
+            self.write(os.path.join(self.root, "proc/driver/nvidia/gpus", place[-1]),
+                       information=f"Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t {uuid}\nBus Type: \t PCIe")
+        elif kind == "gpu":
+            uuid = f"{0xabcdef0123456780 + len(self.nodes):016x}"
+            self.write(folder, unique_id=uuid)
         if kind in ("gpu", "nic"):
-            self.nodes.append({"place": place, "kind": kind, "numa": numa, "name": name})
+            self.nodes.append({"place": place, "kind": kind, "numa": numa, "name": name, "uuid": uuid})
 
     def ask(self, code=0):
         result = subprocess.run([TRACESMITH, "devices", "--topology", "--sysroot", self.root, "--json"],
@@ -72,6 +80,7 @@ class Machine:
             node["name"] = f"GPU{index}"
         expect("nodes", [(node["name"], node["address"], node["numa"]) for node in answer["nodes"]],
                [(node["name"], node["place"][-1], node["numa"]) for node in order])
+        expect("UUIDs", [node["uuid"] for node in answer["nodes"]], [node["uuid"] for node in order])
         for node in answer["nodes"]:
             expect(f"port of {node['name']}", node["port_bits_per_s"], 400_000_000_000 if node["kind"] == "nic" else None)
         expect("paths", len(answer["paths"]), len(order) * (len(order) - 1))
@@ -91,6 +100,27 @@ class Machine:
                     speed, lanes = self.speeds[place[:depth]]
                     rates.append(LANE[speed] * lanes)
         return min(rates)
+
+    def record(self, folder):
+        """A trace of a machine that has this /sys, but not this /proc."""
+        trace = os.path.join(folder, "recorded.sbt")
+        script = f"mount --bind '{self.root}/sys' /sys && exec '{TRACESMITH}' profile -o '{trace}' -- true"
+        subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], check=True, stderr=subprocess.PIPE,
+                       timeout=60)
+        return trace
+
+    def check_recorded(self, folder):
+        trace, wanted = self.record(folder), self.ask()
+        for node in wanted["nodes"]:
+            if node["vendor"] == 0x10de:
+                node["uuid"] = None
+        got = subprocess.run([TRACESMITH, "devices", "--topology", "--file", trace, "--json"], stdout=subprocess.PIPE, timeout=60)
+        expect("topology of the trace", (got.returncode, json.loads(got.stdout)), (0, wanted))
+        info = subprocess.run([TRACESMITH, "info", trace], stdout=subprocess.PIPE, timeout=60).stdout.decode()
+        line = next((line for line in info.splitlines() if line.startswith("topology")), "")
+        gpus = sum(node["kind"] == "gpu" for node in wanted["nodes"])
+        kinds = {path["path"] for path in wanted["paths"] if path["from"] < gpus and path["to"] < gpus}
+        expect("info", (line.split()[1:3], all(kind in line for kind in kinds)), ([str(gpus), "GPUs,"], True))
 
 
 def dgx(root):
@@ -114,6 +144,19 @@ def dgx(root):
             kind = "NODE" if a["numa"] == b["numa"] else "SYS"
         return kind, machine.slowest(a["place"], b["place"])
     return machine, kind_of
+
+
+def hgx(root):
+    """The same with NVSwitches: four functions on a bus of their own."""
+    machine, kind_of = dgx(root)
+    for index in range(4):
+        machine.device(("pci0000:e0", "0000:e0:01.0", f"0000:{0xe1 + index:02x}:00.0"), "switch", 0, "2.5", 2)
+        machine.write(os.path.join(root, "sys/devices/pci0000:e0/0000:e0:01.0", f"0000:{0xe1 + index:02x}:00.0"),
+                      device="0x22a3", **{"class": "0x068000"})
+
+    def through_switches(machine, a, b):
+        return ("NVSWITCH", 450_000_000_000) if a["kind"] == b["kind"] == "gpu" else kind_of(machine, a, b)
+    return machine, through_switches
 
 
 def mi300x(root):
@@ -170,13 +213,17 @@ def damage(machine, seed):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         made = 0
-        for make in (dgx, mi300x, two_sockets):
+        may_mount = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "mount", "--bind", folder, "/sys"],
+                                   stderr=subprocess.DEVNULL).returncode == 0
+        for make in (dgx, hgx, mi300x, two_sockets):
             machine, kind_of = make(os.path.join(folder, make.__name__))
             machine.check(kind_of)
             text = subprocess.run([TRACESMITH, "devices", "--topology", "--sysroot", machine.root], check=True,
                                   stdout=subprocess.PIPE).stdout.decode()
             expect(f"rows of {make.__name__}", sum(line.startswith(" GPU") and " - " in line for line in text.splitlines()),
                    sum(node["kind"] == "gpu" for node in machine.nodes))
+            if may_mount:
+                machine.check_recorded(folder)
             for seed in range(4):
                 copy = os.path.join(folder, f"copy{made}")
                 made += 1
@@ -184,6 +231,7 @@ def main():
                 damage(Machine(copy), seed)
         result = subprocess.run([TRACESMITH, "devices", "--topology", "--sysroot", folder], stderr=subprocess.PIPE)
         expect("no /sys", (result.returncode, b"no description of PCI devices" in result.stderr), (4, True))
+        print("recorded" if may_mount else "not recorded: nothing can be mounted here")
     return 1 if failures else 0
 
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a topology: nodes, what is above them on PCIe, links beyond it; and its text, which a trace keeps.
+#ifndef EVENT_TOPOLOGY_H
+#define EVENT_TOPOLOGY_H
+
+#include <stdbool.h>
+
+#include "tracesmith/topology.h"
+
+enum {
+    TOPOLOGY_NAME = 64,
+    TOPOLOGY_BRIDGES = 32,
+    TOPOLOGY_PIECE = 512,       // of a line of the text
+    TOPOLOGY_NODES_MOST = 4096, // of a text
+    TOPOLOGY_LINKS_MOST = 1 << 16,
+    TOPOLOGY_NVIDIA = 0x10de
+};
+
+// A PCIe link from a device or bridge up to the one above it.
+struct topology_link {
+    uint32_t lanes;
+    uint64_t bytes_per_s; // 0: unknown
+};
+
+struct topology_node {
+    tsmith_topology_kind kind;
+    char name[TOPOLOGY_NAME], address[TOPOLOGY_NAME];
+    char uuid
+        [TOPOLOGY_NAME]; // as drivers say it: "GPU-8a1f..."; AMD's: its number in hexadecimal; "": unknown
+    uint32_t vendor, device;
+    int32_t numa;
+    uint64_t port_bits_per_s;
+    int64_t kfd; // AMD's number of the node, -1: none
+    // From the host bridge ("pci0000:00") to the device; the first has no link. 0: the place is not known.
+    size_t depth;
+    char above[TOPOLOGY_BRIDGES][TOPOLOGY_NAME];
+    struct topology_link links[TOPOLOGY_BRIDGES];
+};
+
+struct tsmith_topology {
+    struct topology_node *nodes;
+    size_t count, capacity;
+    struct topology_xgmi { // from a GPU to another
+        size_t from, to;
+        uint64_t bytes_per_s;
+    } * xgmi;
+    size_t xgmi_count, xgmi_capacity;
+    unsigned nvswitches;
+    bool failed; // memory was exhausted
+};
+
+struct topology_text {
+    char *bytes;
+    size_t length, capacity;
+};
+
+// The text of the attribute TSMITH_TOPOLOGY_ATTRIBUTE; the caller frees it. NULL when memory is exhausted.
+char *topology_text(const struct tsmith_topology *topology);
+// Reads such a text, which may be of any origin. CORRUPT when it has another form.
+tsmith_status topology_parse(const char *text, tsmith_topology **out, tsmith_error *error);
+// Whether the path between two nodes is known to be the best. Not of two GPUs of NVIDIA, which may have NVLink that /sys does not
+// describe, unless NVSwitches connect them.
+bool topology_has_all(const struct tsmith_topology *topology, size_t from, size_t to);
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of a topology: what is read from it is written again, paths follow from it, and other texts are refused.
+#include "support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/topology.h"
+
+static const char TEXT[] =
+    "1\n"
+    "gpu GPU0 0000:03:00.0 10de 2330 0 0 GPU-1 pci0000:00/0/0 0000:00:01.0/16/63000000000 "
+    "0000:03:00.0/16/31500000000\n"
+    "gpu GPU1 0000:13:00.0 10de 2330 -1 0 - pci0000:10/0/0 0000:13:00.0/16/0\n"
+    "gpu GPU2 0000:23:00.0 1002 74a1 1 0 0123456789abcdef pci0000:20/0/0 0000:23:00.0/8/9\n"
+    "nic mlx5_0 0000:33:00.0 15b3 1021 1 400000000000 -\n"
+    "xgmi 2 1 64000000000\n";
+
+static tsmith_topology *parse(const char *text) {
+    tsmith_topology *topology;
+    tsmith_error error;
+    const tsmith_status status = topology_parse(text, &topology, &error);
+    assert_true(status == TSMITH_OK ? topology != NULL : status == TSMITH_ERROR_CORRUPT && !topology);
+    return topology;
+}
+
+static tsmith_topology_path path_of(const tsmith_topology *topology, size_t from, size_t to) {
+    tsmith_topology_path path = {.size = sizeof path};
+    assert_int_equal(tsmith_topology_path_get(topology, from, to, &path), 1);
+    return path;
+}
+
+static void a_text_is_what_was_written(void **unused) {
+    (void)unused;
+    tsmith_topology *topology = parse(TEXT);
+    char *text = topology_text(topology);
+    assert_string_equal(text, TEXT);
+    assert_int_equal(tsmith_topology_count(topology), 4);
+    tsmith_topology_node node = {.size = sizeof node};
+    assert_int_equal(tsmith_topology_node_get(topology, 1, &node), 1);
+    assert_string_equal(node.uuid, "");
+    assert_int_equal(node.numa, -1);
+    assert_int_equal(path_of(topology, 2, 1).kind, TSMITH_TOPOLOGY_XGMI);
+    assert_int_equal(path_of(topology, 2, 1).bytes_per_s, 64000000000);
+    assert_int_equal(path_of(topology, 1, 2).kind, TSMITH_TOPOLOGY_UNKNOWN); // that link is of one direction
+    free(text);
+    tsmith_topology_close(topology);
+}
+
+// Only where NVSwitches are, and the model has no other board, NVLink is known; and else it is not known that there is none.
+static void switches_connect_their_models(void **unused) {
+    (void)unused;
+    char text[sizeof TEXT + 32];
+    for (unsigned count = 0; count < 3; count++) {
+        (void)snprintf(text, sizeof text, "%s%s", TEXT,
+                       count ? count == 1 ? "nvswitches 4\n" : "nvswitches 0\n" : "");
+        tsmith_topology *topology = parse(text);
+        const tsmith_topology_path path = path_of(topology, 0, 1);
+        assert_int_equal(path.kind == TSMITH_TOPOLOGY_NVSWITCH, count == 1);
+        assert_int_equal(topology_has_all(topology, 0, 1), count == 1);
+        assert_true(topology_has_all(topology, 0, 2) && topology_has_all(topology, 0, 3));
+        assert_false(topology_has_all(topology, 0, 0) || topology_has_all(topology, 0, 9));
+        assert_int_equal(path.bytes_per_s, count == 1 ? 450000000000 : 0);
+        tsmith_topology_close(topology);
+    }
+}
+
+static void other_texts_are_refused(void **unused) {
+    (void)unused;
+    static const char *const refused[] = {"",
+                                          "1",
+                                          "2\n",
+                                          "1\ngpu",
+                                          "1\ngpu a b c\n",
+                                          "1\nxgmi 0 0 1\n",
+                                          "1\nother 1\n",
+                                          "1\ngpu G 0 10de 1 99999999999 0 -\n",
+                                          "1\ngpu G 0 10de 1 0 0 - a/b/c\n",
+                                          "1\nnvswitches -1\n"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        assert_null(parse(refused[i]));
+    struct random random = {11};
+    for (int i = 0; i < 20000; i++) {
+        char text[sizeof TEXT];
+        memcpy(text, TEXT, sizeof text);
+        for (uint64_t k = 1 + random_below(&random, 4); k; k--)
+            text[random_below(&random, sizeof text - 1)] = "\n -/019gnx\t\xff"[random_below(&random, 12)];
+        if (random_below(&random, 2))
+            text[random_below(&random, sizeof text)] = '\0';
+        tsmith_topology *topology = parse(text);
+        for (size_t k = 0; topology && k < tsmith_topology_count(topology); k++)
+            (void)topology_has_all(topology, k, 0);
+        tsmith_topology_close(topology);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_text_is_what_was_written),
+        cmocka_unit_test(switches_connect_their_models),
+        cmocka_unit_test(other_texts_are_refused),
+    };
+    return cmocka_run_group_tests_name("topology", tests, NULL, NULL);
+}
