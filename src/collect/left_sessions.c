@@ -38,8 +38,8 @@ int tsmith_capture_is_session(const char *directory) {
 }
 
 // `processes`: NULL: those of this session are searched for.
-static tsmith_status look(const char *directory, const struct session_processes *processes,
-                          tsmith_capture_left *found, tsmith_error *error) {
+static tsmith_status look_into(const char *directory, const struct session_processes *processes,
+                               tsmith_capture_left *found, tsmith_error *error) {
     struct session_directory session;
     uint32_t unclear;
     tsmith_status status = session_directory_look(&session, directory, error);
@@ -61,7 +61,7 @@ static tsmith_status look(const char *directory, const struct session_processes 
 
 tsmith_status tsmith_capture_look(const char *directory, tsmith_capture_left *out, tsmith_error *error) {
     tsmith_capture_left found = {0};
-    tsmith_status status = look(directory, NULL, &found, error);
+    tsmith_status status = look_into(directory, NULL, &found, error);
     if (status)
         return status;
     sized_give(tsmith_capture_left, &found, out);
@@ -86,7 +86,8 @@ static void look_in(const char *root, const struct search *search) {
             (size_t)snprintf(path, sizeof path, "%s/%s", root, entry->d_name) >= sizeof path)
             continue;
         // Of another version, or damaged: nothing is known about it.
-        if (tsmith_capture_is_session(path) && look(path, &search->processes, &left, &error) == TSMITH_OK)
+        if (tsmith_capture_is_session(path) &&
+            look_into(path, &search->processes, &left, &error) == TSMITH_OK)
             search->each(search->context, path, &left);
     }
     if (folder)
