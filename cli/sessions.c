@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/container_sessions.h"
 #include "cli/present/terminal.h"
 
 void sessions_each(void (*each)(void *context, const char *directory, const tsmith_capture_left *left),
@@ -55,6 +56,11 @@ static void add_if_matching(void *context, const char *directory, const tsmith_c
     text_add_cstr(search->directory, directory);
 }
 
+static void find_everywhere(struct search *search) {
+    sessions_each(add_if_matching, search);
+    container_sessions_each(add_if_matching, search);
+}
+
 static int find_by_process(const char *word, struct text *directory) {
     struct search search = {.directory = directory};
     char *end = NULL;
@@ -63,7 +69,7 @@ static int find_by_process(const char *word, struct text *directory) {
         complain("'%s' is neither a session directory nor a process id", word);
         return EXIT_USAGE;
     }
-    sessions_each(add_if_matching, &search);
+    find_everywhere(&search);
     if (search.found)
         return EXIT_DONE;
     complain("process %s is not part of a running recording", word);
@@ -83,7 +89,7 @@ int sessions_find(const char *word, struct text *directory) {
     }
     if (word)
         return find_by_process(word, directory);
-    sessions_each(add_if_matching, &search);
+    find_everywhere(&search);
     if (search.found == 1)
         return EXIT_DONE;
     if (search.found)

@@ -44,6 +44,12 @@ struct work {
     char options[sizeof((struct attach_order *)0)->options]; // stays: the agents look into it
 };
 static struct work work;
+// Agents that were loaded, from now on: the files of a session in a container are gone with it, and loading others would take memory
+// for each recording.
+static struct {
+    char name[32];
+    const struct agent_late *late;
+} loaded_agents[AGENTS_MOST];
 
 // A file of the session, mapped; NULL: it is not there, another user's, or shorter.
 static void *map_file(const char *name, size_t bytes) {
@@ -78,12 +84,27 @@ static void answer_text(const char *text) {
     snprintf(work.order->text + length, sizeof work.order->text - length, "%s%s", length ? "; " : "", text);
 }
 
-static void load(const char *name) {
-    char path[DIRECTORY_BYTES + 96], text[sizeof work.order->text] = "";
+static const struct agent_late *open_agent(const char *name, void **library) {
+    char path[DIRECTORY_BYTES + 96];
+    size_t i = 0;
+    for (; i < AGENTS_MOST && loaded_agents[i].late; i++)
+        if (strcmp(loaded_agents[i].name, name) == 0)
+            return loaded_agents[i].late;
     const int length =
         snprintf(path, sizeof path, "%s/libtracesmith-%s.so", work.order->agent_directory, name);
-    void *library = length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    const struct agent_late *late = library ? dlsym(library, AGENT_LATE_SYMBOL) : NULL;
+    *library = length > 0 && (size_t)length < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const struct agent_late *late = *library ? dlsym(*library, AGENT_LATE_SYMBOL) : NULL;
+    if (late && i < AGENTS_MOST && strlen(name) < sizeof loaded_agents[i].name) {
+        memcpy(loaded_agents[i].name, name, strlen(name) + 1);
+        loaded_agents[i].late = late;
+    }
+    return late;
+}
+
+static void load(const char *name) {
+    char text[sizeof work.order->text] = "";
+    void *library = NULL;
+    const struct agent_late *late = open_agent(name, &library);
     if (!late) {
         const char *why = library ? NULL : dlerror();
         snprintf(text, sizeof text, "the agent %s cannot be used: %.400s", name,

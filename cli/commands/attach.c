@@ -131,6 +131,7 @@ static tsmith_status record(struct attachment *attachment, tsmith_error *error) 
     const struct sigaction action = {.sa_handler = interrupt};
     const tsmith_sbt_write_options write = {.size = sizeof write};
     tsmith_sink *sink = NULL;
+    attachment->options.attach_pid = (uint32_t)attachment->pid;
     tsmith_status status = tsmith_capture_create(&attachment->options, &attachment->capture, error);
     attachment->report.size = sizeof attachment->report;
     if (!status)

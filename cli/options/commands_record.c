@@ -390,10 +390,10 @@ const struct command attach_entry = {
         "the reason, and "
         "nothing is changed: programs that are statically linked, use musl or a glibc before 2.34, have "
         "a filter of system calls "
-        "(seccomp) or a shadow stack, run as another user, in another container or under a debugger, or "
+        "(seccomp) or a shadow stack, run as another user or under a debugger, or "
         "have no thread at a safe "
         "place in time (--patience). On processors other than x86-64 only armed programs can be recorded. "
-        "OpenCL and CUDA can be recorded; what "
+        "OpenCL and CUDA can be recorded, also in containers; what "
         "a late arrival cannot see is listed in docs/live.md.",
     .operands_least = 1,
     .operands_most = 1,

@@ -91,6 +91,10 @@ typedef struct tsmith_capture_options {
     // Record `duty_on` ns of every `duty_period` ns, from the start on. Times in which nothing is recorded are losses (OFF_DUTY), and the
     // attributes duty.* of the trace state how much was recorded. docs/live.md lists the agents that do not support this. 0: always.
     int64_t duty_on, duty_period;
+    // The process that tsmith_capture_attach will be called with. Needed where it sees other files (a container, a chroot): the session
+    // directory is created where it can use it (its /dev/shm, /tmp, /var/tmp or /run), and `session_root` is not used. 0: not known.
+    uint32_t attach_pid;
+    uint32_t reserved;
 } tsmith_capture_options;
 
 // The commands that are recorded for replay. X("name", "argument", "which commands")

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/other_root.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "inject/inject.h"
@@ -73,7 +75,8 @@ static tsmith_status make_order(const struct attach_what *what, struct attach_or
     struct attach_order order = {.magic = ATTACH_ORDER_MAGIC, .bytes = sizeof order, .state = ATTACH_WAITING};
     void *at = MAP_FAILED;
     (void)snprintf(order.agents, sizeof order.agents, "%s", what->agents);
-    (void)snprintf(order.agent_directory, sizeof order.agent_directory, "%s", what->agent_directory);
+    (void)snprintf(order.agent_directory, sizeof order.agent_directory, "%s",
+                   what->there ? what->there : what->agent_directory);
     (void)snprintf(order.options, sizeof order.options, "%s", what->options);
     (void)snprintf(path, sizeof path, "%s/" ATTACH_ORDER_NAME, what->session_directory);
     const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -103,23 +106,78 @@ static uint32_t wait_for_answer(struct attach_order *order, int64_t until) {
     }
 }
 
+// ---- the libraries
+
+static bool is_loaded(const struct inject_target *target, const char *name) {
+    return inject_library(target, name) || inject_has_removed(target, name);
+}
+
+static bool copy_bytes(int from, int to) {
+    enum { PIECE = 65536 };
+    char *bytes = malloc(PIECE);
+    ssize_t got = bytes ? 1 : -1;
+    while (got > 0) {
+        got = read(from, bytes, PIECE);
+        if (got > 0 && !file_write(to, bytes, (size_t)got))
+            got = -1;
+    }
+    const int failure = errno;
+    free(bytes);
+    errno = failure;
+    return got == 0;
+}
+
+// A library of ours into the session directory, under its own name.
+static tsmith_status copy_library(const struct attach_what *what, const char *name, tsmith_error *error) {
+    char from[4096 + 96], to[4096 + 96];
+    (void)snprintf(from, sizeof from, "%s/%s", what->agent_directory, name);
+    (void)snprintf(to, sizeof to, "%s/%s", what->session_directory, name);
+    const int source = open(from, O_RDONLY | O_CLOEXEC),
+              target = source < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
+    const bool copied = target >= 0 && copy_bytes(source, target);
+    const int failure = errno;
+    if (source >= 0)
+        close(source);
+    if (target >= 0)
+        close(target);
+    errno = failure;
+    return copied ? TSMITH_OK : status_set_errno(error, "cannot copy %s into the container", from);
+}
+
+// What the process has loaded from an earlier session stays loaded, and is not copied.
+static tsmith_status copy_libraries(const struct attach_what *what, const struct inject_target *target,
+                                    tsmith_error *error) {
+    char names[sizeof what->agents], *rest = names, library[128];
+    tsmith_status status = TSMITH_OK;
+    memcpy(names, what->agents, sizeof names);
+    for (char *name; !status && (name = strsep(&rest, ","));) {
+        (void)snprintf(library, sizeof library, "libtracesmith-%.64s.so", name);
+        if (*name && !is_loaded(target, library))
+            status = copy_library(what, library, error);
+    }
+    if (!status && !is_loaded(target, ATTACH_LIBRARY))
+        status = copy_library(what, ATTACH_LIBRARY, error);
+    return status;
+}
+
 // ---- the call
 
 static tsmith_status call(const struct attach_what *what, struct inject_target *target,
                           struct inject_report *report, tsmith_error *error) {
     enum { LOAD_NOW = 2 }; // RTLD_NOW of glibc, and local
     char library[4096 + 64], name[4096 + 32];
+    const char *session = what->there ? what->there : what->session_directory;
     struct inject_call load = {
-        .function = "dlopen", .text = what->session_directory, .then = ATTACH_LINK, .number = LOAD_NOW};
-    const struct inject_call enter = {
-        .library = ATTACH_LIBRARY, .function = ATTACH_ENTER_SYMBOL, .text = what->session_directory};
-    if (inject_library(target, ATTACH_LIBRARY)) // it stayed from an earlier time
-        return inject_call(target, &enter, what->patience / 2, report, error);
+        .function = "dlopen", .text = session, .then = ATTACH_LINK, .number = LOAD_NOW};
     (void)snprintf(library, sizeof library, "%s/" ATTACH_LIBRARY, what->agent_directory);
+    const struct inject_call enter = {
+        .library = ATTACH_LIBRARY, .file = library, .function = ATTACH_ENTER_SYMBOL, .text = session};
+    if (is_loaded(target, ATTACH_LIBRARY)) // it stayed from an earlier time
+        return inject_call(target, &enter, what->patience / 2, report, error);
     (void)snprintf(name, sizeof name, "%s/" ATTACH_LINK, what->session_directory);
     if (access(library, R_OK) != 0)
         return status_set_errno(error, "cannot use %s", library);
-    if (symlink(library, name) != 0)
+    if (symlink(what->there ? ATTACH_LIBRARY : library, name) != 0)
         return status_set_errno(error, "cannot make %s", name);
     return inject_call(target, &load, what->patience / 2, report, error);
 }
@@ -151,10 +209,18 @@ tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, ts
     struct attach_order *order = NULL;
     struct inject_report report = {0};
     tsmith_status status = inject_open(what->pid, &target, error);
+    if (!status && !what->there && other_root_is((uint32_t)what->pid))
+        status =
+            status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                       "process %d sees other files (a container), and the session was not created for it "
+                       "(attach_pid of tsmith_capture_options)",
+                       (int)what->pid);
     if (!status)
         status = choose_agents(what, target, error);
     if (!status)
         status = make_order(what, &order, error);
+    if (!status && what->there)
+        status = copy_libraries(what, target, error);
     if (!status)
         status = call(what, target, &report, error);
     if (!status)

@@ -12,6 +12,9 @@
 struct attach_what {
     pid_t pid;
     const char *session_directory, *agent_directory;
+    // The session directory as a process with another root sees it, which cannot see `agent_directory`: the agents are copied into
+    // the session. NULL: the process sees both as we do.
+    const char *there;
     char agents[sizeof((struct attach_order *)0)->agents];
     char options[AGENT_OPTIONS_BYTES];
     int64_t patience; // ns

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/names.h"
+#include "base/other_root.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "tracesmith/version.h"
@@ -70,6 +71,44 @@ static int make_in(struct session_directory *directory, const char *root) {
     if (length < 0 || (size_t)length >= sizeof directory->path - 256)
         return ENAMETOOLONG;
     return mkdtemp(directory->path) ? 0 : errno; // 0700
+}
+
+// In a folder of a process that sees other files; 0, or errno. Programs in it load the agents from there.
+static int make_there(struct session_directory *directory, uint32_t pid, const char *folder) {
+    char root[64];
+    struct statvfs status;
+    directory->parent = other_root_folder(pid, folder);
+    if (directory->parent < 0)
+        return errno;
+    snprintf(root, sizeof root, "/proc/self/fd/%d", directory->parent);
+    int failure = EACCES;
+    if (fstatvfs(directory->parent, &status) == 0 && !(status.f_flag & (ST_NOEXEC | ST_RDONLY)))
+        failure = has_room(root) ? make_in(directory, root) : ENOSPC;
+    if (failure) {
+        close(directory->parent);
+        directory->parent = -1;
+        return failure;
+    }
+    const char *name = directory->path + strlen(root);
+    snprintf(directory->there, sizeof directory->there, "%s%s", folder, name);
+    snprintf(directory->shown, sizeof directory->shown, "/proc/%u/root%s", (unsigned)pid, directory->there);
+    return 0;
+}
+
+static tsmith_status make_for(struct session_directory *directory, uint32_t pid, tsmith_error *error) {
+    static const char *const folders[] = {"/dev/shm", "/tmp", "/var/tmp", "/run"};
+    int failure = ENOENT;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        failure = make_there(directory, pid, folders[i]);
+        if (!failure)
+            return TSMITH_OK;
+    }
+    errno = failure;
+    return status_set_errno(
+        error,
+        "process %u sees other files (a container), and its /dev/shm, /tmp, /var/tmp and /run "
+        "have no room of %u MiB in which programs can be run",
+        (unsigned)pid, (unsigned)(ROOM_WANTED >> 20));
 }
 
 static tsmith_status make_directory(struct session_directory *directory, const char *wanted,
@@ -144,12 +183,14 @@ tsmith_status session_directory_create(struct session_directory *directory,
     if (status != TSMITH_OK)
         return status;
     memset(directory, 0, sizeof *directory);
-    directory->fd = directory->file.fd = directory->file.kept = -1;
+    directory->parent = directory->fd = directory->file.fd = directory->file.kept = -1;
     directory->owner = getpid();
     if (!tsmith_overflow_name(chosen.overflow))
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT, "unknown overflow policy %d",
                           (int)chosen.overflow);
-    status = make_directory(directory, chosen.session_root, error);
+    status = chosen.attach_pid && other_root_is(chosen.attach_pid)
+                 ? make_for(directory, chosen.attach_pid, error)
+                 : make_directory(directory, chosen.session_root, error);
     if (status)
         return status;
     directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -208,7 +249,7 @@ tsmith_status session_directory_look(struct session_directory *directory, const 
     tsmith_status status = TSMITH_OK;
     memset(directory, 0, sizeof *directory);
     directory->private_copy = true;
-    directory->fd = directory->file.fd = directory->file.kept = -1;
+    directory->parent = directory->fd = directory->file.fd = directory->file.kept = -1;
     if (strlen(path) >= sizeof directory->path)
         return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
                           "the name of the session directory is too long");
@@ -299,8 +340,10 @@ void session_directory_close(struct session_directory *directory) {
         munmap(directory->control, sizeof *directory->control);
     if (directory->fd >= 0)
         close(directory->fd);
+    if (directory->parent >= 0)
+        close(directory->parent);
     directory->control = NULL;
-    directory->fd = -1;
+    directory->parent = directory->fd = -1;
 }
 
 static DIR *list(const struct session_directory *directory) {
@@ -417,7 +460,8 @@ void session_directory_describe(const struct session_directory *directory, tsmit
     }
     describe_clock(dictionary);
     // Where everything still is if this file is never finished; gone when it is.
-    tsmith_dictionary_set_attribute(dictionary, "session.directory", directory->path);
+    tsmith_dictionary_set_attribute(dictionary, "session.directory",
+                                    directory->shown[0] ? directory->shown : directory->path);
     snprintf(text, sizeof text, "%lld", (long long)control->started_realtime);
     tsmith_dictionary_set_attribute(dictionary, "wall_clock_start_ns", text);
     snprintf(text, sizeof text, "%lld", (long long)control->started);

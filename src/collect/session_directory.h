@@ -14,7 +14,10 @@
 
 struct session_directory {
     char path[4096];
-    int fd;
+    // Of a session that is where an attached process with another root sees it: the path there, and the path by which other
+    // processes here find it; `path` is by `parent` then, which holds its folder when the process has ended. Else "" and -1.
+    char there[256], shown[320];
+    int parent, fd;
     struct layout_control *control; // a private copy; session_directory_publish writes it out
     struct control_file file;       // of a session made here
     uid_t user;                     // whose it is: of the directory and of its control file
@@ -23,7 +26,7 @@ struct session_directory {
         private_copy; // recover: nothing in the directory is changed, but for the final comparison of the clocks
 };
 
-// Makes one (0700, unpredictable name) with its control file. `options` may be NULL.
+// Makes one (0700, unpredictable name) with its control file. `options` may be NULL. With `attach_pid`, where that process sees it.
 tsmith_status session_directory_create(struct session_directory *directory,
                                        const tsmith_capture_options *options, tsmith_error *error);
 // Names the file that all that is delivered is written to, so that recover can begin with it; before the collector is

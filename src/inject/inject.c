@@ -24,6 +24,7 @@
 #include "base/status.h"
 #include "inject/check.h"
 #include "inject/frame.h"
+#include "inject/removed.h"
 #include "inject/stack.h"
 #include "unwind/cfi.h"
 
@@ -73,6 +74,10 @@ void inject_close(struct inject_target *target) {
 const char *inject_library(const struct inject_target *target, const char *file_name) {
     const struct code_file *file = target_file(target, file_name);
     return file ? file->path : NULL;
+}
+
+bool inject_has_removed(const struct inject_target *target, const char *file_name) {
+    return removed_at(target, file_name) != 0;
 }
 
 bool inject_has_library(const struct inject_target *target, const char *beginning) {
@@ -255,21 +260,33 @@ static size_t list_threads(pid_t pid, pid_t *threads) {
     return count;
 }
 
+// In a library other than libc.
+static uint64_t find_in_library(const struct inject_target *target, const struct inject_call *call,
+                                const struct code_file *file) {
+    struct exports exports = {0};
+    uint64_t found = 0;
+    if (exports_read(&exports, target, file) && target_is_mapped(target, file))
+        found = exports_find(&exports, call->function);
+    exports_finish(&exports);
+    return found ? found + target_bias(target, file) : 0;
+}
+
 static bool find_function(struct search *search, tsmith_error *error) {
     const struct inject_target *target = search->target;
-    struct exports others = {0};
-    const struct code_file *file =
-        search->call->library ? target_file(target, search->call->library) : target->libc;
-    const bool is_libc = file == target->libc;
-    if (file && (is_libc || exports_read(&others, target, file)) && target_is_mapped(target, file))
-        search->function = exports_find(is_libc ? &target->exports : &others, search->call->function);
-    exports_finish(&others);
-    if (search->function)
+    const struct inject_call *call = search->call;
+    const struct code_file *file = call->library ? target_file(target, call->library) : target->libc;
+    if (!file && call->file)
+        search->function = removed_find(target, call->library, call->file, call->function);
+    else if (file && file != target->libc)
+        search->function = find_in_library(target, call, file);
+    else if (file && target_is_mapped(target, file))
+        search->function = exports_find(&target->exports, call->function);
+    if (search->function && file == target->libc)
         search->function += target_bias(target, file);
-    else
+    if (!search->function)
         search->status =
             status_set(error, TSMITH_ERROR_UNSUPPORTED, "process %d has no function %s that can be called",
-                       (int)target->pid, search->call->function);
+                       (int)target->pid, call->function);
     return search->function != 0;
 }
 

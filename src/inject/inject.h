@@ -33,11 +33,15 @@ void inject_close(struct inject_target *target);
 
 // The path of a loaded library by its file name; NULL: it is not loaded.
 const char *inject_library(const struct inject_target *target, const char *file_name);
+// Whether one of this file name is loaded whose file was removed since: from a session that is over.
+bool inject_has_removed(const struct inject_target *target, const char *file_name);
 // Whether one is loaded whose file name begins so ("libcuda.so").
 bool inject_has_library(const struct inject_target *target, const char *beginning);
 
 struct inject_call {
-    const char *library;  // file name of a loaded library; NULL: libc
+    const char *library; // file name of a loaded library; NULL: libc
+    const char
+        *file; // the same library here, for one whose loaded file was removed; NULL: that is not expected
     const char *function; // that it exports
     const char *text;     // first argument: a directory
     // How the function learns the thread's errno, to give it back. NULL: as its second argument. Otherwise `number` is the second one,

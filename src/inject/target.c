@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/other_root.h"
 #include "base/status.h"
 #include "symbols/elf_file.h"
 
@@ -169,13 +170,12 @@ static bool note_has(const uint8_t *notes, size_t size, const char *text) {
     return false;
 }
 
-bool target_is_mapped(const struct inject_target *target, const struct code_file *file) {
+bool target_has_build_id(const struct inject_target *target, uint64_t bias, const char *build_id) {
     enum { HEADERS = 32, NOTES = 4096 };
     Elf64_Ehdr head;
     Elf64_Phdr segments[HEADERS];
     uint8_t notes[NOTES];
-    const uint64_t bias = target_bias(target, file);
-    if (!file->build_id[0] || !target_read(target, bias, &head, sizeof head) ||
+    if (!build_id[0] || !target_read(target, bias, &head, sizeof head) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof *segments ||
         head.e_phnum > HEADERS ||
         !target_read(target, bias + head.e_phoff, segments, head.e_phnum * sizeof *segments))
@@ -183,9 +183,13 @@ bool target_is_mapped(const struct inject_target *target, const struct code_file
     for (uint32_t i = 0; i < head.e_phnum; i++)
         if (segments[i].p_type == PT_NOTE && segments[i].p_memsz <= sizeof notes &&
             target_read(target, bias + segments[i].p_vaddr, notes, segments[i].p_memsz) &&
-            note_has(notes, segments[i].p_memsz, file->build_id))
+            note_has(notes, segments[i].p_memsz, build_id))
             return true;
     return false;
+}
+
+bool target_is_mapped(const struct inject_target *target, const struct code_file *file) {
+    return target_has_build_id(target, target_bias(target, file), file->build_id);
 }
 
 // ---- exports
@@ -202,26 +206,33 @@ static int open_file(const struct inject_target *target, const struct code_file 
         if (fd >= 0)
             return fd;
     }
-    return open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return other_root_mapped((uint32_t)target->pid, file->path);
 }
 
-bool exports_read(struct exports *exports, const struct inject_target *target, const struct code_file *file) {
+bool exports_read_from(struct exports *exports, int fd, char build_id[2 * ELF_BUILD_ID_MAX + 1]) {
     struct elf_file elf;
     size_t bytes = 0;
     *exports = (struct exports){0};
-    const int fd = open_file(target, file);
-    if (fd < 0)
-        return false;
+    build_id[0] = '\0';
     if (elf_file_open(&elf, fd)) {
         const Elf64_Shdr *symbols = elf_file_section(&elf, ".dynsym"),
                          *names = elf_file_section(&elf, ".dynstr");
         exports->symbols = symbols ? (void *)elf_file_read(&elf, symbols, &bytes) : NULL;
         exports->count = exports->symbols ? bytes / sizeof *exports->symbols : 0;
         exports->names = names ? (char *)elf_file_read(&elf, names, &exports->names_size) : NULL;
+        elf_file_build_id(&elf, build_id);
         elf_file_close(&elf);
     }
-    close(fd);
     return exports->symbols && exports->names;
+}
+
+bool exports_read(struct exports *exports, const struct inject_target *target, const struct code_file *file) {
+    char build_id[2 * ELF_BUILD_ID_MAX + 1];
+    const int fd = open_file(target, file);
+    const bool read = fd >= 0 && exports_read_from(exports, fd, build_id);
+    if (fd >= 0)
+        close(fd);
+    return read;
 }
 
 void exports_finish(struct exports *exports) {

@@ -53,7 +53,10 @@ const struct code_file *target_file(const struct inject_target *target, const ch
 bool target_has_file(const struct inject_target *target, const char *beginning);
 // Whether the file is what the process has mapped: their build ids are the same.
 bool target_is_mapped(const struct inject_target *target, const struct code_file *file);
+// Whether what is mapped there has this build id, in hex.
+bool target_has_build_id(const struct inject_target *target, uint64_t bias, const char *build_id);
 bool exports_read(struct exports *exports, const struct inject_target *target, const struct code_file *file);
+bool exports_read_from(struct exports *exports, int fd, char build_id[2 * ELF_BUILD_ID_MAX + 1]);
 void exports_finish(struct exports *exports);
 // The address in the file; 0: it exports no such function.
 uint64_t exports_find(const struct exports *exports, const char *name);

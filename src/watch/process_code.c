@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/other_root.h"
 #include "symbols/vdso.h"
 
 enum { MAPPINGS_MOST = 1 << 16 };
@@ -89,7 +90,7 @@ static int open_mapped(unsigned pid, uint64_t begin, uint64_t end, const char *p
     char link[96];
     snprintf(link, sizeof link, "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, begin, end);
     const int fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return fd >= 0 ? fd : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd >= 0 ? fd : other_root_mapped(pid, path);
 }
 
 static struct code_file *read_file(struct code_files *files, int fd, const char *path) {

@@ -157,13 +157,25 @@ def kinds(plain):
         left_out("no musl-gcc (on Debian: apt install musl-tools)")
 
 
+def has_namespaces(prefix):
+    found = shutil.which("unshare") and subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode == 0
+    if not found:
+        left_out("no namespace: %s" % " ".join(prefix))
+    return found
+
+
 def namespaces(plain):
-    for option, word in (("-U", "container"), ("-m", "container")):
-        prefix = ["unshare", option]
-        if not shutil.which("unshare") or subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL).returncode:
-            left_out("no namespace: unshare %s" % option)
-            continue
-        refuse(Waiting(plain, prefix=prefix), word, "in that container")
+    """With other rights or mounts a program is recorded; test_attach_container.sh has whole containers. Not where it has other clocks."""
+    for prefix in (["unshare", "-U"], ["unshare", "-m"]):
+        if has_namespaces(prefix):
+            program = Waiting(plain, prefix=prefix)
+            run("attach", program.pid, "-o", os.path.join(WORK, "namespace.sbt"), "-d", "0.1", *PATIENCE)
+            program.end()
+    prefix = ["unshare", "-T", "--fork"]
+    if has_namespaces(prefix):
+        program = Waiting(plain, prefix=prefix)
+        with open("/proc/%d/task/%d/children" % (program.pid, program.pid)) as children:
+            refuse(program, "time namespace", "in its container", pid=int(children.read()))
 
 
 # ---- what happens to it meanwhile
