@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "collect/probe_packet.h"
+#include "collect/receive_time.h"
 
 enum { PEERS_MOST = 64, IDS_MOST = 64, FOUND_MOST = 1024, ADDRESS_SIZE = 128, AT_ONCE = 64 };
 enum { FIRST_ROUNDS = 20, LAST_ROUNDS = 5 };
@@ -44,6 +45,7 @@ struct clock_probe {
     char own_id[PROBE_ID_SIZE];
     struct probe_key key, numbers;
     int socket, wake;
+    struct receive_time receive_time; // of the socket
     uint16_t port;
     struct peer peers[PEERS_MOST];
     size_t peer_count;
@@ -207,25 +209,47 @@ static void answer(const struct clock_probe *probe, const struct probe_packet *r
                  length); // one that is lost is asked for again
 }
 
+// One datagram; its size, -1 with errno. *came: of the clock, not before it came.
+static ssize_t receive_one(struct clock_probe *probe, uint8_t *bytes, size_t size,
+                           struct sockaddr_storage *from, socklen_t *from_length, int64_t *came) {
+    union receive_note note;
+    struct iovec part = {.iov_base = bytes, .iov_len = size};
+    struct msghdr message = {.msg_name = from,
+                             .msg_namelen = sizeof *from,
+                             .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &note,
+                             .msg_controllen = sizeof note};
+    receive_time_look(&probe->receive_time);
+    const ssize_t got = recvmsg(probe->socket, &message, MSG_DONTWAIT);
+    if (got < 0)
+        return got;
+    const int64_t age = receive_time_age(&probe->receive_time, &message);
+    *came = now_of(probe) - age;
+    *from_length = message.msg_namelen;
+    return got;
+}
+
 static void receive(struct clock_probe *probe) {
     for (int i = 0; i < AT_ONCE; i++) {
         uint8_t bytes[PROBE_PACKET_SIZE + 1];
         struct sockaddr_storage from;
-        socklen_t length = sizeof from;
+        socklen_t length;
         struct probe_packet packet;
-        const ssize_t got =
-            recvfrom(probe->socket, bytes, sizeof bytes, MSG_DONTWAIT, (struct sockaddr *)&from, &length);
-        const int64_t now = now_of(probe);
-        if (got < 0 && errno != ECONNREFUSED) // no peer there yet
+        int64_t came;
+        const ssize_t got = receive_one(probe, bytes, sizeof bytes, &from, &length, &came);
+        if (got < 0 && errno != ECONNREFUSED) { // ECONNREFUSED: no peer there yet
+            receive_time_empty(&probe->receive_time);
             return;
+        }
         if (got < 0)
             continue;
         if (!probe_packet_read(bytes, (size_t)got, probe->key, &packet))
             count_refused(probe);
         else if (packet.kind == PROBE_REQUEST)
-            answer(probe, &packet, now, &from, length);
+            answer(probe, &packet, came, &from, length);
         else if (packet.kind == PROBE_ANSWER)
-            take_answer(probe, &packet, now);
+            take_answer(probe, &packet, came);
     }
 }
 
@@ -295,6 +319,7 @@ static tsmith_status listen_at(struct clock_probe *probe, const struct peer *own
         getsockname(probe->socket, (struct sockaddr *)&bound, &length) != 0)
         return status_set_errno(error, "clock probes cannot listen on %.*s",
                                 (int)strcspn(probe->options.addresses, ","), probe->options.addresses);
+    receive_time_start(&probe->receive_time, probe->socket);
     if (getnameinfo((const struct sockaddr *)&bound, length, NULL, 0, port, sizeof port,
                     NI_NUMERICSERV | NI_DGRAM) == 0)
         probe->port = (uint16_t)strtoul(port, NULL, 10);
