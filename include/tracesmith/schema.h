@@ -209,7 +209,7 @@ typedef enum tsmith_field {
     X(LINK, 98, "link", "programs linked")                                                                   \
     X(FIRST_LAUNCH, 99, "first_launch", "compiled for its first launch")                                     \
     X(PROCESS_START, 112, "process_start", "process started, or was first seen")                             \
-    X(PROCESS_EXIT, 113, "process_exit", "process ended by itself")                                          \
+    X(PROCESS_EXIT, 113, "process_exit", "process ended by itself, unless `text` states that it may not")    \
     X(PROCESS_KILLED, 114, "process_killed", "process was ended by a signal")                                \
     X(PREEMPTED, 128, "preempted", "ready to run, but another thread had the processor")                     \
     X(SLEEPING, 129, "sleeping", "waiting; a signal can end the wait")                                       \
