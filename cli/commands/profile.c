@@ -21,6 +21,8 @@
 #include "nsys.h"
 #include "record.h"
 #include "sources.h"
+#include "split.h"
+#include "tracesmith/launcher.h"
 #include "tracesmith/replay.h"
 #include "xctrace.h"
 
@@ -314,14 +316,27 @@ struct summary {
     const char *apis;  // of --api; NULL: not given
     bool readable;     // the file can be opened and `trace` is filled
     struct trace trace;
+    const char *pattern; // of the files of its ranks or processes; NULL: there is one file
+    struct split split;  // with `pattern`
+    bool is_split;       // these files were written
+    tsmith_error split_error;
     int exit_code;
 };
 
-static void write_json(const struct summary *summary) {
+// The file, or the files, as the user named them.
+static const char *name_of(struct summary *summary) {
+    return summary->is_split ? split_name(&summary->split, summary->pattern) : summary->path;
+}
+
+static void write_json(struct summary *summary) {
     struct text line = {0};
     const tsmith_sbt_summary *file = &summary->trace.summary;
     text_add_cstr(&line, "{\"trace\":");
-    text_add_json_cstr(&line, summary->path);
+    text_add_json_cstr(&line, name_of(summary));
+    if (summary->is_split) {
+        text_add_char(&line, ',');
+        split_add_json(&line, &summary->split);
+    }
     text_add_format(&line, ",\"complete\":%s,\"exit_code\":%d,\"used_gpu_api\":%s",
                     summary->readable && file->complete ? "true" : "false", summary->exit_code,
                     summary->result->used_api ? "true" : "false");
@@ -374,13 +389,16 @@ static void add_missing(struct text *line, const struct summary *summary, uint64
     text_add_cstr(line, " missing or incomplete (see tracesmith info)");
 }
 
-static void write_text(const struct summary *summary) {
+static void write_text(struct summary *summary) {
     struct text line = {0};
     const tsmith_sbt_summary *file = &summary->trace.summary;
     uint64_t lost = summary->readable ? trace_lost(&summary->trace) : 0; // by the file's own ledger
     if (summary->readable) {
-        text_add_cstr(&line, summary->path);
-        text_add_cstr(&line, ": ");
+        if (summary->is_split)
+            split_add_text(&line, &summary->split, summary->pattern);
+        else
+            text_add_cstr(&line, summary->path);
+        text_add_cstr(&line, summary->is_split ? ", " : ": ");
         text_add_counted(&line, file->events, "event, ", "events, ");
         text_add_counted(&line, file->kinds[TSMITH_KIND_KERNEL], "kernel, ", "kernels, ");
         text_add_bytes(&line, (double)file->bytes);
@@ -398,8 +416,11 @@ static void write_text(const struct summary *summary) {
     if (file->lost[TSMITH_REASON_RING_FULL] || file->lost[TSMITH_REASON_OVERWRITTEN])
         complain(
             "a ring buffer was full; use a larger --buffer, or --overflow block to let the program wait");
-    if (summary->readable && summary->result->written && summary->result->used_api)
-        complain_command("next: tracesmith view ", summary->path, " --timeline");
+    if (summary->is_split)
+        split_complain(&summary->split, summary->pattern);
+    if (summary->readable && summary->result->written && summary->result->used_api &&
+        (!summary->is_split || summary->split.result.files == 1))
+        complain_command("next: tracesmith view ", name_of(summary), " --timeline");
     text_finish(&line);
 }
 
@@ -498,10 +519,37 @@ static void say_recording(const struct summary *summary) {
             there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
 }
 
-static int conclude(const struct invocation *invocation, const char *path, const struct record_result *result,
-                    const char *range) {
+// Writes the files of the ranks and removes that of the whole, which stays if this cannot be done.
+static void split_whole(struct summary *summary) {
+    if (!summary->pattern || !summary->readable || !summary->result->written)
+        return;
+    summary->is_split =
+        split_run(&summary->split, summary->path, summary->pattern, &summary->split_error) == TSMITH_OK;
+    if (summary->is_split)
+        unlink(summary->path);
+    else
+        summary->exit_code = summary->exit_code == EXIT_DONE ? EXIT_LACKING : summary->exit_code;
+}
+
+static void say_not_split(const struct summary *summary) {
+    struct text line = {0};
+    if (!summary->pattern || summary->is_split)
+        return;
+    if (summary->split_error.message[0])
+        complain("%s", summary->split_error.message);
+    text_add_cstr(&line, "the recording is not split: it is one file. tracesmith split FILE -o ");
+    text_add_shell(&line, summary->pattern);
+    text_add_cstr(&line, " splits it");
+    complain("%s", text_cstr(&line));
+    text_finish(&line);
+}
+
+// `pattern`: of the files into which the one at `path` is split; NULL: it is what was asked for.
+static int conclude(const struct invocation *invocation, const char *path, const char *pattern,
+                    const struct record_result *result, const char *range) {
     struct record_result found = *result;
     struct summary summary = {.path = path,
+                              .pattern = pattern,
                               .result = &found,
                               .range = range,
                               .apis = invocation_value(invocation, "api"),
@@ -520,14 +568,17 @@ static int conclude(const struct invocation *invocation, const char *path, const
         found.unwritten = found.delivered - summary.trace.summary.events;
     if (summary.exit_code == EXIT_DONE && (!result->written || result->session_removed))
         summary.exit_code = EXIT_LACKING;
+    split_whole(&summary);
     if (invocation_flag(invocation, "json")) {
         write_json(&summary);
     } else {
         say_what_went_wrong(&summary);
+        say_not_split(&summary);
         say_notices(&summary);
         write_text(&summary);
         say_recording(&summary);
     }
+    split_finish(&summary.split);
     trace_close(&summary.trace);
     return summary.exit_code;
 }
@@ -580,13 +631,34 @@ static other_profiler_run *other_profiler(const struct invocation *invocation) {
                                                      : NULL;
 }
 
+// Whether one collector records several ranks or processes into a file each. What has no such file, or data for replay, is not split.
+static bool splits(const struct invocation *invocation, const tsmith_capture_options *options,
+                   const char *pattern) {
+    return tsmith_output_splits(pattern) && !options->armed && !options->recording &&
+           !flight_wanted(invocation) && !other_profiler(invocation);
+}
+
+// The file that is recorded into. False after a complaint.
+static bool name_output(const char *pattern, bool is_split, char out[OUTPUT_NAME_SIZE]) {
+    tsmith_error error;
+    if (!is_split)
+        return output_name(pattern, 0, out);
+    if (tsmith_output_whole(pattern, out, OUTPUT_NAME_SIZE, &error) == TSMITH_OK)
+        return true;
+    complain("--output: %s", error.message);
+    return false;
+}
+
 int command_profile(const struct invocation *invocation) {
     struct apis apis = {.count = 0};
     tsmith_capture_options options;
     const char *path = invocation_value(invocation, "output");
     struct record_result result;
     char name[OUTPUT_NAME_SIZE];
-    if (!read_options(invocation, &options, &apis) || !output_name(path ? path : default_path, 0, name))
+    if (!read_options(invocation, &options, &apis))
+        return EXIT_USAGE;
+    const char *pattern = path && splits(invocation, &options, path) ? path : NULL;
+    if (!name_output(path ? path : default_path, pattern, name))
         return EXIT_USAGE;
     path = name;
     struct text program = {0};
@@ -625,7 +697,7 @@ int command_profile(const struct invocation *invocation) {
         code = result.stage != RECORD_RUN ? not_run(&request, &result)
                : flight                   ? flight_conclude(invocation, flight, &result)
                : request.armed            ? conclude_armed(&result)
-                                          : conclude(invocation, path, &result, options.recording);
+                                          : conclude(invocation, path, pattern, &result, options.recording);
         if (result.stage == RECORD_RUN)
             sources_report(&sources);
     }

@@ -115,6 +115,7 @@ const struct option *command_option(const struct command *command, const char *n
     X(diff)                                                                                                  \
     X(import)                                                                                                \
     X(merge)                                                                                                 \
+    X(split)                                                                                                 \
     X(simulate)                                                                                              \
     X(replay)                                                                                                \
     X(export)                                                                                                \

@@ -136,3 +136,37 @@ const struct command merge_entry = {
     .examples = merge_examples,
     .run = command_merge,
 };
+
+// ---- split
+
+static const struct option split_options[] = {
+    {.name = "output",
+     .letter = 'o',
+     .argument = "FILE",
+     .kind = VALUE_TRACE,
+     .doc = "Name of the output files. In it, %r is the rank ('norank' for processes without one), %p the "
+            "process id, %h the name of this host, and %% a percent sign. %r or %p is required; with %p each "
+            "process has a file of its own"},
+    JSON_OPTION,
+    END_OF_OPTIONS};
+static const struct example split_examples[] = {
+    {"tracesmith split all.sbt -o run.%r.sbt", "Write a file for each rank of a trace of several ranks"},
+    {NULL, NULL}};
+
+const struct command split_entry = {
+    .name = "split",
+    .operands = "FILE",
+    .doc = "Make a trace of each rank, or of each process, of a trace",
+    .about =
+        "FILE may have any format that TraceSmith reads, but must not be a merged trace. Each file is a "
+        "complete trace with the events, names, clocks and losses of its rank. Events that belong to no "
+        "process (counters of the machine) are in every file. FILE is left as it is.\n\n"
+        "'tracesmith profile -o run.%r.sbt -- mpirun ...' splits what it recorded by itself. This command "
+        "is for a recording that was killed before that, and for traces of several ranks that exist.",
+    .operands_least = 1,
+    .operands_most = 1,
+    .operand_kind = VALUE_TRACE,
+    .options = split_options,
+    .examples = split_examples,
+    .run = command_split,
+};

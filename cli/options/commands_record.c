@@ -113,7 +113,10 @@ static const struct option profile_options[] = {
      .letter = 'o',
      .argument = "FILE",
      .kind = VALUE_TRACE,
-     .doc = "Output file; default trace.sbt" OUTPUT_PATTERN},
+     .doc =
+         "Output file; default trace.sbt" OUTPUT_PATTERN ". In front of a launcher (mpirun), a name with %r "
+         "makes a file per rank, and one with %p a file per "
+         "process (docs/cluster.md)"},
     {.name = "buffer",
      .letter = 'b',
      .argument = "SIZE",

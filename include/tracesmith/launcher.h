@@ -56,6 +56,14 @@ TSMITH_API int tsmith_launch_find(uint32_t pid, tsmith_launch *out);
 TSMITH_API tsmith_status tsmith_output_expand(const char *pattern, uint32_t pid, char *out, size_t size,
                                               tsmith_error *error);
 
+// Whether one recording of several processes, made by the calling process, becomes several files by this name: it has %p, or %r and
+// the calling process has no rank. tsmith_trace_split (tracesmith/merge.h) makes them.
+TSMITH_API int tsmith_output_splits(const char *pattern);
+// The name of the file with the whole of such a recording, until it is split: %r is "all" and %p is "all" and the id of the calling
+// process. INVALID_ARGUMENT as tsmith_output_expand, and if one of them is in the name of a folder.
+TSMITH_API tsmith_status tsmith_output_whole(const char *pattern, char *out, size_t size,
+                                             tsmith_error *error);
+
 #ifdef __cplusplus
 }
 #endif

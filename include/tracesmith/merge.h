@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes one trace of several: of the ranks of a distributed run, or of a recording and the trace that another profiler made of the
-// same run (torch.profiler, JAX), on one clock.
+// same run (torch.profiler, JAX), on one clock. And several of one: a trace for each rank or process.
 #ifndef TRACESMITH_MERGE_H
 #define TRACESMITH_MERGE_H
 
@@ -41,6 +41,41 @@ typedef struct tsmith_combine_result {
 TSMITH_API tsmith_status tsmith_traces_combine(const char *const *paths, size_t count, const char *output,
                                                const tsmith_sbt_write_options *options,
                                                tsmith_combine_result *result, tsmith_error *error);
+
+typedef struct tsmith_split_options {
+    size_t size;                           // sizeof(tsmith_split_options)
+    const tsmith_sbt_write_options *write; // of every file; NULL: the defaults
+    // Called after each file is complete, with its name and the number of its events. NULL: nothing is.
+    void (*written)(void *context, const char *path, uint64_t events);
+    void *context;
+} tsmith_split_options;
+
+typedef struct tsmith_split_result {
+    size_t size;     // sizeof(tsmith_split_result)
+    uint64_t files;  // that were written
+    uint64_t events; // in all of them
+    uint64_t
+        repeated; // of those, that belong to no process and are in each file, counted for every file but the first
+    uint64_t ranks;          // that the processes of the trace state
+    uint64_t world;          // number of ranks of the run, as they state it; 0: unknown
+    uint64_t missing;        // ranks of the run that no process of the trace has
+    char missing_ranks[256]; // "0, 4-7"; ends with ", ..." if there is no room for all
+} tsmith_split_result;
+
+// Writes the events of each rank of a trace of any format into a file of its own, named by `pattern` as by tsmith_output_expand: %r is
+// the rank, "norank" for processes without one; with %p each process has a file of its own (in a trace without processes, %p is the
+// calling process). A process that states no rank has the rank of its parent, if the trace has that. Events, tracks, clocks and facts
+// that belong to no process are in every file. Each file has the names, call stacks, clocks and ledger of its own events, and is what
+// a recording of that rank alone would be. Processes without a rank get a file if they have an event, or if no process has a rank.
+// If ranks are missing, each file has a notice. What --capture recorded for replay is not copied.
+//
+// `options` and `result` may be NULL. The files are written one after the other; memory: the names of the trace and of one file. OK, or
+// TRUNCATED when the trace ends early or is damaged: then the ledger of every file states it. INVALID_ARGUMENT: the pattern has neither
+// %r nor %p, or names the trace itself; nothing was written. ERROR_UNSUPPORTED: the trace is itself merged. After a failure the file that
+// was being written ends early, and the trace is as it was. Any thread.
+TSMITH_API tsmith_status tsmith_trace_split(const char *path, const char *pattern,
+                                            const tsmith_split_options *options, tsmith_split_result *result,
+                                            tsmith_error *error);
 
 typedef struct tsmith_merge_result {
     size_t size;       // sizeof(tsmith_merge_result)

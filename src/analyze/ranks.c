@@ -293,7 +293,12 @@ static bool describe(struct reading *reading, struct rank *rank) {
     messages_finish_trace(&reading->messages, rank);
     const tsmith_string job = tsmith_dictionary_string(reading->dictionary, stated.job);
     rank->job = job.length ? strdup(job.bytes) : NULL;
-    return (rank->job || !job.length) && host_claims_read(&rank->claims, reading->dictionary);
+    // tsmith_trace_split: the launcher and other processes that are no rank.
+    const bool is_no_rank =
+        tsmith_dictionary_find_attribute(reading->dictionary, "split.without_rank").bytes != NULL;
+    rank->reason = is_no_rank ? strdup("has the processes without a rank") : NULL;
+    return (rank->reason || !is_no_rank) && (rank->job || !job.length) &&
+           host_claims_read(&rank->claims, reading->dictionary);
 }
 
 tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,

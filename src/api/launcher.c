@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/output_pattern.h"
 #include "base/array.h"
 #include "base/sized.h"
 #include "base/status.h"
@@ -85,18 +86,22 @@ static tsmith_status rank_unknown(const char *pattern, uint32_t pid, tsmith_erro
 }
 
 // The text of a letter; NULL if there is none.
-static const char *text_of(char letter, uint32_t pid, char room[256]) {
+static const char *text_of(char letter, uint32_t pid, const struct output_parts *parts, char room[256]) {
     tsmith_launch launch = {.size = sizeof launch};
     switch (letter) {
     case '%':
         return "%";
     case 'p':
+        if (parts && parts->process)
+            return parts->process;
         snprintf(room, 256, "%u", pid ? pid : (uint32_t)getpid());
         return room;
     case 'h':
         room[255] = '\0';
         return gethostname(room, 255) == 0 && *room && !strchr(room, '/') ? room : NULL;
     case 'r':
+        if (parts && parts->rank)
+            return parts->rank;
         if (!tsmith_launch_find(pid, &launch))
             return NULL;
         snprintf(room, 256, "%lld", (long long)launch.rank);
@@ -106,14 +111,14 @@ static const char *text_of(char letter, uint32_t pid, char room[256]) {
     }
 }
 
-tsmith_status tsmith_output_expand(const char *pattern, uint32_t pid, char *out, size_t size,
-                                   tsmith_error *error) {
+tsmith_status output_expand(const char *pattern, uint32_t pid, const struct output_parts *parts, char *out,
+                            size_t size, tsmith_error *error) {
     char room[256];
     size_t length = 0;
     for (const char *at = pattern; *at; at++) {
         const char *text = room;
         if (*at == '%')
-            text = text_of(*++at, pid, room);
+            text = text_of(*++at, pid, parts, room);
         else
             memcpy(room, (const char[2]){*at, '\0'}, 2);
         if (!text && *at == 'r')
@@ -136,4 +141,39 @@ tsmith_status tsmith_output_expand(const char *pattern, uint32_t pid, char *out,
     }
     out[length] = '\0';
     return TSMITH_OK;
+}
+
+tsmith_status tsmith_output_expand(const char *pattern, uint32_t pid, char *out, size_t size,
+                                   tsmith_error *error) {
+    return output_expand(pattern, pid, NULL, out, size, error);
+}
+
+bool output_has(const char *pattern, char letter) {
+    for (const char *at = strchr(pattern, '%'); at && at[1]; at = strchr(at + 2, '%'))
+        if (at[1] == letter)
+            return true;
+    return false;
+}
+
+int tsmith_output_splits(const char *pattern) {
+    tsmith_launch launch = {.size = sizeof launch};
+    return output_has(pattern, 'p') || (output_has(pattern, 'r') && !tsmith_launch_find(0, &launch));
+}
+
+tsmith_status tsmith_output_whole(const char *pattern, char *out, size_t size, tsmith_error *error) {
+    tsmith_launch launch = {.size = sizeof launch};
+    char process[32];
+    struct output_parts parts = {.rank = tsmith_launch_find(0, &launch) ? NULL : "all", .process = process};
+    const char *slash = strrchr(pattern, '/');
+    char *folder = slash ? strndup(pattern, (size_t)(slash - pattern)) : NULL;
+    const bool in_folder = folder && (output_has(folder, 'p') || (parts.rank && output_has(folder, 'r')));
+    free(folder);
+    if (in_folder)
+        return status_set(
+            error, TSMITH_ERROR_INVALID_ARGUMENT,
+            "%s: %%r and %%p must be in the name of the file, not of its folder, if one recording "
+            "is written to a file per rank or process",
+            pattern);
+    snprintf(process, sizeof process, "all%u", (unsigned)getpid());
+    return output_expand(pattern, 0, &parts, out, size, error);
 }

@@ -45,6 +45,12 @@ struct identities {
 struct merge {
     tsmith_dictionary *into;
     enum merge_entries entries;
+    const tsmith_dictionary *from; // MERGE_USED; what of it is taken
+    merge_chooses *chooses;
+    void *context;
+    uint32_t *way; // from a call path to one that is taken
+    size_t way_capacity;
+    uint32_t *symbol_of; // by frame of `from`: its first row of names; 0: none
     tsmith_batch *batch;
     struct map string;
 #define MEMBERS(name, type)                                                                                  \
@@ -72,37 +78,48 @@ static uint32_t map_id(const struct map *map, uint32_t id) {
     return id < map->count ? map->ids[id] : 0;
 }
 
+// ---- ids of `into`
+
+// Of MERGE_USED, a string is taken when something refers to it.
+static uint32_t id_of_string(struct merge *merge, uint32_t id) {
+    if (merge->entries != MERGE_USED || id >= merge->string.count || merge->string.ids[id])
+        return map_id(&merge->string, id);
+    const tsmith_string text = tsmith_dictionary_string(merge->from, id);
+    return merge->string.ids[id] = tsmith_dictionary_intern(merge->into, text.bytes, text.length);
+}
+
 // ---- entries with the ids of `into`. Without a merge they stay as they are.
 
 #define ID(table, id) (merge ? map_id(&merge->table, id) : (id))
+#define TEXT(id) (merge ? id_of_string(merge, id) : (id))
 
-static void translate_process(const struct merge *merge, const tsmith_process *from, tsmith_process *to) {
+static void translate_process(struct merge *merge, const tsmith_process *from, tsmith_process *to) {
     to->pid = from->pid;
     to->parent_pid = from->parent_pid;
     to->start = from->start;
-    to->name = ID(string, from->name);
-    to->command_line = ID(string, from->command_line);
-    to->host = ID(string, from->host);
+    to->name = TEXT(from->name);
+    to->command_line = TEXT(from->command_line);
+    to->host = TEXT(from->host);
 }
 
-static void translate_device(const struct merge *merge, const tsmith_device *from, tsmith_device *to) {
-    to->name = ID(string, from->name);
-    to->vendor = ID(string, from->vendor);
-    to->driver = ID(string, from->driver);
-    to->api = ID(string, from->api);
-    to->type = ID(string, from->type);
+static void translate_device(struct merge *merge, const tsmith_device *from, tsmith_device *to) {
+    to->name = TEXT(from->name);
+    to->vendor = TEXT(from->vendor);
+    to->driver = TEXT(from->driver);
+    to->api = TEXT(from->api);
+    to->type = TEXT(from->type);
     to->process = ID(process, from->process);
     to->memory_bytes = from->memory_bytes;
     to->compute_units = from->compute_units;
     to->clock_mhz = from->clock_mhz;
-    to->identity = ID(string, from->identity);
+    to->identity = TEXT(from->identity);
     to->number = from->number;
 }
 
-static void translate_track(const struct merge *merge, const tsmith_track *from, tsmith_track *to) {
+static void translate_track(struct merge *merge, const tsmith_track *from, tsmith_track *to) {
     to->kind = from->kind;
     to->flags = from->flags;
-    to->name = ID(string, from->name);
+    to->name = TEXT(from->name);
     to->process = ID(process, from->process);
     to->device = ID(device, from->device);
     to->parent = ID(track, from->parent);
@@ -111,71 +128,69 @@ static void translate_track(const struct merge *merge, const tsmith_track *from,
     to->queue = from->queue;
 }
 
-static void translate_clock(const struct merge *merge, const tsmith_clock *from, tsmith_clock *to) {
-    to->name = ID(string, from->name);
+static void translate_clock(struct merge *merge, const tsmith_clock *from, tsmith_clock *to) {
+    to->name = TEXT(from->name);
     to->process = ID(process, from->process);
     to->device = ID(device, from->device);
 }
 
-static void translate_clock_pair(const struct merge *merge, const tsmith_clock_pair *from,
-                                 tsmith_clock_pair *to) {
+static void translate_clock_pair(struct merge *merge, const tsmith_clock_pair *from, tsmith_clock_pair *to) {
     to->clock = ID(clock, from->clock);
     to->clock_time = from->clock_time;
     to->trace_time = from->trace_time;
     to->error = from->error;
 }
 
-static void translate_attribute(const struct merge *merge, const tsmith_attribute *from,
-                                tsmith_attribute *to) {
-    to->key = ID(string, from->key);
-    to->value = ID(string, from->value);
+static void translate_attribute(struct merge *merge, const tsmith_attribute *from, tsmith_attribute *to) {
+    to->key = TEXT(from->key);
+    to->value = TEXT(from->value);
 }
 
-static void translate_dynamic_field(const struct merge *merge, const tsmith_dynamic_field *from,
+static void translate_dynamic_field(struct merge *merge, const tsmith_dynamic_field *from,
                                     tsmith_dynamic_field *to) {
-    to->name = ID(string, from->name);
-    to->unit = ID(string, from->unit);
+    to->name = TEXT(from->name);
+    to->unit = TEXT(from->unit);
     to->type = from->type;
 }
 
-static void translate_module(const struct merge *merge, const tsmith_module *from, tsmith_module *to) {
-    to->path = ID(string, from->path);
-    to->build_id = ID(string, from->build_id);
+static void translate_module(struct merge *merge, const tsmith_module *from, tsmith_module *to) {
+    to->path = TEXT(from->path);
+    to->build_id = TEXT(from->build_id);
     to->process = ID(process, from->process);
     to->flags = from->flags;
 }
 
-static void translate_frame(const struct merge *merge, const tsmith_frame *from, tsmith_frame *to) {
+static void translate_frame(struct merge *merge, const tsmith_frame *from, tsmith_frame *to) {
     to->module = ID(module, from->module);
     to->flags = from->flags;
     to->address = from->address;
     if (from->flags & TSMITH_FRAME_PYTHON)
-        to->address = (uint64_t)ID(string, (uint32_t)(from->address >> 32)) << 32 | (uint32_t)from->address;
+        to->address = (uint64_t)TEXT((uint32_t)(from->address >> 32)) << 32 | (uint32_t)from->address;
 }
 
-static void translate_stack(const struct merge *merge, const tsmith_stack *from, tsmith_stack *to) {
+static void translate_stack(struct merge *merge, const tsmith_stack *from, tsmith_stack *to) {
     to->parent = ID(stack, from->parent);
     to->frame = ID(frame, from->frame);
 }
 
-static void translate_symbol(const struct merge *merge, const tsmith_symbol *from, tsmith_symbol *to) {
+static void translate_symbol(struct merge *merge, const tsmith_symbol *from, tsmith_symbol *to) {
     to->frame = ID(frame, from->frame);
-    to->function = ID(string, from->function);
-    to->file = ID(string, from->file);
+    to->function = TEXT(from->function);
+    to->file = TEXT(from->file);
     to->line = from->line;
 }
 
-static void translate_rank(const struct merge *merge, const tsmith_rank *from, tsmith_rank *to) {
+static void translate_rank(struct merge *merge, const tsmith_rank *from, tsmith_rank *to) {
     *to = *from;
     to->process = ID(process, from->process);
-    to->launcher = ID(string, from->launcher);
-    to->job = ID(string, from->job);
+    to->launcher = TEXT(from->launcher);
+    to->job = TEXT(from->job);
 }
 
-static void translate_part(const struct merge *merge, const tsmith_part *from, tsmith_part *to) {
+static void translate_part(struct merge *merge, const tsmith_part *from, tsmith_part *to) {
     *to = *from;
-    to->name = ID(string, from->name);
-    to->host = ID(string, from->host);
+    to->name = TEXT(from->name);
+    to->host = TEXT(from->host);
     to->first_process = ID(process, from->first_process);
     to->wall_clock = ID(clock, from->wall_clock);
 }
@@ -230,6 +245,10 @@ static void matcher_finish(struct matcher *matcher) {
     free(matcher->next);
 }
 
+static bool is_chosen(const struct merge *merge, enum merge_table table, uint32_t id) {
+    return merge->entries != MERGE_USED || merge->chooses(merge->context, table, id);
+}
+
 #define DEFINE_READ(name, type)                                                                              \
     static void read_##name(const tsmith_dictionary *dictionary, uint32_t id, void *out) {                   \
         memset(out, 0, sizeof(type));                                                                        \
@@ -249,9 +268,14 @@ static void matcher_finish(struct matcher *matcher) {
     static bool take_##name(struct merge *merge, const tsmith_dictionary *from) {                            \
         bool done = merge->name.count > 0 || map_add(&merge->name, 0);                                       \
         while (done && merge->name.count < tsmith_dictionary_##name##_count(from)) {                         \
+            const uint32_t id = merge->name.count;                                                           \
             type entry;                                                                                      \
+            if (!is_chosen(merge, MERGE_TABLE_##name, id)) {                                                 \
+                done = map_add(&merge->name, 0);                                                             \
+                continue;                                                                                    \
+            }                                                                                                \
             memset(&entry, 0, sizeof entry);                                                                 \
-            translate_##name(merge, tsmith_dictionary_##name(from, merge->name.count), &entry);              \
+            translate_##name(merge, tsmith_dictionary_##name(from, id), &entry);                             \
             done = map_add(&merge->name, place_##name(merge, &entry));                                       \
         }                                                                                                    \
         return done;                                                                                         \
@@ -474,6 +498,107 @@ static uint32_t place_symbol(struct merge *merge, const tsmith_symbol *entry) {
 
 TSMITH_DICTIONARY_TABLES(DEFINE_TAKE)
 
+// ---- only what is used
+
+static void use_module(struct merge *merge, uint32_t id) {
+    tsmith_module module = {0};
+    if (id == 0 || id >= merge->module.count || merge->module.ids[id])
+        return;
+    translate_module(merge, tsmith_dictionary_module(merge->from, id), &module);
+    merge->module.ids[id] = place_module(merge, &module);
+}
+
+// Takes a code location and its names, which follow each other.
+static uint32_t use_frame(struct merge *merge, uint32_t id) {
+    const uint32_t before = tsmith_dictionary_frame_count(merge->into);
+    if (id == 0 || id >= merge->frame.count || merge->frame.ids[id])
+        return map_id(&merge->frame, id);
+    tsmith_frame frame = {0};
+    use_module(merge, tsmith_dictionary_frame(merge->from, id)->module);
+    translate_frame(merge, tsmith_dictionary_frame(merge->from, id), &frame);
+    merge->frame.ids[id] = place_frame(merge, &frame);
+    const bool is_new = tsmith_dictionary_frame_count(merge->into) > before;
+    for (uint32_t at = merge->symbol_of[id]; is_new && at; at++) {
+        const tsmith_symbol *from = tsmith_dictionary_symbol(merge->from, at);
+        tsmith_symbol symbol = {0};
+        if (!from || from->frame != id)
+            break;
+        translate_symbol(merge, from, &symbol);
+        (void)tsmith_dictionary_add_symbol(merge->into, &symbol); // a failure is noticed by use_values
+    }
+    return merge->frame.ids[id];
+}
+
+// Takes a call path and those that it continues. A path has a greater id than the one that it continues.
+static bool use_stack(struct merge *merge, uint32_t id) {
+    size_t length = 0;
+    while (id && id < merge->stack.count && !merge->stack.ids[id]) {
+        uint32_t *place = ARRAY_PUSH(merge->way, length, merge->way_capacity);
+        if (!place)
+            return false;
+        *place = id;
+        id = tsmith_dictionary_stack(merge->from, id)->parent;
+    }
+    while (length > 0) {
+        const uint32_t inner = merge->way[--length];
+        const tsmith_stack *from = tsmith_dictionary_stack(merge->from, inner);
+        const tsmith_stack stack = {.parent = map_id(&merge->stack, from->parent),
+                                    .frame = use_frame(merge, from->frame)};
+        merge->stack.ids[inner] = place_stack(merge, &stack);
+    }
+    return true;
+}
+
+static bool is_stack(const tsmith_column *column) {
+    return (column->field == TSMITH_FIELD_STACK || column->field == TSMITH_FIELD_WAKER_STACK) &&
+           column->type == TSMITH_TYPE_U32;
+}
+
+// What the rows of a batch refer to.
+static bool use_values(struct merge *merge, const tsmith_batch *batch) {
+    bool done = true;
+    for (uint32_t i = 0; i < tsmith_batch_column_count(batch); i++) {
+        const tsmith_column column = tsmith_batch_column_at(batch, i);
+        const uint32_t *values = column.values;
+        const bool is_string = column.type == TSMITH_TYPE_STRING;
+        if (!is_string && !is_stack(&column))
+            continue;
+        for (uint32_t row = 0; done && row < column.count; row++)
+            if (is_string && tsmith_column_has(&column, row))
+                (void)id_of_string(merge, values[row]);
+            else if (tsmith_column_has(&column, row))
+                done = use_stack(merge, values[row]);
+    }
+    return done && !tsmith_dictionary_failed(merge->into);
+}
+
+// Nothing of a table is taken yet.
+static bool map_clear(struct map *map, uint32_t count) {
+    if (!ARRAY_RESERVE(map->ids, map->capacity, count))
+        return false;
+    memset(map->ids, 0, count * sizeof *map->ids);
+    map->count = count;
+    return true;
+}
+
+bool merge_choose(struct merge *merge, const tsmith_dictionary *from, merge_chooses *chooses, void *context) {
+    const uint32_t frames = tsmith_dictionary_frame_count(from);
+    merge->from = from;
+    merge->chooses = chooses;
+    merge->context = context;
+    merge->symbol_of = calloc(frames, sizeof *merge->symbol_of);
+    for (uint32_t id = tsmith_dictionary_symbol_count(from); merge->symbol_of && --id > 0;) {
+        const uint32_t frame = tsmith_dictionary_symbol(from, id)->frame;
+        if (frame < frames)
+            merge->symbol_of[frame] = id;
+    }
+    return merge->symbol_of && map_clear(&merge->string, tsmith_dictionary_string_count(from)) &&
+           map_clear(&merge->module, tsmith_dictionary_module_count(from)) &&
+           map_clear(&merge->frame, frames) &&
+           map_clear(&merge->stack, tsmith_dictionary_stack_count(from)) &&
+           map_clear(&merge->symbol, tsmith_dictionary_symbol_count(from));
+}
+
 // ---- life
 
 struct merge *merge_create(tsmith_dictionary *into, enum merge_entries entries) {
@@ -507,6 +632,8 @@ void merge_destroy(struct merge *merge) {
     free(merge->device_taken);
     free(merge->shared);
     free(merge->named);
+    free(merge->symbol_of);
+    free(merge->way);
     free(merge);
 }
 
@@ -553,14 +680,12 @@ static bool copy_column(struct merge *merge, const tsmith_column *column) {
         if (!copy_list(merge->batch, field, column, valid))
             return false;
     } else {
-        bool is_stack = (field == TSMITH_FIELD_STACK || field == TSMITH_FIELD_WAKER_STACK) &&
-                        column->type == TSMITH_TYPE_U32;
         void *values = batch_add_column(merge->batch, field, column->type, valid);
         if (!values)
             return false;
         const struct map *map = column->type == TSMITH_TYPE_STRING  ? &merge->string
                                 : column->type == TSMITH_TYPE_TRACK ? &merge->track
-                                : is_stack                          ? &merge->stack
+                                : is_stack(column)                  ? &merge->stack
                                                                     : NULL;
         memcpy(values, column->values, (size_t)column->count * tsmith_type_size(column->type));
         for (uint32_t row = 0; map && row < column->count; row++)
@@ -572,6 +697,8 @@ static bool copy_column(struct merge *merge, const tsmith_column *column) {
 }
 
 tsmith_status merge_batch(struct merge *merge, const tsmith_batch *batch, const tsmith_batch **out) {
+    if (merge->entries == MERGE_USED && !use_values(merge, batch))
+        return TSMITH_ERROR_NO_MEMORY;
     tsmith_status status = batch_begin_columns(merge->batch, map_id(&merge->track, tsmith_batch_track(batch)),
                                                tsmith_batch_count(batch));
     for (uint32_t i = 0; status == TSMITH_OK && i < tsmith_batch_column_count(batch); i++) {

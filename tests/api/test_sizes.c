@@ -210,6 +210,11 @@ static tsmith_status take_xray(const void *options, tsmith_error *error) {
     return status;
 }
 
+// There is no such trace: only what is refused before it is opened can be asked.
+static tsmith_status take_split(const void *options, tsmith_error *error) {
+    return tsmith_trace_split("/nonexistent/trace.sbt", "x.%r.sbt", options, NULL, error);
+}
+
 // Every public struct of options, and how its function answers here: RUNS when it needs nothing that a machine may lack,
 // MAY when the machine decides, REFUSES when it needs a device: then only what is refused before can be asked.
 enum answer { RUNS, MAY, REFUSES };
@@ -239,6 +244,7 @@ static const struct options_struct {
     OPTIONS_STRUCT(tsmith_scan, scan, RUNS),
     OPTIONS_STRUCT(tsmith_session_options, session, MAY),
     OPTIONS_STRUCT(tsmith_simulation_options, simulation, RUNS),
+    OPTIONS_STRUCT(tsmith_split_options, split, MAY),
     OPTIONS_STRUCT(tsmith_symbolize_options, symbolize, RUNS),
     OPTIONS_STRUCT(tsmith_timeline_options, timeline, RUNS),
     OPTIONS_STRUCT(tsmith_trace_options, trace, RUNS),
@@ -286,6 +292,7 @@ static const char *const RESULTS[] = {
     "tsmith_sbt_summary",
     "tsmith_session_statistics",
     "tsmith_simulated",
+    "tsmith_split_result",
     "tsmith_symbolize_counts",
     "tsmith_tile",
     "tsmith_topology_node",

@@ -40,11 +40,14 @@ def check_names(directory):
     name = [name for name in os.listdir(directory) if name.startswith("p.")]
     check(len(name) == 1 and name[0][2:-4].isdigit() and name[0].encode() in done.stderr, name)
     check(info(os.path.join(directory, name[0]))["rank"] is None, "no launcher, no rank")
-    for pattern, said in (("x.%r.sbt", b"mpirun -n 4 tracesmith profile"), ("x.%q.sbt", b"%q"), ("x.%", b"%%"), ("%h" * 3000, b"too long")):
+    for pattern, said in (("x.%q.sbt", b"%q"), ("x.%", b"%%"), ("%h" * 3000, b"too long")):
         done = run("profile", "-o", pattern, "--", "touch", "ran", code=2, cwd=directory)
         check(said in done.stderr, done.stderr)
-    for variables in ({"RANK": "9", "WORLD_SIZE": "4"}, {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}):
-        run("profile", "-o", "x.%r.sbt", "--", "touch", "ran", code=2, cwd=directory, env=variables)
+    # What is not split needs a rank here.
+    for option in ("--capture", "--flight"):
+        for variables in ({}, {"RANK": "9", "WORLD_SIZE": "4"}, {"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_JOB_ID": "7"}):
+            done = run("profile", option, "-o", "x.%r.sbt", "--", "touch", "ran", code=2, cwd=directory, env=variables)
+            check(b"mpirun -n 4 tracesmith profile" in done.stderr, done.stderr)
     check(not [name for name in os.listdir(directory) if name.startswith("x.") or name == "ran"], "nothing was run or written")
 
 

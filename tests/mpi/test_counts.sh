@@ -7,6 +7,15 @@ set -eu
 # shellcheck source=tests/mpi/common.sh
 . "${TRACESMITH_SOURCE_DIR:?}/tests/mpi/common.sh"
 
+# check_ranks: the traces of four ranks against the program's own log.
+check_ranks() {
+    for rank in 0 1 2 3; do
+        "$TRACESMITH" view -f json "$work/r$rank.sbt" >"$work/r$rank.json"
+        "$TRACESMITH" info --json "$work/r$rank.sbt" >"$work/r$rank.info"
+    done
+    python3 "$here/check_calls.py" "$work" 4 "$mpi"
+}
+
 check_mpi() {
     echo "== $mpi"
     mpi_compile -o "$work/calls" "$here/calls.c"
@@ -19,11 +28,17 @@ check_mpi() {
     mpi_run 4 sh -c 'exec "$0" profile -o "$2/r'"$rank_of"'.sbt" -- "$1" 2' "$TRACESMITH" "$work/calls" "$work" \
         >"$work/profiled" 2>"$work/err" || fail "$mpi: profiled: $? $(cat "$work/err")"
     cmp "$work/alone" "$work/profiled" || fail "$mpi: the program prints something else"
-    for rank in 0 1 2 3; do
-        "$TRACESMITH" view -f json "$work/r$rank.sbt" >"$work/r$rank.json"
-        "$TRACESMITH" info --json "$work/r$rank.sbt" >"$work/r$rank.info"
-    done
-    python3 "$here/check_calls.py" "$work" 4 "$mpi"
+    check_ranks
+
+    # One collector in front of the launcher, and a file per rank.
+    rm -f "$work"/r?.sbt "$work"/r?.json "$work"/r?.info "$work"/log.?
+    "$TRACESMITH" profile -o "$work/r%r.sbt" -- "mpirun.$mpi" -n 4 "$work/calls" 2 >"$work/profiled" 2>"$work/err" ||
+        fail "$mpi: one collector: $? $(cat "$work/err")"
+    cmp "$work/alone" "$work/profiled" || fail "$mpi: the program prints something else under one collector"
+    grep -q ': 4 files of 4 of 4 ranks, .*nothing lost' "$work/err" || fail "$mpi: $(cat "$work/err")"
+    check_ranks
+    "$TRACESMITH" analyze --ranks --json "$work"/r?.sbt >"$work/ranks.json"
+    grep -q 'MPI_Barrier' "$work/ranks.json" || fail "$mpi: no collective of the ranks matches"
 
     # As a launcher under the profiler: all processes in one trace.
     name=one
