@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what a program that was built against the headers relies on, a line each: functions, the size and members of
-structs, the values of enumerations.
+"""Writes what a program that was built against the headers relies on, a line each: functions with the types of their parameters, the
+size and members of structs, the values of enumerations.
 
     abi.py HEADERS CC
 
@@ -54,6 +54,36 @@ def members(body):
                 yield re.search(r"(\w+( : \d+)?)\s*$", declared).group(1)
 
 
+def arguments(text):
+    """What is between the commas of a list, without those in parentheses."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts]
+
+
+def without_name(parameter):
+    """The type of a parameter, whose name may change."""
+    pointer = re.match(r"(.*\(\*)\s*\w*\s*\)\s*\((.*)\)$", parameter)
+    if pointer:
+        return pointer.group(1) + ")(" + ", ".join(map(without_name, arguments(pointer.group(2)))) + ")"
+    named = re.match(r"(.*[\w*] ?)\b\w+((?:\[[^\]]*\])*)$", parameter)
+    return (named.group(1).strip() + named.group(2)) if named and " " in parameter else parameter
+
+
+def prototypes(text):
+    """{function: its type}."""
+    found = {}
+    for result, name, parameters in re.findall(r'visibility\("default"\)\)\)([^(;{]*?)\b(tsmith_\w+) ?\(([^;{]*)\)\s*;', text):
+        parameters = re.sub(r"\)\s*__attribute__.*", "", parameters)
+        found[name] = "%s(%s)" % (result.strip(), ", ".join(map(without_name, arguments(parameters))))
+    return found
+
+
 def main():
     headers, cc = sys.argv[1], sys.argv[2]
     text = declarations(headers, cc)
@@ -91,7 +121,8 @@ def main():
             out.write("int main(void) {\n" + "\n".join(lines) + "\nreturn 0;\n}\n")
         subprocess.run([cc, "-std=c11", "-I" + headers, source, "-o", program], check=True)
         told = subprocess.run([program], check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
-    print("\n".join(sorted(set(told) | {"function " + name for name in functions})))
+    typed = {"type %s %s" % (name, of) for name, of in prototypes(text).items()}
+    print("\n".join(sorted(set(told) | typed | {"function " + name for name in functions})))
 
 
 main()
