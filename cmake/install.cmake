@@ -11,7 +11,12 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/TraceSmith)
 install(EXPORT TraceSmithTargets NAMESPACE TraceSmith:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/TraceSmithConfig.cmake.in ${PROJECT_BINARY_DIR}/TraceSmithConfig.cmake
     INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/TraceSmithConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# docs/stability.md: what was compiled with 1.x compiles with each later one; before, a minor version may change anything.
+set(compatible SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(compatible SameMinorVersion)
+endif()
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TraceSmithConfigVersion.cmake COMPATIBILITY ${compatible})
 install(FILES ${PROJECT_BINARY_DIR}/TraceSmithConfig.cmake ${PROJECT_BINARY_DIR}/TraceSmithConfigVersion.cmake
     DESTINATION ${package_dir})
 

@@ -8,6 +8,7 @@
 # configuration for Debian (mirror, proxy, expiry) goes along, so that it works where the host's own apt works.
 # TRACESMITH_FRESH_CACHE=DIR keeps the bare root there as a tar file for the next time, TRACESMITH_FRESH_SUITE=NAME takes another
 # version of Debian (without apt's configuration), TRACESMITH_FRESH_WITH=DIR puts the files of a folder into /packages there.
+# TRACESMITH_FRESH_EXPORT=FILE only writes the bare root, with apt's configuration, to a tar file.
 set -eu
 
 suite=bookworm # of the host's sources
@@ -191,6 +192,10 @@ say "Debian $suite from $mirror"
 step "bare root" bare_root
 chmod 755 "$target" # apt and the tests run as other users, too
 step "apt configuration" copy_apt_configuration
+if [ -n "${TRACESMITH_FRESH_EXPORT-}" ]; then
+    step "export" tar -cf "$TRACESMITH_FRESH_EXPORT" -C "$target" .
+    exit 0
+fi
 step "checkout" copy_checkout
 step "mounts" mount_system
 if [ $# -gt 0 ]; then

@@ -139,7 +139,7 @@ def summary(source, name):
     """The first sentence of a header."""
     top, blocks = headers.blocks_of(read(os.path.join(source, "include", "tracesmith", name + ".h")))
     text = " ".join(top) or (" ".join(blocks[0].comment) if blocks else "")
-    return headers.plain(re.split(r"(?<=[.:])\s", text)[0], {})
+    return headers.plain(re.split(r"(?<=\.)\s", text)[0], {})
 
 
 def main():

@@ -4,7 +4,7 @@
 # Ends with 1 if one of them failed; one that cannot be made here says why.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -gt 0 ] || set -- tarball deb rpm arch recipes
+[ $# -gt 0 ] || set -- tarball deb rpm arch docker recipes
 failed=0
 for name; do
     began=$(date +%s) code=0
@@ -13,7 +13,7 @@ for name; do
     elif [ -f "$here/$name.sh" ]; then
         "$here/$name.sh" || code=$?
     else
-        echo "no package '$name': tarball, deb, rpm, arch, recipes" >&2
+        echo "no package '$name': tarball, deb, rpm, arch, docker, recipes" >&2
         exit 2
     fi
     case $code in
