@@ -12,6 +12,7 @@
 #include "state/names.h"
 #include "state/sweep.h"
 #include "state/timeline.h"
+#include "tracesmith/topology.h"
 #include "tracesmith/view.h"
 
 tsmith_status tsmith_ranks_create(tsmith_ranks **out, tsmith_error *error) {
@@ -33,6 +34,9 @@ void rank_finish(struct rank *rank) {
     free(rank->collectives);
     free(rank->steps);
     free(rank->messages);
+    free(rank->transfers);
+    free(rank->topology);
+    free(rank->device);
 }
 
 void tsmith_ranks_destroy(tsmith_ranks *ranks) {
@@ -56,6 +60,8 @@ struct reading {
     uint32_t group_field, comm_field, sequence_field, ranks_field, fields_seen;
     uint8_t *communicates; // by string: 1 no, 2 yes
     size_t known;
+    uint32_t device, other_device;     // strings: of kernels that communicate, and of others; 0: none yet
+    bool is_several, is_other_several; // devices
     struct message_reading messages;
 };
 
@@ -110,7 +116,7 @@ static uint32_t make_key(const struct reading *reading, uint32_t name, uint32_t 
     return id;
 }
 
-enum { KIND, START, DURATION, NAME, GROUP, COMM, SEQUENCE, RANKS, FIELDS };
+enum { KIND, START, DURATION, NAME, BYTES, CERTAINTY, GROUP, COMM, SEQUENCE, RANKS, FIELDS };
 
 static bool push_collective(struct rank *rank, const struct rank_collective *collective) {
     struct rank_collective *place =
@@ -135,6 +141,30 @@ static bool is_synchronizing(tsmith_string name) {
         if (strlen(names[i]) == length && memcmp(name.bytes + 4, names[i], length) == 0)
             return true;
     return false;
+}
+
+// Of NCCL: the event of a bounded one is that of its kernel, that of another one only that of the call.
+static bool add_transfer(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
+                         int64_t end) {
+    struct rank *rank = reading->rank;
+    const tsmith_string name =
+        tsmith_dictionary_string(reading->dictionary, tsmith_view_id(&views[NAME], row));
+    struct rank_transfer one = {.start = start, .end = end};
+    uint64_t number;
+    if (!name.length || end <= start || (name.length > 4 && memcmp(name.bytes, "MPI_", 4) == 0) ||
+        !tsmith_view_u64(&views[COMM], row, &one.comm) || !tsmith_view_u64(&views[SEQUENCE], row, &number) ||
+        number > UINT32_MAX || !tsmith_view_u64(&views[BYTES], row, &one.bytes) || !one.bytes ||
+        tsmith_view_word(&views[CERTAINTY], row) != TSMITH_CERTAINTY_BOUNDED)
+        return true;
+    const uint64_t ranks = tsmith_view_u64_or(&views[RANKS], row, 0);
+    one.number = (uint32_t)number;
+    one.ranks = ranks <= UINT32_MAX ? (uint32_t)ranks : 0;
+    one.name = tsmith_dictionary_intern(reading->ranks->keys, name.bytes, name.length);
+    struct rank_transfer *place =
+        one.name ? ARRAY_PUSH(rank->transfers, rank->transfer_count, rank->transfer_capacity) : NULL;
+    if (place)
+        *place = one;
+    return place;
 }
 
 // A collective of MPI, whose trace has the number of the communicator, the same on all ranks, and the collective's number in it.
@@ -181,7 +211,7 @@ static bool add_row(struct reading *reading, const tsmith_view *views, uint32_t 
     int64_t end;
     if (kind == TSMITH_KIND_COLLECTIVE && !queue && duration >= 0 &&
         !__builtin_add_overflow(start, duration, &end))
-        return add_numbered(reading, views, row, start, end);
+        return add_numbered(reading, views, row, start, end) && add_transfer(reading, views, row, start, end);
     if (duration <= 0 || __builtin_add_overflow(start, duration, &end))
         return true;
     if (kind == TSMITH_KIND_RANGE)
@@ -193,6 +223,16 @@ static bool add_row(struct reading *reading, const tsmith_view *views, uint32_t 
     return true;
 }
 
+// Which device the queue of a command is of.
+static void learn_device(struct reading *reading, const tsmith_track *track, bool communicating) {
+    const tsmith_device *device = tsmith_dictionary_device(reading->dictionary, track->device);
+    const uint32_t identity = device ? device->identity : 0;
+    uint32_t *known = communicating ? &reading->device : &reading->other_device;
+    bool *is_several = communicating ? &reading->is_several : &reading->is_other_several;
+    *is_several |= *known && identity != *known;
+    *known = identity ? identity : *known;
+}
+
 static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
     tsmith_view views[FIELDS];
     const tsmith_track *track = tsmith_dictionary_track(reading->dictionary, tsmith_batch_track(batch));
@@ -200,7 +240,7 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
     if (tsmith_dictionary_dynamic_field_count(reading->dictionary) != reading->fields_seen)
         learn_fields(reading);
     static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_START, TSMITH_FIELD_DURATION,
-                                      TSMITH_FIELD_NAME};
+                                      TSMITH_FIELD_NAME, TSMITH_FIELD_BYTES, TSMITH_FIELD_CERTAINTY};
     tsmith_view_batch(batch, fields, GROUP, views);
     views[GROUP] = tsmith_view_typed(batch, reading->group_field, TSMITH_TYPE_STRING);
     views[COMM] = tsmith_view_typed(batch, reading->comm_field, TSMITH_TYPE_U64);
@@ -218,6 +258,8 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
             continue;
         if (!add_row(reading, views, row, kind, queue, starts[row], duration))
             return false;
+        if (queue && track && kind == TSMITH_KIND_KERNEL)
+            learn_device(reading, track, communicates(reading, tsmith_view_id(&views[NAME], row)));
     }
     return true;
 }
@@ -279,6 +321,18 @@ static tsmith_status check_open(const tsmith_ranks *ranks, tsmith_error *error) 
 }
 
 // False when memory is exhausted.
+static bool describe_place(const struct reading *reading, struct rank *rank) {
+    const tsmith_dictionary *dictionary = reading->dictionary;
+    const tsmith_string topology = tsmith_dictionary_find_attribute(dictionary, TSMITH_TOPOLOGY_ATTRIBUTE);
+    const bool is_several = reading->device ? reading->is_several : reading->is_other_several;
+    const uint32_t device = reading->device ? reading->device : reading->other_device;
+    rank->topology = topology.length ? strdup(topology.bytes) : NULL;
+    if (device && !is_several)
+        rank->device = strdup(tsmith_dictionary_string(dictionary, device).bytes);
+    return (rank->topology || !topology.length) && (rank->device || !device || is_several);
+}
+
+// False when memory is exhausted.
 static bool describe(struct reading *reading, struct rank *rank) {
     const tsmith_interval window = tsmith_timeline_window(reading->ledger);
     const tsmith_rank stated = tsmith_dictionary_find_rank(reading->dictionary, 0);
@@ -297,7 +351,7 @@ static bool describe(struct reading *reading, struct rank *rank) {
     const bool is_no_rank =
         tsmith_dictionary_find_attribute(reading->dictionary, "split.without_rank").bytes != NULL;
     rank->reason = is_no_rank ? strdup("has the processes without a rank") : NULL;
-    return (rank->reason || !is_no_rank) && (rank->job || !job.length) &&
+    return (rank->reason || !is_no_rank) && (rank->job || !job.length) && describe_place(reading, rank) &&
            host_claims_read(&rank->claims, reading->dictionary);
 }
 

@@ -36,6 +36,14 @@ struct rank_message {
     bool is_request; // only while its trace is read
 };
 
+// A collective of NCCL or RCCL, as its profiler plugin reported it.
+struct rank_transfer {
+    uint64_t comm, bytes; // bytes: of this rank's buffer
+    int64_t start, end;
+    uint32_t name, number,
+        ranks; // name: string of the ranks' dictionary; number: in the communicator, of this name
+};
+
 struct rank {
     char *label;
     char *reason;          // why there is nothing else of this rank; NULL: its trace was read
@@ -50,9 +58,13 @@ struct rank {
     size_t step_count, step_capacity;
     struct rank_message *messages; // sorted by communicator, peer, tag, direction and time
     size_t message_count, message_capacity;
-    int64_t compute;           // ns of its other kernels, added up
-    int64_t data;              // ns in PyTorch's ranges that wait for the next batch of data, added up
-    int64_t begin;             // first start of its trace
+    struct rank_transfer *transfers;
+    size_t transfer_count, transfer_capacity;
+    char *topology;  // of its machine, as the trace has it (event/topology.h); NULL: unknown
+    char *device;    // identity of the one device that it communicates with; NULL: unknown, or several
+    int64_t compute; // ns of its other kernels, added up
+    int64_t data;    // ns in PyTorch's ranges that wait for the next batch of data, added up
+    int64_t begin;   // first start of its trace
     struct host_claims claims; // of its trace clock
     uint32_t clock;            // its number among the trace clocks of all ranks
     // Its clock minus that of the first rank. By clocks: by probes, by UTC, or because they have one clock; at the begin of the run,

@@ -68,6 +68,8 @@ bool ranks_align(const struct rank_matching *matching);
 bool ranks_write_stragglers(const struct rank_matching *matching, struct report *report);
 // The tables `lateness` (each collective on each rank) and `occurrences` (those with the most skew).
 bool ranks_write_lateness(const struct rank_matching *matching);
+// The table `communicators`: which links the devices of a communicator use, and how fast its collectives were.
+bool ranks_write_paths(const struct rank_matching *matching, struct report *report);
 bool ranks_write_links(const struct rank_matching *matching, struct report *report);
 // What the answer does not have, as notes and as a table.
 void ranks_write_absent(const struct rank_matching *matching, struct report *report);

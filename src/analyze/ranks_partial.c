@@ -15,19 +15,22 @@ static const char MAGIC[8] = {'T', 'S', 'P', 'A', 'R', 'T', '\r', '\n'};
 enum {
     VERSION = 4, // 1 has no collectives with numbers of their own, 2 no clocks, 3 no error of ticks
     OLDEST = 1,
-    HEAD_SIZE = 24,     // magic, version, entries, bytes behind the head
-    ENTRY_SIZE = 8,     // length, CRC32C
-    FLAG_ABSENT = 1,    // label and reason, nothing else
-    FLAG_TRUNCATED = 2, // the trace ended early
-    FLAG_JOB = 4,       // the trace states a job
-    FLAG_MESSAGES = 8,  // it has messages
-    FLAG_CLOCK = 16,    // it states its clock
-    FLAG_TICKS = 32,    // it states an error of the times of calls
-    FLAGS = 63,
+    HEAD_SIZE = 24,       // magic, version, entries, bytes behind the head
+    ENTRY_SIZE = 8,       // length, CRC32C
+    FLAG_ABSENT = 1,      // label and reason, nothing else
+    FLAG_TRUNCATED = 2,   // the trace ended early
+    FLAG_JOB = 4,         // the trace states a job
+    FLAG_MESSAGES = 8,    // it has messages
+    FLAG_CLOCK = 16,      // it states its clock
+    FLAG_TICKS = 32,      // it states an error of the times of calls
+    FLAG_PLACE = 64,      // the topology of its machine and the identity of its device, each may be ""
+    FLAG_TRANSFERS = 128, // it has collectives of NCCL with their bytes
+    FLAGS = 255,
     SMALLEST_CLAIM = 3,    // bytes
     VARINT_MAX = 10,       // bytes
     SMALLEST_INTERVAL = 2, // bytes
     SMALLEST_MESSAGE = 7,
+    SMALLEST_TRANSFER = 7,
 };
 
 // ---- writing
@@ -156,11 +159,42 @@ static void add_claims(struct bytes *bytes, const struct host_claims *claims) {
     }
 }
 
+static void add_place(struct bytes *bytes, const struct rank *rank) {
+    const char *topology = rank->topology ? rank->topology : "", *device = rank->device ? rank->device : "";
+    if (!rank->topology && !rank->device)
+        return;
+    add_string(bytes, topology, strlen(topology));
+    add_string(bytes, device, strlen(device));
+}
+
+static void add_transfers(struct bytes *bytes, const tsmith_ranks *ranks, const struct rank *rank) {
+    int64_t before = 0;
+    uint64_t comm = 0, number = 0;
+    uint32_t same = 0;
+    if (rank->transfer_count)
+        add_varint(bytes, rank->transfer_count);
+    for (size_t i = 0; i < rank->transfer_count; i++) {
+        const struct rank_transfer *one = &rank->transfers[i];
+        const tsmith_string name = tsmith_dictionary_string(ranks->keys, one->name);
+        add_string(bytes, name.bytes, one->name == same ? 0 : name.length); // none: that of the one before
+        add_varint(bytes, one->comm - comm);
+        add_signed(bytes, (int64_t)(one->number - number));
+        add_varint(bytes, one->ranks);
+        add_varint(bytes, one->bytes);
+        add_interval(bytes, &before, one->start, one->end);
+        same = one->name;
+        comm = one->comm;
+        number = one->number;
+    }
+}
+
 static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struct rank *rank) {
     const unsigned flags = (rank->reason ? FLAG_ABSENT : 0U) | (rank->truncated ? FLAG_TRUNCATED : 0U) |
                            (rank->job ? FLAG_JOB : 0U) | (rank->message_count ? FLAG_MESSAGES : 0U) |
                            (rank->claims.clock ? FLAG_CLOCK : 0U) |
-                           (rank->claims.clock && rank->claims.ticks_error ? FLAG_TICKS : 0U);
+                           (rank->claims.clock && rank->claims.ticks_error ? FLAG_TICKS : 0U) |
+                           (rank->topology || rank->device ? FLAG_PLACE : 0U) |
+                           (rank->transfer_count ? FLAG_TRANSFERS : 0U);
     add_varint(bytes, flags);
     add_string(bytes, rank->label, strlen(rank->label));
     if (rank->reason) {
@@ -188,6 +222,8 @@ static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struc
         add_interval(bytes, &before, rank->steps[i].start, rank->steps[i].end);
     }
     add_messages(bytes, rank);
+    add_place(bytes, rank);
+    add_transfers(bytes, ranks, rank);
 }
 
 struct entry {
@@ -421,6 +457,50 @@ static bool take_claims(struct cursor *cursor, struct host_claims *claims, bool 
     return true;
 }
 
+// NULL for an empty one; false when memory is exhausted.
+static bool take_optional(struct cursor *cursor, char **out) {
+    *out = take_text(cursor);
+    if (!*out)
+        return false;
+    if (!**out) {
+        free(*out);
+        *out = NULL;
+    }
+    return true;
+}
+
+static bool take_transfers(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank) {
+    size_t count = take_count(cursor, SMALLEST_TRANSFER);
+    int64_t before = 0;
+    uint64_t comm = 0, number = 0;
+    uint32_t same = 0;
+    cursor->damaged |= !count;
+    if (!ARRAY_RESERVE(rank->transfers, rank->transfer_capacity, count))
+        return false;
+    for (; count && !cursor->damaged; count--) {
+        const tsmith_string name = take_string(cursor);
+        struct rank_transfer one = {.comm = comm += take_varint(cursor)};
+        number += (uint64_t)take_signed(cursor);
+        const uint64_t of = take_varint(cursor);
+        one.bytes = take_varint(cursor);
+        const tsmith_interval time = take_interval(cursor, &before);
+        cursor->damaged |= (!name.length && !same) || number > UINT32_MAX || of > UINT32_MAX || !one.bytes;
+        if (cursor->damaged)
+            break;
+        one.number = (uint32_t)number;
+        one.ranks = (uint32_t)of;
+        one.start = time.from;
+        one.end = time.to;
+        if (name.length)
+            same = tsmith_dictionary_intern(ranks->keys, name.bytes, name.length);
+        one.name = same;
+        if (!same)
+            return false;
+        rank->transfers[rank->transfer_count++] = one;
+    }
+    return true;
+}
+
 static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank, uint64_t flags) {
     rank->number = take_signed(cursor);
     rank->world = take_signed(cursor);
@@ -437,7 +517,10 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
     cursor->damaged |= rank->number < -1 || rank->world < -1 || rank->window < 0 || rank->missing < 0 ||
                        rank->compute < 0 || rank->data < 0;
     return take_collectives(cursor, ranks, rank) && take_steps(cursor, ranks, rank) &&
-           (!(flags & FLAG_MESSAGES) || take_messages(cursor, rank));
+           (!(flags & FLAG_MESSAGES) || take_messages(cursor, rank)) &&
+           (!(flags & FLAG_PLACE) ||
+            (take_optional(cursor, &rank->topology) && take_optional(cursor, &rank->device))) &&
+           (!(flags & FLAG_TRANSFERS) || take_transfers(cursor, ranks, rank));
 }
 
 // The first trace of the cursor; false when memory is exhausted. `rank` is filled as far as it was read.

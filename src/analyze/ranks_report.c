@@ -320,6 +320,7 @@ tsmith_status ranks_report(tsmith_ranks *ranks) {
         write_finding(&matching, report);
         ranks_write_absent(&matching, report);
         ranks_write_clocks(&matching, report);
+        done = done && ranks_write_paths(&matching, report);
     }
     ranks_matching_finish(&matching);
     return done && report_end(report) ? TSMITH_OK : TSMITH_ERROR_NO_MEMORY;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/array.h"
 #include "base/sized.h"
@@ -58,19 +59,35 @@ int tsmith_topology_node_get(const tsmith_topology *topology, size_t index, tsmi
 
 // ---- paths
 
-// The slowest link below the first `common` folders of a node; 0 when one is unknown.
-static uint64_t slowest(const struct topology_node *node, size_t common) {
+// The slowest link below the first `common` folders of a node, as it is now or at its highest speed; 0 when one is unknown.
+static uint64_t slowest_link(const struct topology_node *node, size_t common, bool most) {
     uint64_t rate = UINT64_MAX;
-    for (size_t i = common; i < node->depth; i++)
-        rate = node->links[i].bytes_per_s < rate ? node->links[i].bytes_per_s : rate;
+    for (size_t i = common; i < node->depth; i++) {
+        const uint64_t of = most ? node->links[i].most : node->links[i].bytes_per_s;
+        rate = of < rate ? of : rate;
+    }
     return rate == UINT64_MAX ? 0 : rate;
+}
+
+static size_t count_common(const struct topology_node *a, const struct topology_node *b) {
+    size_t common = 0;
+    while (common < a->depth && common < b->depth && strcmp(a->above[common], b->above[common]) == 0)
+        common++;
+    return common;
+}
+
+// Bridges that are common have no part in it; those of different host bridges all have.
+static uint64_t slowest_between(const struct topology_node *a, const struct topology_node *b, bool most) {
+    const size_t common = count_common(a, b), from = common ? common : 1;
+    if (!a->depth || !b->depth)
+        return 0;
+    const uint64_t first = slowest_link(a, from, most), second = slowest_link(b, from, most);
+    return first < second ? first : second;
 }
 
 static tsmith_topology_path pcie_path(const struct topology_node *a, const struct topology_node *b) {
     tsmith_topology_path path = {.size = sizeof path, .kind = TSMITH_TOPOLOGY_UNKNOWN};
-    size_t common = 0;
-    while (common < a->depth && common < b->depth && strcmp(a->above[common], b->above[common]) == 0)
-        common++;
+    const size_t common = count_common(a, b);
     if (common > 1) // below one port; a switch is a port up and ports down
         path.kind =
             a->depth - common <= 2 && b->depth - common <= 2 ? TSMITH_TOPOLOGY_PIX : TSMITH_TOPOLOGY_PXB;
@@ -78,12 +95,7 @@ static tsmith_topology_path pcie_path(const struct topology_node *a, const struc
         path.kind = TSMITH_TOPOLOGY_PHB;
     else if (a->numa >= 0 && b->numa >= 0 && (a->numa != b->numa || (a->depth && b->depth)))
         path.kind = a->numa == b->numa ? TSMITH_TOPOLOGY_NODE : TSMITH_TOPOLOGY_SYS;
-    if (!a->depth || !b->depth)
-        return path;
-    // Bridges that are common have no part in it; those of different host bridges all have.
-    const size_t from = common ? common : 1;
-    const uint64_t first = slowest(a, from), second = slowest(b, from);
-    path.bytes_per_s = first < second ? first : second;
+    path.bytes_per_s = slowest_between(a, b, false);
     return path;
 }
 
@@ -133,10 +145,19 @@ int tsmith_topology_path_get(const tsmith_topology *topology, size_t from, size_
     return 1;
 }
 
+uint64_t topology_most(const struct tsmith_topology *topology, size_t from, size_t to) {
+    tsmith_topology_path path = {.size = sizeof path};
+    if (!tsmith_topology_path_get(topology, from, to, &path))
+        return 0;
+    return path.kind <= TSMITH_TOPOLOGY_NVSWITCH
+               ? path.bytes_per_s
+               : slowest_between(&topology->nodes[from], &topology->nodes[to], true);
+}
+
 // ---- the text that a trace keeps
 //
 // Lines of words: "1" (the version), "gpu" or "nic" with name, address, vendor, device, NUMA node, port, UUID and the folders above it
-// ("0000:00:01.0/16/31507692307": lanes and rate of its link), "xgmi FROM TO RATE", "nvswitches COUNT".
+// ("0000:00:01.0/16/31507692307/63015384615": lanes, rate and highest rate of its link), "xgmi FROM TO RATE", "nvswitches COUNT".
 
 static bool add_line(struct topology_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -171,8 +192,8 @@ static bool add_node_line(struct topology_text *text, const struct topology_node
                          word_of(node->address, address), node->vendor, node->device, node->numa,
                          node->port_bits_per_s, word_of(node->uuid, uuid));
     for (size_t i = 0; done && i < node->depth; i++)
-        done = add_line(text, " %s/%" PRIu32 "/%" PRIu64, word_of(node->above[i], name), node->links[i].lanes,
-                        node->links[i].bytes_per_s);
+        done = add_line(text, " %s/%" PRIu32 "/%" PRIu64 "/%" PRIu64, word_of(node->above[i], name),
+                        node->links[i].lanes, node->links[i].bytes_per_s, node->links[i].most);
     return done && add_line(text, "\n");
 }
 
@@ -229,18 +250,22 @@ static bool take_place(const char **at, struct topology_node *node) {
     char word[TOPOLOGY_NAME], *end;
     if (node->depth == TOPOLOGY_BRIDGES || !take_word(at, word))
         return false;
-    char *lanes = strchr(word, '/'), *rate = lanes ? strchr(lanes + 1, '/') : NULL;
-    if (!rate || lanes == word)
+    char *slash = strchr(word, '/');
+    if (!slash || slash == word)
         return false;
-    *lanes++ = *rate++ = '\0';
-    memcpy(node->above[node->depth], word, sizeof word);
-    struct topology_link *link = &node->links[node->depth];
-    link->lanes = (uint32_t)strtoul(lanes, &end, 10);
-    if (*end || link->lanes > 64)
+    *slash = '\0';
+    memcpy(node->above[node->depth], word, (size_t)(slash - word) + 1);
+    uint64_t numbers[3];
+    for (size_t i = 0; i < 3; i++) {
+        numbers[i] = strtoull(slash + 1, &end, 10);
+        if (*end != (i < 2 ? '/' : '\0'))
+            return false;
+        slash = end;
+    }
+    if (numbers[0] > 64)
         return false;
-    link->bytes_per_s = strtoull(rate, &end, 10);
-    node->depth++;
-    return !*end;
+    node->links[node->depth++] = (struct topology_link){(uint32_t)numbers[0], numbers[1], numbers[2]};
+    return true;
 }
 
 static bool take_node(const char **at, tsmith_topology_kind kind, struct tsmith_topology *topology) {
@@ -330,4 +355,31 @@ tsmith_status tsmith_topology_of_trace(const tsmith_dictionary *dictionary, tsmi
             "The trace does not state how the devices of its machine are connected: 'tracesmith "
             "profile' of this version or newer records it where there is a GPU.");
     return topology_parse(text.bytes, out, error);
+}
+
+// ---- finding
+
+// "0123456789abcdef" within the identity, as it is or as the hexadecimal numbers of its characters.
+static bool has_number(const char *identity, const char *number) {
+    char ascii[2 * TOPOLOGY_NAME + 1];
+    size_t length = 0;
+    if (strlen(number) < 16)
+        return false;
+    for (const char *at = number; *at; at++)
+        length += (size_t)snprintf(ascii + length, sizeof ascii - length, "%02x", (unsigned char)*at);
+    return strstr(identity, number) || strstr(identity, ascii);
+}
+
+size_t topology_find(const struct tsmith_topology *topology, const char *identity) {
+    const bool is_place = strncasecmp(identity, "pci:", 4) == 0 || strncasecmp(identity, "PCI-", 4) == 0;
+    for (size_t i = 0; i < topology->count; i++) {
+        const struct topology_node *node = &topology->nodes[i];
+        if (node->kind != TSMITH_TOPOLOGY_GPU)
+            continue;
+        if (is_place ? strcmp(node->address, identity + 4) == 0
+                     : *node->uuid && (strcmp(node->uuid, identity) == 0 ||
+                                       (node->vendor != TOPOLOGY_NVIDIA && has_number(identity, node->uuid))))
+            return i;
+    }
+    return topology->count;
 }

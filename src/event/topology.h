@@ -20,6 +20,7 @@ enum {
 struct topology_link {
     uint32_t lanes;
     uint64_t bytes_per_s; // 0: unknown
+    uint64_t most;        // at the highest speed of this end; 0: unknown
 };
 
 struct topology_node {
@@ -58,6 +59,10 @@ struct topology_text {
 char *topology_text(const struct tsmith_topology *topology);
 // Reads such a text, which may be of any origin. CORRUPT when it has another form.
 tsmith_status topology_parse(const char *text, tsmith_topology **out, tsmith_error *error);
+// The GPU that a device identity of a trace (tsmith_device.identity) names: by its place, or its UUID. The count of nodes if there is none.
+size_t topology_find(const struct tsmith_topology *topology, const char *identity);
+// The rate of the path between two nodes when idle links have returned to their highest speed; 0: unknown.
+uint64_t topology_most(const struct tsmith_topology *topology, size_t from, size_t to);
 // Whether the path between two nodes is known to be the best. Not of two GPUs of NVIDIA, which may have NVLink that /sys does not
 // describe, unless NVSwitches connect them.
 bool topology_has_all(const struct tsmith_topology *topology, size_t from, size_t to);

@@ -21,12 +21,14 @@ static uint64_t rate_of(double giga, uint32_t lanes) {
 static struct topology_link read_link(const char *folder) {
     char speed[TOPOLOGY_LINE];
     int64_t lanes;
-    struct topology_link link = {0, 0};
+    struct topology_link link = {0, 0, 0};
     topology_line(folder, "current_link_speed", speed); // "16.0 GT/s PCIe"
     if (!topology_number(folder, "current_link_width", &lanes) || lanes <= 0 || lanes > 32)
         return link;
     link.lanes = (uint32_t)lanes;
     link.bytes_per_s = strstr(speed, "GT/s") ? rate_of(strtod(speed, NULL), link.lanes) : 0;
+    topology_line(folder, "max_link_speed", speed);
+    link.most = strstr(speed, "GT/s") ? rate_of(strtod(speed, NULL), link.lanes) : link.bytes_per_s;
     return link;
 }
 

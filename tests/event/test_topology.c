@@ -10,10 +10,10 @@
 
 static const char TEXT[] =
     "1\n"
-    "gpu GPU0 0000:03:00.0 10de 2330 0 0 GPU-1 pci0000:00/0/0 0000:00:01.0/16/63000000000 "
-    "0000:03:00.0/16/31500000000\n"
-    "gpu GPU1 0000:13:00.0 10de 2330 -1 0 - pci0000:10/0/0 0000:13:00.0/16/0\n"
-    "gpu GPU2 0000:23:00.0 1002 74a1 1 0 0123456789abcdef pci0000:20/0/0 0000:23:00.0/8/9\n"
+    "gpu GPU0 0000:03:00.0 10de 2330 0 0 GPU-1 pci0000:00/0/0/0 0000:00:01.0/16/63000000000/63000000000 "
+    "0000:03:00.0/16/31500000000/63000000000\n"
+    "gpu GPU1 0000:13:00.0 10de 2330 -1 0 - pci0000:10/0/0/0 0000:13:00.0/16/0/7\n"
+    "gpu GPU2 0000:23:00.0 1002 74a1 1 0 0123456789abcdef pci0000:20/0/0/0 0000:23:00.0/8/9/10\n"
     "nic mlx5_0 0000:33:00.0 15b3 1021 1 400000000000 -\n"
     "xgmi 2 1 64000000000\n";
 
@@ -66,6 +66,24 @@ static void switches_connect_their_models(void **unused) {
     }
 }
 
+static void a_device_is_found_by_its_identity(void **unused) {
+    (void)unused;
+    tsmith_topology *topology = parse(TEXT);
+    assert_int_equal(topology_find(topology, "pci:0000:13:00.0"), 1);
+    assert_int_equal(topology_find(topology, "PCI-0000:23:00.0"), 2);
+    assert_int_equal(topology_find(topology, "GPU-1"), 0);
+    assert_int_equal(topology_find(topology, "GPU-0123456789abcdef"), 2);
+    assert_int_equal(topology_find(topology, "GPU-30313233343536373839616263646566"), 2);
+    static const char *const unknown[] = {"",     "GPU-2", "pci:",           "pci:0000:33:00.0",
+                                          "GPU-", "-",     "0123456789abcde"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        assert_int_equal(topology_find(topology, unknown[i]), 4);
+    assert_int_equal(topology_most(topology, 1, 2), 7);
+    assert_int_equal(topology_most(topology, 0, 2), 10);
+    assert_int_equal(path_of(topology, 0, 2).bytes_per_s, 9);
+    tsmith_topology_close(topology);
+}
+
 static void other_texts_are_refused(void **unused) {
     (void)unused;
     static const char *const refused[] = {"",
@@ -76,7 +94,7 @@ static void other_texts_are_refused(void **unused) {
                                           "1\nxgmi 0 0 1\n",
                                           "1\nother 1\n",
                                           "1\ngpu G 0 10de 1 99999999999 0 -\n",
-                                          "1\ngpu G 0 10de 1 0 0 - a/b/c\n",
+                                          "1\ngpu G 0 10de 1 0 0 - a/b/c/d\n",
                                           "1\nnvswitches -1\n"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_null(parse(refused[i]));
@@ -99,6 +117,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_is_what_was_written),
         cmocka_unit_test(switches_connect_their_models),
+        cmocka_unit_test(a_device_is_found_by_its_identity),
         cmocka_unit_test(other_texts_are_refused),
     };
     return cmocka_run_group_tests_name("topology", tests, NULL, NULL);
