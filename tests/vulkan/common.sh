@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2154,SC2034 # $work and $here are the caller's
+# shellcheck disable=SC2154,SC2034 # $work and $here are the caller's, who may read $sanitize
 # For the tests of Vulkan: selects the driver lavapipe (Mesa, on the CPU), and skips where it is not. build PROGRAM...: builds
 # programs and shaders into $work.
 fail() {
@@ -21,11 +21,22 @@ done
 command -v glslangValidator >/dev/null || skip "no compiler of shaders (Debian: apt install glslang-tools)"
 command -v python3 >/dev/null || skip "no python3 to judge with"
 export VK_ICD_FILENAMES="$driver"
+# The loader loads the agents into the program: a sanitized agent needs a program of the same sanitizer. The driver leaks.
+sanitize=
+case ${TRACESMITH_SANITIZE-} in
+'') ;;
+address*)
+    sanitize="-g -fsanitize=$TRACESMITH_SANITIZE"
+    export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+    ;;
+*) skip "the driver is not built with the sanitizer" ;;
+esac
 unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ADD_LAYER_PATH
 
 build() {
     for name in "$@"; do
-        "${CC:-cc}" -O1 -o "$work/$name" "$here/$name.c" -lvulkan -lpthread || fail "$name.c cannot be built"
+        # shellcheck disable=SC2086 # words
+        "${CC:-cc}" -O1 $sanitize -o "$work/$name" "$here/$name.c" -lvulkan -lpthread || fail "$name.c cannot be built"
     done
     for shader in "$here"/*.comp "$here"/*.vert "$here"/*.frag; do
         [ -f "$shader" ] || continue
