@@ -7,27 +7,29 @@
 #include "recording/vulkan/calls.h"
 #include "recording/vulkan/words.h"
 
+// Drivers use enumerations as indexes.
+#define UNTIL(name, last) words->failed |= words->reading && (uint64_t)(s->name) > (uint64_t)(last);
 // Commands of secondary buffers are in the primary: a render pass has them inline. Other types are as they were recorded.
 #define READ_VkSubpassContents(name)                                                                         \
     if (words->reading)                                                                                      \
         s->name = VK_SUBPASS_CONTENTS_INLINE;
-#define READ_VkPipelineBindPoint(name)
+#define READ_VkPipelineBindPoint(name) UNTIL(name, VK_PIPELINE_BIND_POINT_COMPUTE)
 #define READ_uint32_t(name)
 #define READ_int32_t(name)
 #define READ_VkDeviceSize(name)
 #define READ_VkBool32(name)
 #define READ_VkStencilFaceFlags(name)
-#define READ_VkStencilOp(name)
-#define READ_VkCompareOp(name)
-#define READ_VkIndexType(name)
+#define READ_VkStencilOp(name) UNTIL(name, VK_STENCIL_OP_DECREMENT_AND_WRAP)
+#define READ_VkCompareOp(name) UNTIL(name, VK_COMPARE_OP_ALWAYS)
+#define READ_VkIndexType(name) UNTIL(name, VK_INDEX_TYPE_UINT32)
 #define READ_VkImageLayout(name)
-#define READ_VkFilter(name)
+#define READ_VkFilter(name) UNTIL(name, VK_FILTER_LINEAR)
 #define READ_VkPipelineStageFlags(name)
 #define READ_VkDependencyFlags(name)
 #define READ_VkShaderStageFlags(name)
 #define READ_VkCullModeFlags(name)
-#define READ_VkFrontFace(name)
-#define READ_VkPrimitiveTopology(name)
+#define READ_VkFrontFace(name) UNTIL(name, VK_FRONT_FACE_CLOCKWISE)
+#define READ_VkPrimitiveTopology(name) UNTIL(name, VK_PRIMITIVE_TOPOLOGY_PATCH_LIST)
 #define WORDS_V(type, name)                                                                                  \
     WORD(name);                                                                                              \
     READ_##type(name)

@@ -39,6 +39,20 @@ uint32_t vulkan_format_bytes(VkFormat format) {
     return 0;
 }
 
+bool vulkan_format_known(VkFormat format) {
+    static const struct {
+        VkFormat first, last;
+    } ranges[] = {{VK_FORMAT_UNDEFINED, VK_FORMAT_ASTC_12x12_SRGB_BLOCK},
+                  {VK_FORMAT_ASTC_4x4_SFLOAT_BLOCK, VK_FORMAT_ASTC_12x12_SFLOAT_BLOCK},
+                  {VK_FORMAT_G8B8G8R8_422_UNORM, VK_FORMAT_G16_B16_R16_3PLANE_444_UNORM},
+                  {VK_FORMAT_G8_B8R8_2PLANE_444_UNORM, VK_FORMAT_G16_B16R16_2PLANE_444_UNORM},
+                  {VK_FORMAT_A4R4G4B4_UNORM_PACK16, VK_FORMAT_A4B4G4R4_UNORM_PACK16}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if ((uint32_t)format >= (uint32_t)ranges[i].first && (uint32_t)format <= (uint32_t)ranges[i].last)
+            return true;
+    return false;
+}
+
 VkImageAspectFlags vulkan_format_aspect(VkFormat format) {
     switch (format) {
     case VK_FORMAT_D16_UNORM:

@@ -9,6 +9,7 @@
 
 enum { VULKAN_LEVELS_MOST = 32 };
 
+bool vulkan_format_known(VkFormat format); // of Vulkan 1.3
 // Bytes of a texel; 0: the content of such images is not captured (compressed, several planes, depth with stencil).
 uint32_t vulkan_format_bytes(VkFormat format);
 VkImageAspectFlags vulkan_format_aspect(VkFormat format);

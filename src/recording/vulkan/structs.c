@@ -153,7 +153,7 @@ static void words_VkRenderingAttachmentInfo(struct words *words, VkRenderingAtta
     WORD(resolveMode);
     HANDLE_OF(IMAGE_VIEW, resolveImageView, true, true);
     LAYOUT(resolveImageLayout);
-    WORD(loadOp);
+    ENUM(loadOp, VK_ATTACHMENT_LOAD_OP_DONT_CARE);
     WORD(storeOp);
     words_VkClearValue(words, &s->clearValue);
 }
@@ -194,7 +194,7 @@ void words_VkBufferCreateInfo(struct words *words, VkBufferCreateInfo *s) {
 void words_VkBufferViewCreateInfo(struct words *words, VkBufferViewCreateInfo *s) {
     HEAD(VkBufferViewCreateInfo, BUFFER_VIEW_CREATE_INFO);
     HANDLE(BUFFER, buffer);
-    WORD(format);
+    FORMAT(format);
     WORD(offset);
     WORD(range);
 }
@@ -205,16 +205,16 @@ void words_VkImageCreateInfo(struct words *words, VkImageCreateInfo *s) {
         VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
     HEAD(VkImageCreateInfo, IMAGE_CREATE_INFO);
     WORD(flags);
-    WORD(imageType);
-    WORD(format);
+    ENUM(imageType, VK_IMAGE_TYPE_3D);
+    FORMAT(format);
     EXTENT(extent)
     WORD(mipLevels);
     WORD(arrayLayers);
-    WORD(samples);
-    WORD(tiling);
+    SAMPLES(samples);
+    ENUM(tiling, VK_IMAGE_TILING_LINEAR);
     WORD(usage);
     EXCLUSIVE
-    WORD(initialLayout);
+    ENUM(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED);
     if (s->flags & ~known)
         words_missing(words, "an image with flags 0x%x", (unsigned)(s->flags & ~known));
 }
@@ -223,32 +223,32 @@ void words_VkImageViewCreateInfo(struct words *words, VkImageViewCreateInfo *s) 
     HEAD(VkImageViewCreateInfo, IMAGE_VIEW_CREATE_INFO);
     WORD(flags);
     HANDLE(IMAGE, image);
-    WORD(viewType);
-    WORD(format);
-    WORD(components.r);
-    WORD(components.g);
-    WORD(components.b);
-    WORD(components.a);
+    ENUM(viewType, VK_IMAGE_VIEW_TYPE_CUBE_ARRAY);
+    FORMAT(format);
+    ENUM(components.r, VK_COMPONENT_SWIZZLE_A);
+    ENUM(components.g, VK_COMPONENT_SWIZZLE_A);
+    ENUM(components.b, VK_COMPONENT_SWIZZLE_A);
+    ENUM(components.a, VK_COMPONENT_SWIZZLE_A);
     RANGE(subresourceRange)
 }
 
 void words_VkSamplerCreateInfo(struct words *words, VkSamplerCreateInfo *s) {
     HEAD(VkSamplerCreateInfo, SAMPLER_CREATE_INFO);
     WORD(flags);
-    WORD(magFilter);
-    WORD(minFilter);
-    WORD(mipmapMode);
-    WORD(addressModeU);
-    WORD(addressModeV);
-    WORD(addressModeW);
+    ENUM(magFilter, VK_FILTER_LINEAR);
+    ENUM(minFilter, VK_FILTER_LINEAR);
+    ENUM(mipmapMode, VK_SAMPLER_MIPMAP_MODE_LINEAR);
+    ENUM(addressModeU, VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE);
+    ENUM(addressModeV, VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE);
+    ENUM(addressModeW, VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE);
     FLOAT(mipLodBias);
     WORD(anisotropyEnable);
     FLOAT(maxAnisotropy);
     WORD(compareEnable);
-    WORD(compareOp);
+    UNUSED_ENUM(compareOp, VK_COMPARE_OP_ALWAYS);
     FLOAT(minLod);
     FLOAT(maxLod);
-    WORD(borderColor);
+    UNUSED_ENUM(borderColor, VK_BORDER_COLOR_INT_OPAQUE_WHITE);
     WORD(unnormalizedCoordinates);
 }
 
@@ -256,7 +256,7 @@ void words_VkSamplerCreateInfo(struct words *words, VkSamplerCreateInfo *s) {
 
 static void words_VkDescriptorSetLayoutBinding(struct words *words, VkDescriptorSetLayoutBinding *s) {
     WORD(binding);
-    WORD(descriptorType);
+    ENUM(descriptorType, VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT);
     WORD(descriptorCount);
     WORD(stageFlags);
     uint64_t samplers = words_value(words, s->pImmutableSamplers != NULL);

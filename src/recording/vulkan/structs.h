@@ -6,6 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "recording/vulkan/calls.h"
+#include "recording/vulkan/formats.h"
 #include "recording/vulkan/words.h"
 
 // Writing: a struct in the chain means something that the words do not have, unless it is `known` or only a hint.
@@ -22,6 +23,32 @@ const void *words_in_chain(const void *chain, VkStructureType type);
             words_chain(words, #type, s->pNext, known);                                                      \
     } while (0)
 #define HEAD(type, TYPE) HEAD_WITH(type, TYPE, VK_STRUCTURE_TYPE_MAX_ENUM)
+
+// An enumeration from 0 to `last`. Drivers use the values as indexes.
+#define ENUM(field, last)                                                                                    \
+    do {                                                                                                     \
+        WORD(field);                                                                                         \
+        words->failed |= words->reading && (uint64_t)(s->field) > (uint64_t)(last);                          \
+    } while (0)
+// What an unused member has may be anything: another value is the first one.
+#define UNUSED_ENUM(field, last)                                                                             \
+    do {                                                                                                     \
+        WORD(field);                                                                                         \
+        if (words->reading && (uint64_t)(s->field) > (uint64_t)(last))                                       \
+            s->field = 0;                                                                                    \
+    } while (0)
+#define FORMAT(field)                                                                                        \
+    do {                                                                                                     \
+        WORD(field);                                                                                         \
+        words->failed |= words->reading && !vulkan_format_known(s->field);                                   \
+    } while (0)
+// One bit of up to 64 samples.
+#define SAMPLES(field)                                                                                       \
+    do {                                                                                                     \
+        WORD(field);                                                                                         \
+        words->failed |= words->reading && (!(s->field) || (s->field) > VK_SAMPLE_COUNT_64_BIT ||            \
+                                            ((s->field) & ((s->field) - 1)));                                \
+    } while (0)
 
 // A replay presents nothing.
 #define LAYOUT(field)                                                                                        \

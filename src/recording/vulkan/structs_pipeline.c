@@ -11,11 +11,13 @@
         __VA_ARGS__                                                                                          \
     }
 #define V(field) WORD(field);
+#define E(field, last) ENUM(field, VK_##last);
 
 // ---- render passes
 
-VALUES(VkAttachmentDescription, V(flags) V(format) V(samples) V(loadOp) V(storeOp) V(stencilLoadOp)
-                                    V(stencilStoreOp) LAYOUT(initialLayout);
+VALUES(VkAttachmentDescription, V(flags) FORMAT(format); SAMPLES(samples);
+       E(loadOp, ATTACHMENT_LOAD_OP_DONT_CARE) V(storeOp) E(stencilLoadOp, ATTACHMENT_LOAD_OP_DONT_CARE)
+           V(stencilStoreOp) LAYOUT(initialLayout);
        LAYOUT(finalLayout);)
 VALUES(VkAttachmentReference, V(attachment) LAYOUT(layout);)
 VALUES(VkSubpassDependency, V(srcSubpass) V(dstSubpass) V(srcStageMask) V(dstStageMask) V(srcAccessMask)
@@ -23,7 +25,7 @@ VALUES(VkSubpassDependency, V(srcSubpass) V(dstSubpass) V(srcStageMask) V(dstSta
 
 static void words_VkSubpassDescription(struct words *words, VkSubpassDescription *s) {
     WORD(flags);
-    WORD(pipelineBindPoint);
+    ENUM(pipelineBindPoint, VK_PIPELINE_BIND_POINT_COMPUTE);
     WORD(inputAttachmentCount);
     ITEMS(VkAttachmentReference, s->inputAttachmentCount, pInputAttachments);
     WORD(colorAttachmentCount);
@@ -108,8 +110,8 @@ void words_VkComputePipelineCreateInfo(struct words *words, VkComputePipelineCre
     forget_base(words, &s->flags, &s->basePipelineIndex);
 }
 
-VALUES(VkVertexInputBindingDescription, V(binding) V(stride) V(inputRate))
-VALUES(VkVertexInputAttributeDescription, V(location) V(binding) V(format) V(offset))
+VALUES(VkVertexInputBindingDescription, V(binding) V(stride) E(inputRate, VERTEX_INPUT_RATE_INSTANCE))
+VALUES(VkVertexInputAttributeDescription, V(location) V(binding) FORMAT(format); V(offset))
 VALUES(VkPipelineVertexInputStateCreateInfo,
        HEAD(VkPipelineVertexInputStateCreateInfo, PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO);
        V(vertexBindingDescriptionCount) ITEMS(VkVertexInputBindingDescription,
@@ -119,7 +121,7 @@ VALUES(VkPipelineVertexInputStateCreateInfo,
                  pVertexAttributeDescriptions);)
 VALUES(VkPipelineInputAssemblyStateCreateInfo,
        HEAD(VkPipelineInputAssemblyStateCreateInfo, PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO);
-       V(topology) V(primitiveRestartEnable))
+       E(topology, PRIMITIVE_TOPOLOGY_PATCH_LIST) V(primitiveRestartEnable))
 VALUES(VkPipelineTessellationStateCreateInfo,
        HEAD(VkPipelineTessellationStateCreateInfo, PIPELINE_TESSELLATION_STATE_CREATE_INFO);
        V(patchControlPoints))
@@ -130,29 +132,34 @@ VALUES(VkPipelineViewportStateCreateInfo,
        V(scissorCount) ITEMS_OF(VkRect2D, s->scissorCount, pScissors, true);)
 VALUES(VkPipelineRasterizationStateCreateInfo,
        HEAD(VkPipelineRasterizationStateCreateInfo, PIPELINE_RASTERIZATION_STATE_CREATE_INFO);
-       V(depthClampEnable) V(rasterizerDiscardEnable) V(polygonMode) V(cullMode) V(frontFace)
-           V(depthBiasEnable) FLOAT(depthBiasConstantFactor);
+       V(depthClampEnable) V(rasterizerDiscardEnable) E(polygonMode, POLYGON_MODE_POINT) V(cullMode)
+           E(frontFace, FRONT_FACE_CLOCKWISE) V(depthBiasEnable) FLOAT(depthBiasConstantFactor);
        FLOAT(depthBiasClamp); FLOAT(depthBiasSlopeFactor); FLOAT(lineWidth);)
 VALUES(VkPipelineMultisampleStateCreateInfo,
        HEAD(VkPipelineMultisampleStateCreateInfo, PIPELINE_MULTISAMPLE_STATE_CREATE_INFO);
-       V(rasterizationSamples) V(sampleShadingEnable) FLOAT(minSampleShading);
+       SAMPLES(rasterizationSamples); V(sampleShadingEnable) FLOAT(minSampleShading);
        ITEMS_OF(uint32_t, ((uint32_t)s->rasterizationSamples + 31) / 32, pSampleMask, true);
        V(alphaToCoverageEnable) V(alphaToOneEnable))
 #define STENCIL(at)                                                                                          \
-    V(at.failOp)                                                                                             \
-    V(at.passOp) V(at.depthFailOp) V(at.compareOp) V(at.compareMask) V(at.writeMask) V(at.reference)
+    E(at.failOp, STENCIL_OP_DECREMENT_AND_WRAP)                                                              \
+    E(at.passOp, STENCIL_OP_DECREMENT_AND_WRAP)                                                              \
+    E(at.depthFailOp, STENCIL_OP_DECREMENT_AND_WRAP)                                                         \
+    E(at.compareOp, COMPARE_OP_ALWAYS) V(at.compareMask) V(at.writeMask) V(at.reference)
 VALUES(VkPipelineDepthStencilStateCreateInfo,
        HEAD(VkPipelineDepthStencilStateCreateInfo, PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO);
-       V(flags) V(depthTestEnable) V(depthWriteEnable) V(depthCompareOp) V(depthBoundsTestEnable)
-           V(stencilTestEnable) STENCIL(front) STENCIL(back) FLOAT(minDepthBounds);
+       V(flags) V(depthTestEnable) V(depthWriteEnable) E(depthCompareOp, COMPARE_OP_ALWAYS)
+           V(depthBoundsTestEnable) V(stencilTestEnable) STENCIL(front) STENCIL(back) FLOAT(minDepthBounds);
        FLOAT(maxDepthBounds);)
 VALUES(VkPipelineColorBlendAttachmentState,
-       V(blendEnable) V(srcColorBlendFactor) V(dstColorBlendFactor) V(colorBlendOp) V(srcAlphaBlendFactor)
-           V(dstAlphaBlendFactor) V(alphaBlendOp) V(colorWriteMask))
+       V(blendEnable) E(srcColorBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA)
+           E(dstColorBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA) E(colorBlendOp, BLEND_OP_MAX)
+               E(srcAlphaBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA)
+                   E(dstAlphaBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA) E(alphaBlendOp, BLEND_OP_MAX)
+                       V(colorWriteMask))
 VALUES(VkPipelineColorBlendStateCreateInfo,
        HEAD(VkPipelineColorBlendStateCreateInfo, PIPELINE_COLOR_BLEND_STATE_CREATE_INFO);
-       V(flags) V(logicOpEnable) V(logicOp) V(attachmentCount)
-           ITEMS(VkPipelineColorBlendAttachmentState, s->attachmentCount, pAttachments);
+       V(flags) V(logicOpEnable) UNUSED_ENUM(logicOp, VK_LOGIC_OP_SET);
+       V(attachmentCount) ITEMS(VkPipelineColorBlendAttachmentState, s->attachmentCount, pAttachments);
        FLOAT(blendConstants[0]); FLOAT(blendConstants[1]); FLOAT(blendConstants[2]);
        FLOAT(blendConstants[3]);)
 static void words_VkDynamicState(struct words *words, VkDynamicState *s) {
@@ -163,11 +170,12 @@ VALUES(VkPipelineDynamicStateCreateInfo,
        V(dynamicStateCount) ITEMS(VkDynamicState, s->dynamicStateCount, pDynamicStates);)
 static void words_VkFormat(struct words *words, VkFormat *s) {
     *s = (VkFormat)words_value(words, words->reading ? 0 : (uint64_t)*s);
+    words->failed |= words->reading && !vulkan_format_known(*s);
 }
 VALUES(VkPipelineRenderingCreateInfo,
        if (words->reading) s->sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO;
        V(viewMask) V(colorAttachmentCount) ITEMS(VkFormat, s->colorAttachmentCount, pColorAttachmentFormats);
-       V(depthAttachmentFormat) V(stencilAttachmentFormat))
+       FORMAT(depthAttachmentFormat); FORMAT(stencilAttachmentFormat);)
 
 static bool is_dynamic(const VkGraphicsPipelineCreateInfo *info, VkDynamicState state) {
     for (uint32_t i = 0; info->pDynamicState && i < info->pDynamicState->dynamicStateCount; i++)
@@ -210,11 +218,23 @@ static void words_chained(struct words *words, struct chained *s) {
     ITEMS_OF(VkPipelineRenderingCreateInfo, 1, at, true);
 }
 
+// Viewports and scissors that are not dynamic are there.
+static bool has_viewports(const VkGraphicsPipelineCreateInfo *info) {
+    const VkPipelineViewportStateCreateInfo *state = info->pViewportState;
+    return (state->pViewports || !state->viewportCount || is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT) ||
+            is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT)) &&
+           (state->pScissors || !state->scissorCount || is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR) ||
+            is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT));
+}
+
 // Whether what a driver reads without asking is there.
 static bool is_whole(const VkGraphicsPipelineCreateInfo *info) {
+    for (uint32_t i = 0; i < info->stageCount; i++)
+        if (info->pStages[i].stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT && !info->pTessellationState)
+            return false;
     return info->pRasterizationState && info->pVertexInputState && info->pInputAssemblyState &&
            (info->pRasterizationState->rasterizerDiscardEnable ||
-            (info->pViewportState && info->pMultisampleState));
+            (info->pViewportState && has_viewports(info) && info->pMultisampleState));
 }
 
 void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineCreateInfo *given) {
@@ -244,7 +264,7 @@ void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineC
     if (!words->reading && !s->renderPass)
         chained.at = words_in_chain(s->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
     words_chained(words, &chained);
-    if (words->reading && !is_whole(s))
+    if (words->reading && !words->failed && !is_whole(s))
         words->failed = true;
     if (words->reading)
         s->pNext = chained.at;

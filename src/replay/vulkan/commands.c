@@ -13,23 +13,28 @@
 #define ARGUMENT_B(name, count) , call.name
 
 #define DEFINE(function, number)                                                                             \
-    static bool put_##function(struct words *words, const struct vulkan_device *device, VkCommandBuffer c) { \
+    static bool put_##function(struct vulkan_run *run, struct words *words,                                  \
+                               const struct vulkan_device *device, VkCommandBuffer c) {                      \
         struct call_##function call = {.end = 0};                                                            \
         words_call_##function(words, &call);                                                                 \
         if (words->failed || !device->function)                                                              \
             return false;                                                                                    \
+        if (!vulkan_check_command(run, VULKAN_##function, &call)) {                                          \
+            vulkan_give_up(run, "vk" #function " has values out of the bounds of what it uses");             \
+            return false;                                                                                    \
+        }                                                                                                    \
         device->function(c CALL_##function(ARGUMENT_V, ARGUMENT_F, ARGUMENT_H, ARGUMENT_H, ARGUMENT_M,       \
                                            ARGUMENT_A, ARGUMENT_P, ARGUMENT_B));                             \
         return true;                                                                                         \
     }
 VULKAN_FRAME_COMMANDS(DEFINE)
 
-static bool put_command(uint64_t number, struct words *words, const struct vulkan_device *device,
-                        VkCommandBuffer commands) {
+static bool put_command(struct vulkan_run *run, uint64_t number, struct words *words,
+                        const struct vulkan_device *device, VkCommandBuffer commands) {
     switch (number) {
 #define CASE(function, number)                                                                               \
     case number:                                                                                             \
-        return put_##function(words, device, commands);
+        return put_##function(run, words, device, commands);
         VULKAN_FRAME_COMMANDS(CASE)
 #undef CASE
     default:
@@ -46,7 +51,7 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
     struct words words = vulkan_words(run, device, bytes, length);
     bool good = true;
     while (good && words.at < words.end)
-        good = put_command(words_value(&words, 0), &words, device, commands);
+        good = put_command(run, words_value(&words, 0), &words, device, commands);
     words_finish(&words);
     return good;
 }

@@ -173,6 +173,9 @@ tsmith_status vulkan_device_make(struct vulkan_run *run, const struct recording_
         return status_set(run->error, TSMITH_ERROR_MISSING, "the device %s could not be opened",
                           execution->name);
     fill(execution, device);
+    VkPhysicalDeviceProperties properties;
+    execution->GetPhysicalDeviceProperties(physical, &properties);
+    device->limits = properties.limits;
     execution->GetPhysicalDeviceMemoryProperties(physical, &device->memory);
     device->GetDeviceQueue(device->handle, family, 0, &device->queue);
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,

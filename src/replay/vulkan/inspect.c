@@ -45,7 +45,8 @@ static struct words words_of(const struct recording_record *record) {
     const uint8_t *bytes = NULL;
     size_t length = 0;
     recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length);
-    return (struct words){.reading = true, .at = bytes, .end = bytes + length, .translate = number_itself};
+    return (struct words){
+        .reading = true, .at = bytes, .end = bytes ? bytes + length : NULL, .translate = number_itself};
 }
 
 // ---- resources

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -20,6 +21,19 @@ static struct vulkan_live *find_any(struct vulkan_run *run, uint64_t number) {
 struct vulkan_live *vulkan_find(struct vulkan_run *run, uint64_t number, enum vulkan_kind kind) {
     struct vulkan_live *live = find_any(run, number);
     return live && live->kind == (uint32_t)kind ? live : NULL;
+}
+
+// The same objects are used by many commands one after the other.
+const struct vulkan_live *vulkan_find_handle(struct vulkan_run *run, uint64_t handle, enum vulkan_kind kind) {
+    for (size_t i = 0; handle && i < run->live_count; i++) {
+        const size_t at = (run->last_found + i) % run->live_count;
+        const struct vulkan_live *live = &run->lives[at];
+        if (live->handle == handle && live->kind == (uint32_t)kind && live->device == run->device) {
+            run->last_found = at;
+            return live;
+        }
+    }
+    return NULL;
 }
 
 struct vulkan_live *vulkan_add(struct vulkan_run *run, uint64_t number, uint32_t kind,
@@ -52,8 +66,11 @@ static uint64_t handle_of(void *context, enum vulkan_kind kind, uint64_t number,
 struct words vulkan_words(struct vulkan_run *run, const struct vulkan_device *device, const uint8_t *bytes,
                           size_t length) {
     run->device = device;
-    return (struct words){
-        .reading = true, .at = bytes, .end = bytes + length, .translate = handle_of, .context = run};
+    return (struct words){.reading = true,
+                          .at = bytes,
+                          .end = bytes ? bytes + length : NULL,
+                          .translate = handle_of,
+                          .context = run};
 }
 
 // ---- making them
@@ -78,31 +95,75 @@ static bool bind(struct vulkan_live *live) {
 
 // What an object needs besides the struct that it was made of, before and after it is made.
 #define PLAIN(type)                                                                                          \
-    static void prepare_##type(struct vulkan_live *live, type *info) {                                       \
-        (void)live, (void)info;                                                                              \
+    static void prepare_##type(struct vulkan_run *run, struct vulkan_live *live, type *info) {               \
+        (void)run, (void)live, (void)info;                                                                   \
     }
 PLAIN(VkBufferViewCreateInfo)
-PLAIN(VkImageViewCreateInfo)
 PLAIN(VkSamplerCreateInfo)
 PLAIN(VkShaderModuleCreateInfo)
 PLAIN(VkPipelineLayoutCreateInfo)
-PLAIN(VkRenderPassCreateInfo)
-PLAIN(VkFramebufferCreateInfo)
 
-static void prepare_VkBufferCreateInfo(struct vulkan_live *live, VkBufferCreateInfo *info) {
+#define UNCHECKED(type)                                                                                      \
+    static bool vulkan_check_##type(struct vulkan_run *run, const type *info) {                              \
+        (void)run, (void)info;                                                                               \
+        return true;                                                                                         \
+    }
+UNCHECKED(VkSamplerCreateInfo)
+UNCHECKED(VkShaderModuleCreateInfo)
+UNCHECKED(VkPipelineLayoutCreateInfo)
+UNCHECKED(VkDescriptorSetLayoutCreateInfo)
+UNCHECKED(VkComputePipelineCreateInfo)
+
+static void prepare_VkRenderPassCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                           VkRenderPassCreateInfo *info) {
+    (void)run;
+    live->attachments = info->attachmentCount;
+    live->subpasses = info->subpassCount;
+}
+
+static void prepare_VkFramebufferCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                            VkFramebufferCreateInfo *info) {
+    (void)run;
+    live->attachments = info->attachmentCount;
+    live->extent = (VkExtent2D){info->width, info->height};
+}
+
+// The image was found before (check.c).
+static void prepare_VkImageViewCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                          VkImageViewCreateInfo *info) {
+    const struct vulkan_live *image = vulkan_find_handle(run, (uint64_t)(uintptr_t)info->image, VULKAN_IMAGE);
+    const uint32_t level = info->subresourceRange.baseMipLevel & 31;
+    if (!image)
+        return;
+    const VkExtent3D size = image->image.extent;
+    live->extent = (VkExtent2D){size.width >> level ? size.width >> level : 1,
+                                size.height >> level ? size.height >> level : 1};
+}
+
+static void prepare_VkBufferCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                       VkBufferCreateInfo *info) {
+    (void)run;
     info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     live->bytes = info->size;
 }
 
-static void prepare_VkImageCreateInfo(struct vulkan_live *live, VkImageCreateInfo *info) {
+static void prepare_VkImageCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                      VkImageCreateInfo *info) {
+    (void)run;
     if (!(info->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT))
         info->usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     live->image = *info;
 }
 
-static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_live *live,
+static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                                     VkDescriptorSetLayoutCreateInfo *info) {
     enum { MOST = 1 << 20 };
+    (void)run;
+    live->bindings = calloc(info->bindingCount + (size_t)1, sizeof *live->bindings);
+    for (uint32_t i = 0; live->bindings && i < info->bindingCount; i++)
+        live->bindings[live->binding_count++] =
+            (struct vulkan_binding){info->pBindings[i].binding, (uint32_t)info->pBindings[i].descriptorType,
+                                    info->pBindings[i].descriptorCount};
     for (uint32_t i = 0; i < info->bindingCount; i++) {
         const VkDescriptorSetLayoutBinding *binding = &info->pBindings[i];
         const uint32_t type = (uint32_t)binding->descriptorType;
@@ -113,13 +174,15 @@ static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_live *live,
 }
 
 #define MAKE(name, type, KIND, handle_type)                                                                  \
-    static VkResult make_##name(struct words *words, struct vulkan_live *live) {                             \
+    static VkResult make_##name(struct vulkan_run *run, struct words *words, struct vulkan_live *live) {     \
         type info = {0};                                                                                     \
         handle_type out = VK_NULL_HANDLE;                                                                    \
         words_##type(words, &info);                                                                          \
         if (words->failed || words->missing[0] || live->kind != VULKAN_##KIND || !live->device->name)        \
             return VK_ERROR_UNKNOWN;                                                                         \
-        prepare_##type(live, &info);                                                                         \
+        if (!vulkan_check_##type(run, &info))                                                                \
+            return VK_ERROR_VALIDATION_FAILED_EXT;                                                           \
+        prepare_##type(run, live, &info);                                                                    \
         const VkResult result = live->device->name(live->device->handle, &info, NULL, &out);                 \
         live->handle = (uint64_t)(uintptr_t)out;                                                             \
         return result;                                                                                       \
@@ -127,12 +190,14 @@ static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_live *live,
 VULKAN_CREATE_CALLS(MAKE)
 
 #define MAKE_PIPELINE(name, type)                                                                            \
-    static VkResult make_##name(struct words *words, struct vulkan_live *live) {                             \
+    static VkResult make_##name(struct vulkan_run *run, struct words *words, struct vulkan_live *live) {     \
         type info = {0};                                                                                     \
         VkPipeline out = VK_NULL_HANDLE;                                                                     \
         words_##type(words, &info);                                                                          \
         if (words->failed || words->missing[0] || live->kind != VULKAN_PIPELINE)                             \
             return VK_ERROR_UNKNOWN;                                                                         \
+        if (!vulkan_check_##type(run, &info))                                                                \
+            return VK_ERROR_VALIDATION_FAILED_EXT;                                                           \
         const VkResult result =                                                                              \
             live->device->name(live->device->handle, VK_NULL_HANDLE, 1, &info, NULL, &out);                  \
         live->handle = (uint64_t)(uintptr_t)out;                                                             \
@@ -169,6 +234,7 @@ static VkResult make_set(struct vulkan_run *run, const struct recording_record *
                                               .pSetLayouts = &handle};
     result = live->device->AllocateDescriptorSets(live->device->handle, &info, &set);
     live->handle = (uint64_t)(uintptr_t)set;
+    live->made_of = layout->number;
     return result;
 }
 
@@ -180,7 +246,7 @@ static VkResult make_object(struct vulkan_run *run, const struct recording_recor
         function = "vkCreateImage";
 #define ROW(name, ...)                                                                                       \
     if (strcmp(function, "vk" #name) == 0)                                                                   \
-        return make_##name(words, live);
+        return make_##name(run, words, live);
     VULKAN_CREATE_CALLS(ROW)
     VULKAN_PIPELINE_CALLS(ROW)
 #undef ROW
@@ -195,7 +261,7 @@ tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_recor
     const uint8_t *bytes = NULL;
     size_t length = 0;
     recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length);
-    if (!owner || !function || kind >= VULKAN_KIND_LIMIT)
+    if (!owner || !function || kind == VULKAN_NONE || kind >= VULKAN_KIND_LIMIT)
         return TSMITH_OK; // whatever uses it finds nothing
     struct vulkan_live *live =
         vulkan_add(run, recording_value(record, RECORDING_KEY_OBJECT), (uint32_t)kind, owner->device);
@@ -230,11 +296,13 @@ tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *
         VkWriteDescriptorSet write = {0};
         words_VkWriteDescriptorSet(&words, &write);
         write.dstSet = (VkDescriptorSet)(uintptr_t)set->handle;
+        words.failed |= !words.failed && !vulkan_check_write(run, set, &write);
         if (!words.failed)
             set->device->UpdateDescriptorSets(set->device->handle, 1, &write, 0, NULL);
     }
     if (words.failed)
-        vulkan_give_up(run, "descriptor set %llu names something that is missing",
+        vulkan_give_up(run,
+                       "descriptor set %llu names something that is missing, or has values out of bounds",
                        (unsigned long long)set->number);
     words_finish(&words);
     return TSMITH_OK;
@@ -259,6 +327,9 @@ void vulkan_release(struct vulkan_live *live) {
         device->FreeMemory(device->handle, live->memory, NULL);
     if (live->pool)
         device->DestroyDescriptorPool(device->handle, live->pool, NULL);
+    free(live->bindings);
+    live->bindings = NULL;
+    live->binding_count = 0;
     live->memory = VK_NULL_HANDLE;
     live->pool = VK_NULL_HANDLE;
     live->handle = 0;

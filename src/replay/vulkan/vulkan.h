@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The replay of captured frames on a Vulkan device: what its files share.
 //
-// Everything comes from a file: numbers of objects are looked up, and lengths are checked (recording/vulkan/words.h). Values within
-// structs are those that the program gave its driver, and are not checked further: replay only what you would run, or use the sandbox.
+// Everything comes from a file: numbers of objects are looked up, lengths and enumerations are checked (recording/vulkan), and regions and
+// references (check.c). Shaders are not: replay only what you would run, or use the sandbox.
 #ifndef REPLAY_VULKAN_VULKAN_H
 #define REPLAY_VULKAN_VULKAN_H
 
@@ -74,6 +74,7 @@ struct vulkan_device {
     VkDevice handle;
     VkQueue queue;
     VkPhysicalDeviceMemoryProperties memory;
+    VkPhysicalDeviceLimits limits;
     VkCommandPool pool;
     VkFence fence;
     VkBuffer staging;
@@ -95,6 +96,13 @@ struct vulkan_live {
     uint64_t bytes;        // of a buffer
     VkImageCreateInfo image;
     uint32_t descriptors[11]; // of a set layout, by type
+    struct vulkan_binding {
+        uint32_t binding, type, count;
+    } * bindings; // of a set layout
+    uint32_t binding_count;
+    uint64_t made_of;                // of a set: its layout's number
+    uint32_t attachments, subpasses; // of a pass; attachments also of a framebuffer
+    VkExtent2D extent;               // of a framebuffer, and of a view's first level
 };
 
 struct vulkan_run {
@@ -108,6 +116,7 @@ struct vulkan_run {
     const struct vulkan_device *device; // of what is read: its objects are of no other
     struct vulkan_live *lives;
     size_t live_count, live_capacity;
+    size_t last_found;                    // in lives, by handle
     struct chunk_table by_number, states; // live + 1; of VERIFY numbers: record + 1 of the STATE
     bool skips;                           // this frame: none of its submissions is asked for
     char why[200];                        // this frame has no results; "": it has
@@ -128,6 +137,8 @@ VkCommandBuffer vulkan_begin(struct vulkan_device *device); // null: none
 
 // ---- objects.c
 struct vulkan_live *vulkan_find(struct vulkan_run *run, uint64_t number, enum vulkan_kind kind);
+// By its handle on the device of what is read.
+const struct vulkan_live *vulkan_find_handle(struct vulkan_run *run, uint64_t handle, enum vulkan_kind kind);
 struct vulkan_live *vulkan_add(struct vulkan_run *run, uint64_t number, uint32_t kind,
                                struct vulkan_device *device);
 tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_record *record);
@@ -137,6 +148,19 @@ void vulkan_release(struct vulkan_live *live);
 void vulkan_give_up(struct vulkan_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct words vulkan_words(struct vulkan_run *run, const struct vulkan_device *device, const uint8_t *bytes,
                           size_t length);
+
+// ---- check.c: values that drivers trust, against the objects and the device. False: out of bounds.
+bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, const void *call);
+bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
+                        const VkWriteDescriptorSet *write);
+bool vulkan_check_VkBufferCreateInfo(struct vulkan_run *run, const VkBufferCreateInfo *info);
+bool vulkan_check_VkBufferViewCreateInfo(struct vulkan_run *run, const VkBufferViewCreateInfo *info);
+bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateInfo *info);
+bool vulkan_check_VkImageViewCreateInfo(struct vulkan_run *run, const VkImageViewCreateInfo *info);
+bool vulkan_check_VkRenderPassCreateInfo(struct vulkan_run *run, const VkRenderPassCreateInfo *info);
+bool vulkan_check_VkFramebufferCreateInfo(struct vulkan_run *run, const VkFramebufferCreateInfo *info);
+bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
+                                               const VkGraphicsPipelineCreateInfo *info);
 
 // ---- commands.c
 // Puts recorded commands into a command buffer. False: they are not sound, or something they need is missing.

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Vulkan driver that executes nothing, for replays of hostile recordings. It trusts its caller as real drivers do: a handle that is
+// none ends the process by abort(), a pointer by the sanitizer, because everything that a call is given is read. Regions, which programs
+// are answerable for, it computes on its own and aborts if one is out of bounds.
+#ifndef FUZZ_VULKAN_DOUBLE_H
+#define FUZZ_VULKAN_DOUBLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vulkan/vulkan_core.h>
+
+#include "recording/vulkan/calls.h"
+#include "recording/vulkan/words.h"
+
+enum {
+    DOUBLE_ALLOC_MOST = 1 << 16, // bytes of one object
+    DOUBLE_LIMIT = 256,          // of sizes and counts of the device
+    DOUBLE_MEMORY = VULKAN_KIND_LIMIT,
+    DOUBLE_OTHER
+};
+
+struct double_object {
+    uint32_t kind;
+    bool alive, bound;
+    VkDevice device; // of sets and command buffers, which end with it
+    struct double_object *next;
+    uint64_t size; // of buffers and memory
+    uint8_t *bytes;
+    VkImageCreateInfo image;
+};
+
+static struct {
+    struct double_object *objects;
+    unsigned fail_at, calls; // the creation that fails; 0: none
+} vulkan_double;
+
+static void double_expect(bool good) {
+    if (!good)
+        abort();
+}
+
+static struct double_object *double_object(uint64_t handle, uint32_t kind) {
+    struct double_object *object = vulkan_double.objects;
+    while (object && (uint64_t)(uintptr_t)object != handle)
+        object = object->next;
+    double_expect(object && object->alive && object->kind == kind);
+    return object;
+}
+#define OBJECT(handle, KIND) double_object((uint64_t)(uintptr_t)(handle), KIND)
+
+static struct double_object *double_make(uint32_t kind) {
+    struct double_object *object = calloc(1, sizeof *object);
+    double_expect(object);
+    *object = (struct double_object){.kind = kind, .alive = true, .next = vulkan_double.objects};
+    return vulkan_double.objects = object;
+}
+
+static bool double_fails(void) {
+    return ++vulkan_double.calls == vulkan_double.fail_at;
+}
+
+// Frees all; whether something was left alive.
+static bool double_finish(void) {
+    bool alive = false;
+    while (vulkan_double.objects) {
+        struct double_object *object = vulkan_double.objects;
+        vulkan_double.objects = object->next;
+        alive |= object->alive;
+        free(object->bytes);
+        free(object);
+    }
+    vulkan_double.fail_at = vulkan_double.calls = 0;
+    return alive;
+}
+
+static uint64_t double_number(void *context, enum vulkan_kind kind, uint64_t handle, bool written) {
+    (void)context, (void)written;
+    return (uint64_t)(uintptr_t)double_object(handle, kind);
+}
+
+// Writing a struct reads all of it.
+#define READ(function, value)                                                                                \
+    do {                                                                                                     \
+        struct words words_ = {.translate = double_number};                                                  \
+        function(&words_, value);                                                                            \
+        double_expect(!words_.failed);                                                                       \
+        free(words_.bytes);                                                                                  \
+    } while (0)
+
+// ---- objects
+
+static void double_know_VkBufferCreateInfo(struct double_object *object, const VkBufferCreateInfo *info) {
+    object->size = info->size;
+}
+static void double_know_VkImageCreateInfo(struct double_object *object, const VkImageCreateInfo *info) {
+    object->image = *info;
+}
+#define KNOWS_NOTHING(type)                                                                                  \
+    static void double_know_##type(struct double_object *object, const type *info) {                         \
+        (void)object, (void)info;                                                                            \
+    }
+KNOWS_NOTHING(VkBufferViewCreateInfo)
+KNOWS_NOTHING(VkImageViewCreateInfo)
+KNOWS_NOTHING(VkSamplerCreateInfo)
+KNOWS_NOTHING(VkShaderModuleCreateInfo)
+KNOWS_NOTHING(VkDescriptorSetLayoutCreateInfo)
+KNOWS_NOTHING(VkPipelineLayoutCreateInfo)
+KNOWS_NOTHING(VkRenderPassCreateInfo)
+KNOWS_NOTHING(VkFramebufferCreateInfo)
+
+#define CREATE(name, type, KIND, handle)                                                                     \
+    static VkResult double_##name(VkDevice device, const type *info, const VkAllocationCallbacks *unused,    \
+                                  handle *out) {                                                             \
+        type copy = *info;                                                                                   \
+        (void)device, (void)unused;                                                                          \
+        READ(words_##type, &copy);                                                                           \
+        if (double_fails())                                                                                  \
+            return VK_ERROR_OUT_OF_DEVICE_MEMORY;                                                            \
+        struct double_object *object = double_make(VULKAN_##KIND);                                           \
+        double_know_##type(object, info);                                                                    \
+        *out = (handle)(uintptr_t)object;                                                                    \
+        return VK_SUCCESS;                                                                                   \
+    }
+VULKAN_CREATE_CALLS(CREATE)
+
+#define PIPELINES(name, type)                                                                                \
+    static VkResult double_##name(VkDevice device, VkPipelineCache cache, uint32_t count, const type *infos, \
+                                  const VkAllocationCallbacks *unused, VkPipeline *out) {                    \
+        (void)device, (void)cache, (void)unused;                                                             \
+        for (uint32_t i = 0; i < count; i++) {                                                               \
+            type copy = infos[i];                                                                            \
+            READ(words_##type, &copy);                                                                       \
+            out[i] = (VkPipeline)(uintptr_t)double_make(VULKAN_PIPELINE);                                    \
+        }                                                                                                    \
+        return VK_SUCCESS;                                                                                   \
+    }
+VULKAN_PIPELINE_CALLS(PIPELINES)
+
+#define DESTROY(name, KIND, type)                                                                            \
+    static void double_##name(VkDevice device, type handle, const VkAllocationCallbacks *unused) {           \
+        (void)device, (void)unused;                                                                          \
+        if (handle)                                                                                          \
+            OBJECT(handle, VULKAN_##KIND)->alive = false;                                                    \
+    }
+VULKAN_DESTROY_CALLS(DESTROY)
+
+// ---- commands
+
+static bool double_within(uint64_t offset, uint64_t size, uint64_t whole) {
+    return offset <= whole && size <= whole - offset;
+}
+
+static bool double_region(const struct double_object *image, VkImageSubresourceLayers at, VkOffset3D from,
+                          VkExtent3D size) {
+    const VkExtent3D whole = image->image.extent;
+    const uint64_t x = (uint64_t)from.x, y = (uint64_t)from.y; // a negative one is large
+    const uint64_t width = at.mipLevel < 32 ? whole.width >> at.mipLevel : 0,
+                   height = at.mipLevel < 32 ? whole.height >> at.mipLevel : 0;
+    return at.mipLevel < image->image.mipLevels &&
+           double_within(at.baseArrayLayer, at.layerCount, image->image.arrayLayers) &&
+           double_within(x, size.width, width ? width : 1) &&
+           double_within(y, size.height, height ? height : 1);
+}
+
+static void double_judge(uint32_t number, const void *call) {
+    if (number == VULKAN_CmdCopyBuffer) {
+        const struct call_CmdCopyBuffer *at = call;
+        for (uint32_t i = 0; i < at->n; i++)
+            double_expect(
+                double_within(at->r[i].srcOffset, at->r[i].size, OBJECT(at->s, VULKAN_BUFFER)->size) &&
+                double_within(at->r[i].dstOffset, at->r[i].size, OBJECT(at->d, VULKAN_BUFFER)->size));
+    } else if (number == VULKAN_CmdUpdateBuffer) {
+        const struct call_CmdUpdateBuffer *at = call;
+        double_expect(double_within(at->o, at->n, OBJECT(at->d, VULKAN_BUFFER)->size));
+    } else if (number == VULKAN_CmdFillBuffer) {
+        const struct call_CmdFillBuffer *at = call;
+        double_expect(at->n == VK_WHOLE_SIZE ||
+                      double_within(at->o, at->n, OBJECT(at->d, VULKAN_BUFFER)->size));
+    } else if (number == VULKAN_CmdCopyImage) {
+        const struct call_CmdCopyImage *at = call;
+        for (uint32_t i = 0; i < at->n; i++)
+            double_expect(double_region(OBJECT(at->s, VULKAN_IMAGE), at->r[i].srcSubresource,
+                                        at->r[i].srcOffset, at->r[i].extent) &&
+                          double_region(OBJECT(at->d, VULKAN_IMAGE), at->r[i].dstSubresource,
+                                        at->r[i].dstOffset, at->r[i].extent));
+    } else if (number == VULKAN_CmdCopyBufferToImage) {
+        const struct call_CmdCopyBufferToImage *at = call;
+        for (uint32_t i = 0; i < at->n; i++)
+            double_expect(double_region(OBJECT(at->d, VULKAN_IMAGE), at->r[i].imageSubresource,
+                                        at->r[i].imageOffset, at->r[i].imageExtent) &&
+                          at->r[i].bufferOffset <= OBJECT(at->s, VULKAN_BUFFER)->size);
+    } else if (number == VULKAN_CmdCopyImageToBuffer) {
+        const struct call_CmdCopyImageToBuffer *at = call;
+        for (uint32_t i = 0; i < at->n; i++)
+            double_expect(double_region(OBJECT(at->s, VULKAN_IMAGE), at->r[i].imageSubresource,
+                                        at->r[i].imageOffset, at->r[i].imageExtent) &&
+                          at->r[i].bufferOffset <= OBJECT(at->d, VULKAN_BUFFER)->size);
+    } else if (number == VULKAN_CmdPushConstants) {
+        const struct call_CmdPushConstants *at = call;
+        double_expect(double_within(at->o, at->n, DOUBLE_LIMIT));
+    }
+}
+
+#define SET_V(type, name) call.name = name;
+#define SET_F(name) call.name = name;
+#define SET_H(KIND, type, name) call.name = name;
+#define SET_M(KIND, type, name, count) call.name = name;
+#define SET_A(type, name, count) call.name = name;
+#define SET_P(type, name) call.name = name;
+#define SET_B(name, count) call.name = name;
+#define COMMAND(function, number)                                                                            \
+    static void double_##function(VkCommandBuffer c_ PARAMETERS(function)) {                                 \
+        struct call_##function call = {.end = 0};                                                            \
+        CALL_##function(SET_V, SET_F, SET_H, SET_H, SET_M, SET_A, SET_P, SET_B)(void)                        \
+            OBJECT(c_, VULKAN_COMMANDS);                                                                     \
+        READ(words_call_##function, &call);                                                                  \
+        double_judge(VULKAN_##function, &call);                                                              \
+    }
+VULKAN_FRAME_COMMANDS(COMMAND)
+
+// ---- the rest of a device
+
+#define CREATE_OTHER(name, info_type, type)                                                                  \
+    static VkResult double_##name(VkDevice device, const info_type *info,                                    \
+                                  const VkAllocationCallbacks *unused, type *out) {                          \
+        (void)device, (void)info, (void)unused;                                                              \
+        *out = (type)(uintptr_t)double_make(DOUBLE_OTHER);                                                   \
+        return VK_SUCCESS;                                                                                   \
+    }
+CREATE_OTHER(CreateFence, VkFenceCreateInfo, VkFence)
+CREATE_OTHER(CreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool)
+CREATE_OTHER(CreateDescriptorPool, VkDescriptorPoolCreateInfo, VkDescriptorPool)
+#define DESTROY_OTHER(name, type, KIND)                                                                      \
+    static void double_##name(VkDevice device, type handle, const VkAllocationCallbacks *unused) {           \
+        (void)device, (void)unused;                                                                          \
+        OBJECT(handle, KIND)->alive = false;                                                                 \
+    }
+DESTROY_OTHER(DestroyFence, VkFence, DOUBLE_OTHER)
+DESTROY_OTHER(DestroyCommandPool, VkCommandPool, DOUBLE_OTHER)
+DESTROY_OTHER(DestroyDescriptorPool, VkDescriptorPool, DOUBLE_OTHER)
+DESTROY_OTHER(FreeMemory, VkDeviceMemory, DOUBLE_MEMORY)
+
+static void double_DestroyDevice(VkDevice device, const VkAllocationCallbacks *unused) {
+    (void)unused;
+    OBJECT(device, DOUBLE_OTHER)->alive = false;
+    for (struct double_object *object = vulkan_double.objects; object; object = object->next)
+        if (object->device == device)
+            object->alive = false;
+}
+static void double_GetDeviceQueue(VkDevice device, uint32_t family, uint32_t index, VkQueue *out) {
+    (void)family, (void)index;
+    *out = (VkQueue)(uintptr_t)device;
+}
+static VkResult double_QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence) {
+    (void)queue;
+    (void)OBJECT(fence, DOUBLE_OTHER);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < infos[i].commandBufferCount; j++)
+            (void)OBJECT(infos[i].pCommandBuffers[j], VULKAN_COMMANDS);
+    return double_fails() ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
+}
+static VkResult double_DeviceWaitIdle(VkDevice device) {
+    (void)device;
+    return VK_SUCCESS;
+}
+static VkResult double_ResetFences(VkDevice device, uint32_t count, const VkFence *fences) {
+    (void)device, (void)count, (void)fences;
+    return VK_SUCCESS;
+}
+static VkResult double_WaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all,
+                                     uint64_t timeout) {
+    (void)device, (void)count, (void)fences, (void)all, (void)timeout;
+    return VK_SUCCESS;
+}
+static VkResult double_AllocateCommandBuffers(VkDevice device, const VkCommandBufferAllocateInfo *info,
+                                              VkCommandBuffer *out) {
+    for (uint32_t i = 0; i < info->commandBufferCount; i++) {
+        struct double_object *object = double_make(VULKAN_COMMANDS);
+        object->device = device;
+        out[i] = (VkCommandBuffer)(uintptr_t)object;
+    }
+    return VK_SUCCESS;
+}
+static void double_FreeCommandBuffers(VkDevice device, VkCommandPool pool, uint32_t count,
+                                      const VkCommandBuffer *all) {
+    (void)device, (void)pool;
+    for (uint32_t i = 0; i < count; i++)
+        OBJECT(all[i], VULKAN_COMMANDS)->alive = false;
+}
+static VkResult double_BeginCommandBuffer(VkCommandBuffer commands, const VkCommandBufferBeginInfo *info) {
+    (void)info;
+    (void)OBJECT(commands, VULKAN_COMMANDS);
+    return VK_SUCCESS;
+}
+static VkResult double_EndCommandBuffer(VkCommandBuffer commands) {
+    (void)OBJECT(commands, VULKAN_COMMANDS);
+    return VK_SUCCESS;
+}
+static VkResult double_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
+                                      const VkAllocationCallbacks *unused, VkDeviceMemory *out) {
+    (void)device, (void)unused;
+    if (info->allocationSize > DOUBLE_ALLOC_MOST || double_fails())
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    struct double_object *object = double_make(DOUBLE_MEMORY);
+    object->size = info->allocationSize;
+    object->bytes = calloc(1, object->size + 1);
+    double_expect(object->bytes);
+    *out = (VkDeviceMemory)(uintptr_t)object;
+    return VK_SUCCESS;
+}
+static VkResult double_MapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
+                                 VkDeviceSize size, VkMemoryMapFlags flags, void **out) {
+    (void)device, (void)offset, (void)size, (void)flags;
+    *out = OBJECT(memory, DOUBLE_MEMORY)->bytes;
+    return VK_SUCCESS;
+}
+static void double_GetBufferMemoryRequirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements *out) {
+    (void)device;
+    *out = (VkMemoryRequirements){OBJECT(buffer, VULKAN_BUFFER)->size, 1, 1};
+}
+static void double_GetImageMemoryRequirements(VkDevice device, VkImage image, VkMemoryRequirements *out) {
+    (void)device;
+    (void)OBJECT(image, VULKAN_IMAGE);
+    *out = (VkMemoryRequirements){1, 1, 1};
+}
+#define BIND(name, type, KIND)                                                                               \
+    static VkResult double_##name(VkDevice device, type handle, VkDeviceMemory memory, VkDeviceSize at) {    \
+        struct double_object *object = OBJECT(handle, KIND);                                                 \
+        (void)device, (void)at;                                                                              \
+        (void)OBJECT(memory, DOUBLE_MEMORY);                                                                 \
+        double_expect(!object->bound);                                                                       \
+        object->bound = true;                                                                                \
+        return VK_SUCCESS;                                                                                   \
+    }
+BIND(BindBufferMemory, VkBuffer, VULKAN_BUFFER)
+BIND(BindImageMemory, VkImage, VULKAN_IMAGE)
+static VkResult double_AllocateDescriptorSets(VkDevice device, const VkDescriptorSetAllocateInfo *info,
+                                              VkDescriptorSet *out) {
+    (void)OBJECT(info->descriptorPool, DOUBLE_OTHER);
+    for (uint32_t i = 0; i < info->descriptorSetCount; i++) {
+        (void)OBJECT(info->pSetLayouts[i], VULKAN_SET_LAYOUT);
+        struct double_object *object = double_make(VULKAN_SET);
+        object->device = device;
+        out[i] = (VkDescriptorSet)(uintptr_t)object;
+    }
+    return VK_SUCCESS;
+}
+static void double_UpdateDescriptorSets(VkDevice device, uint32_t count, const VkWriteDescriptorSet *writes,
+                                        uint32_t copy_count, const VkCopyDescriptorSet *copies) {
+    (void)device, (void)copy_count, (void)copies;
+    for (uint32_t i = 0; i < count; i++) {
+        VkWriteDescriptorSet copy = writes[i];
+        (void)OBJECT(copy.dstSet, VULKAN_SET);
+        READ(words_VkWriteDescriptorSet, &copy);
+    }
+}
+
+#endif
