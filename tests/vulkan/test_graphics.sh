@@ -42,7 +42,9 @@ fi
 
 # Other layers in the same chain, above ours. RenderDoc gives the program handles of its own. It writes to the home directory.
 for layer in explicit_layer.d/VkLayer_gfxreconstruct implicit_layer.d/renderdoc_capture; do
-    [ -f "/usr/share/vulkan/$layer.json" ] && [ -z "$sanitize" ] || continue
+    if [ -n "$sanitize" ] || [ ! -f "/usr/share/vulkan/$layer.json" ]; then
+        continue
+    fi
     case $layer in
     explicit*) export VK_INSTANCE_LAYERS=VK_LAYER_LUNARG_gfxreconstruct GFXRECON_CAPTURE_FILE="$work/capture.gfxr" GFXRECON_LOG_LEVEL=fatal ;;
     *) export ENABLE_VULKAN_RENDERDOC_CAPTURE=1 HOME="$work" ;;
