@@ -15,7 +15,7 @@ void commands_reset(struct object *commands) {
     free(commands->words.bytes);
     commands->words = (struct words){0};
     commands->effect_count = 0;
-    commands->works = false;
+    commands->works = commands->in_pass = commands->waits_events = false;
     commands->changed = true;
 }
 
@@ -36,19 +36,25 @@ void commands_reset(struct object *commands) {
 #define ARGUMENT_P(type, name) , name
 #define ARGUMENT_B(name, count) , name
 
+#define PUT(function, number)                                                                                \
+    static void put_##function(struct object *commands, const struct call_##function *given) {               \
+        struct describing describing;                                                                        \
+        struct call_##function call = *given;                                                                \
+        describe_more(&describing, commands);                                                                \
+        words_value(&describing.words, number);                                                              \
+        words_call_##function(&describing.words, &call);                                                     \
+        describe_end(&describing, commands);                                                                 \
+        effects_of(commands, number, &call);                                                                 \
+    }
+VULKAN_FRAME_COMMANDS(PUT)
+
 #define COMMAND(function, number)                                                                            \
     void record_##function(VkCommandBuffer c_ PARAMETERS(function)) {                                        \
-        struct describing describing;                                                                        \
         struct call_##function call = {.end = 0};                                                            \
         CALL_##function(SET_V, SET_F, SET_H, SET_H, SET_M, SET_A, SET_P, SET_B) recorder_lock();             \
         struct object *commands = find(c_);                                                                  \
-        if (commands) {                                                                                      \
-            describe_more(&describing, commands);                                                            \
-            words_value(&describing.words, number);                                                          \
-            words_call_##function(&describing.words, &call);                                                 \
-            describe_end(&describing, commands);                                                             \
-            effects_of(commands, number, &call);                                                             \
-        }                                                                                                    \
+        if (commands)                                                                                        \
+            put_##function(commands, &call);                                                                 \
         recorder_unlock();                                                                                   \
         device_of(c_)->next.function(c_ CALL_##function(ARGUMENT_V, ARGUMENT_F, ARGUMENT_H, ARGUMENT_H,      \
                                                         ARGUMENT_M, ARGUMENT_A, ARGUMENT_P, ARGUMENT_B));    \
@@ -65,6 +71,64 @@ VULKAN_FRAME_COMMANDS(COMMAND)
         device_of(c)->next.function arguments;                                                               \
     }
 VULKAN_REFUSED_COMMANDS(REFUSED)
+
+// ---- events
+//
+// In a replay, as in a capture, one queue executes one submission after the other: the commands that set an event are earlier ones. A
+// barrier after them waits for all that the event is set after, and more, so waits are recorded as barriers, and nothing is
+// recorded of commands that set or reset events. What the host does before it sets an event has no such place.
+
+static struct object *find_for_wait(VkCommandBuffer handle) {
+    struct object *commands = find(handle);
+    if (commands && commands->in_pass) {
+        words_missing(&commands->words, "vkCmdWaitEvents within a render pass");
+        return NULL;
+    }
+    if (commands)
+        commands->waits_events = true;
+    return commands;
+}
+
+void record_CmdWaitEvents(VkCommandBuffer handle, uint32_t count, const VkEvent *events,
+                          VkPipelineStageFlags from, VkPipelineStageFlags to, uint32_t memory_count,
+                          const VkMemoryBarrier *memory, uint32_t buffer_count,
+                          const VkBufferMemoryBarrier *buffers, uint32_t image_count,
+                          const VkImageMemoryBarrier *images) {
+    const struct call_CmdPipelineBarrier call = {.f = from,
+                                                 .t = to,
+                                                 .n = memory_count,
+                                                 .m = memory,
+                                                 .k = buffer_count,
+                                                 .b = buffers,
+                                                 .l = image_count,
+                                                 .i = images};
+    recorder_lock();
+    struct object *commands = find_for_wait(handle);
+    if (commands)
+        put_CmdPipelineBarrier(commands, &call);
+    recorder_unlock();
+    device_of(handle)->next.CmdWaitEvents(handle, count, events, from, to, memory_count, memory, buffer_count,
+                                          buffers, image_count, images);
+}
+
+void record_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *events,
+                           const VkDependencyInfo *infos) {
+    recorder_lock();
+    struct object *commands = find_for_wait(handle);
+    for (uint32_t i = 0; commands && i < count; i++)
+        put_CmdPipelineBarrier2(commands, &(struct call_CmdPipelineBarrier2){.i = &infos[i]});
+    recorder_unlock();
+    device_of(handle)->next.CmdWaitEvents2(handle, count, events, infos);
+}
+
+// Without the lock, which a captured submission that waits for the event holds.
+VkResult record_SetEvent(VkDevice handle, VkEvent event) {
+    struct device *device = device_of(handle);
+    device->host_events = true;
+    return device->next.SetEvent(handle, event);
+}
+
+// ---- secondary buffers
 
 static void execute(struct object *primary, const struct object *secondary) {
     words_bytes(&primary->words, secondary->words.bytes, secondary->words.length);
@@ -85,6 +149,7 @@ static void execute(struct object *primary, const struct object *secondary) {
             }
     }
     primary->works |= secondary->works;
+    primary->waits_events |= secondary->waits_events;
 }
 
 void record_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *buffers) {
@@ -149,8 +214,11 @@ void record_FreeCommandBuffers(VkDevice handle, VkCommandPool pool, uint32_t cou
 VkResult record_BeginCommandBuffer(VkCommandBuffer handle, const VkCommandBufferBeginInfo *info) {
     recorder_lock();
     struct object *commands = find(handle);
-    if (commands)
+    if (commands) {
         commands_reset(commands);
+        commands->in_pass =
+            info->flags & VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT; // of a secondary one
+    }
     recorder_unlock();
     return device_of(handle)->next.BeginCommandBuffer(handle, info);
 }

@@ -72,6 +72,11 @@ static void described_VkRenderPassCreateInfo(struct object *object, const VkRend
         object->final[i] = info->pAttachments[i].finalLayout;
         object->clears[i] = info->pAttachments[i].loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR;
     }
+    for (uint32_t i = 0; i < info->subpassCount; i++)
+        for (uint32_t j = 0;
+             info->pSubpasses[i].pResolveAttachments && j < info->pSubpasses[i].colorAttachmentCount; j++)
+            if (info->pSubpasses[i].pResolveAttachments[j].attachment < count)
+                object->clears[info->pSubpasses[i].pResolveAttachments[j].attachment] = true;
 }
 
 #define NOTHING(type)                                                                                        \

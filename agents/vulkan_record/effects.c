@@ -113,6 +113,12 @@ static void begin_rendering(struct object *commands, const VkRect2D *area,
     struct object *image = image_of(find(VULKAN_IMAGE_VIEW, attachment->imageView));
     if (attachment->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR && area_covers(image, area))
         define(commands, image, attachment->imageLayout);
+    struct object *resolved = attachment->resolveMode && attachment->resolveImageView
+                                  ? find(VULKAN_IMAGE_VIEW, attachment->resolveImageView)
+                                  : NULL;
+    attach(commands, resolved, attachment->resolveImageLayout, attachment->resolveImageLayout);
+    if (area_covers(image_of(resolved), area))
+        define(commands, image_of(resolved), attachment->resolveImageLayout);
 }
 
 // Transfers that write a whole image.
@@ -132,6 +138,11 @@ static void transfer(struct object *commands, uint32_t number, const void *call)
         struct object *image = find(VULKAN_IMAGE, at->d);
         if (image && at->n && covers(image, at->r[0].imageOffset, at->r[0].imageExtent))
             define(commands, image, at->l);
+    } else if (number == VULKAN_CmdResolveImage) {
+        const struct call_CmdResolveImage *at = call;
+        struct object *image = find(VULKAN_IMAGE, at->d);
+        if (image && at->n && covers(image, at->r[0].dstOffset, at->r[0].extent))
+            define(commands, image, at->m);
     } else if (number == VULKAN_CmdCopyImage) {
         const struct call_CmdCopyImage *at = call;
         struct object *image = find(VULKAN_IMAGE, at->d);
@@ -142,6 +153,10 @@ static void transfer(struct object *commands, uint32_t number, const void *call)
 
 void effects_of(struct object *commands, uint32_t number, const void *call) {
     transfer(commands, number, call);
+    if (number == VULKAN_CmdBeginRenderPass || number == VULKAN_CmdBeginRendering)
+        commands->in_pass = true;
+    if (number == VULKAN_CmdEndRenderPass || number == VULKAN_CmdEndRendering)
+        commands->in_pass = false;
     switch (number) {
     case VULKAN_CmdPipelineBarrier: {
         const struct call_CmdPipelineBarrier *at = call;

@@ -11,12 +11,6 @@
 // Commands that are part of Vulkan and cannot be captured. The parameters after the command buffer, and the arguments.
 // clang-format off
 #define VULKAN_REFUSED_COMMANDS(X) \
-    X(CmdSetEvent, (VkCommandBuffer c, VkEvent e, VkPipelineStageFlags s), (c, e, s)) \
-    X(CmdResetEvent, (VkCommandBuffer c, VkEvent e, VkPipelineStageFlags s), (c, e, s)) \
-    X(CmdWaitEvents, (VkCommandBuffer c, uint32_t n, const VkEvent *e, VkPipelineStageFlags f, VkPipelineStageFlags t, uint32_t k, const VkMemoryBarrier *m, uint32_t l, const VkBufferMemoryBarrier *b, uint32_t o, const VkImageMemoryBarrier *i), (c, n, e, f, t, k, m, l, b, o, i)) \
-    X(CmdSetEvent2, (VkCommandBuffer c, VkEvent e, const VkDependencyInfo *i), (c, e, i)) \
-    X(CmdResetEvent2, (VkCommandBuffer c, VkEvent e, VkPipelineStageFlags2 s), (c, e, s)) \
-    X(CmdWaitEvents2, (VkCommandBuffer c, uint32_t n, const VkEvent *e, const VkDependencyInfo *i), (c, n, e, i)) \
     X(CmdCopyQueryPoolResults, (VkCommandBuffer c, VkQueryPool p, uint32_t q, uint32_t n, VkBuffer b, VkDeviceSize o, VkDeviceSize s, VkQueryResultFlags f), (c, p, q, n, b, o, s, f)) \
     X(CmdSetDeviceMask, (VkCommandBuffer c, uint32_t m), (c, m)) \
     X(CmdDrawIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
@@ -36,6 +30,9 @@
 // Wrapped by hand.
 #define VULKAN_RECORD_CALLS(X)                                                                               \
     X(CmdExecuteCommands)                                                                                    \
+    X(CmdWaitEvents)                                                                                         \
+    X(CmdWaitEvents2)                                                                                        \
+    X(SetEvent)                                                                                              \
     X(DestroyDevice)                                                                                         \
     X(GetDeviceQueue)                                                                                        \
     X(GetDeviceQueue2)                                                                                       \
@@ -110,8 +107,6 @@
     X(CmdBlitImage2, "KHR")                                                                                  \
     X(CmdResolveImage2, "KHR")                                                                               \
     X(CmdPipelineBarrier2, "KHR")                                                                            \
-    X(CmdSetEvent2, "KHR")                                                                                   \
-    X(CmdResetEvent2, "KHR")                                                                                 \
     X(CmdWaitEvents2, "KHR")                                                                                 \
     X(CmdSetCullMode, "EXT")                                                                                 \
     X(CmdSetFrontFace, "EXT")                                                                                \

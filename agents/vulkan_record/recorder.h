@@ -36,11 +36,12 @@ struct device {
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
     uint32_t vendor, driver, version;
     VkPhysicalDeviceMemoryProperties memory;
-    char missing[96]; // why its frames are not captured; "": they are
-    VkQueue queue;    // the one that it submits to
-    uint32_t family;  // of that
-    uint64_t frame;   // the last one of which it wrote the state
-    bool gave_up;     // that frame cannot be captured
+    char missing[96];         // why its frames are not captured; "": they are
+    VkQueue queue;            // the one that it submits to
+    uint32_t family;          // of that
+    uint64_t frame;           // the last one of which it wrote the state
+    bool gave_up;             // that frame cannot be captured
+    _Atomic bool host_events; // the host has set events
     struct queue_family {
         VkQueue queue;
         uint32_t family;
@@ -106,13 +107,14 @@ struct object {
     // Images made of others: of a view. Of a framebuffer and a pass: what commands.c needs of their creation.
     VkImageSubresourceRange range;
     VkImageLayout *initial, *final; // of a pass's attachments
-    bool *clears;
-    bool defined; // every texel was written, or its content is in the recording
+    bool *clears;                   // the pass writes every texel, by a clear or a resolve
+    bool defined;                   // every texel was written, or its content is in the recording
     uint32_t attachment_count;
     // Command buffers
     struct effect *effects;
     size_t effect_count, effect_capacity;
     bool works; // it has a command that is an event in the trace
+    bool in_pass, waits_events;
     // Sets: what was written, by binding and element
     struct write *writes;
     size_t write_count, write_capacity;

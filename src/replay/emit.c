@@ -51,6 +51,11 @@ tsmith_status tsmith_replay_emit(tsmith_recording *recording, uint64_t pid,
         uint64_t asked = 1;
         if (!has_commands(process) || (pid && process->pid != pid))
             continue;
+        if (process->vulkan) {
+            status = status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                                "the recording has frames of Vulkan, which cannot be written as a C program");
+            break;
+        }
         if (select_is_asked(&options))
             status = select_part(recording, process, &options, &left_out, &asked, error);
         if (status == TSMITH_OK && asked && found)

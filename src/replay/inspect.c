@@ -114,6 +114,12 @@ tsmith_status tsmith_replay_inspect(tsmith_recording *recording, uint64_t pid, u
     tsmith_status status = sized_take(tsmith_replay_options, given, &options, error);
     if (status == TSMITH_OK)
         status = recording_has_source_of(recording, options.source_kernel, error);
+    for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++)
+        if (recording->processes[i].vulkan && (!pid || recording->processes[i].pid == pid))
+            status = status_set(
+                error, TSMITH_ERROR_UNSUPPORTED,
+                "the recording has frames of Vulkan, for which replay does not have the memory of one "
+                "command (--save-results writes what each submission wrote)");
     if (status == TSMITH_OK)
         status = execute_opencl_open(options.device, &execution, error);
     if (status == TSMITH_OK)

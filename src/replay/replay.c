@@ -176,7 +176,8 @@ static tsmith_status check_vulkan(const tsmith_replay_options *options, tsmith_e
                        : options->only_kernel   ? "a selection by kernel"
                        : options->speed > 0     ? "the recorded pace"
                        : options->timing        ? "the times of commands"
-                                                : NULL;
+                       : options->device && strcmp(options->device, "oclgrind") == 0 ? "a run on Oclgrind"
+                                                                                     : NULL;
     return what ? status_set(error, TSMITH_ERROR_UNSUPPORTED,
                              "the recording has frames of Vulkan, for which replay does not have %s", what)
                 : TSMITH_OK;

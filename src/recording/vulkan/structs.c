@@ -23,19 +23,25 @@ void words_chain(struct words *words, const char *name, const void *chain, VkStr
 
 // ---- numbers
 
+// What is written may be constants of the program, in memory that cannot be written.
 void words_uint32_t(struct words *words, uint32_t *s) {
-    *s = (uint32_t)words_value(words, words->reading ? 0 : *s);
+    const uint64_t value = words_value(words, words->reading ? 0 : *s);
+    if (words->reading)
+        *s = (uint32_t)value;
 }
 
 void words_VkDeviceSize(struct words *words, VkDeviceSize *s) {
-    *s = words_value(words, words->reading ? 0 : *s);
+    const uint64_t value = words_value(words, words->reading ? 0 : *s);
+    if (words->reading)
+        *s = value;
 }
 
 void words_float(struct words *words, float *s) {
     uint32_t bits = 0;
     memcpy(&bits, s, sizeof bits);
     bits = (uint32_t)words_value(words, bits);
-    memcpy(s, &bits, sizeof bits);
+    if (words->reading)
+        memcpy(s, &bits, sizeof bits);
 }
 
 // ---- structs without a chain

@@ -89,7 +89,9 @@ static void words_VkPipelineShaderStageCreateInfo(struct words *words, VkPipelin
     WORD(flags);
     WORD(stage);
     HANDLE(MODULE, module);
-    s->pName = words_text(words, s->pName);
+    const char *name = words_text(words, s->pName);
+    if (words->reading)
+        s->pName = name;
     ITEMS_OF(VkSpecializationInfo, 1, pSpecializationInfo, true);
 }
 
@@ -163,13 +165,17 @@ VALUES(VkPipelineColorBlendStateCreateInfo,
        FLOAT(blendConstants[0]); FLOAT(blendConstants[1]); FLOAT(blendConstants[2]);
        FLOAT(blendConstants[3]);)
 static void words_VkDynamicState(struct words *words, VkDynamicState *s) {
-    *s = (VkDynamicState)words_value(words, words->reading ? 0 : (uint64_t)*s);
+    const uint64_t value = words_value(words, words->reading ? 0 : (uint64_t)*s);
+    if (words->reading)
+        *s = (VkDynamicState)value;
 }
 VALUES(VkPipelineDynamicStateCreateInfo,
        HEAD(VkPipelineDynamicStateCreateInfo, PIPELINE_DYNAMIC_STATE_CREATE_INFO);
        V(dynamicStateCount) ITEMS(VkDynamicState, s->dynamicStateCount, pDynamicStates);)
 static void words_VkFormat(struct words *words, VkFormat *s) {
-    *s = (VkFormat)words_value(words, words->reading ? 0 : (uint64_t)*s);
+    const uint64_t value = words_value(words, words->reading ? 0 : (uint64_t)*s);
+    if (words->reading)
+        *s = (VkFormat)value;
     words->failed |= words->reading && !vulkan_format_known(*s);
 }
 VALUES(VkPipelineRenderingCreateInfo,

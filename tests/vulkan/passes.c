@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that tests/vulkan/graphics.c does not have: passes of four samples with a resolve, and events. Called by test_frames.sh:
+//   passes FOLDER-OF-SHADERS MODE
+// Prints a hash of what was computed, by the program itself. Modes:
+//   resolve   a render pass that resolves; the program waits for an event before it copies the result
+//   dynamic   the same with dynamic rendering
+//   command   a render pass, and vkCmdResolveImage
+//   again     one that keeps its samples for the next execution: their content cannot be captured
+//   events2   events of synchronization2 between fills and a copy
+//   host      the host sets the event that the commands wait for
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vulkan/vulkan.h>
+
+enum { SIZE = 32, BYTES = SIZE * SIZE * 4, CODE = 1 << 14, EXECUTIONS = 2 };
+
+#define CHECK(call)                                                                                          \
+    do {                                                                                                     \
+        if ((call) != VK_SUCCESS) {                                                                          \
+            fprintf(stderr, "%s failed\n", #call);                                                           \
+            exit(3);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+struct image {
+    VkImage image;
+    VkDeviceMemory memory;
+    VkImageView view;
+};
+
+static VkInstance instance;
+static VkPhysicalDevice physical;
+static VkDevice device;
+static VkQueue queue;
+static VkCommandPool pool;
+static VkBuffer buffer;
+static VkDeviceMemory buffer_memory;
+static const uint32_t *pixels;
+static struct image samples, target;
+static VkRenderPass pass;
+static VkFramebuffer frame;
+static VkPipelineLayout layout;
+static VkPipeline pipeline;
+static VkEvent event;
+static const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+
+static void open_device(void) {
+    const float priority = 1;
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                           .apiVersion = VK_API_VERSION_1_3};
+    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                       .pApplicationInfo = &application};
+    const VkDeviceQueueCreateInfo queues = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    VkPhysicalDeviceVulkan13Features features = {.sType =
+                                                     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                                 .synchronization2 = VK_TRUE,
+                                                 .dynamicRendering = VK_TRUE};
+    const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                       .pNext = &features,
+                                       .queueCreateInfoCount = 1,
+                                       .pQueueCreateInfos = &queues};
+    const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    const VkEventCreateInfo events = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+    uint32_t count = 1;
+    CHECK(vkCreateInstance(&info, NULL, &instance));
+    if (vkEnumeratePhysicalDevices(instance, &count, &physical) < VK_SUCCESS || !count)
+        exit(4);
+    CHECK(vkCreateDevice(physical, &create, NULL, &device));
+    vkGetDeviceQueue(device, 0, 0, &queue);
+    CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
+    CHECK(vkCreateEvent(device, &events, NULL, &event));
+}
+
+static VkDeviceMemory allocate(const VkMemoryRequirements *needs, VkMemoryPropertyFlags wanted) {
+    VkPhysicalDeviceMemoryProperties types;
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .allocationSize = needs->size};
+    VkDeviceMemory memory;
+    vkGetPhysicalDeviceMemoryProperties(physical, &types);
+    while (!(needs->memoryTypeBits >> info.memoryTypeIndex & 1) ||
+           (types.memoryTypes[info.memoryTypeIndex].propertyFlags & wanted) != wanted)
+        info.memoryTypeIndex++;
+    CHECK(vkAllocateMemory(device, &info, NULL, &memory));
+    return memory;
+}
+
+static void make_buffer(void) {
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = BYTES,
+                                     .usage =
+                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    VkMemoryRequirements needs;
+    void *at;
+    CHECK(vkCreateBuffer(device, &info, NULL, &buffer));
+    vkGetBufferMemoryRequirements(device, buffer, &needs);
+    buffer_memory =
+        allocate(&needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    CHECK(vkBindBufferMemory(device, buffer, buffer_memory, 0));
+    CHECK(vkMapMemory(device, buffer_memory, 0, VK_WHOLE_SIZE, 0, &at));
+    pixels = at;
+}
+
+static struct image make_image(VkSampleCountFlagBits count) {
+    struct image made;
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = format,
+                                    .extent = {SIZE, SIZE, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = count,
+                                    .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                                  .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                                  .format = format,
+                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    VkMemoryRequirements needs;
+    CHECK(vkCreateImage(device, &info, NULL, &made.image));
+    vkGetImageMemoryRequirements(device, made.image, &needs);
+    made.memory = allocate(&needs, 0);
+    CHECK(vkBindImageMemory(device, made.image, made.memory, 0));
+    view.image = made.image;
+    CHECK(vkCreateImageView(device, &view, NULL, &made.view));
+    return made;
+}
+
+// With a resolve into the target, or without.
+static void make_pass(int resolves, int keeps) {
+    const VkAttachmentDescription attachments[2] = {
+        {.format = format,
+         .samples = VK_SAMPLE_COUNT_4_BIT,
+         .loadOp = keeps ? VK_ATTACHMENT_LOAD_OP_LOAD : VK_ATTACHMENT_LOAD_OP_CLEAR,
+         .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+         .initialLayout = keeps ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_UNDEFINED,
+         .finalLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL},
+        {.format = format,
+         .samples = VK_SAMPLE_COUNT_1_BIT,
+         .loadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE,
+         .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+         .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+         .finalLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL}};
+    const VkAttachmentReference color = {0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL},
+                                resolve = {1, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
+    const VkSubpassDescription subpass = {.colorAttachmentCount = 1,
+                                          .pColorAttachments = &color,
+                                          .pResolveAttachments = resolves ? &resolve : NULL};
+    const VkSubpassDependency both[2] = {
+        {.srcSubpass = VK_SUBPASS_EXTERNAL,
+         .srcStageMask = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+         .dstStageMask = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+         .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
+         .dstAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_COLOR_ATTACHMENT_READ_BIT},
+        {.dstSubpass = VK_SUBPASS_EXTERNAL,
+         .srcStageMask = VK_PIPELINE_STAGE_COLOR_ATTACHMENT_OUTPUT_BIT,
+         .dstStageMask = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+         .srcAccessMask = VK_ACCESS_COLOR_ATTACHMENT_WRITE_BIT,
+         .dstAccessMask = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT}};
+    const VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                         .attachmentCount = resolves ? 2 : 1,
+                                         .pAttachments = attachments,
+                                         .subpassCount = 1,
+                                         .pSubpasses = &subpass,
+                                         .dependencyCount = 2,
+                                         .pDependencies = both};
+    const VkImageView views[2] = {samples.view, target.view};
+    CHECK(vkCreateRenderPass(device, &info, NULL, &pass));
+    const VkFramebufferCreateInfo frames = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                            .renderPass = pass,
+                                            .attachmentCount = info.attachmentCount,
+                                            .pAttachments = views,
+                                            .width = SIZE,
+                                            .height = SIZE,
+                                            .layers = 1};
+    CHECK(vkCreateFramebuffer(device, &frames, NULL, &frame));
+}
+
+static VkShaderModule read_module(const char *folder, const char *name) {
+    static uint32_t code[CODE];
+    char path[4096];
+    VkShaderModule module;
+    snprintf(path, sizeof path, "%s/%s.spv", folder, name);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        exit(5);
+    const VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                           .codeSize = fread(code, 1, sizeof code, file),
+                                           .pCode = code};
+    fclose(file);
+    CHECK(vkCreateShaderModule(device, &info, NULL, &module));
+    return module;
+}
+
+// shape: the structs that a pipeline is made of
+static void make_pipeline(const char *folder) {
+    const VkPushConstantRange range = {VK_SHADER_STAGE_FRAGMENT_BIT, 0, 4};
+    const VkPipelineLayoutCreateInfo layouts = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                                .pushConstantRangeCount = 1,
+                                                .pPushConstantRanges = &range};
+    CHECK(vkCreatePipelineLayout(device, &layouts, NULL, &layout));
+    const VkPipelineShaderStageCreateInfo stages[2] = {
+        {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+         .stage = VK_SHADER_STAGE_VERTEX_BIT,
+         .module = read_module(folder, "graphics.vert"),
+         .pName = "main"},
+        {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+         .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
+         .module = read_module(folder, "graphics.frag"),
+         .pName = "main"}};
+    const VkPipelineRenderingCreateInfo rendering = {.sType =
+                                                         VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+                                                     .colorAttachmentCount = 1,
+                                                     .pColorAttachmentFormats = &format};
+    const VkPipelineVertexInputStateCreateInfo input = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+    const VkPipelineInputAssemblyStateCreateInfo assembly = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
+        .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+    // A part of the image, off the grid of pixels: its edges have some of the samples.
+    const VkViewport port = {3.3f, 2.6f, SIZE / 2, SIZE / 2, 0, 1};
+    const VkRect2D scissor = {{0, 0}, {SIZE, SIZE}};
+    const VkPipelineViewportStateCreateInfo view = {
+        VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO, NULL, 0, 1, &port, 1, &scissor};
+    const VkPipelineRasterizationStateCreateInfo raster = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO, .lineWidth = 1};
+    const VkPipelineMultisampleStateCreateInfo four = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
+        .rasterizationSamples = VK_SAMPLE_COUNT_4_BIT};
+    const VkPipelineColorBlendAttachmentState all = {.colorWriteMask = 15};
+    const VkPipelineColorBlendStateCreateInfo blend = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
+        .attachmentCount = 1,
+        .pAttachments = &all};
+    const VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+                                               .pNext = pass ? NULL : &rendering,
+                                               .stageCount = 2,
+                                               .pStages = stages,
+                                               .pVertexInputState = &input,
+                                               .pInputAssemblyState = &assembly,
+                                               .pViewportState = &view,
+                                               .pRasterizationState = &raster,
+                                               .pMultisampleState = &four,
+                                               .pColorBlendState = &blend,
+                                               .layout = layout,
+                                               .renderPass = pass};
+    CHECK(vkCreateGraphicsPipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
+    for (int i = 0; i < 2; i++)
+        vkDestroyShaderModule(device, stages[i].module, NULL);
+}
+
+// ---- commands
+
+static VkImageMemoryBarrier barrier_of(VkImage image, VkImageLayout from, VkImageLayout to) {
+    return (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                  .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                  .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+                                  .oldLayout = from,
+                                  .newLayout = to,
+                                  .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                  .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                  .image = image,
+                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+}
+
+static void move(VkCommandBuffer c, VkImage image, VkImageLayout from, VkImageLayout to) {
+    const VkImageMemoryBarrier barrier = barrier_of(image, from, to);
+    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                         NULL, 0, NULL, 1, &barrier);
+}
+
+static void draw(VkCommandBuffer c) {
+    const uint32_t rounds = 1;
+    vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
+    vkCmdPushConstants(c, layout, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof rounds, &rounds);
+    vkCmdDraw(c, 3, 1, 0, 0);
+}
+
+static const VkClearValue red = {.color = {.float32 = {1, 0, 0, 1}}};
+
+static void put_pass(VkCommandBuffer c) {
+    const VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                         .renderPass = pass,
+                                         .framebuffer = frame,
+                                         .renderArea = {{0, 0}, {SIZE, SIZE}},
+                                         .clearValueCount = 1,
+                                         .pClearValues = &red};
+    vkCmdBeginRenderPass(c, &begin, VK_SUBPASS_CONTENTS_INLINE);
+    draw(c);
+    vkCmdEndRenderPass(c);
+}
+
+static void put_dynamic(VkCommandBuffer c) {
+    const VkRenderingAttachmentInfo color = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                             .imageView = samples.view,
+                                             .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                             .resolveMode = VK_RESOLVE_MODE_AVERAGE_BIT,
+                                             .resolveImageView = target.view,
+                                             .resolveImageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                             .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+                                             .storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+                                             .clearValue = red};
+    const VkRenderingInfo info = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                                  .renderArea = {{0, 0}, {SIZE, SIZE}},
+                                  .layerCount = 1,
+                                  .colorAttachmentCount = 1,
+                                  .pColorAttachments = &color};
+    move(c, samples.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    vkCmdBeginRendering(c, &info);
+    draw(c);
+    vkCmdEndRendering(c);
+    move(c, target.image, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+}
+
+static void put_resolve(VkCommandBuffer c) {
+    const VkImageSubresourceLayers color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    const VkImageResolve region = {
+        .srcSubresource = color, .dstSubresource = color, .extent = {SIZE, SIZE, 1}};
+    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    vkCmdResolveImage(c, samples.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, target.image,
+                      VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    move(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+}
+
+static void put_wait(VkCommandBuffer c, int by_host) {
+    const VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                    .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                    .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    if (!by_host)
+        vkCmdSetEvent(c, event, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+    vkCmdWaitEvents(c, 1, &event, by_host ? VK_PIPELINE_STAGE_HOST_BIT : VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 1, &memory, 0, NULL, 0, NULL);
+    vkCmdResetEvent(c, event, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+}
+
+static void put_events2(VkCommandBuffer c) {
+    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                     .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .dstAccessMask =
+                                         VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT};
+    const VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &memory};
+    const VkBufferCopy half = {0, BYTES / 2, BYTES / 2};
+    vkCmdFillBuffer(c, buffer, 0, BYTES / 2, 0x01020304);
+    vkCmdSetEvent2(c, event, &info);
+    vkCmdWaitEvents2(c, 1, &event, &info);
+    vkCmdCopyBuffer(c, buffer, buffer, 1, &half);
+    vkCmdResetEvent2(c, event, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+}
+
+static void put_copy(VkCommandBuffer c) {
+    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                      .imageExtent = {SIZE, SIZE, 1}};
+    vkCmdCopyImageToBuffer(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, 1, &region);
+}
+
+static void put(VkCommandBuffer c, const char *mode) {
+    if (strcmp(mode, "events2") == 0) {
+        put_events2(c);
+    } else if (strcmp(mode, "host") == 0) {
+        put_wait(c, 1);
+        vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
+    } else if (strcmp(mode, "dynamic") == 0) {
+        put_dynamic(c);
+        put_copy(c);
+    } else {
+        put_pass(c);
+        if (strcmp(mode, "resolve") == 0)
+            put_wait(c, 0);
+        else
+            put_resolve(c);
+        put_copy(c);
+    }
+}
+
+static void execute(const char *mode) {
+    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = pool,
+                                              .commandBufferCount = 1};
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkCommandBuffer c;
+    const VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
+    CHECK(vkAllocateCommandBuffers(device, &info, &c));
+    CHECK(vkBeginCommandBuffer(c, &begin));
+    put(c, mode);
+    CHECK(vkEndCommandBuffer(c));
+    if (strcmp(mode, "host") == 0)
+        CHECK(vkSetEvent(device, event));
+    CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    CHECK(vkQueueWaitIdle(queue));
+}
+
+// The first execution of "again" clears.
+static void first_pass(const char *folder) {
+    make_pass(0, 0);
+    make_pipeline(folder);
+    execute("command");
+    vkDestroyPipeline(device, pipeline, NULL);
+    vkDestroyPipelineLayout(device, layout, NULL);
+    vkDestroyFramebuffer(device, frame, NULL);
+    vkDestroyRenderPass(device, pass, NULL);
+}
+
+static void close_device(void) {
+    const struct image *images[2] = {&samples, &target};
+    for (int i = 0; i < 2; i++) {
+        vkDestroyImageView(device, images[i]->view, NULL);
+        vkDestroyImage(device, images[i]->image, NULL);
+        vkFreeMemory(device, images[i]->memory, NULL);
+    }
+    vkDestroyPipeline(device, pipeline, NULL);
+    vkDestroyPipelineLayout(device, layout, NULL);
+    vkDestroyFramebuffer(device, frame, NULL);
+    vkDestroyRenderPass(device, pass, NULL);
+    vkDestroyBuffer(device, buffer, NULL);
+    vkFreeMemory(device, buffer_memory, NULL);
+    vkDestroyEvent(device, event, NULL);
+    vkDestroyCommandPool(device, pool, NULL);
+    vkDestroyDevice(device, NULL);
+    vkDestroyInstance(instance, NULL);
+}
+
+int main(int argc, char **argv) {
+    uint64_t hash = 14695981039346656037u;
+    if (argc < 3)
+        return 2;
+    const char *mode = argv[2];
+    open_device();
+    make_buffer();
+    samples = make_image(VK_SAMPLE_COUNT_4_BIT);
+    target = make_image(VK_SAMPLE_COUNT_1_BIT);
+    if (strcmp(mode, "again") == 0)
+        first_pass(argv[1]);
+    if (strcmp(mode, "dynamic") != 0)
+        make_pass(strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0);
+    make_pipeline(argv[1]);
+    for (int i = 0; i < EXECUTIONS; i++)
+        execute(mode);
+    for (uint32_t i = 0; i < SIZE * SIZE; i++)
+        hash = (hash ^ pixels[i]) * 1099511628211u;
+    printf("%016llx\n", (unsigned long long)hash);
+    close_device();
+    return 0;
+}
