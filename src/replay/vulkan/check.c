@@ -7,14 +7,14 @@
 #include "recording/vulkan/formats.h"
 #include "replay/vulkan/vulkan.h"
 
-static bool fits(uint64_t offset, uint64_t size, uint64_t whole) {
+static bool is_inside(uint64_t offset, uint64_t size, uint64_t whole) {
     return size <= whole && offset <= whole - size;
 }
 
 static bool fits_items(uint64_t offset, uint64_t count, uint64_t stride, uint64_t size, uint64_t whole) {
     uint64_t length = 0;
     return !count || (!__builtin_mul_overflow(count - 1, stride, &length) &&
-                      !__builtin_add_overflow(length, size, &length) && fits(offset, length, whole));
+                      !__builtin_add_overflow(length, size, &length) && is_inside(offset, length, whole));
 }
 
 static uint64_t bytes_of(struct vulkan_run *run, VkBuffer buffer) {
@@ -38,19 +38,19 @@ static bool range_fits(const struct vulkan_live *live, const VkImageSubresourceR
     const VkImageCreateInfo *image = &live->image;
     return range->baseMipLevel < image->mipLevels && range->baseArrayLayer < image->arrayLayers &&
            (range->levelCount == VK_REMAINING_MIP_LEVELS ||
-            fits(range->baseMipLevel, range->levelCount, image->mipLevels)) &&
+            is_inside(range->baseMipLevel, range->levelCount, image->mipLevels)) &&
            (range->layerCount == VK_REMAINING_ARRAY_LAYERS ||
-            fits(range->baseArrayLayer, range->layerCount, image->arrayLayers));
+            is_inside(range->baseArrayLayer, range->layerCount, image->arrayLayers));
 }
 
 static bool axis_fits(int32_t from, uint32_t size, uint32_t whole) {
-    return from >= 0 && fits((uint64_t)from, size, whole);
+    return from >= 0 && is_inside((uint64_t)from, size, whole);
 }
 
 static bool layers_fit(const struct vulkan_live *live, const VkImageSubresourceLayers *at) {
     return live && at->mipLevel < live->image.mipLevels && at->layerCount && at->aspectMask &&
            !(at->aspectMask & ~vulkan_format_aspect(live->image.format)) &&
-           fits(at->baseArrayLayer, at->layerCount, live->image.arrayLayers);
+           is_inside(at->baseArrayLayer, at->layerCount, live->image.arrayLayers);
 }
 
 // The layers of an image that is not of three dimensions may count as the depth of one that is.
@@ -91,7 +91,7 @@ static bool copy_fits(struct vulkan_run *run, VkImage image, VkBuffer buffer, co
         live->image.imageType == VK_IMAGE_TYPE_3D ? size.depth : copy->imageSubresource.layerCount;
     return texel && !__builtin_mul_overflow(row, rows, &texels) &&
            !__builtin_mul_overflow(texels, slices * texel, &bytes) &&
-           fits(copy->bufferOffset, bytes, bytes_of(run, buffer));
+           is_inside(copy->bufferOffset, bytes, bytes_of(run, buffer));
 }
 
 // ---- commands: each gets the struct of its parameters as `at`
@@ -101,7 +101,8 @@ static bool copy_fits(struct vulkan_run *run, VkImage image, VkBuffer buffer, co
 CHECK(CmdCopyBuffer) {
     const uint64_t from = bytes_of(run, at->s), to = bytes_of(run, at->d);
     for (uint32_t i = 0; i < at->n; i++)
-        if (!fits(at->r[i].srcOffset, at->r[i].size, from) || !fits(at->r[i].dstOffset, at->r[i].size, to))
+        if (!is_inside(at->r[i].srcOffset, at->r[i].size, from) ||
+            !is_inside(at->r[i].dstOffset, at->r[i].size, to))
             return false;
     return true;
 }
@@ -109,12 +110,12 @@ CHECK(CmdCopyBuffer) {
 CHECK(CmdUpdateBuffer) {
     enum { MOST = 65536 };
     return at->n && at->n <= MOST && at->n % 4 == 0 && at->o % 4 == 0 &&
-           fits(at->o, at->n, bytes_of(run, at->d));
+           is_inside(at->o, at->n, bytes_of(run, at->d));
 }
 
 CHECK(CmdFillBuffer) {
     const uint64_t whole = bytes_of(run, at->d);
-    return at->o % 4 == 0 && (at->n == VK_WHOLE_SIZE ? at->o < whole : fits(at->o, at->n, whole));
+    return at->o % 4 == 0 && (at->n == VK_WHOLE_SIZE ? at->o < whole : is_inside(at->o, at->n, whole));
 }
 
 #define BOTH(name)                                                                                           \
@@ -193,7 +194,7 @@ CHECK(CmdBindVertexBuffers) {
     for (uint32_t i = 0; i < at->n; i++)
         if (at->o[i] > bytes_of(run, at->b[i]))
             return false;
-    return fits(at->f, at->n, run->device->limits.maxVertexInputBindings);
+    return is_inside(at->f, at->n, run->device->limits.maxVertexInputBindings);
 }
 
 CHECK(CmdDrawIndirect) {
@@ -205,19 +206,19 @@ CHECK(CmdDrawIndexedIndirect) {
 }
 
 CHECK(CmdDispatchIndirect) {
-    return fits(at->o, sizeof(VkDispatchIndirectCommand), bytes_of(run, at->b));
+    return is_inside(at->o, sizeof(VkDispatchIndirectCommand), bytes_of(run, at->b));
 }
 
 CHECK(CmdPushConstants) {
-    return fits(at->o, at->n, run->device->limits.maxPushConstantsSize);
+    return is_inside(at->o, at->n, run->device->limits.maxPushConstantsSize);
 }
 
 CHECK(CmdSetViewport) {
-    return fits(at->f, at->n, run->device->limits.maxViewports);
+    return is_inside(at->f, at->n, run->device->limits.maxViewports);
 }
 
 CHECK(CmdSetScissor) {
-    return fits(at->f, at->n, run->device->limits.maxViewports);
+    return is_inside(at->f, at->n, run->device->limits.maxViewports);
 }
 
 CHECK(CmdSetViewportWithCount) {
@@ -239,7 +240,7 @@ CHECK(CmdBindDescriptorSets) {
         dynamic += (uint64_t)layout->descriptors[VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC] +
                    layout->descriptors[VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC];
     }
-    return dynamic == at->k && fits(at->f, at->n, run->device->limits.maxBoundDescriptorSets);
+    return dynamic == at->k && is_inside(at->f, at->n, run->device->limits.maxBoundDescriptorSets);
 }
 
 static bool area_fits(const VkRect2D *area, VkExtent2D whole) {
@@ -320,7 +321,8 @@ static bool write_buffers_fit(struct vulkan_run *run, const VkWriteDescriptorSet
     for (uint32_t i = 0; i < write->descriptorCount && write->pBufferInfo; i++) {
         const VkDescriptorBufferInfo *info = &write->pBufferInfo[i];
         const uint64_t whole = bytes_of(run, info->buffer);
-        if (info->range == VK_WHOLE_SIZE ? info->offset >= whole : !fits(info->offset, info->range, whole))
+        if (info->range == VK_WHOLE_SIZE ? info->offset >= whole
+                                         : !is_inside(info->offset, info->range, whole))
             return false;
     }
     return true;
@@ -333,7 +335,7 @@ bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
         const struct vulkan_binding *binding = &layout->bindings[i];
         if (binding->binding == write->dstBinding)
             return binding->type == (uint32_t)write->descriptorType &&
-                   fits(write->dstArrayElement, write->descriptorCount, binding->count) &&
+                   is_inside(write->dstArrayElement, write->descriptorCount, binding->count) &&
                    write_buffers_fit(run, write);
     }
     return false;
@@ -348,7 +350,7 @@ bool vulkan_check_VkBufferCreateInfo(struct vulkan_run *run, const VkBufferCreat
 
 bool vulkan_check_VkBufferViewCreateInfo(struct vulkan_run *run, const VkBufferViewCreateInfo *info) {
     const uint64_t whole = bytes_of(run, info->buffer);
-    return info->range == VK_WHOLE_SIZE ? info->offset < whole : fits(info->offset, info->range, whole);
+    return info->range == VK_WHOLE_SIZE ? info->offset < whole : is_inside(info->offset, info->range, whole);
 }
 
 bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateInfo *info) {
