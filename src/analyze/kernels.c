@@ -245,7 +245,10 @@ static int by_shape_total(const void *left, const void *right) {
         return a->total > b->total ? -1 : 1;
     if (a->name != b->name)
         return a->name < b->name ? -1 : 1;
-    return memcmp(a->sizes, b->sizes, sizeof a->sizes);
+    for (size_t i = 0; i < DIMENSIONS; i++)
+        if (a->sizes[i] != b->sizes[i])
+            return a->sizes[i] < b->sizes[i] ? -1 : 1;
+    return 0;
 }
 
 static void write_shapes(struct kernels *kernels, const struct analysis_context *context,

@@ -25,10 +25,10 @@ uint64_t hash_bytes(const void *bytes, size_t length) {
     uint64_t hash = mix_bits(length + 0x2545f4914f6cdd1du);
     for (; length >= 8; at += 8, length -= 8)
         hash = mix_bits(hash ^ bytes_get_u64(at)) + 0x9e3779b97f4a7c15u;
-    uint64_t tail = 0;
+    unsigned char tail[8] = {0};
     if (length)
-        memcpy(&tail, at, length);
-    return mix_bits(hash ^ tail);
+        memcpy(tail, at, length);
+    return mix_bits(hash ^ bytes_get_u64(tail));
 }
 
 // Table-driven CRC32C, eight bytes a step: what runs where the processor has no instruction for it.

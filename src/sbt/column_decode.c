@@ -190,6 +190,8 @@ static enum unpack_result read_validity(struct decoding *decoding, struct stored
                  ? !read_runs(words, decoding->rows, column->validity_bytes)
                  : !unpack_zstd(decoding->scratch, column->validity_bytes, words, bytes))
         return UNPACK_DAMAGED;
+    if (column->validity != VALIDITY_RUNS)
+        bytes_to_little(words, count, sizeof *words);
     if (decoding->rows % 64 && words[count - 1] >> decoding->rows % 64)
         return UNPACK_DAMAGED;
     column->count = 0;

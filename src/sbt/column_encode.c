@@ -4,6 +4,7 @@
 // tried against the previous time, the end of the previous event, and the other times of the same event.
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "event/batch.h"
@@ -107,17 +108,21 @@ static bool write_validity(struct encoding *encoding, const tsmith_column *colum
         return false;
     size_t runs = make_runs(room, bytes / 2 + VARINT_MAX, words, encoding->rows);
     size_t shrunk = 0;
-    if (runs && runs < bytes) {
+    const bool with_runs = runs && runs < bytes;
+    if (!with_runs)
+        bytes_to_little(words, count, sizeof *words);
+    if (with_runs) {
         data->length += runs;
     } else if (bytes >= 64) {
         shrunk = pack_zstd(&encoding->encoder->packer, data, words, bytes, bytes - bytes / 8);
     }
-    bool with_runs = runs && runs < bytes;
     output_u8(directory, with_runs ? VALIDITY_RUNS : shrunk ? VALIDITY_ZSTD : VALIDITY_BITMAP);
     if (with_runs || shrunk)
         output_varint(directory, with_runs ? runs : shrunk);
     else
         output_bytes(data, words, bytes);
+    if (!with_runs)
+        bytes_to_little(words, count, sizeof *words);
     return true;
 }
 
@@ -362,9 +367,8 @@ static bool write_scalar(struct encoding *encoding, struct column_work *work) {
         work->origin = (uint64_t)encoding->origin;
     if (!work->rows && !(encoding->nested && work->column.field == TSMITH_FIELD_DURATION) &&
         is_constant(&work->column)) {
-        uint64_t value = 0;
-        memcpy(&value, work->column.values, tsmith_type_size(work->column.type));
-        return write_constant(encoding, work, value);
+        return write_constant(encoding, work,
+                              bytes_get_number(work->column.values, tsmith_type_size(work->column.type)));
     }
     if (!gather(encoding, work) || (work->column.type == TSMITH_TYPE_F64 && !make_integral(encoding, work)))
         return false;

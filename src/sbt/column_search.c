@@ -3,6 +3,7 @@
 // smallest. START comes first (its field has the lowest number) and decides whether it and DURATION are stored as NEST.
 #include <string.h>
 
+#include "base/bytes.h"
 #include "event/batch.h"
 #include "sbt/column_work.h"
 #include "sbt/group.h"
@@ -107,11 +108,10 @@ static bool is_integer(tsmith_type type) {
 }
 
 static uint64_t value_at(const tsmith_column *column, uint32_t row) {
-    uint64_t value = 0;
-    uint32_t size = tsmith_type_size(column->type);
-    if (tsmith_column_has(column, row))
-        memcpy(&value, (const char *)column->values + (size_t)row * size, size);
-    return value;
+    const uint32_t size = tsmith_type_size(column->type);
+    return tsmith_column_has(column, row)
+               ? bytes_get_number((const char *)column->values + (size_t)row * size, size)
+               : 0;
 }
 
 static uint32_t row_of(const struct column_work *work, uint32_t index) {

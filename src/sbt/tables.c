@@ -154,23 +154,13 @@ static uint32_t table_count(const tsmith_dictionary *dictionary, enum sbt_table 
 }
 
 static uint64_t get_value(const struct column *column, const void *entry) {
-    const uint8_t *at = (const uint8_t *)entry + column->at;
-    switch (column->size) {
-    case 1:
-        return *at;
-    case 2:
-        return bytes_get_u16(at);
-    case 4:
-        return bytes_get_u32(at);
-    default:
-        return bytes_get_u64(at);
-    }
+    return bytes_get_number((const uint8_t *)entry + column->at, column->size);
 }
 
 // Numbers that do not fit their place are cut: a file that has them is not from any writer, and every id is checked by
 // the one who looks it up.
 static void put_value(const struct column *column, void *entry, uint64_t value) {
-    memcpy((uint8_t *)entry + column->at, &value, column->size);
+    bytes_put_number((uint8_t *)entry + column->at, value, column->size);
 }
 
 // The id it got, 0 when memory is exhausted.

@@ -3,7 +3,6 @@
 // it.
 #include "symbols/image.h"
 
-#include <endian.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +48,7 @@ static bool read_header(struct piece *piece, bool old) {
         if (piece->length < 12 || memcmp(piece->bytes, "ZLIB", 4) != 0)
             return false;
         piece->packing = ZLIB;
-        piece->size = be64toh(bytes_get_u64(piece->bytes + 4));
+        piece->size = __builtin_bswap64(bytes_get_u64(piece->bytes + 4));
         piece->from += 12;
     } else {
         Elf64_Chdr head;

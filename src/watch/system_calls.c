@@ -47,7 +47,9 @@ static const char *const system_calls[] = {
     NAMED(sendto),
     NAMED(sendmsg),
     NAMED(socket),
+#ifdef SYS_accept // s390x has accept4 only
     NAMED(accept),
+#endif
     NAMED(accept4),
     NAMED(connect),
     NAMED(rt_sigtimedwait),

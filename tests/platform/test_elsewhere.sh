@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What reads traces, built for other systems: 32 bits (ARM, by qemu) and Windows (by wine, where it is installed). picture.c must print the
-# same there as here, of a recorded, an imported and damaged traces.
+# What reads traces, built for other systems: 32 bits (ARM, by qemu), big-endian (s390x, by qemu) and Windows (by wine, where it is
+# installed). picture.c must print the same there as here, of a recorded, an imported and damaged traces.
 set -eu
 : "${TRACESMITH:?}"
 here=$(cd "$(dirname "$0")" && pwd)
@@ -71,6 +71,11 @@ if command -v arm-linux-gnueabihf-gcc >/dev/null 2>&1 && command -v qemu-arm >/d
     build arm-linux-gnueabihf-gcc "$folder/arm" $posix src/platform/wasm/unzstd.c -- -D_FILE_OFFSET_BITS=64 -static -lm
     compare "32 bits" "$folder/arm" qemu-arm -- "$@"
 fi
+if command -v s390x-linux-gnu-gcc >/dev/null 2>&1 && command -v qemu-s390x >/dev/null 2>&1; then
+    # shellcheck disable=SC2086 # a list
+    build s390x-linux-gnu-gcc "$folder/big" $posix src/platform/wasm/unzstd.c -- -static -lm
+    compare "big-endian" "$folder/big" qemu-s390x -- "$@"
+fi
 if command -v x86_64-w64-mingw32-gcc >/dev/null 2>&1; then
     # Its linker wants functions of the writer, which is not there, for code that it then leaves out; and its warnings about formats know
     # only those of Microsoft's printf.
@@ -91,7 +96,7 @@ if command -v x86_64-w64-mingw32-gcc >/dev/null 2>&1; then
     fi
 fi
 [ -n "$compared" ] || {
-    echo "skipped: no other system (Debian: gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user; gcc-mingw-w64-x86-64 wine64)"
+    echo "skipped: no other system (Debian: gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user; gcc-mingw-w64-x86-64 wine64)"
     exit 77
 }
 echo "the same as here:$compared"

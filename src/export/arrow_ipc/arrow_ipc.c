@@ -51,7 +51,7 @@ static bool put_message(struct arrow_ipc *ipc, const struct messages_batch *batc
         if (!block)
             return false;
         *block = (struct messages_block){.offset = ipc->written,
-                                         .metadata = (int32_t)(sizeof prefix + ipc->flat.used),
+                                         .metadata = (int64_t)(sizeof prefix + ipc->flat.used),
                                          .body = batch->body};
     }
     bytes_put_u32(prefix, UINT32_MAX);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 
 enum { ALIGNMENT = 8, PREFIX = 8, LEVEL = 1, SMALL = 256 };
 
@@ -62,7 +63,9 @@ static void add_compressed(struct body *body, const void *bytes, size_t length) 
         add_piece(body, bytes, length, -1);
 }
 
-static void add_values(struct body *body, const void *bytes, size_t length) {
+static void add_values(struct body *body, void *bytes, size_t count, size_t size) {
+    const size_t length = count * size;
+    bytes_to_little(bytes, count, size);
     if (length > SMALL)
         add_compressed(body, bytes, length);
     else
@@ -115,8 +118,12 @@ static void add_valid(struct body *body, const struct event_rows *rows,
     const size_t length = (rows->count + 7) / 8;
     if (column->nulls && event_rows_column_is_empty(rows, column))
         add_zeros(body, length);
-    else
-        add_piece(body, column->valid, column->nulls ? length : 0, -1);
+    else if (!column->nulls)
+        add_piece(body, NULL, 0, -1);
+    else {
+        bytes_to_little(column->valid, (rows->count + 63) / 64, sizeof *column->valid);
+        add_piece(body, column->valid, length, -1);
+    }
 }
 
 static void add_bits(struct body *body, const uint8_t *values, uint32_t count) {
@@ -137,10 +144,10 @@ static void add_list(struct body *body, const struct event_rows *rows,
     if (empty)
         add_zeros(body, (rows->count + 1) * sizeof *column->offsets);
     else
-        add_values(body, column->offsets, (rows->count + 1) * sizeof *column->offsets);
+        add_values(body, column->offsets, rows->count + (size_t)1, sizeof *column->offsets);
     add_node(body, total, 0);
     add_piece(body, NULL, 0, -1);
-    add_values(body, column->values, total * sizeof(uint64_t));
+    add_values(body, column->values, total, sizeof(uint64_t));
 }
 
 static void add_column(struct body *body, const struct event_rows *rows,
@@ -155,7 +162,7 @@ static void add_column(struct body *body, const struct event_rows *rows,
     else if (column->type == TSMITH_TYPE_BOOL)
         add_bits(body, column->values, rows->count);
     else
-        add_values(body, column->values, rows->count * column->width);
+        add_values(body, column->values, rows->count, column->width);
 }
 
 // ---- the batch
@@ -198,6 +205,7 @@ void body_of_texts(struct body *body, const struct utf8_bytes *texts, struct mes
     begin_body(body);
     add_node(body, (int64_t)texts->count, 0);
     add_piece(body, NULL, 0, -1);
+    bytes_to_little(texts->offsets, texts->count + 1, sizeof *texts->offsets);
     add_compressed(body, texts->offsets, (texts->count + 1) * sizeof *texts->offsets);
     add_compressed(body, texts->bytes, texts->length);
     describe_batch(body, (int64_t)texts->count, batch);
@@ -211,7 +219,9 @@ void body_write(const struct body *body, struct output *output) {
         if (!stored)
             continue;
         const void *bytes = piece->bytes || !piece->length ? piece->bytes : body->scratch + piece->offset;
-        output_bytes(output, (const char *)&piece->plain, PREFIX);
+        char prefix[PREFIX];
+        bytes_put_u64(prefix, (uint64_t)piece->plain);
+        output_bytes(output, prefix, PREFIX);
         output_bytes(output, bytes, piece->length);
         output_bytes(output, zeros, padded(stored) - stored);
     }

@@ -44,8 +44,8 @@ static void align_to(struct flat *flat, size_t alignment, size_t size) {
 static void put_number(struct flat *flat, uint64_t value, size_t size) {
     align_to(flat, size, size);
     uint8_t *at = put_room(flat, size);
-    if (at)
-        memcpy(at, &value, size);
+    for (size_t i = 0; at && i < size; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
 }
 
 size_t flat_string(struct flat *flat, const char *text, size_t length) {
@@ -62,8 +62,10 @@ size_t flat_string(struct flat *flat, const char *text, size_t length) {
 size_t flat_structs(struct flat *flat, const void *structs, size_t count, size_t size) {
     align_to(flat, 8, count * size);
     uint8_t *at = put_room(flat, count * size);
-    if (at && count)
+    if (at && count) {
         memcpy(at, structs, count * size);
+        bytes_to_little(at, count * size / 8, 8);
+    }
     put_number(flat, count, 4);
     return flat->used;
 }

@@ -19,7 +19,7 @@ struct messages_buffer {
 
 struct messages_block {
     int64_t offset;
-    int32_t metadata, padding;
+    int64_t metadata; // in the file 32 bits and as many zeros
     int64_t body;
 };
 

@@ -237,7 +237,10 @@ static int encode_known(struct parquet_column *column, struct parquet_scratch *s
             bytes[i] = values[i] != 0;
         encode_booleans(&scratch->plain, bytes, count);
     } else {
+        const size_t begin = scratch->plain.used;
         thrift_bytes(&scratch->plain, values, count * sizeof *values);
+        if (!scratch->plain.failed)
+            bytes_to_little(scratch->plain.bytes + begin, count, sizeof *values);
     }
     column->has_plain = true;
     return PLAIN;
@@ -399,6 +402,8 @@ static void put_number_bounds(const struct parquet_column *column, int physical,
         least = UINT64_C(1) << 63;
     if (physical == PARQUET_DOUBLE && double_of(most) == 0)
         most = 0;
+    bytes_to_little(&least, 1, sizeof least);
+    bytes_to_little(&most, 1, sizeof most);
     put_bounds(out, &least, size, &most, size);
 }
 

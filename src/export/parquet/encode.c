@@ -69,7 +69,13 @@ void encode_same_levels(struct thrift *out, uint8_t level, uint32_t count, unsig
 void encode_bitmap_levels(struct thrift *out, const uint64_t *bits, uint32_t count) {
     const size_t at = begin_levels(out);
     thrift_varint(out, (uint64_t)(count + 7) / 8 << 1 | 1);
-    thrift_bytes(out, bits, (count + 7) / 8);
+    const uint32_t whole = BYTES_BIG_ENDIAN ? 0 : count / 64;
+    thrift_bytes(out, bits, whole * sizeof *bits);
+    for (uint32_t row = 64 * whole; row < count; row += 64) {
+        uint8_t word[8];
+        bytes_put_u64(word, bits[row / 64]);
+        thrift_bytes(out, word, count - row < 64 ? (count - row + 7) / 8 : sizeof word);
+    }
     put_length(out, at);
 }
 
@@ -82,6 +88,7 @@ void encode_levels(struct thrift *out, const uint8_t *levels, uint32_t count, un
         uint64_t held = 0;
         for (uint32_t i = 0; i < 8 && 8 * group + i < count; i++)
             held |= (uint64_t)levels[8 * group + i] << (i * width);
+        bytes_to_little(&held, 1, sizeof held);
         memcpy(to, &held, width);
         to += width;
     }
