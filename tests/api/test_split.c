@@ -284,6 +284,47 @@ static void a_silent_launcher_has_no_file(void **state) {
     assert_int_equal(rmdir(folder.path), 0);
 }
 
+// A file may state anything: references to what is not there are of no process, and lead nowhere.
+static void references_to_nothing_are_harmless(void **state) {
+    (void)state;
+    struct folder folder = make_folder("%r");
+    struct made made = {0};
+    tsmith_split_result result = {.size = sizeof result};
+    assert_int_equal(tsmith_dictionary_create(&made.names), TSMITH_OK);
+    assert_int_equal(tsmith_batch_create(&made.batch), TSMITH_OK);
+    assert_int_equal(tsmith_sbt_writer_open(folder.whole, NULL, &made.sink, NULL), TSMITH_OK);
+    made.field = tsmith_dictionary_field(made.names, "answer", TSMITH_TYPE_U64, NULL);
+    add_process(&made, 0, 100, 100, 1);
+    add_process(&made, 1, 101, 102, 0);
+    add_process(&made, 2, 102, 101, 0);
+    const tsmith_track odd = {.kind = TSMITH_TRACK_QUEUE, .process = 77, .device = 78, .parent = 79};
+    const uint32_t track = tsmith_dictionary_add_track(made.names, &odd);
+    (void)tsmith_dictionary_add_rank(made.names, &(tsmith_rank){.process = 80, .rank = 9, .world = 2});
+    (void)tsmith_dictionary_add_clock_pair(made.names, &(tsmith_clock_pair){.clock = 81});
+    add_clock(&made, 82, 83, 5);
+    (void)tsmith_dictionary_add_attribute(made.names, &(tsmith_attribute){.key = 9999, .value = 9998});
+    const uint32_t frame =
+        tsmith_dictionary_intern_frame(made.names, &(tsmith_frame){.module = 84, .address = 1});
+    const uint32_t path = tsmith_dictionary_intern_path(made.names, 0, &frame, 1);
+    const uint32_t beyond = 85;
+    const uint32_t inner = tsmith_dictionary_intern_path(made.names, path, &beyond, 1);
+    (void)tsmith_dictionary_add_symbol(made.names, &(tsmith_symbol){.frame = 86, .function = 9997});
+    write_event(&made, track, TSMITH_KIND_KERNEL, 1, "odd", inner, 1);
+    write_event(&made, made.threads[0], TSMITH_KIND_RANGE, 2, "range", 87, 2);
+    write_event(&made, made.threads[1], TSMITH_KIND_RANGE, 3, "other", 0, 3);
+    assert_int_equal(tsmith_sink_finish(made.sink, made.names, NULL), TSMITH_OK);
+    tsmith_sink_destroy(made.sink);
+    tsmith_batch_destroy(made.batch);
+    tsmith_dictionary_destroy(made.names);
+    assert_int_equal(tsmith_trace_split(folder.whole, folder.pattern, NULL, &result, NULL), TSMITH_OK);
+    assert_int_equal(result.files, 2);
+    assert_int_equal(result.events, 2 + 2);
+    static const char *const files[] = {"0", "norank", "whole"};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(unlink(part_of(&folder, files[i])), 0);
+    assert_int_equal(rmdir(folder.path), 0);
+}
+
 static void count_file(void *context, const char *path, uint64_t events) {
     uint64_t *sum = context;
     *sum += events;
@@ -328,6 +369,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rank_has_its_own),
         cmocka_unit_test(a_silent_launcher_has_no_file),
+        cmocka_unit_test(references_to_nothing_are_harmless),
         cmocka_unit_test(a_process_has_its_own),
         cmocka_unit_test(bad_patterns_write_nothing),
     };

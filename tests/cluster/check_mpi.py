@@ -66,6 +66,18 @@ def main():
         found = rows(path, "SELECT rank, count(*) AS kernels FROM events JOIN tracks ON tracks.id = track JOIN processes ON processes.id = process "
                            "WHERE events.kind = 'kernel' GROUP BY rank ORDER BY rank")
         check(found == [{"rank": rank, "kernels": line["launches"]} for rank, line in sorted(said(directory).items())], found)
+        # The same, split: kernels are of a child of the rank, which is in the file of the rank with the rank's own calls of MPI.
+        done = subprocess.run([TRACESMITH, "profile", "-o", "one.%r.sbt", "--", *command], env=environment, cwd=directory, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=240)
+        check(done.returncode == 0 and b"%d of %d ranks" % (RANKS, RANKS) in done.stderr, done.stderr)
+        calls = "SELECT count(*) AS count FROM events WHERE name IN ('MPI_Init', 'MPI_Barrier', 'MPI_Finalize') AND kind = 'api'"
+        for rank, line in said(directory).items():
+            path = os.path.join(directory, "one.%d.sbt" % rank)
+            check_rank(path, rank, line["size"], launcher, rank, None, info(path)["job"])
+            check(kernels(path) == line["launches"], "rank %d: %d kernels, and %d launches" % (rank, kernels(path), line["launches"]))
+            check(rows(path, calls) == rows(os.path.join(directory, "run.%d.sbt" % rank), calls), rows(path, calls))
+        check(sorted(name for name in os.listdir(directory) if name.startswith("one.")) == ["one.%d.sbt" % rank for rank in range(RANKS)],
+              "a launcher that records nothing has no file")
 
 
 main()
