@@ -38,6 +38,20 @@ class Record(unittest.TestCase):
                           session.statistics["open_ranges"]), (5, 5, 0, 0))
         self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
 
+    def test_the_rank_is_in_the_name(self):
+        program = ("import tracesmith as ts\nwith ts.session('rank.%r.%%.sbt') as session:\n    ts.mark('here')\nprint(session.path)")
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "MPI_", "SLURM_", "FLUX_", "TORCHELASTIC_"))}
+        done = subprocess.run([sys.executable, "-c", program], env=dict(variables, RANK="3", WORLD_SIZE="8"), capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "rank.3.%.sbt\n")
+        self.assertEqual(events("rank.3.%.sbt", "marker", "name"), [("here",)])
+        variables.pop("WORLD_SIZE", None)
+        done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True)
+        self.assertIn("ArgumentError", done.stderr)
+        self.assertIn("rank (%r) is not known", done.stderr)
+        with ts.session("100%.sbt") as session:  # without %r nothing is replaced
+            ts.mark("here")
+        self.assertEqual((session.path, os.path.exists("100%.sbt")), ("100%.sbt", True))
+
     def test_nothing_without_a_session(self):
         with ts.range("before"):
             ts.mark("before")

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tracesmith/capture.h"
+#include "tracesmith/launcher.h"
 
 // Names may be any str. What UTF-8 has no form for is escaped, and a zero byte, which would end the name, becomes '?'.
 static uint32_t register_name(session_object *session, PyObject *name) {
@@ -341,6 +342,23 @@ static PyObject *counter(PyObject *module, PyObject *const *arguments, Py_ssize_
 
 #define METHOD_OF_ANY_TYPE(function) ((PyCFunction)(void (*)(void))(function))
 
+// The name of a file: a pattern with the rank, the host and the process.
+static PyObject *output_name(PyObject *module, PyObject *path) {
+    PyObject *pattern = NULL, *answer = NULL;
+    char name[4096];
+    tsmith_error error = {.offset = UINT64_MAX, .record = UINT64_MAX};
+    if (!PyUnicode_FSConverter(path, &pattern))
+        return NULL;
+    const tsmith_status status =
+        tsmith_output_expand(PyBytes_AsString(pattern), 0, name, sizeof name, &error);
+    if (status == TSMITH_OK)
+        answer = PyUnicode_DecodeFSDefault(name);
+    else
+        native_raise(PyModule_GetState(module), status, &error, NULL);
+    Py_DECREF(pattern);
+    return answer;
+}
+
 static PyMethodDef functions[] = {
     {"attach", attach, METH_NOARGS,
      "The Session of the recording that this process was started under, or None."},
@@ -350,6 +368,7 @@ static PyMethodDef functions[] = {
     {"counter", METHOD_OF_ANY_TYPE(counter), METH_FASTCALL,
      "counter(name, value, /)\n--\n\n"
      "Records the value of a counter at this instant. Does nothing while no session is active."},
+    {"output_name", output_name, METH_O, "output_name(pattern): the name of a file, with %r the rank."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -79,7 +79,7 @@ def profile(
     Make it before the program first uses a GPU: an API that is in use already cannot be recorded in this process. Then
     IncompleteRecordingWarning and `note` report this. `python -m tracesmith run script.py` always begins early enough.
 
-    path:           the SBT file to write; it is created with mode 0600.
+    path:           the SBT file to write; it is created with mode 0600. "run.%r.sbt" has the rank, as of tracesmith.session.
     schedule:       which steps are recorded (tracesmith.schedule); None: everything. step() marks the steps.
     on_trace_ready: called with the Profile at the end of each recorded window. The file is complete after the stop.
     stacks:         record the call stack of each GPU call; stack_frames: at most so many of its innermost frames.

@@ -18,7 +18,9 @@ def session(
     """A Session for a with statement: range, mark and counter are recorded into `path` inside it, and no GPU calls
     (tracesmith.profile records these too).
 
-    path:         the SBT file to write (str, bytes or os.PathLike); it is created with mode 0600.
+    path:         the SBT file to write (str, bytes or os.PathLike); it is created with mode 0600. If %r is in it, that is the rank
+                  of this process when the session starts, %h the host name, %p the process id and %% a percent sign;
+                  ArgumentError if no launcher has stated the rank.
     buffer_bytes: memory for events of each thread, in bytes; 0: the default (at most 64 MiB, taken as needed).
     overflow:     what happens when that is full: "drop-newest" (the default), "drop-oldest" or "block".
                   Whatever is lost is counted in the trace's loss ledger.
@@ -49,6 +51,8 @@ class Session:
             raise StateError("The session was started before; make another one")
         import atexit
 
+        if b"%r" in os.fsencode(self._path):
+            self._path = _native.output_name(self._path)
         existed = os.path.lexists(self._path)
         native = _native.Session(self._path, **self._options)
         try:
