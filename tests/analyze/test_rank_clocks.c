@@ -21,7 +21,8 @@ enum claim { NOTHING, PROBES, UTC, BOTH, STEPPED, CROOKED };
 
 // Messages with each of the two ranks before and after it: to both (a ring), only to the one after it. LOSSY: and events were lost;
 // EARLY: some are received before they are sent; TWISTED: some receives end in another order than they began.
-enum talk { SILENT, RING, CHAIN, LOSSY, EARLY, TWISTED };
+// INEXACT: a ring, and times of calls may be off by 2 us.
+enum talk { SILENT, RING, CHAIN, LOSSY, EARLY, TWISTED, INEXACT };
 
 struct made_rank {
     int number, host;
@@ -79,6 +80,8 @@ static void claim_clocks(const struct made_rank *rank, tsmith_dictionary *dictio
                    others = rank->claim == CROOKED ? add_clock(dictionary, TSMITH_CLOCK_OF "raw:1") : 0,
                    utc = rank->claim == UTC || rank->claim == BOTH ? add_clock(dictionary, TSMITH_CLOCK_UTC)
                                                                    : 0;
+    if (rank->talk == INEXACT)
+        add_pair(dictionary, add_clock(dictionary, "tsc"), 1000, shown(rank->host, 0), 2 * US);
     for (int i = 0; i < 20; i++) {
         const int64_t time = i * SECOND / 2 + 7 * MS, here = shown(rank->host, time);
         const int64_t step = rank->claim == STEPPED && i >= 10 ? SECOND : 0;
@@ -386,6 +389,20 @@ static void messages_may_contradict_probes(void **unused) {
     tsmith_ranks_destroy(ranks);
 }
 
+static void inexact_times_widen_the_bound(void **unused) {
+    (void)unused;
+    int64_t bounds[2];
+    for (int i = 0; i < 2; i++) {
+        const enum talk talk = i ? INEXACT : RING;
+        const struct made_rank made[] = {{0, 0, 0, NOTHING, talk}, {1, 1, 0, NOTHING, talk}};
+        tsmith_ranks *ranks = compare(made, 2);
+        check_offset(tsmith_ranks_report(ranks), 1, &made[1], "messages, collectives");
+        bounds[i] = cell(tsmith_ranks_report(ranks), "clocks", 1, "bound")->value.integer;
+        tsmith_ranks_destroy(ranks);
+    }
+    assert_in_range(bounds[1] - bounds[0], 4 * US - 10, 5 * US); // by the errors of both
+}
+
 static void collectives_alone_align_no_rank(void **unused) {
     (void)unused;
     const struct made_rank made[] = {{0, 0, 0, NOTHING, SILENT}, {1, 1, 3 * US, NOTHING, SILENT}};
@@ -449,6 +466,7 @@ int main(void) {
         cmocka_unit_test(messages_relate_hosts),
         cmocka_unit_test(other_messages_relate_no_host),
         cmocka_unit_test(messages_may_contradict_probes),
+        cmocka_unit_test(inexact_times_widen_the_bound),
         cmocka_unit_test(collectives_alone_align_no_rank),
         cmocka_unit_test(one_host_has_one_clock),
         cmocka_unit_test(contradictions_are_reported),

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "tracesmith/ranks.h"
 #include "tracesmith/topology.h"
 
@@ -253,6 +255,42 @@ static struct answer ask(const struct job *job) {
     return answer;
 }
 
+// Partials with right checksums and wrong contents are refused or answered.
+static void wrong_partials_do_no_harm(void **unused) {
+    (void)unused;
+    enum { HEAD = 24, ENTRY = 8 };
+    const struct job job = {XGMI_MESH, 2, 3, false, false, "AllReduce"};
+    tsmith_ranks *ranks;
+    char *bytes;
+    size_t size;
+    assert_int_equal(tsmith_ranks_create(&ranks, NULL), TSMITH_OK);
+    for (unsigned i = 0; i < job.given; i++)
+        add_rank(&job, ranks, i);
+    FILE *file = open_memstream(&bytes, &size);
+    assert_non_null(file);
+    assert_int_equal(
+        tsmith_ranks_write_partial(ranks, &(tsmith_output){.write = keep_bytes, .context = file}, NULL),
+        TSMITH_OK);
+    assert_int_equal(fclose(file), 0);
+    tsmith_ranks_destroy(ranks);
+    struct random random = {5};
+    for (int i = 0; i < 1000; i++) {
+        uint8_t *copy = malloc(size), *entry = copy + HEAD;
+        assert_non_null(copy);
+        memcpy(copy, bytes, size);
+        const uint32_t length = bytes_get_u32(entry);
+        for (uint64_t k = 1 + random_below(&random, 3); k; k--)
+            entry[ENTRY + random_below(&random, length)] = (uint8_t)random_next(&random);
+        bytes_put_u32(entry + 4, crc32c(0, entry + ENTRY, length));
+        assert_int_equal(tsmith_ranks_create(&ranks, NULL), TSMITH_OK);
+        if (tsmith_ranks_add_partial(ranks, "partial", copy, size, NULL) == TSMITH_OK)
+            assert_int_equal(tsmith_ranks_finish(ranks, NULL), TSMITH_OK);
+        tsmith_ranks_destroy(ranks);
+        free(copy);
+    }
+    free(bytes);
+}
+
 static double mean_rate(double share) {
     double time = 0;
     for (uint64_t i = 0; i < COLLECTIVES; i++)
@@ -335,6 +373,7 @@ int main(void) {
         cmocka_unit_test(links_are_named_and_compared),
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(collectives_move_their_share),
+        cmocka_unit_test(wrong_partials_do_no_harm),
     };
     return cmocka_run_group_tests_name("rank_paths", tests, NULL, NULL);
 }
