@@ -2,12 +2,6 @@
 // The commands diff, analyze --ranks and replay call it.
 #include "cli/page.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "cli/convert.h"
 #include "cli/present/terminal.h"
 #include "tracesmith/trace_report.h"
@@ -26,64 +20,48 @@ bool page_may_replace(const struct invocation *invocation, const char *input) {
     return true;
 }
 
-static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
-    return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
-}
-
 int page_open(const struct invocation *invocation, struct page_files *out) {
-    *out = (struct page_files){{NULL}, {NULL}};
+    *out = (struct page_files){0};
     for (size_t i = 0; i < PAGE_FORMATS; i++) {
-        const char *path = out->paths[i] = invocation_value(invocation, PAGES[i].option);
-        const int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
-        out->files[i] = fd < 0 ? NULL : fdopen(fd, "w");
-        if (!path || out->files[i])
+        const char *path = invocation_value(invocation, PAGES[i].option);
+        const int code = path ? out_file_open(&out->files[i], path) : EXIT_DONE;
+        if (code == EXIT_DONE)
             continue;
-        complain("%s cannot be written: %s", path, strerror(errno));
-        if (fd >= 0)
-            (void)close(fd);
-        page_close(out);
-        return EXIT_LACKING;
+        (void)page_close(out);
+        return code;
     }
     return EXIT_DONE;
-}
-
-static int write_report(FILE *file, const char *path, const tsmith_report *report,
-                        const tsmith_trace_report_options *options) {
-    tsmith_error error = {.message = ""};
-    const tsmith_output output = {write_bytes, file};
-    const tsmith_status status = tsmith_reports_write(&report, 1, options, &output, &error);
-    if (fclose(file) == 0 && status == TSMITH_OK)
-        return EXIT_DONE;
-    complain("%s: %s", path, *error.message ? error.message : "it could not be written");
-    return EXIT_LACKING;
 }
 
 int page_put(struct page_files *files, const tsmith_report *report, const char *title, size_t rows) {
     int code = EXIT_DONE;
     for (size_t i = 0; i < PAGE_FORMATS && code == EXIT_DONE; i++) {
+        struct out_file *file = &files->files[i];
+        if (!file->file)
+            continue;
         const tsmith_trace_report_options options = {
             .size = sizeof options, .format = PAGES[i].format, .title = title, .table_rows = rows};
-        FILE *file = files->files[i];
-        files->files[i] = NULL;
-        if (file)
-            code = write_report(file, files->paths[i], report, &options);
+        const tsmith_output output = out_file_output(file);
+        tsmith_error error = {.message = ""};
+        code = out_file_end(file, tsmith_reports_write(&report, 1, &options, &output, &error), &error);
     }
     return code;
 }
 
 bool page_is_open(const struct page_files *files) {
     for (size_t i = 0; i < PAGE_FORMATS; i++)
-        if (files->files[i])
+        if (files->files[i].file)
             return true;
     return false;
 }
 
-void page_close(struct page_files *files) {
+int page_close(struct page_files *files) {
+    int worst = EXIT_DONE;
     for (size_t i = 0; i < PAGE_FORMATS; i++) {
-        if (files->files[i])
-            (void)fclose(files->files[i]);
-        files->files[i] = NULL;
+        const int code = out_file_close(&files->files[i]);
+        worst = code > worst ? code : worst;
     }
+    return worst;
 }
 
 int page_write(const struct invocation *invocation, const tsmith_report *report, const char *title) {
@@ -91,6 +69,6 @@ int page_write(const struct invocation *invocation, const tsmith_report *report,
     int code = page_open(invocation, &files);
     if (code == EXIT_DONE)
         code = page_put(&files, report, title, 0);
-    page_close(&files);
-    return code;
+    const int closed = page_close(&files);
+    return code == EXIT_DONE ? closed : code;
 }

@@ -2,7 +2,6 @@
 // `tracesmith analyze`: what to fix first, and the answers it is made of.
 #include "analyze_parts.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
 #include "cli/page.h"
+#include "cli/present/out_file.h"
 #include "cli/present/progress.h"
 #include "cli/present/terminal.h"
 #include "cli/window.h"
@@ -522,20 +522,16 @@ static int analyze_files(const struct analyze *analyze) {
 static int analyze_into(struct analyze *analyze) {
     if (!analyze->to || strcmp(analyze->to, "-") == 0)
         return analyze_files(analyze);
-    int fd = open(analyze->to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    analyze->out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!analyze->out) {
-        complain("%s cannot be written: %s", analyze->to, strerror(errno));
-        if (fd >= 0)
-            (void)close(fd);
-        return EXIT_LACKING;
-    }
-    int code = analyze_files(analyze);
-    bool failed = ferror(analyze->out) != 0;
-    if (fclose(analyze->out) == 0 && !failed)
+    struct out_file file;
+    int code = out_file_open(&file, analyze->to);
+    if (code != EXIT_DONE)
         return code;
-    complain("%s could not be written: %s", analyze->to, strerror(errno));
-    return EXIT_LACKING;
+    analyze->out = file.file;
+    code = analyze_files(analyze);
+    const bool is_answer = code == EXIT_DONE || code == EXIT_NO || code == EXIT_DAMAGED;
+    const int ended = is_answer ? out_file_end(&file, TSMITH_OK, NULL) : EXIT_DONE,
+              closed = out_file_close(&file);
+    return ended != EXIT_DONE ? ended : closed != EXIT_DONE ? closed : code;
 }
 
 int command_analyze(const struct invocation *invocation) {

@@ -2,7 +2,6 @@
 // `tracesmith diff`: what changed between two sides of traces, and gates on it for CI.
 #include "tracesmith/diff.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
 #include "cli/page.h"
+#include "cli/present/out_file.h"
 #include "cli/present/terminal.h"
 
 struct differing {
@@ -219,19 +219,14 @@ static int put_report(const struct differing *differing) {
 
 static int put_junit(const struct differing *differing, const char *path) {
     tsmith_error error = {.message = ""};
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!out) {
-        complain("%s cannot be written: %s", path, strerror(errno));
-        if (fd >= 0)
-            (void)close(fd);
-        return EXIT_LACKING;
-    }
-    tsmith_status status = tsmith_gates_write_junit(differing->gates, differing->gate_count, out, &error);
-    if (fclose(out) == 0 && status == TSMITH_OK)
-        return EXIT_DONE;
-    complain("%s: %s", path, *error.message ? error.message : "it could not be written");
-    return EXIT_LACKING;
+    struct out_file out;
+    int code = out_file_open(&out, path);
+    if (code != EXIT_DONE)
+        return code;
+    code = out_file_end(
+        &out, tsmith_gates_write_junit(differing->gates, differing->gate_count, out.file, &error), &error);
+    const int closed = out_file_close(&out);
+    return code == EXIT_DONE ? closed : code;
 }
 
 static int answer(const struct invocation *invocation, struct differing *differing) {

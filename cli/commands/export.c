@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith export`: a trace, or a window of it, for other tools. The formats are the library's table, and `dot`,
 // which is no stream of events but a graph of them.
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/options/options.h"
+#include "cli/present/out_file.h"
 #include "cli/present/terminal.h"
 #include "cli/window.h"
 #include "tracesmith/export_trace.h"
@@ -180,18 +180,6 @@ static tsmith_status read_timeline(struct exporting *exporting, tsmith_timeline 
     return status < 0 ? status : TSMITH_OK;
 }
 
-static FILE *open_file(const char *path) {
-    bool is_stdout = strcmp(path, "-") == 0;
-    int fd = is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                       : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file)
-        complain("%s cannot be written: %s", is_stdout ? "standard output" : path, strerror(errno));
-    if (!file && fd >= 0)
-        (void)close(fd);
-    return file;
-}
-
 // The exit code.
 static int write_graph(struct exporting *exporting, const tsmith_timeline *timeline,
                        const tsmith_graph *graph) {
@@ -201,18 +189,16 @@ static int write_graph(struct exporting *exporting, const tsmith_timeline *timel
     window_place(&exporting->window, exporting->trace.summary.first_start, &from, &to);
     window.from = from > window.from ? from : window.from;
     window.to = to < window.to ? to : window.to;
-    FILE *file = open_file(exporting->to);
-    if (!file)
-        return EXIT_LACKING;
-    tsmith_status status =
-        tsmith_graph_write_dot(graph, exporting->trace.dictionary, window, 0, file, &error);
-    (void)fclose(file); // flushed already
-    if (status == TSMITH_OK)
-        return trace_report(&exporting->trace);
-    if (error.system_errno == EPIPE)
-        return EXIT_DONE; // the reader has closed the pipe
-    complain("%s: %s", exporting->to, error.message);
-    return EXIT_LACKING;
+    struct out_file file;
+    int code = out_file_open(&file, exporting->to);
+    if (code != EXIT_DONE)
+        return code;
+    const tsmith_status status =
+        tsmith_graph_write_dot(graph, exporting->trace.dictionary, window, 0, file.file, &error);
+    code = out_file_end(&file, status, &error);
+    const int closed = out_file_close(&file);
+    code = code == EXIT_DONE ? closed : code;
+    return code == EXIT_DONE ? trace_report(&exporting->trace) : code;
 }
 
 static int export_graph(struct exporting *exporting) {

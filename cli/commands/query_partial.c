@@ -12,6 +12,7 @@
 
 #include "cli/convert.h"
 #include "cli/opened_trace.h"
+#include "cli/present/out_file.h"
 #include "cli/present/terminal.h"
 #include "tracesmith/query_partial.h"
 
@@ -117,23 +118,16 @@ static int add_files(tsmith_query_partial *partial, char *const *paths, size_t c
 
 // ---- the output
 
-static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
-    return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
-}
-
 static int write_partial(tsmith_query_partial *partial, const char *to) {
-    tsmith_error error = {0};
-    const bool is_output = strcmp(to, "-") == 0;
-    const int fd = is_output ? dup(STDOUT_FILENO) : open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    const tsmith_output output = {.write = write_bytes, .context = out};
-    tsmith_status status = out ? tsmith_query_partial_write(partial, &output, &error) : TSMITH_ERROR_IO;
-    if (out && fclose(out) != 0 && status == TSMITH_OK)
-        status = TSMITH_ERROR_IO;
-    if (status == TSMITH_OK)
-        return EXIT_DONE;
-    complain("%s cannot be written: %s", to, error.message[0] ? error.message : strerror(errno));
-    return EXIT_LACKING;
+    tsmith_error error = {.message = ""};
+    struct out_file out;
+    int code = out_file_open(&out, to);
+    if (code != EXIT_DONE)
+        return code;
+    const tsmith_output output = out_file_output(&out);
+    code = out_file_end(&out, tsmith_query_partial_write(partial, &output, &error), &error);
+    const int closed = out_file_close(&out);
+    return code == EXIT_DONE ? closed : code;
 }
 
 static int write_rows(tsmith_query_partial *partial, struct rows *rows) {

@@ -531,9 +531,10 @@ static int run_restricted(struct replay *replay, struct text *text) {
 int command_replay(const struct invocation *invocation) {
     struct replay replay = {.invocation = invocation};
     struct text text = {0};
-    const int code = read_options(&replay) ? run_restricted(&replay, &text) : EXIT_USAGE;
+    int code = read_options(&replay) ? run_restricted(&replay, &text) : EXIT_USAGE;
     text_finish(&text);
-    page_close(&replay.pages);
+    const int closed = page_close(&replay.pages);
+    code = code == EXIT_DONE ? closed : code;
     tsmith_replay_destroy(replay.replay);
     tsmith_instructions_destroy(replay.instructions);
     tsmith_recording_close(replay.recording);

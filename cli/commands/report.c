@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith report`: a page about a trace, for people who have neither the trace nor TraceSmith.
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cli/options/command.h"
 #include "cli/options/options.h"
 #include "cli/options/quantity.h"
+#include "cli/present/out_file.h"
 #include "cli/present/terminal.h"
 #include "cli/window.h"
 #include "tracesmith/stacks.h"
@@ -80,44 +80,27 @@ static bool place_window(struct reporting *reporting, const struct trace *trace)
     return false;
 }
 
-static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
-    return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
-}
-
-static FILE *open_output(const char *path) {
-    const bool is_stdout = !path || strcmp(path, "-") == 0;
-    const int fd = is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                             : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!file)
-        complain("%s cannot be written: %s", is_stdout ? "standard output" : path, strerror(errno));
-    if (!file && fd >= 0)
-        (void)close(fd);
-    return file;
-}
-
 static int write_report(struct reporting *reporting, struct trace *trace) {
     tsmith_error error;
-    FILE *file = open_output(reporting->to);
-    if (!file)
-        return EXIT_LACKING;
+    struct out_file file;
+    int code = out_file_open(&file, reporting->to);
+    if (code != EXIT_DONE)
+        return code;
     if (tsmith_dictionary_stack_count(trace->dictionary) > 1)
         (void)tsmith_trace_symbolize(trace->opened, NULL, NULL); // what has no name is module and offset
-    const tsmith_output output = {write_bytes, file};
+    const tsmith_output output = out_file_output(&file);
     const tsmith_status status =
         tsmith_trace_report_write(trace->opened, &reporting->options, &output, &error);
-    const bool failed = ferror(file) != 0, closed = fclose(file) == 0;
-    if (failed || !closed) {
-        if (errno == EPIPE)
-            return EXIT_DONE; // the reader has closed the pipe
-        complain("%s could not be written: %s", reporting->to ? reporting->to : "standard output",
-                 strerror(errno));
-        return EXIT_LACKING;
-    }
-    if (status < 0) {
+    if (status < 0 && !file.failure) {
         complain("%s: %s", trace->path, error.message);
+        (void)out_file_close(&file);
         return exit_code_of_input(status);
     }
+    code = out_file_end(&file, TSMITH_OK, NULL);
+    const int closed = out_file_close(&file);
+    code = code == EXIT_DONE ? closed : code;
+    if (code != EXIT_DONE)
+        return code;
     trace_refresh(trace);
     return trace_report(trace);
 }
