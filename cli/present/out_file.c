@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens, completes and closes the files of answers. The commands and cli/page.c call it.
 #include "cli/present/out_file.h"
 
 #include <errno.h>
