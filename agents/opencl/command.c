@@ -2,6 +2,8 @@
 // Writes the records of one call and of its command; the wrappers call it. Rules: agent.h.
 #include "enqueued.h"
 
+#include "released.h"
+
 #include <string.h>
 
 __thread uint64_t command_spare[BODY_MAX];
@@ -44,12 +46,19 @@ void command_plain(struct command *command, enum device_class class, tsmith_oper
     command->operation = operation;
 }
 
+// The object's number. One that is not known may have been released.
+static uint64_t number_of(const struct command *command, cl_mem memory) {
+    const struct object *object = object_used(OBJECT_MEMORY, memory);
+    if (released_on && memory && !object)
+        released_passed(command->call.function, command->call.stack, memory, 0, -1);
+    return object_number(object);
+}
+
 void command_copy(struct command *command, tsmith_operation operation, tsmith_direction direction,
                   uint64_t bytes, cl_mem source, cl_mem destination) {
     command_plain(command, CLASS_COPY, operation);
     RECORD_SET(command->body + BODY_FIXED, copy_words, .direction = direction, .bytes = bytes,
-               .source = object_number(object_used(OBJECT_MEMORY, source)),
-               .destination = object_number(object_used(OBJECT_MEMORY, destination)));
+               .source = number_of(command, source), .destination = number_of(command, destination));
     command->body_words = BODY_FIXED + RECORD_PART_WORDS(copy_words);
 }
 
@@ -70,7 +79,7 @@ void command_map(struct command *command, tsmith_operation operation, cl_map_fla
 void command_fill(struct command *command, tsmith_operation operation, uint64_t bytes, cl_mem destination) {
     command_plain(command, CLASS_FILL, operation);
     RECORD_SET(command->body + BODY_FIXED, fill_words, .bytes = bytes,
-               .destination = object_number(object_used(OBJECT_MEMORY, destination)));
+               .destination = number_of(command, destination));
     command->body_words = BODY_FIXED + RECORD_PART_WORDS(fill_words);
 }
 

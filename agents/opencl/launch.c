@@ -2,6 +2,7 @@
 // Kernels, native kernels, markers and barriers. Rules: agent.h.
 #include "base/probe.h"
 #include "enqueued.h"
+#include "released.h"
 
 static struct map launched; // hashes of all that was launched once
 
@@ -73,6 +74,8 @@ static __attribute__((noinline)) cl_int launch(cl_command_queue queue, cl_kernel
     if (!command_begin(&command, &event, &own))
         return opencl_next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
                                                   waits, event);
+    if (released_on)
+        released_launch(kernel, command.call.stack);
     const cl_int result = opencl_next.clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
                                                              count, waits, event);
     command_returned(&command, CALL_clEnqueueNDRangeKernel, queue, BLOCKING_NEVER, waits ? count : 0);
@@ -148,7 +151,7 @@ cl_int layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl
                                                   waits, event);
     const uintptr_t others =
         (uintptr_t)offset | (uintptr_t)waits | (uintptr_t)event | count | (dimensions ^ 1);
-    if (!others && global && local && !stacks_on && !agent_overhead.on)
+    if (!others && global && local && !stacks_on && !agent_overhead.on && !released_on)
         return launch_plain(queue, kernel, global, local);
     return launch(queue, kernel, dimensions, offset, global, local, count, waits, event);
 }

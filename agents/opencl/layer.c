@@ -15,6 +15,7 @@
 #include "objects.h"
 #include "overhead.h"
 #include "pending.h"
+#include "released.h"
 #include "shapes.h"
 #include "times.h"
 
@@ -60,6 +61,7 @@ static void begin(void) {
     shapes_register(agent.channel);
     (void)stacks_start(agent.channel);
     overhead_start(agent.channel);
+    released_begin(agent.channel);
     times_begin();
     pending_begin();
 }
@@ -86,6 +88,8 @@ void layer_fill(void) {
         entry_table.name = layer_##name;
     OPENCL_CALLS(CALL_FILL)
 #undef CALL_FILL
+    if (released_on && opencl_next.clSetKernelArg)
+        entry_table.clSetKernelArg = released_set_argument;
 }
 
 const struct agent_spec *layer_spec(void) {

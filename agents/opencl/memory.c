@@ -6,6 +6,8 @@
 // none either.
 #include "memory.h"
 
+#include "released.h"
+
 static _Atomic uint64_t live_bytes;
 
 static void memory_write(uint16_t shape, struct call *call, const struct object *object, uint64_t live) {
@@ -24,6 +26,8 @@ void memory_created(struct call *call, tsmith_operation operation, void *key, cl
     if (result != CL_SUCCESS || !key)
         return;
     struct object *object = object_add(OBJECT_MEMORY, key, parent);
+    if (released_on)
+        released_given_out(key);
     if (!object)
         return;
     if (parent)
@@ -126,8 +130,10 @@ CREATE(clCreatePipe, call_begin_with_stack, pipe_created(&call, made, result, fl
 OBJECT_RETAIN(clRetainMemObject, OBJECT_MEMORY, cl_mem)
 
 cl_int layer_clReleaseMemObject(cl_mem memory) {
-    struct call call = call_begin(CALL_clReleaseMemObject);
+    struct call call = call_begin_to_release(CALL_clReleaseMemObject);
     struct object *object = memory_forget(memory);
+    if (released_on)
+        released_note(&call, memory, object);
     const cl_int result = opencl_next.clReleaseMemObject(memory);
     memory_freed(&call, object);
     return result;

@@ -53,6 +53,7 @@ struct queue {
 
 struct kernel {
     uint32_t name;
+    _Atomic uint32_t arguments;   // released.h: up to which one memory objects may be set
     _Atomic uint64_t last_launch; // hash of device and work-group size of the newest launch
 };
 

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "object_event.h"
+#include "released.h"
 
 // ---- programs
 
@@ -229,6 +230,8 @@ cl_int layer_clReleaseKernel(cl_kernel kernel) {
     struct object *object = object_find(OBJECT_KERNEL, kernel);
     const bool last = object && object_release(object);
     const cl_int result = opencl_next.clReleaseKernel(kernel);
+    if (last && released_on)
+        released_kernel_gone(object);
     if (last)
         object_recycle(object);
     return result;

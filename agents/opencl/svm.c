@@ -2,6 +2,7 @@
 // Shared virtual memory. Rules: agent.h. The form of a wrapper: command.h.
 #include "command.h"
 #include "memory.h"
+#include "released.h"
 
 static void command_svm_migrate(struct command *command, cl_uint count, const size_t *sizes,
                                 cl_mem_migration_flags flags) {
@@ -24,8 +25,10 @@ void *layer_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size, 
 }
 
 void layer_clSVMFree(cl_context context, void *pointer) {
-    struct call call = call_begin(CALL_clSVMFree);
+    struct call call = call_begin_to_release(CALL_clSVMFree);
     struct object *object = memory_forget(pointer);
+    if (released_on)
+        released_note(&call, pointer, object);
     opencl_next.clSVMFree(context, pointer);
     memory_freed(&call, object);
 }
@@ -35,7 +38,10 @@ static void svm_free_queued(struct command *command, cl_int result, cl_uint coun
     command_plain(command, CLASS_FREE, TSMITH_OPERATION_SVM_FREE);
     for (cl_uint i = 0; result == CL_SUCCESS && pointers && i < count; i++) {
         struct call call = command->call;
-        memory_freed(&call, memory_forget(pointers[i]));
+        struct object *object = memory_forget(pointers[i]);
+        if (released_on)
+            released_note(&call, pointers[i], object);
+        memory_freed(&call, object);
     }
 }
 

@@ -119,7 +119,7 @@
     X(clEnqueueAcquireEGLObjectsKHR)                                                                         \
     X(clEnqueueReleaseEGLObjectsKHR)
 
-// Not intercepted, but asked by the agent itself; and clGetPlatformIDs, with which preload.c starts the
+// Not in the lists above, but called by the agent itself (clSetKernelArg: for the program, released.h); and clGetPlatformIDs, with which preload.c starts the
 // loader.
 #define OPENCL_ASKED(X)                                                                                      \
     X(clGetPlatformIDs)                                                                                      \
@@ -128,7 +128,8 @@
     X(clGetDeviceInfo)                                                                                       \
     X(clGetMemObjectInfo)                                                                                    \
     X(clGetImageInfo)                                                                                        \
-    X(clGetKernelInfo)
+    X(clGetKernelInfo)                                                                                       \
+    X(clSetKernelArg)
 
 // ---- the functions' types
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/memory.h"
+#include "analyze/memory_released.h"
 #include "base/array.h"
 #include "tracesmith/stacks.h"
 #include "tracesmith/time.h"
@@ -55,6 +56,7 @@ struct memory {
     struct memory_segment *segments;
     size_t segment_count, segment_capacity;
     struct memory_calls calls;
+    struct memory_released released;
 };
 
 // What is alive in a place. Without objects it is unknown what is freed, and more may be than was allocated.
@@ -76,7 +78,8 @@ struct account {
 #define MEMORY_KNOWN_TABLE(X)                                                                                \
     X(KIND)                                                                                                  \
     X(START)                                                                                                 \
-    X(NAME) X(OPERATION) X(OBJECT) X(BYTES) X(LIVE_BYTES) X(STACK) X(ADDRESS) X(CATEGORY) X(CORRELATION)
+    X(NAME)                                                                                                  \
+    X(OPERATION) X(OBJECT) X(BYTES) X(LIVE_BYTES) X(STACK) X(ADDRESS) X(CATEGORY) X(CORRELATION) X(TEXT)
 
 enum {
 #define KNOWN_ENUM(NAME) AT_##NAME,
@@ -238,6 +241,16 @@ static bool take_row(struct memory *memory, const struct views *views, const tsm
         return memory_calls_add(&memory->calls, dictionary, change, process);
     if (kind == TSMITH_KIND_MARKER) {
         const char *name = tsmith_dictionary_string(dictionary, change->name).bytes;
+        bool use;
+        if (memory_released_is(name, &use))
+            return memory_released_add(&memory->released,
+                                       &(struct memory_released_event){
+                                           .time = change->time,
+                                           .object = tsmith_view_u64_or(&views->known[AT_OBJECT], row, 0),
+                                           .process = process,
+                                           .stack = change->stack,
+                                           .text = tsmith_view_id(&views->known[AT_TEXT], row),
+                                           .use = use});
         if (strcmp(name, "segment") == 0)
             return read_segment(memory, views, row, process, change->track);
         if (strcmp(name, "[memory]") != 0 || !read_instant(views, row, process, change))
@@ -265,8 +278,9 @@ static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary
     if (tsmith_dictionary_dynamic_field_count(dictionary) != memory->fields_seen)
         learn_fields(memory, dictionary);
     find_views(memory, batch, &views);
-    const bool instants =
-        memory->fields[FIELD_TYPE][FORM_SIGNED] || memory->fields[FIELD_SEGMENT_ALLOCATED][FORM_UNSIGNED];
+    const bool instants = memory->fields[FIELD_TYPE][FORM_SIGNED] ||
+                          memory->fields[FIELD_SEGMENT_ALLOCATED][FORM_UNSIGNED] ||
+                          views.known[AT_TEXT].field != 0;
     const uint8_t *kinds = tsmith_view_every(&views.known[AT_KIND]);
     const int64_t *starts = tsmith_view_every(&views.known[AT_START]);
     for (uint32_t row = 0; kinds && starts && row < tsmith_batch_count(batch) && !failed; row++) {
@@ -691,6 +705,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
         memory_phases_write(&totals.times, context, report);
         memory_segments_write(memory->segments, memory->segment_count, context, report);
         write_finding(memory, &totals, context->scope, report);
+        memory_released_write(&memory->released, &totals.sites, context, report);
     }
     free(totals.alive);
     free(totals.again);
@@ -705,6 +720,7 @@ static void release(void *state) {
     free(memory->allocators);
     free(memory->segments);
     memory_calls_finish(&memory->calls);
+    memory_released_finish(&memory->released);
     tally_finish(&memory->places);
 }
 

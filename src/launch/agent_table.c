@@ -14,6 +14,7 @@
 #define OPTION(NAME, key, value, argument, least, most, doc)                                                 \
     {key, AGENT_VALUE_##value, argument, least, most, doc},
 static const struct agent_option_row cuda_options[] = {CUDA_OPTION_TABLE(OPTION)};
+static const struct agent_option_row opencl_options[] = {OPENCL_OPTION_TABLE(OPTION)};
 static const struct agent_option_row level_zero_options[] = {LEVEL_ZERO_OPTION_TABLE(OPTION)};
 static const struct agent_option_row vulkan_options[] = {VULKAN_OPTION_TABLE(OPTION)};
 static const struct agent_option_row rocm_options[] = {ROCM_OPTION_TABLE(OPTION)};
@@ -48,7 +49,8 @@ static const struct agent_row agent_rows[] = {
      .variable = "OPENCL_LAYERS",
      .separator = ':',
      .loader = "libOpenCL.so.1",
-     .comes_late = "libOpenCL.so"},
+     .comes_late = "libOpenCL.so",
+     OPTIONS(opencl_options)},
     {.api = "cuda",
      .doc = "CUDA, through CUPTI; the driver loads the agent",
      .variable = INJECTION_CUDA,

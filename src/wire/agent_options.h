@@ -31,6 +31,10 @@ enum agent_value {
     X(METRIC_NAMES, "metric-names", NAMES, "NAMES", 1, 16,                                                   \
       "sample the metrics in NAMES, separated by +, instead of the default metrics")
 
+#define OPENCL_OPTION_TABLE(X)                                                                               \
+    X(RELEASED, "released", NONE, NULL, 0, 0,                                                                \
+      "record where memory objects are released, and passed to a call or a kernel after that")
+
 #define ROCM_OPTION_TABLE(X)                                                                                 \
     X(HSA, "hsa", NONE, NULL, 0, 0, "record calls of the HSA runtime too; slows launches down")              \
     X(EVENTS, "events", NONE, NULL, 0, 0,                                                                    \

@@ -106,8 +106,7 @@ static void unknown_is_refused(void **unused) {
     refuse((tsmith_capture_options){LIST({"metal", "graphs", NULL})},
            WORDS("metal", "opencl", "cuda", "nvtx", "nccl"));
     refuse((tsmith_capture_options){LIST({NULL, "graphs", NULL})}, WORDS("opencl", "cuda"));
-    refuse((tsmith_capture_options){LIST({"opencl", "graphs", NULL})},
-           WORDS("graphs", "opencl", "no options"));
+    refuse((tsmith_capture_options){LIST({"nvtx", "graphs", NULL})}, WORDS("graphs", "nvtx", "no options"));
     refuse((tsmith_capture_options){LIST({"cuda", NULL, NULL})}, WORDS("cuda", "graphs"));
     refuse((tsmith_capture_options){.size = sizeof(tsmith_capture_options), .cuda = "events,grafs"},
            WORDS("grafs", "graphs"));
