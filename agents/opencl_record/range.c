@@ -188,6 +188,8 @@ bool range_waits(const void *kernel) {
         return !(atomic_load_explicit(trigger, memory_order_relaxed) & 1);
     case RECORDING_RANGE_USER:
         return atomic_load_explicit(&user_ranges[0], memory_order_relaxed) == 0;
+    case RECORDING_RANGE_KEY: // of Vulkan: range_begin refuses it
+        return true;
     case RECORDING_RANGE_FRAME:
     case RECORDING_RANGE_FRAMES:
     case RECORDING_RANGE_FRAMES_EVERY:

@@ -27,6 +27,10 @@ static struct loader_instance *instance_of(const void *handle) {
     return handle ? (struct loader_instance *)(uintptr_t)map_get(&instances, key_of(handle)) : NULL;
 }
 
+const struct loader_instance *loader_instance_of(const void *handle) {
+    return instance_of(handle);
+}
+
 bool loader_start(void) {
     return map_init(&instances, MAP_LOG2) && map_init(&devices, MAP_LOG2);
 }
@@ -149,7 +153,11 @@ static PFN_vkVoidFunction VKAPI_CALL get_instance_function(VkInstance handle, co
     PFN_vkVoidFunction found = name ? find_function(name, own, sizeof own / sizeof *own) : NULL;
     if (found || !instance || !name)
         return found;
-    return choose(name, instance->get(handle, name));
+    PFN_vkVoidFunction next = instance->get(handle, name);
+    found = next && loader_layer.wraps()
+                ? find_function(name, loader_layer.instance_wrappers, loader_layer.instance_wrapper_count)
+                : NULL;
+    return found ? found : choose(name, next);
 }
 
 EXPORT VkResult VKAPI_CALL vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface);

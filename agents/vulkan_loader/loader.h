@@ -41,6 +41,8 @@ struct loader_creation {
 struct loader_layer {
     const struct loader_wrapper *wrappers; // of functions of devices
     size_t wrapper_count;
+    const struct loader_wrapper *instance_wrappers; // of functions of instances; may be NULL
+    size_t instance_wrapper_count;
     size_t instance_size;
     void (*start)(void); // once, before everything else
     bool (*wraps)(void); // false: the program gets the next layer's functions
@@ -54,7 +56,8 @@ struct loader_layer {
 };
 extern const struct loader_layer loader_layer;
 
-bool loader_start(void); // false: out of memory
+bool loader_start(void);                                              // false: out of memory
+const struct loader_instance *loader_instance_of(const void *handle); // NULL: not known
 // NULL: not known. The struct of a device by itself, a queue or a command buffer; any thread, no lock.
 struct device *device_of(const void *handle);
 bool loader_add_device(VkDevice handle, struct device *device);

@@ -14,7 +14,7 @@ static uint32_t triggers_seen;
 static uint64_t ended; // frames
 static bool submitted; // something in this frame
 static int64_t begun;  // the frame
-static bool wanted;    // the next one, because the last was long
+static bool wanted;    // the next one, because the last was long or a key was pressed
 static uint64_t decided;
 static bool taken; // the frame `decided`
 
@@ -25,6 +25,8 @@ bool frames_begin(const char *words, const char *directory) {
     // Ranges of NVTX and ranges of kernels are not those of Vulkan.
     if (range.form != RECORDING_RANGE_ALL && (!recording_range_of_frames(&range) || range.frames[0]))
         return false;
+    if (range.form == RECORDING_RANGE_KEY)
+        keys_begin((uint32_t)range.first);
     if (range.form == RECORDING_RANGE_FRAME) {
         trigger = channel_trigger(directory);
         triggers_seen = trigger ? *trigger : 0;
@@ -47,8 +49,11 @@ void frames_waited(void) {
 }
 
 void frames_presented(void) {
-    if (range.presents)
-        end_frame();
+    if (!range.presents)
+        return;
+    end_frame();
+    if (range.form == RECORDING_RANGE_KEY)
+        wanted = keys_pressed();
 }
 
 static bool takes_frame(uint64_t frame) {
@@ -60,6 +65,7 @@ static bool takes_frame(uint64_t frame) {
     case RECORDING_RANGE_FRAMES_EVERY:
         return frame % range.first == 0;
     case RECORDING_RANGE_FRAMES_AFTER:
+    case RECORDING_RANGE_KEY:
         return wanted;
     default: {
         const uint32_t triggers = *trigger;

@@ -12,6 +12,8 @@ struct instance {
     struct loader_instance base; // first
     PFN_vkGetPhysicalDeviceProperties properties;
     PFN_vkGetPhysicalDeviceMemoryProperties memory;
+    // Of the next layer: later the loader answers with the first layer's.
+    PFN_vkVoidFunction xcb_surface, xlib_surface;
 };
 
 struct recorder recorder = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -26,6 +28,8 @@ static void instance_made(struct loader_instance *base, const VkInstanceCreateIn
     (void)info;
     instance->properties =
         (PFN_vkGetPhysicalDeviceProperties)base->get(base->handle, "vkGetPhysicalDeviceProperties");
+    instance->xcb_surface = base->get(base->handle, "vkCreateXcbSurfaceKHR");
+    instance->xlib_surface = base->get(base->handle, "vkCreateXlibSurfaceKHR");
     instance->memory = (PFN_vkGetPhysicalDeviceMemoryProperties)base->get(
         base->handle, "vkGetPhysicalDeviceMemoryProperties");
 }
@@ -170,6 +174,45 @@ void record_GetDeviceQueue2(VkDevice handle, const VkDeviceQueueInfo2 *info, VkQ
     add_queue(device_of(handle), *out, info->queueFamilyIndex);
 }
 
+// ---- surfaces of X11
+
+// As in vulkan_xcb.h and vulkan_xlib.h, which need X's headers.
+struct xcb_surface {
+    VkStructureType type;
+    const void *next;
+    VkFlags flags;
+    void *connection;
+    uint32_t window;
+};
+struct xlib_surface {
+    VkStructureType type;
+    const void *next;
+    VkFlags flags;
+    void *display;
+    unsigned long window;
+};
+
+#define SURFACE(surface)                                                                                     \
+    static VkResult VKAPI_CALL create_##surface(VkInstance handle, const struct surface *info,               \
+                                                const VkAllocationCallbacks *allocator, VkSurfaceKHR *out) { \
+        VkResult (*VKAPI_PTR next)(VkInstance, const struct surface *, const VkAllocationCallbacks *,        \
+                                   VkSurfaceKHR *);                                                          \
+        const struct instance *instance = (const struct instance *)loader_instance_of(handle);               \
+        next = instance ? (__typeof__(next))instance->surface : NULL;                                        \
+        const VkResult result = next ? next(handle, info, allocator, out) : VK_ERROR_INITIALIZATION_FAILED;  \
+        recorder_lock();                                                                                     \
+        if (result == VK_SUCCESS)                                                                            \
+            keys_add_window((uint32_t)info->window);                                                         \
+        recorder_unlock();                                                                                   \
+        return result;                                                                                       \
+    }
+SURFACE(xcb_surface)
+SURFACE(xlib_surface)
+
+static const struct loader_wrapper instance_wrappers[] = {
+    {"vkCreateXcbSurfaceKHR", (PFN_vkVoidFunction)create_xcb_surface},
+    {"vkCreateXlibSurfaceKHR", (PFN_vkVoidFunction)create_xlib_surface}};
+
 // ---- for the loader
 
 static const struct loader_wrapper wrappers[] = {
@@ -191,6 +234,9 @@ static PFN_vkGetDeviceProcAddr get_of(const struct device *device) {
 
 const struct loader_layer loader_layer = {.wrappers = wrappers,
                                           .wrapper_count = sizeof wrappers / sizeof *wrappers,
+                                          .instance_wrappers = instance_wrappers,
+                                          .instance_wrapper_count =
+                                              sizeof instance_wrappers / sizeof *instance_wrappers,
                                           .instance_size = sizeof(struct instance),
                                           .start = start,
                                           .wraps = is_wrapping,

@@ -10,7 +10,7 @@
 //
 // Files: layer.c (instances and devices), objects.c (the table of objects), create.c (their wrappers), commands.c (command
 // buffers), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, content.c (copies), frames.c (which
-// frames), file.c (the recording).
+// frames), keys.c (key presses), file.c (the recording).
 #ifndef VULKAN_RECORD_RECORDER_H
 #define VULKAN_RECORD_RECORDER_H
 
@@ -189,6 +189,12 @@ void frames_waited(void);
 void frames_presented(void);
 // The number of the frame if the submission belongs to one that is captured, else 0. `works`: it has an event in the trace.
 uint64_t frames_submitted(bool works);
+
+// ---- keys.c
+void keys_begin(uint32_t key);         // 1 to 12: F1 to F12
+void keys_add_window(uint32_t window); // of X11
+bool keys_pressed(
+    void); // in a window that has the focus, since it was called last; a key that is held counts once
 
 // ---- content.c
 // Waits until the device has done what it was given; false: it does not within a while.

@@ -108,6 +108,9 @@ typedef struct tsmith_capture_options {
     X("signal", "", "the commands between one tsmith_capture_trigger and the next")                          \
     X("range", ":NAME", "the commands that any thread enqueues while an NVTX range of this name is open")    \
     X("frame", "", "the next whole frame (--frames wait or range:NAME) after each tsmith_capture_trigger")   \
+    X("key", ":KEY",                                                                                         \
+      "the next frame (--frames present) after each press of KEY, F1 to F12, in a window of the program "    \
+      "(Vulkan, X11)")                                                                                       \
     X("frames", ":M+N", "N frames from the Mth on (the first is 1)")                                         \
     X("frames-every", ":N", "every Nth frame")                                                               \
     X("frames-after", ":MS", "each frame (--frames wait) that follows one of MS milliseconds or more")

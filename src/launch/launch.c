@@ -212,6 +212,11 @@ static tsmith_status check_recording(const tsmith_capture_options *options, cons
         return status_set(error, TSMITH_ERROR_MISSING,
                           "the recorder of OpenCL's commands and data is not in %s" LAUNCH_HOW_BUILT "%s",
                           directory, vulkan ? " (without OpenCL: --api vulkan)" : "");
+    if (range.form == RECORDING_RANGE_KEY &&
+        (!vulkan || (options->frames && strcmp(options->frames, "present") != 0)))
+        return status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                          "the range '%s' captures frames of Vulkan, from present to present%s",
+                          options->recording, vulkan ? "" : ", whose recorder is not there or not selected");
     const bool by_ranges = options->frames && strncmp(options->frames, "range:", 6) == 0;
     if (framed && options->frames &&
         ((strcmp(options->frames, "present") == 0 && !vulkan) ||

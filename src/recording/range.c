@@ -39,6 +39,7 @@ static bool take_name(const char *at, const char *end, char name[RECORDING_RANGE
 }
 
 static bool take_argument(const char *at, const char *end, struct recording_range *out) {
+    enum { FUNCTION_KEYS = 12 };
     const char *cut;
     switch (out->form) {
     case RECORDING_RANGE_KERNELS:
@@ -50,6 +51,9 @@ static bool take_argument(const char *at, const char *end, struct recording_rang
     case RECORDING_RANGE_BETWEEN:
         cut = memmem(at, (size_t)(end - at), "..", 2);
         return cut && take_name(at, cut, out->from) && take_name(cut + 2, end, out->until);
+    case RECORDING_RANGE_KEY:
+        out->presents = true;
+        return *at++ == 'F' && take_number(&at, end, &out->first) && at == end && out->first <= FUNCTION_KEYS;
     case RECORDING_RANGE_USER:
         return take_name(at, end, out->from);
     case RECORDING_RANGE_QUEUE:
