@@ -29,6 +29,14 @@ static void add_resource_json(struct text *text, const tsmith_recorded_resource 
                         ",\"width\":%u,\"height\":%u,\"depth\":%u,\"levels\":%u,\"layers\":%u,\"format\":%u",
                         (unsigned)resource->width, (unsigned)resource->height, (unsigned)resource->depth,
                         (unsigned)resource->levels, (unsigned)resource->layers, (unsigned)resource->format);
+    if (resource->samples)
+        text_add_format(text, ",\"samples\":%u", (unsigned)resource->samples);
+    if (resource->format_name) {
+        text_add_cstr(text, ",\"format_name\":");
+        text_add_json_cstr(text, resource->format_name);
+    }
+    if (resource->of)
+        text_add_format(text, ",\"of\":%" PRIu64, resource->of);
     if (resource->has_content)
         text_add_format(text, ",\"hash\":\"%016" PRIx64 "%016" PRIx64 "\"", resource->hash[1],
                         resource->hash[0]);
@@ -41,8 +49,20 @@ static void add_resource_text(struct text *text, const tsmith_recorded_resource 
     text_pad_right(text, text->length - from, 8);
     text_add_safe(text, text_string(resource->kind), 40);
     if (resource->width)
-        text_add_format(text, ", %ux%ux%u, format %u", (unsigned)resource->width, (unsigned)resource->height,
-                        (unsigned)resource->depth, (unsigned)resource->format);
+        text_add_format(text, ", %ux%ux%u", (unsigned)resource->width, (unsigned)resource->height,
+                        (unsigned)resource->depth);
+    if (resource->levels > 1)
+        text_add_format(text, ", %u levels", (unsigned)resource->levels);
+    if (resource->layers > 1)
+        text_add_format(text, ", %u layers", (unsigned)resource->layers);
+    if (resource->samples > 1)
+        text_add_format(text, ", %u samples", (unsigned)resource->samples);
+    if (resource->of)
+        text_add_format(text, " of #%" PRIu64, resource->of);
+    if (resource->format_name)
+        text_add_format(text, ", %s", resource->format_name);
+    else if (resource->width)
+        text_add_format(text, ", format %u", (unsigned)resource->format);
     if (resource->bytes) {
         text_add_cstr(text, ", ");
         text_add_bytes(text, (double)resource->bytes);

@@ -97,6 +97,10 @@ typedef struct tsmith_recorded_resource {
     uint32_t pixel_bytes;                                  // 0: its content is not captured
     int has_content;                                       // 0: undefined, or not captured
     uint64_t hash[2];                                      // of the content's pieces
+    const char *
+        format_name; // of an image or a view: "R8G8B8A8_UNORM"; NULL: another object, or a format of an extension
+    uint32_t samples; // of an image; else 0
+    uint64_t of;      // of a view: the object that it is of; else 0
 } tsmith_recorded_resource;
 // A command of a captured frame, in the order of its submissions.
 typedef struct tsmith_recorded_call {

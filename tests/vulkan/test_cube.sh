@@ -89,6 +89,11 @@ kinds = [r["kind"] for r in state["resources"]]
 assert {"image", "buffer", "shader module", "pipeline", "render pass", "framebuffer", "descriptor set", "sampler"} <= set(kinds), kinds
 # What the program binds to memory is bound, and its content is there: the texture and the uniform buffers, not the depth buffer.
 buffers = [r for r in state["resources"] if r["kind"] == "buffer"]
+images = {r["object"]: r for r in state["resources"] if r["kind"] == "image"}
+assert {"D16_UNORM", "R8G8B8A8_UNORM"} <= {r["format_name"] for r in images.values()}, images
+assert all(r["samples"] == 1 for r in images.values()), images
+views = [r for r in state["resources"] if r["kind"] == "image view"]
+assert views and all(images[r["of"]]["format_name"] == r["format_name"] for r in views), views
 assert buffers and all(r["memory"] and len(r["hash"]) == 32 for r in buffers), buffers
 PYTHON
 

@@ -18,6 +18,7 @@
 #include "recording/vulkan/formats.h"
 #include "recording/vulkan/words.h"
 #include "replay/recording.h"
+#include "replay/vulkan/format_names.h"
 
 struct inspection {
     struct tsmith_recording *recording;
@@ -61,9 +62,27 @@ static void describe_image(const VkImageCreateInfo *info, tsmith_recorded_resour
     resource->levels = info->mipLevels;
     resource->layers = info->arrayLayers;
     resource->format = (uint32_t)info->format;
+    resource->format_name = vulkan_format_name((uint32_t)info->format);
+    resource->samples = (uint32_t)info->samples;
     vulkan_image_copies(info->format, info->extent, info->mipLevels, info->arrayLayers, BYTES_MOST, copies,
                         &resource->bytes);
     resource->pixel_bytes = resource->bytes ? vulkan_format_bytes(info->format) : 0;
+}
+
+static void describe_view(struct words *words, uint64_t kind, tsmith_recorded_resource *resource) {
+    VkImageViewCreateInfo image = {0};
+    VkBufferViewCreateInfo buffer = {0};
+    if (kind == VULKAN_IMAGE_VIEW)
+        words_VkImageViewCreateInfo(words, &image);
+    else
+        words_VkBufferViewCreateInfo(words, &buffer);
+    if (words->failed)
+        return;
+    // Handles are numbers here (number_itself).
+    resource->of =
+        kind == VULKAN_IMAGE_VIEW ? (uint64_t)(uintptr_t)image.image : (uint64_t)(uintptr_t)buffer.buffer;
+    resource->format_name =
+        vulkan_format_name((uint32_t)(kind == VULKAN_IMAGE_VIEW ? image.format : buffer.format));
 }
 
 static bool describe(const struct inspection *inspection, const struct recording_record *record,
@@ -88,6 +107,8 @@ static bool describe(const struct inspection *inspection, const struct recording
         words_VkImageCreateInfo(&words, &image);
     else if (kind == VULKAN_MODULE)
         words_VkShaderModuleCreateInfo(&words, &module);
+    else if (kind == VULKAN_IMAGE_VIEW || kind == VULKAN_BUFFER_VIEW)
+        describe_view(&words, kind, resource);
     if (!words.failed) {
         resource->bytes = kind == VULKAN_BUFFER ? buffer.size : module.codeSize;
         resource->usage = buffer.usage;
