@@ -136,8 +136,12 @@ int command_devices(const struct invocation *invocation) {
     int code = EXIT_LACKING;
     if (invocation_flag(invocation, "topology"))
         return devices_topology(invocation);
-    if (invocation_value(invocation, "sysroot") || invocation_value(invocation, "file")) {
-        complain("%s needs --topology", invocation_value(invocation, "file") ? "--file" : "--sysroot");
+    const char *needing = invocation_value(invocation, "file")      ? "--file"
+                          : invocation_value(invocation, "sysroot") ? "--sysroot"
+                          : invocation_flag(invocation, "xml")      ? "--xml"
+                                                                    : NULL;
+    if (needing) {
+        complain("%s needs --topology", needing);
         return EXIT_USAGE;
     }
     if (tsmith_dictionary_create(&dictionary) < 0) {

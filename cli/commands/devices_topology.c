@@ -105,61 +105,76 @@ static void add_nodes(struct text *text, const tsmith_topology *topology) {
     }
 }
 
-// ---- JSON
+// ---- JSON and XML: the same elements with the same fields
 
-static void add_json_number(struct text *text, const char *key, uint64_t value) {
-    if (value)
-        text_add_format(text, ",\"%s\":%" PRIu64, key, value);
-    else
-        text_add_format(text, ",\"%s\":null", key);
+// The name of a field. What is unknown is null in JSON, and no attribute in XML.
+static bool add_key(struct text *text, bool xml, const char *key, bool is_known) {
+    if (!xml && text->bytes[text->length - 1] != '{')
+        text_add_char(text, ',');
+    if (!xml)
+        text_add_format(text, "\"%s\":%s", key, is_known ? "" : "null");
+    else if (is_known)
+        text_add_format(text, " %s=", key);
+    return is_known;
 }
 
-static void add_json_node(struct text *text, const tsmith_topology_node *node) {
-    text_add_cstr(text, "{\"name\":");
-    text_add_json_cstr(text, node->name);
-    text_add_format(text, ",\"kind\":\"%s\",\"address\":", node->kind == TSMITH_TOPOLOGY_GPU ? "gpu" : "nic");
-    text_add_json_cstr(text, node->address);
-    text_add_format(text, ",\"vendor\":%" PRIu32 ",\"device\":%" PRIu32 ",\"numa\":", node->vendor,
-                    node->device);
-    if (node->numa >= 0)
-        text_add_format(text, "%" PRId32, node->numa);
+static void add_text_field(struct text *text, bool xml, const char *key, const char *value) {
+    if (!add_key(text, xml, key, *value))
+        return;
+    if (xml)
+        text_add_xml_cstr(text, value);
     else
-        text_add_cstr(text, "null");
-    add_json_number(text, "lanes", node->lanes);
-    add_json_number(text, "bytes_per_s", node->bytes_per_s);
-    add_json_number(text, "port_bits_per_s", node->port_bits_per_s);
-    text_add_cstr(text, ",\"uuid\":");
-    if (*node->uuid)
-        text_add_json_cstr(text, node->uuid);
-    else
-        text_add_cstr(text, "null");
-    text_add_char(text, '}');
+        text_add_json_cstr(text, value);
 }
 
-static void add_json(struct text *text, const tsmith_topology *topology) {
+static void add_number_field(struct text *text, bool xml, const char *key, bool is_known, uint64_t value) {
+    if (add_key(text, xml, key, is_known))
+        text_add_format(text, xml ? "\"%" PRIu64 "\"" : "%" PRIu64, value);
+}
+
+static void add_node(struct text *text, bool xml, const tsmith_topology_node *node) {
+    add_text_field(text, xml, "name", node->name);
+    add_text_field(text, xml, "kind", node->kind == TSMITH_TOPOLOGY_GPU ? "gpu" : "nic");
+    add_text_field(text, xml, "address", node->address);
+    add_number_field(text, xml, "vendor", true, node->vendor);
+    add_number_field(text, xml, "device", true, node->device);
+    add_number_field(text, xml, "numa", node->numa >= 0, (uint64_t)node->numa);
+    add_number_field(text, xml, "lanes", node->lanes, node->lanes);
+    add_number_field(text, xml, "bytes_per_s", node->bytes_per_s, node->bytes_per_s);
+    add_number_field(text, xml, "port_bits_per_s", node->port_bits_per_s, node->port_bits_per_s);
+    add_text_field(text, xml, "uuid", node->uuid);
+}
+
+static void add_path(struct text *text, bool xml, size_t from, size_t to, const tsmith_topology_path *path) {
+    add_number_field(text, xml, "from", true, from);
+    add_number_field(text, xml, "to", true, to);
+    add_text_field(text, xml, "path", tsmith_topology_path_name(path->kind));
+    add_number_field(text, xml, "bytes_per_s", path->bytes_per_s, path->bytes_per_s);
+}
+
+static void add_elements(struct text *text, bool xml, const tsmith_topology *topology) {
     const size_t count = tsmith_topology_count(topology);
     bool any = false;
-    text_add_cstr(text, "{\"nodes\":[");
+    text_add_cstr(text, xml ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<topology>\n" : "{\"nodes\":[");
     for (size_t i = 0; i < count; i++) {
         const tsmith_topology_node node = node_at(topology, i);
-        text_add_cstr(text, i ? ",\n" : "\n");
-        add_json_node(text, &node);
+        text_add_cstr(text, xml ? "<node" : i ? ",\n{" : "\n{");
+        add_node(text, xml, &node);
+        text_add_cstr(text, xml ? "/>\n" : "}");
     }
-    text_add_cstr(text, "],\n\"paths\":[");
+    text_add_cstr(text, xml ? "" : "],\n\"paths\":[");
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < count; k++) {
             tsmith_topology_path path = {.size = sizeof path};
             if (!tsmith_topology_path_get(topology, i, k, &path))
                 continue;
-            text_add_cstr(text, any ? ",\n" : "\n");
-            text_add_format(text, "{\"from\":%zu,\"to\":%zu,\"path\":\"%s\"", i, k,
-                            tsmith_topology_path_name(path.kind));
-            add_json_number(text, "bytes_per_s", path.bytes_per_s);
-            text_add_char(text, '}');
+            text_add_cstr(text, xml ? "<path" : any ? ",\n{" : "\n{");
+            add_path(text, xml, i, k, &path);
+            text_add_cstr(text, xml ? "/>\n" : "}");
             any = true;
         }
     }
-    text_add_cstr(text, "]}\n");
+    text_add_cstr(text, xml ? "</topology>\n" : "]}\n");
 }
 
 // Of the machine of a trace; the exit code.
@@ -194,13 +209,18 @@ static int open_topology(const struct invocation *invocation, tsmith_topology **
 int devices_topology(const struct invocation *invocation) {
     tsmith_topology *topology = NULL;
     struct text text = {0};
+    if (invocation_flag(invocation, "xml") && invocation_flag(invocation, "json")) {
+        complain("--xml and --json exclude each other");
+        return EXIT_USAGE;
+    }
     const int code = open_topology(invocation, &topology);
     if (code != EXIT_DONE)
         return code;
     const bool empty = !tsmith_topology_count(topology) ||
                        node_at(topology, 0).kind != TSMITH_TOPOLOGY_GPU; // GPUs come first
-    if (invocation_flag(invocation, "json")) {
-        add_json(&text, topology);
+    const bool xml = invocation_flag(invocation, "xml");
+    if (xml || invocation_flag(invocation, "json")) {
+        add_elements(&text, xml, topology);
     } else if (!empty) {
         add_matrix(&text, topology);
         add_legend(&text, topology);

@@ -562,6 +562,7 @@ static const struct option devices_options[] = {
      .argument = "FILE",
      .kind = VALUE_FILE,
      .doc = "With --topology: that of the machine on which the trace FILE was recorded"},
+    {.name = "xml", .doc = "With --topology: print XML, with the names of --json"},
     JSON_OPTION,
     END_OF_OPTIONS};
 static const struct example devices_examples[] = {

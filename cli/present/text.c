@@ -382,6 +382,21 @@ void text_add_json_cstr(struct text *text, const char *cstr) {
     text_add_json(text, text_string(cstr));
 }
 
+void text_add_xml_cstr(struct text *text, const char *cstr) {
+    struct text safe = {0};
+    text_add_safe(&safe, text_string(cstr), 0);
+    text_add_char(text, '"');
+    for (size_t i = 0; i < safe.length; i++) {
+        const char c = safe.bytes[i];
+        if (c == '"' || c == '&' || c == '<' || c == '>')
+            text_add_format(text, "&#%d;", c);
+        else
+            text_add_char(text, c);
+    }
+    text_add_char(text, '"');
+    text_finish(&safe);
+}
+
 static bool csv_exact;
 
 void text_csv_exact(bool exact) {

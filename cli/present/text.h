@@ -63,6 +63,8 @@ void text_add_shell(struct text *text, const char *word);
 // A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 void text_add_json(struct text *text, tsmith_string name);
 void text_add_json_cstr(struct text *text, const char *cstr);
+// As the value of an attribute in XML, with its quotation marks.
+void text_add_xml_cstr(struct text *text, const char *cstr);
 // A CSV field as RFC 4180 has it: quoted when it must be. NUL becomes U+FFFD, as do bytes that are not UTF-8.
 void text_add_csv(struct text *text, tsmith_string name);
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 TRACESMITH = os.environ["TRACESMITH"]
 # What one lane carries in one direction, by the specifications: GT/s, and bytes per second after encoding.
@@ -72,8 +73,18 @@ class Machine:
             expect(f"exit code ({result.stderr})", result.returncode, code)
         return json.loads(result.stdout) if result.stdout else None
 
+    def check_xml(self, wanted):
+        """The same as JSON, read by another parser; an unknown value has no attribute."""
+        result = subprocess.run([TRACESMITH, "devices", "--topology", "--sysroot", self.root, "--xml"], check=True,
+                                stdout=subprocess.PIPE, timeout=60)
+        root = ElementTree.fromstring(result.stdout)
+        for key, name in (("nodes", "node"), ("paths", "path")):
+            expect(f"XML's {key}", [element.attrib for element in root.findall(name)],
+                   [{field: str(value) for field, value in element.items() if value is not None} for element in wanted[key]])
+
     def check(self, kind_of):
         answer = self.ask()
+        self.check_xml(answer)
         gpus = sorted((node for node in self.nodes if node["kind"] == "gpu"), key=lambda node: node["place"][-1])
         order = gpus + sorted((node for node in self.nodes if node["kind"] == "nic"), key=lambda node: node["name"])
         for index, node in enumerate(gpus):
