@@ -366,10 +366,12 @@ static void set_moment_rest(struct chrome *chrome, tsmith_batch *batch, const ch
                     TSMITH_TYPE_I64, (uint64_t)moment->rest);
 }
 
-static void set_ph(struct chrome *chrome, tsmith_batch *batch, const char *ph) {
-    set_dynamic(chrome->rows, batch,
-                named_field(chrome, &chrome->rows->field_ph, "ph", TSMITH_TYPE_STRING, "event"),
-                TSMITH_TYPE_STRING, tsmith_dictionary_intern_cstr(chrome->dictionary, ph));
+// The text is added before the field's name: every compiler numbers strings alike then.
+static void set_text(struct chrome *chrome, tsmith_batch *batch, uint32_t *field, const char *name,
+                     const char *unit, const char *text) {
+    const uint32_t id = tsmith_dictionary_intern_cstr(chrome->dictionary, text);
+    set_dynamic(chrome->rows, batch, named_field(chrome, field, name, TSMITH_TYPE_STRING, unit),
+                TSMITH_TYPE_STRING, id);
 }
 
 // ---- rows
@@ -413,9 +415,7 @@ static tsmith_batch *append_row(struct chrome *chrome, struct group *group, cons
     if (__builtin_expect(event->duration.odd || event->duration.rest, 0))
         set_moment_rest(chrome, batch, "dur", rows->field_duration, &event->duration);
     if (__builtin_expect(event->empty_args, 0))
-        set_dynamic(rows, batch,
-                    named_field(chrome, &rows->field_args, "args", TSMITH_TYPE_STRING, "event json"),
-                    TSMITH_TYPE_STRING, tsmith_dictionary_intern(chrome->dictionary, "{}", 2));
+        set_text(chrome, batch, &rows->field_args, "args", "event json", "{}");
     return batch;
 }
 
@@ -461,7 +461,7 @@ static void add_row(struct chrome *chrome, const struct event *event) {
         kinds_derive(chrome, batch, group->kind, event);
     if (__builtin_expect(event->ph != natural_ph(group->kind) && event->ph != '?', 0)) {
         char ph[2] = {event->ph, 0};
-        set_ph(chrome, batch, ph);
+        set_text(chrome, batch, &chrome->rows->field_ph, "ph", "event", ph);
     }
     note_last(chrome->rows, group, event);
     if (group->around)
@@ -626,7 +626,7 @@ static void end_range(struct chrome *chrome, const struct event *event) {
                            event->has_category ? "c" : "");
             set_values(chrome, batch, &open->event, false);
             set_values(chrome, batch, event, true);
-            set_ph(chrome, batch, ph);
+            set_text(chrome, batch, &chrome->rows->field_ph, "ph", "event", ph);
         }
         chrome->rows->last.group = NULL;
     }
