@@ -440,6 +440,36 @@ def check_damage():
         check(done.returncode in (0, 3), "damage: %d, %s" % (done.returncode, done.stderr))
 
 
+def check_pairs():
+    """Calls of three threads whose records are in two streams, at random: each is a range with the times of its records."""
+    rng = random.Random(5)
+    payload = Payload(rng, "event-record-payload")
+    text = metadata([payload] * 4)
+    for number, name in enumerate(("lib:one_entry", "lib:one_exit", "two_entry", "two_exit")):
+        text = text.replace(json.dumps('event "%d"' % number), json.dumps(name))
+    records, expected, clock, opened = ([], []), [], 1 << 40, {40: [], 41: [], 42: []}
+    for _ in range(300):
+        clock += rng.randrange(1, 2000)
+        tid = rng.choice(list(opened))
+        stack = opened[tid]
+        if stack and rng.random() < 0.5:
+            call, begin = stack.pop()
+            expected.append((tid, ("lib:one", "two")[call], nanoseconds(begin), nanoseconds(clock)))
+            kind = 2 * call + 1
+        elif not stack and rng.random() < 0.1:
+            kind = 1  # an exit alone
+        else:
+            call = rng.randrange(2)
+            stack.append((call, clock))
+            kind = 2 * call
+        rng.choice(records).append((kind, clock, 40, tid, payload))
+    streams = {"s%d" % i: b"".join(packet([record], record[1], record[1], 0, n, 0, 0) for n, record in enumerate(part)) for i, part in enumerate(records)}
+    folder = make("pairs", text, streams)
+    got = rows(folder, "SELECT t.tid AS tid, e.name AS name, e.start AS start, e.\"end\" AS e FROM events e JOIN tracks t ON t.id = e.track WHERE e.kind = 'range'")
+    check(sorted((r["tid"], r["name"], r["start"], r["e"]) for r in got) == sorted(expected), "ranges of pairs")
+    check(rows(folder, "SELECT count(*) AS n FROM marker") == [{"n": 300}], "records of pairs")
+
+
 def check_packets_of_metadata():
     """CTF2-PMETA: the same text in packets."""
     payload = Payload(random.Random(9), "event-record-payload")
@@ -475,4 +505,5 @@ for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 60):
     check_random(seed)
 check_aliases()
 check_packets_of_metadata()
+check_pairs()
 check_damage()

@@ -175,6 +175,7 @@ static void release(struct rows_source *rows) {
     free(ctf->metadata);
     free(ctf->slots);
     free(ctf->pending);
+    free(ctf->sides);
     free(ctf->streams);
     free(ctf->buffer);
     free(ctf->values);

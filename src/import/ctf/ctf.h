@@ -3,7 +3,8 @@
 //
 // The metadata are JSON fragments, each after a record separator: they describe clocks, data streams, and the fields of each class of
 // event records. metadata.c reads them into classes, locate.c finds the fields that others depend on, fields.c decodes a field by its
-// class, packets.c the packets of a stream, ctf.c is the source.
+// class, packets.c the packets of a stream, pairs.c makes ranges, ctf.c is
+// the source.
 #ifndef IMPORT_CTF_CTF_H
 #define IMPORT_CTF_CTF_H
 
@@ -129,8 +130,12 @@ struct ctf_clock {
     bool unix_epoch;
 };
 
+enum ctf_side { CTF_SIDE_UNKNOWN, CTF_SIDE_NONE, CTF_SIDE_ENTRY, CTF_SIDE_EXIT };
+
 struct ctf_record_class {
     uint32_t name; // string; 0: none
+    enum ctf_side side;
+    uint32_t call; // string: the name without _entry or _exit
     struct ctf_class *specific, *payload;
 };
 
@@ -157,6 +162,13 @@ struct ctf_bits {
 struct ctf_stream {
     char *name; // of the file, in the folder
     int fd;
+};
+
+// A record that begins or ends a call.
+struct ctf_call_side {
+    int64_t time;
+    uint32_t track, call, order;
+    bool is_exit;
 };
 
 struct ctf {
@@ -210,6 +222,9 @@ struct ctf {
     size_t packet_values;          // how many of them are of the packet
     uint64_t elements;             // of the arrays of a record
     uint32_t pid_field, tid_field; // of the contexts; 0: there is none
+    struct ctf_call_side *sides;
+    size_t side_count, side_capacity, side_at, side_open;
+    bool sides_sorted;
 };
 
 struct ctf_value {
@@ -247,6 +262,13 @@ bool ctf_in_ranges(const struct ctf_range *ranges, size_t count, uint64_t bits, 
 
 // Decodes the next records, packet or stream.
 void ctf_read_some(struct ctf *ctf);
+
+// ---- pairs.c
+
+// Keeps the record, if its class begins or ends a call.
+void ctf_note_side(struct ctf *ctf, struct ctf_record_class *of, uint32_t track, int64_t time);
+// After all streams: reads up to `most` records and writes the ranges that end there. False when all are done.
+bool ctf_write_ranges(struct ctf *ctf, size_t most);
 
 // ---- ctf.c
 

@@ -216,7 +216,7 @@ static uint32_t track_of(struct ctf *ctf) {
     return slot ? (uint32_t)*slot : 0;
 }
 
-static void write_record(struct ctf *ctf, const struct ctf_record_class *of) {
+static void write_record(struct ctf *ctf, struct ctf_record_class *of) {
     int64_t time = 0;
     const bool timed = time_of(ctf, ctf->clock, &time);
     const uint32_t track = track_of(ctf);
@@ -232,6 +232,8 @@ static void write_record(struct ctf *ctf, const struct ctf_record_class *of) {
         if (tsmith_batch_set_dynamic(batch, ctf->values[i].field, ctf->values[i].type, ctf->values[i].bits) ==
             TSMITH_ERROR_NO_MEMORY)
             ctf->rows.failed = true;
+    if (timed)
+        ctf_note_side(ctf, of, track, time);
     ctf->records++;
 }
 
@@ -251,7 +253,7 @@ static const char *read_record(struct ctf *ctf) {
                    ctf->roles.known[CTF_ROLE_RECORD_CLASS] ? ctf->roles.values[CTF_ROLE_RECORD_CLASS] : 0);
     if (!found)
         return "a record has a class that the metadata do not have";
-    const struct ctf_record_class *of = (const struct ctf_record_class *)(uintptr_t)*found;
+    struct ctf_record_class *of = (struct ctf_record_class *)(uintptr_t)*found;
     if (!decode_root(ctf, ctf->stream_class->common, "context.") ||
         !decode_root(ctf, of->specific, "context.") || !decode_root(ctf, of->payload, ""))
         return ctf->bits.problem;
@@ -281,7 +283,7 @@ void ctf_read_some(struct ctf *ctf) {
     if (!ctf->in_stream) {
         if (ctf->stream_at < ctf->stream_count)
             begin_stream(ctf);
-        else
+        else if (!ctf_write_ranges(ctf, RECORDS_PER_RUN))
             rows_source_end(&ctf->rows, "event records");
         return;
     }
