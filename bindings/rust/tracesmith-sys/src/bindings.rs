@@ -34,6 +34,7 @@ pub const TSMITH_ERROR_STATE: tsmith_status = -11;
 pub const TSMITH_ERROR_MISSING: tsmith_status = -12;
 pub const TSMITH_ERROR_FORMAT: tsmith_status = -13;
 
+pub const TSMITH_EMIT_MAX_VALUES: usize = 32;
 pub const TSMITH_KIND_KERNEL: tsmith_kind = 1;
 pub const TSMITH_KIND_MEMCPY: tsmith_kind = 2;
 pub const TSMITH_KIND_MEMSET: tsmith_kind = 3;
@@ -375,6 +376,13 @@ pub struct tsmith_report {
     pub table_count: usize,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct tsmith_value {
+    pub field: u32,
+    pub bits: u64,
+}
+
 #[rustfmt::skip]
 extern "C" {
     pub fn tsmith_version() -> *const c_char;
@@ -386,6 +394,9 @@ extern "C" {
     pub fn tsmith_session_statistics_get(session: *const tsmith_session, out: *mut tsmith_session_statistics);
     pub fn tsmith_session_name(session: *mut tsmith_session, name: *const c_char) -> u32;
     pub fn tsmith_session_now(session: *const tsmith_session) -> i64;
+    pub fn tsmith_session_track(session: *mut tsmith_session, name: *const c_char) -> u32;
+    pub fn tsmith_session_field(session: *mut tsmith_session, name: *const c_char, type_: tsmith_type, unit: *const c_char) -> u32;
+    pub fn tsmith_emit(session: *mut tsmith_session, kind: tsmith_kind, track: u32, name: u32, start: i64, duration: i64, values: *const tsmith_value, value_count: usize);
     pub fn tsmith_range_begin(session: *mut tsmith_session, name: u32);
     pub fn tsmith_range_end(session: *mut tsmith_session);
     pub fn tsmith_mark(session: *mut tsmith_session, name: u32);

@@ -32,7 +32,7 @@ mod trace;
 
 pub use analysis::{Analyses, Cell, Report, Table};
 pub use error::{Error, ErrorKind};
-pub use session::{CallSite, Name, Range, Session, SessionBuilder, Statistics};
+pub use session::{CallSite, Field, Name, Range, Session, SessionBuilder, Statistics, Track};
 pub use trace::{Batch, Batches, Column, Dictionary, Fields, Kinds, Scan, Summary, Trace, Value};
 
 use std::ffi::CStr;

@@ -15,6 +15,19 @@ use crate::error::{c_path, call, Error};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name(u32);
 
+/// A track of the trace: [`Session::track`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track(u32);
+
+impl Track {
+    /// That of the thread that emits.
+    pub const THREAD: Track = Track(0);
+}
+
+/// A field of events in one session: [`Session::field`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field(u32);
+
 /// Takes events of the program, from any thread, into a file. Emitting takes no lock, makes no system call and allocates nothing,
 /// but for the first event of a thread. Dropping it stops it, without a report of what fails then.
 ///
@@ -178,6 +191,41 @@ impl Session {
         if self.is_enabled() {
             // SAFETY: the session lives.
             unsafe { sys::tsmith_count(self.session, counter.0, value) };
+        }
+    }
+    /// A separate track of the trace, for [`Session::whole`].
+    pub fn track(&self, name: &str) -> Track {
+        match CString::new(name.split('\0').next().unwrap_or("")) {
+            // SAFETY: the session lives, the text during the call.
+            Ok(text) if self.is_enabled() => Track(unsafe { sys::tsmith_session_track(self.session, text.as_ptr()) }),
+            _ => Track::THREAD,
+        }
+    }
+    /// A field of the program's own, with integers, for [`Session::whole`].
+    pub fn field(&self, name: &str) -> Field {
+        match CString::new(name.split('\0').next().unwrap_or("")) {
+            // SAFETY: the session lives, the text during the call.
+            Ok(text) if self.is_enabled() => {
+                Field(unsafe { sys::tsmith_session_field(self.session, text.as_ptr(), sys::TSMITH_TYPE_U64, ptr::null()) })
+            }
+            _ => Field(0),
+        }
+    }
+    /// A range that is over: of any track, with up to 32 values. Times are those of [`Session::now`].
+    #[inline]
+    pub fn whole(&self, track: Track, name: Name, start: i64, duration: i64, values: &[(Field, u64)]) {
+        if !self.is_enabled() {
+            return;
+        }
+        let mut given = [sys::tsmith_value { field: 0, bits: 0 }; sys::TSMITH_EMIT_MAX_VALUES];
+        let count = values.len().min(given.len());
+        for (to, (field, bits)) in given.iter_mut().zip(values) {
+            *to = sys::tsmith_value { field: field.0, bits: *bits };
+        }
+        // SAFETY: the session lives, the values during the call.
+        unsafe {
+            let duration = duration.max(0);
+            sys::tsmith_emit(self.session, sys::TSMITH_KIND_RANGE, track.0, name.0, start, duration, given.as_ptr(), count)
         }
     }
     /// ns on the trace clock; `None` where nothing is recorded.
