@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Eight ranks of an MPI program with OpenCL on four hosts, which are network namespaces with names of their own: two commands name the slow
-# rank. tracesmith-mpi on the four hosts gives the same answer, and refuses to listen where it was not told to. With shifted clocks, messages alone relate the hosts.
+# rank, and of another program the slow link. tracesmith-mpi on the four hosts gives the same answer, and refuses to listen where it was not told to. With shifted clocks, messages alone relate the hosts.
 set -eu
 # shellcheck source=tests/mpi/common.sh
 . "${TRACESMITH_SOURCE_DIR:?}/tests/mpi/common.sh"
@@ -70,6 +70,17 @@ on_hosts "$program" analyze "$work/traces" --network 10.77.0.0/24 --json >"$work
 cmp "$work/expected.json" "$work/out.json" || fail "tracesmith-mpi gives another answer"
 on_hosts "$program" analyze "$work/traces" --json >"$work/out.json" 2>"$work/err" && fail "several hosts, and no --network"
 grep -q 'name the one that they may use with --network' "$work/err" || fail "$(cat "$work/err")"
+# What the last host sends is slow: the pairs of ranks with one of its ranks and one of another host transfer slowest.
+if command -v tc >/dev/null && at 3 tc qdisc replace dev net root tbf rate 10mbit burst 10kb latency 1s 2>"$work/err"; then
+    mpi_compile -o "$work/pairs" "$here/pairs.c"
+    mkdir "$work/slow_link"
+    on_hosts "$TRACESMITH" profile -o "$work/slow_link/run.%r.sbt" -- "$work/pairs" >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
+    at 3 tc qdisc del dev net root
+    "$TRACESMITH" analyze --ranks --json "$work"/slow_link/run.*.sbt >"$work/slow_link.json"
+    python3 "$here/check_links.py" "$work/slow_link.json" 1,6 5,7 || fail "the slow link: $("$TRACESMITH" analyze --ranks "$work"/slow_link/run.*.sbt)"
+else
+    echo "no link is slow: no token bucket filter: $(tail -n 1 "$work/err")"
+fi
 # The clocks of the hosts are shifted by 1000 s from one to the next, and only the messages of the program tell.
 if unshare --time --fork --monotonic 1 true 2>"$work/err"; then
     mpi_compile -o "$work/rounds" "$here/rounds.c"
