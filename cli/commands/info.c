@@ -586,7 +586,7 @@ static void add_part(struct text *line, const struct trace *trace, uint32_t id) 
     text_add_format(line, " %" PRIu64 " ns are times of part 1 ",
                     part->offset < 0 ? -(uint64_t)part->offset : (uint64_t)part->offset);
     if (part->relation == TSMITH_RELATION_COMPARED)
-        text_add_format(line, "within %" PRId64 " ns, by probes or UTC", part->error);
+        text_add_format(line, "within %" PRId64 " ns, by probes, UTC or PTP", part->error);
     else
         text_add_cstr(line, "by the wall clocks, within an unknown bound");
 }

@@ -191,6 +191,21 @@ static bool read_duty(const struct invocation *invocation, tsmith_capture_option
     return good;
 }
 
+static bool read_ptp(const struct invocation *invocation, tsmith_capture_options *options) {
+    const char *text = invocation_value(invocation, "ptp-error");
+    options->ptp_clock = invocation_value(invocation, "ptp");
+    if (!options->ptp_clock && !text)
+        return true;
+    if (!options->ptp_clock || !text) {
+        complain("--ptp and --ptp-error need each other");
+        return false;
+    }
+    if (quantity_time(text, &options->ptp_error) && options->ptp_error >= 0)
+        return true;
+    complain("--ptp-error: '%s' is not a time such as 250ns", text);
+    return false;
+}
+
 static bool read_stack_frames(const struct invocation *invocation, tsmith_capture_options *options) {
     const char *text = invocation_value(invocation, "stack-frames");
     char *end = NULL;
@@ -225,7 +240,7 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     if (!read_rate(invocation, &options->gpu_counter_rate) ||
         !read_max_overhead(invocation, &options->max_overhead) ||
         !read_block_timeout(invocation, &options->block_timeout) || !read_duty(invocation, options) ||
-        !read_agent_options(invocation, apis, options))
+        !read_ptp(invocation, options) || !read_agent_options(invocation, apis, options))
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");

@@ -209,6 +209,15 @@ static const struct option profile_options[] = {
             "ask "
             "the hosts that listen on PEER. All hosts need the same secret in TRACESMITH_PROBE_TOKEN "
             "(docs/cluster.md)"},
+    {.name = "ptp",
+     .argument = "DEVICE",
+     .kind = VALUE_FILE,
+     .doc =
+         "Compare this host's clock with the PTP hardware clock DEVICE, such as /dev/ptp0 (docs/cluster.md); "
+         "needs --ptp-error"},
+    {.name = "ptp-error",
+     .argument = "TIME",
+     .doc = "With --ptp: how far the PTP clocks of the hosts may be from each other, as ptp4l reports it"},
     {.name = "max-overhead",
      .argument = "P",
      .doc = "Measure the overhead of recording per thread, and keep it below P % by recording only some "

@@ -95,6 +95,10 @@ typedef struct tsmith_capture_options {
     // directory is created where it can use it (its /dev/shm, /tmp, /var/tmp or /run), and `session_root` is not used. 0: not known.
     uint32_t attach_pid;
     uint32_t reserved;
+    // A PTP hardware clock ("/dev/ptp0") to compare with the trace clock while the program runs, and how far, in ns, it may be from those of
+    // the other hosts of the run (docs/cluster.md). A device that cannot be read is refused. NULL: none.
+    const char *ptp_clock;
+    int64_t ptp_error;
 } tsmith_capture_options;
 
 // The commands that are recorded for replay. X("name", "argument", "which commands")

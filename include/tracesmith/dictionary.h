@@ -118,9 +118,11 @@ typedef struct tsmith_clock_pair {
 #define TSMITH_CLOCK_ATTRIBUTE "trace_clock.id"
 
 // Names of clocks by which trace clocks of machines are compared. UTC: the pairs are those of CLOCK_REALTIME, and their error
-// includes the bound that the kernel states of it (adjtimex); none while it is not synchronized. The other is followed by the
+// includes the bound that the kernel states of it (adjtimex); none while it is not synchronized. PTP: those of a PTP hardware clock,
+// and their error includes how far the user says that it may be from those of the other machines. The last is followed by the
 // TSMITH_CLOCK_ATTRIBUTE of another machine's trace clock: probes compared it with this one.
 #define TSMITH_CLOCK_UTC "UTC"
+#define TSMITH_CLOCK_PTP "PTP"
 #define TSMITH_CLOCK_OF "trace clock "
 // Of a merged trace: the trace clock of part 1, compared with that of the part whose first process the clock names. Between two
 // comparisons, interpolate both the time and the error.
@@ -204,7 +206,7 @@ typedef enum tsmith_relation {
     TSMITH_RELATION_SAME_CLOCK = 1, // one clock
     TSMITH_RELATION_WALL_CLOCK =
         2,                       // the machines' wall clocks relate them; how well those agree is not known
-    TSMITH_RELATION_COMPARED = 3 // probes or UTC relate them, within a known error (TSMITH_CLOCK_PART)
+    TSMITH_RELATION_COMPARED = 3 // probes, UTC or PTP relate them, within a known error (TSMITH_CLOCK_PART)
 } tsmith_relation;
 
 // A trace of which this one was merged (tsmith_traces_combine). Its times are on its own trace clock.

@@ -24,7 +24,7 @@ typedef struct tsmith_combine_result {
     uint64_t
         by_wall_clock; // traces whose clock is related to that of the first part by the wall clocks of their machines
     uint64_t unrelated;      // traces whose clock is in no known relation to it
-    uint64_t compared;       // traces whose clock probes or UTC relate to it, within a known error
+    uint64_t compared;       // traces whose clock probes, UTC or PTP relate to it, within a known error
     uint64_t contradictions; // comparisons of clocks that exclude each other, and are not used
 } tsmith_combine_result;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clocks of ranks against each other, and who is how late at which collective. ranks_report.c calls it.
 //
-// Where neither probes nor UTC relate two clocks (ranks_clocks.c): a collective ends on all ranks at about the same time. So the
+// Where neither probes, UTC nor PTP relate two clocks (ranks_clocks.c): a collective ends on all ranks at about the same time. So the
 // difference of its ends on two clocks is the offset of the clocks, and how much that differs from one collective to another says
 // how well it is known.
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trace clocks of the ranks: how those of several hosts relate, from what the traces state (probes, UTC), from messages that are
+// The trace clocks of the ranks: how those of several hosts relate, from what the traces state (probes, UTC, PTP), from messages that are
 // sent before they are received, and from collectives that no rank leaves before all have come. ranks_report.c calls it.
 //
 // Collectives alone bound the offset of two clocks only by their own lengths, which is never better than the lateness to be
-// measured. So a rank is aligned by clocks only if probes, UTC or messages relate its host; collectives then narrow the interval or
+// measured. So a rank is aligned by clocks only if probes, UTC, PTP or messages relate its host; collectives then narrow the interval or
 // contradict it.
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,7 +229,7 @@ int64_t ranks_clock_bound_of(const struct rank_matching *matching, size_t rank) 
 
 // "probes, messages"
 static const char *source_names(uint32_t sources, char text[SOURCES_TEXT]) {
-    static const char *const names[HOST_CLOCKS_SOURCES] = {"probes", "UTC", "messages", "collectives"};
+    static const char *const names[HOST_CLOCKS_SOURCES] = {"probes", "UTC", "PTP", "messages", "collectives"};
     size_t length = 0;
     text[0] = '\0';
     for (size_t i = 0; i < HOST_CLOCKS_SOURCES; i++) {

@@ -27,6 +27,7 @@
 #include "collect/gone.h"
 #include "collect/live.h"
 #include "collect/other_sources.h"
+#include "collect/ptp_clock.h"
 #include "collect/recorder_losses.h"
 #include "collect/recovery.h"
 #include "collect/session_directory.h"
@@ -87,6 +88,7 @@ struct tsmith_capture {
     struct sampler sampler;
     char *probe_addresses; // of the options; NULL: no probes
     struct clock_probe *probe;
+    struct ptp_clock ptp;
     char agent_directory[4096];
     char note[1024];
 };
@@ -162,6 +164,8 @@ static void end_session(struct tsmith_capture *capture) {
     char text[32];
     clock_probe_stop(capture->probe, collector_dictionary(capture->collector));
     capture->probe = NULL;
+    ptp_clock_compare(&capture->ptp, collector_dictionary(capture->collector), true);
+    ptp_clock_close(&capture->ptp);
     gone_look(&capture->gone, &capture->directory, true);
     duty_end(&capture->duty, collector_dictionary(capture->collector), clock_trace_now());
     session_directory_end(&capture->directory);
@@ -207,6 +211,7 @@ static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_bat
         duty_look(&capture->duty, &capture->directory);
         if (capture->probe)
             clock_probe_take(capture->probe, collector_dictionary(capture->collector));
+        ptp_clock_compare(&capture->ptp, collector_dictionary(capture->collector), false);
         gone_look(&capture->gone, &capture->directory, false);
         if (time_to_close(capture)) {
             // Nothing new is recorded from here on, so that the drain comes to an end.
@@ -260,6 +265,7 @@ static void forget_pointers(tsmith_capture_options *options) {
     options->agent_options = NULL;
     options->frames = NULL;
     options->clock_probe = NULL;
+    options->ptp_clock = NULL; // it is open
 }
 
 static tsmith_status take_options(const tsmith_capture_options *given, tsmith_capture_options *out,
@@ -338,6 +344,8 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     status = keep_addresses(capture)
                  ? TSMITH_OK
                  : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
+    if (!status && capture->options.ptp_clock)
+        status = ptp_clock_open(&capture->ptp, capture->options.ptp_clock, capture->options.ptp_error, error);
     if (status)
         goto fail;
     status = session_directory_create(&capture->directory, &capture->options, error);
@@ -598,6 +606,7 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
         return;
     sampler_stop(&capture->sampler);
     clock_probe_stop(capture->probe, NULL);
+    ptp_clock_close(&capture->ptp);
     live_finish(&capture->live);
     duty_finish(&capture->duty);
     session_directory_end(&capture->directory);

@@ -11,7 +11,7 @@
 // Above it a reading was interrupted, and says too little about steps.
 static const int64_t WIDEST = 2000;
 // A note that is older waited in the queue; the probes pass over such ones anyway.
-static const int64_t OLDEST = 1000000000;
+static const int64_t OLDEST = 10000000;
 
 static struct receive_offset read_offset(void) {
     const int64_t before = clock_now(CLOCK_MONOTONIC), wall = clock_now(CLOCK_REALTIME),
@@ -58,7 +58,7 @@ int64_t receive_time_age(struct receive_time *time, struct msghdr *message) {
     const int64_t age = wall - note;
     if (is_stepped || doubt > WIDEST || age < 0 || age > OLDEST)
         return 0;
-    // A step within the doubt cannot be seen; CLOCK_REALTIME is slewed by less than 1,000 ppm.
-    const int64_t sure = age - age / 1000 - 1 - doubt;
+    // A step within the doubt cannot be seen. CLOCK_REALTIME is slewed by at most 10 % (adjtimex, the length of a tick).
+    const int64_t sure = age - age / 10 - 1 - doubt;
     return sure > 0 ? sure : 0;
 }

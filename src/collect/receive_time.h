@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a datagram came: the kernel notes the moment (SO_TIMESTAMPNS), tens of microseconds before the process wakes up that
-// receives it. The note is a time of CLOCK_REALTIME; it is used only where that clock was not stepped meanwhile. The clock
-// probe calls it.
+// receives it. The note is a time of CLOCK_REALTIME. It is not used if that clock was stepped after the note was
+// made. The clock probe calls it.
 #ifndef COLLECT_RECEIVE_TIME_H
 #define COLLECT_RECEIVE_TIME_H
 

@@ -7,8 +7,8 @@
 
 #include "base/array.h"
 
-// The rate of a trace clock by UTC is within this of 1.
-static const int64_t UTC_RATE = 2000; // 1 / 500 ppm
+// The rate of a trace clock by UTC or PTP is within this of 1.
+static const int64_t SHARED_RATE = 2000; // 1 / 500 ppm
 
 void host_claims_finish(struct host_claims *claims) {
     free(claims->clock);
@@ -29,13 +29,15 @@ struct host_claim_list *host_claims_add_list(struct host_claims *claims, const c
         claims->count--;
         return NULL;
     }
-    list->is_utc = strcmp(list->of, TSMITH_CLOCK_UTC) == 0;
+    list->source = strcmp(list->of, TSMITH_CLOCK_UTC) == 0   ? HOST_CLOCKS_UTC
+                   : strcmp(list->of, TSMITH_CLOCK_PTP) == 0 ? HOST_CLOCKS_PTP
+                                                             : HOST_CLOCKS_PROBE;
     return list;
 }
 
 // ---- reading
 
-// The name of the clock of another host, or UTC; {NULL, 0}: it is another kind of clock.
+// The name of the clock of another host, UTC or PTP; {NULL, 0}: it is another kind of clock.
 static tsmith_string claimed(const tsmith_dictionary *dictionary, uint32_t id) {
     static const size_t prefix = sizeof TSMITH_CLOCK_OF - 1;
     const tsmith_clock *clock = tsmith_dictionary_clock(dictionary, id);
@@ -43,7 +45,7 @@ static tsmith_string claimed(const tsmith_dictionary *dictionary, uint32_t id) {
         clock ? tsmith_dictionary_string(dictionary, clock->name) : (tsmith_string){"", 0};
     if (!clock || clock->process || clock->device)
         return (tsmith_string){0};
-    if (strcmp(name.bytes, TSMITH_CLOCK_UTC) == 0)
+    if (strcmp(name.bytes, TSMITH_CLOCK_UTC) == 0 || strcmp(name.bytes, TSMITH_CLOCK_PTP) == 0)
         return name;
     if (name.length > prefix && memcmp(name.bytes, TSMITH_CLOCK_OF, prefix) == 0)
         return (tsmith_string){name.bytes + prefix, name.length - prefix};
@@ -196,9 +198,9 @@ static bool add_probes(const struct clock_names *names, uint32_t here, const str
     return true;
 }
 
-static const struct host_claim_list *find_utc(const struct host_claims *claims) {
+static const struct host_claim_list *find_shared(const struct host_claims *claims, uint32_t source) {
     for (size_t i = 0; i < claims->count; i++)
-        if (claims->lists[i].is_utc && claims->lists[i].count)
+        if (claims->lists[i].source == source && claims->lists[i].count)
             return &claims->lists[i];
     return NULL;
 }
@@ -208,9 +210,9 @@ static uint64_t apart(const struct host_claim *a, const struct host_claim *b) {
                                : (uint64_t)b->there - (uint64_t)a->there;
 }
 
-// Two clocks at one time by UTC: where one of them was not compared at that time, its rate bounds how far it went on.
-static bool add_utc(struct host_clocks *clocks, uint32_t first, const struct host_claim_list *hub,
-                    uint32_t second, const struct host_claim_list *list) {
+// Two clocks at one time by a clock that all hosts share: where one of them was not compared at that time, its rate bounds how far it went on.
+static bool add_shared(struct host_clocks *clocks, uint32_t first, const struct host_claim_list *hub,
+                       uint32_t second, const struct host_claim_list *list) {
     size_t near = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct host_claim *one = &list->items[i];
@@ -224,8 +226,23 @@ static bool add_utc(struct host_clocks *clocks, uint32_t first, const struct hos
             __builtin_sub_overflow(one->there, hub->items[near].there, &since) ||
             __builtin_add_overflow(hub->items[near].here, since, &claim.here))
             continue;
-        claim.error = one->error + hub->items[near].error + (int64_t)distance / UTC_RATE + 1;
-        if (!add_claim(clocks, first, second, HOST_CLOCKS_UTC, &claim))
+        claim.error = one->error + hub->items[near].error + (int64_t)distance / SHARED_RATE + 1;
+        if (!add_claim(clocks, first, second, list->source, &claim))
+            return false;
+    }
+    return true;
+}
+
+// By one of the clocks that all hosts share.
+static bool add_all_shared(const struct host_claims *const *traces, size_t count, const uint32_t *numbers,
+                           uint32_t source, struct host_clocks *clocks) {
+    size_t hub = 0; // the first trace that knows it
+    while (hub < count && !find_shared(traces[hub], source))
+        hub++;
+    for (size_t i = hub + 1; i < count; i++) {
+        const struct host_claim_list *list = find_shared(traces[i], source);
+        if (list && numbers[i] != numbers[hub] &&
+            !add_shared(clocks, numbers[hub], find_shared(traces[hub], source), numbers[i], list))
             return false;
     }
     return true;
@@ -233,19 +250,13 @@ static bool add_utc(struct host_clocks *clocks, uint32_t first, const struct hos
 
 static bool add_all(const struct clock_names *names, const struct host_claims *const *traces, size_t count,
                     const uint32_t *numbers, struct host_clocks *clocks) {
-    size_t hub = 0; // the first trace that knows UTC
-    while (hub < count && !find_utc(traces[hub]))
-        hub++;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < traces[i]->count; k++)
-            if (!traces[i]->lists[k].is_utc && !add_probes(names, numbers[i], &traces[i]->lists[k], clocks))
+            if (traces[i]->lists[k].source == HOST_CLOCKS_PROBE &&
+                !add_probes(names, numbers[i], &traces[i]->lists[k], clocks))
                 return false;
-        const struct host_claim_list *utc = find_utc(traces[i]);
-        if (utc && numbers[i] != numbers[hub] &&
-            !add_utc(clocks, numbers[hub], find_utc(traces[hub]), numbers[i], utc))
-            return false;
-    }
-    return true;
+    return add_all_shared(traces, count, numbers, HOST_CLOCKS_UTC, clocks) &&
+           add_all_shared(traces, count, numbers, HOST_CLOCKS_PTP, clocks);
 }
 
 struct host_clocks *host_claims_relate(const struct host_claims *const *traces, size_t count,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the trace of one host states about its trace clock: its name, and comparisons with UTC and with the trace clocks of other
-// hosts. From those of several traces follow the conditions of host_clocks.h.
+// What the trace of one host states about its trace clock: its name, and comparisons with UTC, with PTP hardware clocks and with the
+// trace clocks of other hosts. From those of several traces follow the conditions of host_clocks.h.
 #ifndef STATE_HOST_CLAIMS_H
 #define STATE_HOST_CLAIMS_H
 
@@ -12,8 +12,8 @@ struct host_claim {
 };
 
 struct host_claim_list {
-    char *of; // the other clock: "UTC", or the name of a trace clock
-    bool is_utc;
+    char *of;        // the other clock: "UTC", "PTP", or the name of a trace clock
+    uint32_t source; // HOST_CLOCKS_UTC or HOST_CLOCKS_PTP: a clock that all hosts share; HOST_CLOCKS_PROBE
     struct host_claim *items; // by `here`
     size_t count, capacity;
 };

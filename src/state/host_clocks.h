@@ -18,10 +18,11 @@ enum { HOST_CLOCKS_PPM = 1000 };
 enum { // where a condition comes from; bits
     HOST_CLOCKS_PROBE = 1u << 0,
     HOST_CLOCKS_UTC = 1u << 1,
-    HOST_CLOCKS_MESSAGES = 1u << 2,
-    HOST_CLOCKS_COLLECTIVES = 1u << 3,
-    HOST_CLOCKS_SOURCES = 4, // how many there are
-    HOST_CLOCKS_MEASURED = HOST_CLOCKS_PROBE | HOST_CLOCKS_UTC | HOST_CLOCKS_MESSAGES,
+    HOST_CLOCKS_PTP = 1u << 2,
+    HOST_CLOCKS_MESSAGES = 1u << 3,
+    HOST_CLOCKS_COLLECTIVES = 1u << 4,
+    HOST_CLOCKS_SOURCES = 5, // how many there are
+    HOST_CLOCKS_MEASURED = HOST_CLOCKS_PROBE | HOST_CLOCKS_UTC | HOST_CLOCKS_PTP | HOST_CLOCKS_MESSAGES,
 };
 
 // Clock b minus clock a was within low and high when a showed about at_a and b about at_b. INT64_MIN, INT64_MAX: not bounded there.
@@ -60,7 +61,7 @@ bool host_clocks_solve(struct host_clocks *clocks, int64_t from, int64_t to);
 struct host_offset host_clocks_offset(const struct host_clocks *clocks, uint32_t clock, int64_t at);
 // HOST_CLOCKS_... of the conditions that relate the clock to clock 0; 0: none.
 uint32_t host_clocks_sources(const struct host_clocks *clocks, uint32_t clock);
-// Whether comparisons with probes, UTC or messages relate it, without collectives: along a path of pairs of clocks that these alone
+// Whether comparisons with probes, UTC, PTP or messages relate it, without collectives: along a path of pairs of clocks that these alone
 // bound in both directions.
 bool host_clocks_is_measured(const struct host_clocks *clocks, uint32_t clock);
 // In the order in which they were found. Lives as long as the clocks.

@@ -17,7 +17,7 @@ static int64_t shown(int host, int64_t time) {
     return time + time / 100000 * host + (int64_t)host * 12345 * SECOND;
 }
 
-enum claim { NOTHING, PROBES, UTC, BOTH, STEPPED, CROOKED };
+enum claim { NOTHING, PROBES, UTC, BOTH, PTP, STEPPED, CROOKED };
 
 // Messages with each of the two ranks before and after it: to both (a ring), only to the one after it. LOSSY: and events were lost;
 // EARLY: some are received before they are sent; TWISTED: some receives end in another order than they began.
@@ -79,7 +79,8 @@ static void claim_clocks(const struct made_rank *rank, tsmith_dictionary *dictio
                                 : 0,
                    others = rank->claim == CROOKED ? add_clock(dictionary, TSMITH_CLOCK_OF "raw:1") : 0,
                    utc = rank->claim == UTC || rank->claim == BOTH ? add_clock(dictionary, TSMITH_CLOCK_UTC)
-                                                                   : 0;
+                                                                   : 0,
+                   ptp = rank->claim == PTP ? add_clock(dictionary, TSMITH_CLOCK_PTP) : 0;
     if (rank->talk == INEXACT)
         add_pair(dictionary, add_clock(dictionary, "tsc"), 1000, shown(rank->host, 0), 2 * US);
     for (int i = 0; i < 20; i++) {
@@ -91,6 +92,8 @@ static void claim_clocks(const struct made_rank *rank, tsmith_dictionary *dictio
             add_pair(dictionary, others, shown(1, time) + 1 * MS, here, 4 * US);
         if (utc)
             add_pair(dictionary, utc, time + 1600000000 * SECOND + 3 * US, here, 40 * US);
+        if (ptp) // each is read at times of its own
+            add_pair(dictionary, ptp, time + 1600000037 * SECOND + (rank->host ? -200 : 200), here, 1 * US);
     }
 }
 
@@ -327,6 +330,25 @@ static void utc_relates_hosts(void **unused) {
     tsmith_ranks_destroy(ranks);
 }
 
+static void ptp_relates_hosts(void **unused) {
+    (void)unused;
+    const struct made_rank made[] = {{0, 0, 0, PTP, SILENT}, {1, 1, 50 * US, PTP, SILENT}};
+    tsmith_ranks *ranks = compare(made, 2);
+    check_offset(tsmith_ranks_report(ranks), 1, &made[1], "PTP, collectives");
+    assert_true(cell(tsmith_ranks_report(ranks), "clocks", 1, "bound")->value.integer <= 3 * US);
+    assert_non_null(strstr(tsmith_ranks_report(ranks)->finding, "rank 1 costs most"));
+    tsmith_ranks_destroy(ranks);
+}
+
+// UTC of one host and PTP of the other have nothing in common.
+static void utc_is_not_ptp(void **unused) {
+    (void)unused;
+    const struct made_rank made[] = {{0, 0, 0, UTC, SILENT}, {1, 1, 50 * US, PTP, SILENT}};
+    tsmith_ranks *ranks = compare(made, 2);
+    assert_string_equal(cell(tsmith_ranks_report(ranks), "clocks", 1, "relation")->value.text, "collectives");
+    tsmith_ranks_destroy(ranks);
+}
+
 static void probes_and_utc_are_intersected(void **unused) {
     (void)unused;
     const struct made_rank made[] = {{0, 0, 0, UTC, SILENT}, {1, 1, 50 * US, BOTH, SILENT}};
@@ -462,6 +484,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_difference_is_compared_with_the_bound),
         cmocka_unit_test(utc_relates_hosts),
+        cmocka_unit_test(ptp_relates_hosts),
+        cmocka_unit_test(utc_is_not_ptp),
         cmocka_unit_test(probes_and_utc_are_intersected),
         cmocka_unit_test(messages_relate_hosts),
         cmocka_unit_test(other_messages_relate_no_host),

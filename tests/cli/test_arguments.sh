@@ -65,6 +65,10 @@ expect 2 'needs the name of a file' profile -o '' true
 expect 2 'needs the name of a file' recover --output= file
 expect 2 'cannot be written to standard output' profile -o - true
 expect 2 'needs' profile
+expect 2 'need each other' profile --ptp /dev/ptp0 true
+expect 2 'need each other' profile --ptp-error 1us true
+expect 2 'is not a time' profile --ptp /dev/ptp0 --ptp-error near true
+expect 2 '/dev/null is no PTP hardware clock' profile --ptp /dev/null --ptp-error 1us -o "$work/ptp.sbt" true
 expect 2 'is not a size' profile -b 3Q true
 expect 2 'is not a size' profile --buffer=0 true
 expect 2 'drop-newest, drop-oldest, block' profile --overflow never true
