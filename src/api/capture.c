@@ -286,11 +286,13 @@ static tsmith_status take_options(const tsmith_capture_options *given, tsmith_ca
     return status == TSMITH_OK && out->frames ? tsmith_frames_check(out->frames, error) : status;
 }
 
-// False when memory is exhausted.
-static bool keep_addresses(struct tsmith_capture *capture) {
-    const char *given = capture->options.clock_probe;
+// The clocks of other hosts: keeps the addresses of the probes, and opens the PTP clock.
+static tsmith_status prepare_clocks(struct tsmith_capture *capture, tsmith_error *error) {
+    const char *given = capture->options.clock_probe, *device = capture->options.ptp_clock;
     capture->probe_addresses = given ? strdup(given) : NULL;
-    return capture->probe_addresses || !given;
+    if (given && !capture->probe_addresses)
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
+    return device ? ptp_clock_open(&capture->ptp, device, capture->options.ptp_error, error) : TSMITH_OK;
 }
 
 // How the GPUs of this machine are connected, if it has any: some reads of /sys in TraceSmith's own process.
@@ -341,11 +343,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     }
     capture->duty = (struct duty){.on = capture->options.duty_on, .period = capture->options.duty_period};
     launch_save_signals(&capture->signals);
-    status = keep_addresses(capture)
-                 ? TSMITH_OK
-                 : status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a capture");
-    if (!status && capture->options.ptp_clock)
-        status = ptp_clock_open(&capture->ptp, capture->options.ptp_clock, capture->options.ptp_error, error);
+    status = prepare_clocks(capture, error);
     if (status)
         goto fail;
     status = session_directory_create(&capture->directory, &capture->options, error);

@@ -67,7 +67,7 @@ static void age_is_never_too_long(void **unused) {
         wall_rate = rates[i];
         for (int64_t waits = 0; waits < 400000; waits += 977) {
             const int64_t age = age_after(waits, 0);
-            // The message is looked at one reading after it has waited.
+            // The clock is read once more after the message has waited.
             assert_in_range(age, waits > 1000 ? waits * 80 / 100 - 400 : 0, waits + per_reading);
         }
     }
