@@ -9,8 +9,9 @@ A test that passes and prints such a line left out a part of itself; it is liste
 --allowed FILE lists the skips that are accepted: one per line, "TEST | REASON | WHY", where TEST and REASON are regular
 expressions that must match from the beginning (the test's name wholly) and WHY is for the reader. With it, the exit
 status is 1 if a test skipped in whole for a reason that is not listed.
---must-run FILE lists tests, "TEST | ANYTHING": the exit status is 1 if one of them skipped, in whole or in part, or is
-not in the results. Without either, the exit status is 0.
+--must-run FILE lists tests, "TEST | ANYTHING": the exit status is 1 if one of them skipped, in whole or in part, for a
+reason that --allowed does not list, or is not in the results. Other tests may then skip for any reason.
+Without either, the exit status is 0.
 """
 import argparse
 import re
@@ -50,7 +51,8 @@ def main():
     parser.add_argument("--allowed")
     parser.add_argument("--must-run")
     arguments = parser.parse_args()
-    rules = read_allowed(arguments.allowed) if arguments.allowed else None
+    rules = read_allowed(arguments.allowed) if arguments.allowed else []
+    judges_all = arguments.allowed and not arguments.must_run
     needed = read_names(arguments.must_run) if arguments.must_run else set()
     refused = 0
     cases = list(ElementTree.parse(arguments.results).getroot().iter("testcase"))
@@ -62,11 +64,13 @@ def main():
             continue
         why = why or ["no reason given"]
         mark = "skipped" if whole else "in part"
-        if name in needed:
+        is_listed = any(test.fullmatch(name) and reason.match(why[-1]) for test, reason in rules)
+        if is_listed:
+            needed.discard(name)
+        elif name in needed:
             mark = "NEEDED"
-        elif whole and rules is not None:
-            if not any(test.fullmatch(name) and reason.match(why[-1]) for test, reason in rules):
-                mark, refused = "REFUSED", refused + 1
+        elif whole and judges_all:
+            mark, refused = "REFUSED", refused + 1
         print(f"{mark:8} {name:28} {'; '.join(why)}")
     if not cases:
         sys.exit(f"{arguments.results}: no test ran")

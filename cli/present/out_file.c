@@ -12,19 +12,27 @@
 
 #include "cli/present/terminal.h"
 
+// -1: it has to be written in place. The new file has the owner and the mode of the one that it will replace.
 static int open_temporary(struct out_file *out, const char *path) {
     struct stat status;
     const bool exists = lstat(path, &status) == 0;
     const size_t size = strlen(path) + sizeof ".XXXXXX";
-    if ((exists && !S_ISREG(status.st_mode)) || !(out->temporary = malloc(size)))
+    if (exists && (!S_ISREG(status.st_mode) || access(path, W_OK) != 0))
+        return -1;
+    out->temporary = malloc(size);
+    if (!out->temporary)
         return -1;
     (void)snprintf(out->temporary, size, "%s.XXXXXX", path);
-    const int fd = mkostemp(out->temporary, O_CLOEXEC);
+    int fd = mkostemp(out->temporary, O_CLOEXEC);
+    if (fd >= 0 && exists &&
+        (fchown(fd, status.st_uid, status.st_gid) != 0 || fchmod(fd, status.st_mode & 0777) != 0)) {
+        (void)close(fd);
+        (void)unlink(out->temporary);
+        fd = -1;
+    }
     if (fd < 0) {
         free(out->temporary);
         out->temporary = NULL;
-    } else if (exists) {
-        (void)fchmod(fd, status.st_mode & 0777);
     }
     return fd;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that a command writes its answer to: it gets its name when it is complete, so that on a full disk, after a failure or
-// when the command is killed no half file is left, and one of that name stays as it was.
+// A file that a command writes its answer to: it gets its name when it is complete. On a full disk, or after a failure, nothing is
+// left, and a file of that name stays as it was. A command that is killed may leave NAME.XXXXXX, but no half file under the name.
 #ifndef CLI_PRESENT_OUT_FILE_H
 #define CLI_PRESENT_OUT_FILE_H
 

@@ -386,6 +386,7 @@ fail_directory:
     collector_destroy(capture->collector);
     session_directory_remove(&capture->directory);
 fail:
+    ptp_clock_close(&capture->ptp);
     free(capture->probe_addresses);
     free(capture);
     return status;

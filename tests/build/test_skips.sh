@@ -60,6 +60,9 @@ need() {
     [ "$code" -eq "$1" ] || fail "exit $code instead of $1: $(cat "$folder/out")"
     grep -q "$2" "$folder/out" || fail "'$2' is missing: $(cat "$folder/out")"
 }
+# One that skips for a listed reason may.
+results "$(result room.one notrun 'skipped: no such tool') $(result room.two run 'done') $(result room.other notrun 'skipped: x')"
+$judge "$folder/tests.xml" --must-run "$folder/needed" --allowed "$folder/allowed" >"$folder/out" 2>&1 || fail "$(cat "$folder/out")"
 one=$(result room.one run 'done') two=$(result room.two run 'done')
 results "$one $two $(result room.other notrun 'skipped: no such tool')"
 need 0 '^skipped  room.other'
