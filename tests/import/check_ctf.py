@@ -470,6 +470,81 @@ def check_pairs():
     check(rows(folder, "SELECT count(*) AS n FROM marker") == [{"n": 300}], "records of pairs")
 
 
+def lossy(rng):
+    """Calls of two threads in packets of two streams, of which records and packets are left out. All calls, as (tid, name, start, end) and
+    whether both records are there, the packets of each stream, and for each stream the times (ns) in which records are missing."""
+    records, calls, clock, opened = ([], []), [], 1 << 40, {40: [], 41: []}
+    for _ in range(400):
+        clock += rng.randrange(2, 900)
+        tid = rng.choice(list(opened))
+        stack = opened[tid]
+        leave = len(stack) == 3 or bool(stack) and rng.random() < 0.6
+        call, begin, first = stack.pop() if leave else (rng.randrange(2), clock, None)
+        record = {"row": (2 * call + leave, clock, 40, tid), "kept": True}
+        if leave:
+            calls.append((tid, ("lib:one", "two")[call], begin, clock, first, record))
+        else:
+            stack.append((call, clock, record))
+        rng.choice(records).append(record)
+    files, missing = [], []
+    for stream in records:
+        packets, times, last, lost, at, number = [], [], 0, 0, 0, 0
+        while at < len(stream):
+            part = stream[at:at + rng.randrange(1, 12)]
+            at += len(part)
+            begin, end = part[0]["row"][1], part[-1]["row"][1] + 1
+            if at < len(stream) and rng.random() < 0.08:  # the packet is missing: of the last, no stream says so
+                for record in part:
+                    record["kept"] = False
+            else:
+                if number != (packets[-1][4] + 1 if packets else 0):
+                    times.append((last, nanoseconds(begin) - 1))
+                if rng.random() < 0.15:  # a record in it, or before it
+                    part.pop(rng.randrange(len(part)))["kept"] = False
+                    lost += 1
+                    times.append((last, nanoseconds(end)))
+                packets.append([part, begin, end, lost, number])
+                last = nanoseconds(end)
+            number += 1
+        files.append(packets)
+        missing.append(times)
+    return calls, files, missing
+
+
+def check_pairs_with_losses(seed):
+    """Ranges are calls, and all of those are there during which no record is missing. What a pairing without regard to losses makes of
+    the same records has others, so that this can fail."""
+    rng = random.Random(seed)
+    payload = Payload(rng, "event-record-payload")
+    text = metadata([payload] * 4)
+    for number, name in enumerate(("lib:one_entry", "lib:one_exit", "two_entry", "two_exit")):
+        text = text.replace(json.dumps('event "%d"' % number), json.dumps(name))
+    calls, files, missing = lossy(rng)
+    data = {"s%d" % i: [packet([r["row"] + (payload,) for r in part], begin, end, lost, number, 0, 0) for part, begin, end, lost, number in packets]
+            for i, packets in enumerate(files)}
+    if seed % 2:  # the second stream ends within its last record
+        part, begin, end = files[1][-1][:3]
+        if part:
+            part[-1]["kept"] = False
+            missing[1].append((nanoseconds(part[-2]["row"][1] if len(part) > 1 else begin), 1 << 63))
+            data["s1"][-1] = data["s1"][-1][:-2]
+    folder = make("lossy%d" % seed, text, {name: b"".join(packets) for name, packets in data.items()})
+    got = {(r["tid"], r["name"], r["start"], r["e"]) for r in rows(
+        folder, "SELECT t.tid AS tid, e.name AS name, e.start AS start, e.\"end\" AS e FROM events e JOIN tracks t ON t.id = e.track WHERE e.kind = 'range'", None)}
+    named = {(tid, name, nanoseconds(begin), nanoseconds(end)) for tid, name, begin, end, first, last in calls if first["kept"] and last["kept"]}
+    whole = {(tid, name, nanoseconds(begin), nanoseconds(end)) for tid, name, begin, end, _, _ in calls
+             if not any(nanoseconds(begin) <= to and nanoseconds(end) >= since for times in missing for since, to in times)}
+    check(whole <= named and got == whole, "seed %d: ranges that are no calls: %s; missing: %s" % (seed, sorted(got - whole)[:3], sorted(whole - got)[:3]))
+    invented, opened = 0, {}
+    for kind, clock, _, tid in sorted((r["row"] for packets in files for p in packets for r in p[0] if r["kept"]), key=lambda row: row[1]):
+        stack = opened.setdefault((tid, kind // 2), [])
+        if kind % 2 == 0:
+            stack.append(clock)
+        elif stack:
+            invented += (tid, ("lib:one", "two")[kind // 2], nanoseconds(stack.pop()), nanoseconds(clock)) not in named
+    return len(whole), invented
+
+
 def check_packets_of_metadata():
     """CTF2-PMETA: the same text in packets."""
     payload = Payload(random.Random(9), "event-record-payload")
@@ -506,4 +581,6 @@ for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 60):
 check_aliases()
 check_packets_of_metadata()
 check_pairs()
+found = [check_pairs_with_losses(seed) for seed in range(12)]
+check(sum(whole for whole, _ in found) > 100 and sum(invented for _, invented in found) > 20, "the losses of the made traces: %s" % found)
 check_damage()

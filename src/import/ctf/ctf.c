@@ -101,6 +101,8 @@ static void add_file(struct ctf *ctf, int folder, const char *name) {
     const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
         if (fd < 0)
+            ctf_note_loss(ctf, 0, INT64_MIN, INT64_MAX);
+        if (fd < 0)
             ledger_note(&ctf->rows.ledger, ctf->rows.dictionary, TSMITH_REASON_CORRUPT, 0, true,
                         "the data stream %.100s cannot be opened", name);
         else
@@ -176,6 +178,7 @@ static void release(struct rows_source *rows) {
     free(ctf->slots);
     free(ctf->pending);
     free(ctf->sides);
+    free(ctf->losses);
     free(ctf->streams);
     free(ctf->buffer);
     free(ctf->values);

@@ -168,7 +168,13 @@ struct ctf_stream {
 struct ctf_call_side {
     int64_t time;
     uint32_t track, call, order;
-    bool is_exit;
+    bool is_exit, of_stream; // the latter: the track is that of a stream
+};
+
+// A time, with both ends, in which records of a stream may be missing.
+struct ctf_loss {
+    int64_t from, to;
+    uint32_t track; // of the stream; 0: of any
 };
 
 struct ctf {
@@ -211,7 +217,8 @@ struct ctf {
     } roles;
     bool has_discarded, has_sequence;
     uint64_t discarded, sequence, records;
-    int64_t last_end; // ns: of the packet before
+    int64_t last_end;  // ns: of the packet before
+    int64_t last_time; // ns: none of the stream's records up to here are missing that the losses do not have
     uint32_t stream_track;
     struct table threads, processes;
     struct ctf_value *values; // of the record that is read
@@ -225,6 +232,10 @@ struct ctf {
     struct ctf_call_side *sides;
     size_t side_count, side_capacity, side_at, side_open;
     bool sides_sorted;
+    struct ctf_loss *losses;
+    size_t loss_count, loss_capacity;
+    bool has_unpaired;      // some records or losses were too many to be kept,
+    int64_t unpaired_since; // ns: the first of them
 };
 
 struct ctf_value {
@@ -267,6 +278,8 @@ void ctf_read_some(struct ctf *ctf);
 
 // Keeps the record, if its class begins or ends a call.
 void ctf_note_side(struct ctf *ctf, struct ctf_record_class *of, uint32_t track, int64_t time);
+// Records of the stream of this track (0: of any) may be missing from one time to another, both included.
+void ctf_note_loss(struct ctf *ctf, uint32_t track, int64_t from, int64_t to);
 // After all streams: reads up to `most` records and writes the ranges that end there. False when all are done.
 bool ctf_write_ranges(struct ctf *ctf, size_t most);
 

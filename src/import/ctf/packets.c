@@ -97,12 +97,19 @@ static const char *decode_head(struct ctf *ctf) {
     return ctf->bits.problem;
 }
 
+// The rest of the packet, or of the stream, is missing.
+static void lose_rest(struct ctf *ctf, bool of_stream) {
+    const bool ends = !of_stream && ctf->roles.known[CTF_ROLE_END];
+    ctf_note_loss(ctf, ctf->stream_track, ctf->last_time, ends ? ctf->last_end : INT64_MAX);
+}
+
 // Events that the tracer discarded since the packet before.
 static void note_discarded(struct ctf *ctf, bool has_begin, int64_t begin, bool has_end, int64_t end) {
     const uint64_t count = ctf->roles.values[CTF_ROLE_DISCARDED] - (ctf->has_discarded ? ctf->discarded : 0);
     const int64_t from = ctf->has_discarded && ctf->last_end ? ctf->last_end : has_begin ? begin : 0;
     if (ctf->roles.known[CTF_ROLE_DISCARDED] && count && count < UINT64_MAX / 2) {
         const bool timed = has_end && end >= from;
+        ctf_note_loss(ctf, ctf->stream_track, ctf->last_time, has_end ? end : INT64_MAX);
         tsmith_batch *batch = gather_row(&ctf->rows.gather, ctf->stream_track, 0, TSMITH_KIND_LOSS, from,
                                          timed ? end - from : 0);
         ctf->rows.failed |= !batch;
@@ -127,6 +134,12 @@ static void note_packet(struct ctf *ctf) {
     note_discarded(ctf, has_begin, begin, has_end, end);
     const uint64_t number = ctf->roles.values[CTF_ROLE_SEQUENCE];
     if (ctf->roles.known[CTF_ROLE_SEQUENCE]) {
+        // The first of a stream, too, may have been overwritten.
+        if (number != (ctf->has_sequence ? ctf->sequence + 1 : 0))
+            ctf_note_loss(ctf, ctf->stream_track, ctf->last_time,
+                          !has_begin               ? INT64_MAX
+                          : begin > ctf->last_time ? begin - 1
+                                                   : ctf->last_time);
         if (ctf->has_sequence && number > ctf->sequence + 1)
             ledger_note(&ctf->rows.ledger, ctf->rows.dictionary, TSMITH_REASON_OVERWRITTEN, 0, true,
                         "stream %.100s lacks %llu packets", ctf->streams[ctf->stream_at].name,
@@ -135,6 +148,7 @@ static void note_packet(struct ctf *ctf) {
         ctf->has_sequence = true;
     }
     ctf->last_end = has_end ? end : ctf->last_end;
+    ctf->last_time = has_begin && begin > ctf->last_time ? begin : ctf->last_time;
 }
 
 static void end_stream(struct ctf *ctf) {
@@ -177,6 +191,7 @@ static void begin_packet(struct ctf *ctf) {
         problem = set_lengths(ctf);
     if (problem) {
         note_problem(ctf, problem);
+        lose_rest(ctf, true);
         end_stream(ctf);
         return;
     }
@@ -186,6 +201,10 @@ static void begin_packet(struct ctf *ctf) {
 
 static void end_packet(struct ctf *ctf) {
     ctf->in_packet = false;
+    if (ctf->total / 8 > ctf->size - ctf->offset)
+        lose_rest(ctf, true);
+    if (ctf->roles.known[CTF_ROLE_END] && ctf->last_end > ctf->last_time)
+        ctf->last_time = ctf->last_end;
     ctf->offset += ctf->total / 8;
 }
 
@@ -232,8 +251,10 @@ static void write_record(struct ctf *ctf, struct ctf_record_class *of) {
         if (tsmith_batch_set_dynamic(batch, ctf->values[i].field, ctf->values[i].type, ctf->values[i].bits) ==
             TSMITH_ERROR_NO_MEMORY)
             ctf->rows.failed = true;
-    if (timed)
+    if (timed) {
         ctf_note_side(ctf, of, track, time);
+        ctf->last_time = time > ctf->last_time ? time : ctf->last_time;
+    }
     ctf->records++;
 }
 
@@ -272,6 +293,7 @@ static void begin_stream(struct ctf *ctf) {
     ctf->size = fstat(stream->fd, &stat) == 0 && stat.st_size > 0 ? (uint64_t)stat.st_size : 0;
     ctf->has_discarded = ctf->has_sequence = false;
     ctf->last_end = 0;
+    ctf->last_time = INT64_MIN;
     const tsmith_track track = {.kind = TSMITH_TRACK_CUSTOM,
                                 .name = tsmith_dictionary_intern_cstr(ctf->rows.dictionary, stream->name)};
     ctf->stream_track = tsmith_dictionary_add_track(ctf->rows.dictionary, &track);
@@ -299,6 +321,7 @@ void ctf_read_some(struct ctf *ctf) {
         const char *problem = read_record(ctf);
         if (problem) {
             note_problem(ctf, problem);
+            lose_rest(ctf, false);
             rows_source_bad(&ctf->rows, ctf->offset + ctf->bits.at / 8);
             end_packet(ctf);
             return;
