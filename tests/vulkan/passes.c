@@ -8,6 +8,10 @@
 //   again     one that keeps its samples for the next execution: their content cannot be captured
 //   events2   events of synchronization2 between fills and a copy
 //   host      the host sets the event that the commands wait for
+//   late      the same with synchronization2, after the submission
+//   atlas     a part of a buffer, up to its last byte, is copied into a part of an image
+//   bindings  one write fills two bindings of a descriptor set
+//   blocks    a compressed image
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,8 +49,14 @@ static VkPipelineLayout layout;
 static VkPipeline pipeline;
 static VkEvent event;
 static const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+static VkDescriptorSetLayout set_layout;
+static VkPipelineLayout bindings;
+static VkDescriptorPool set_pool;
+static VkDescriptorSet set;
+static struct image blocks;
 
 static void open_device(void) {
+    VkPhysicalDeviceFeatures have, enabled = {0};
     const float priority = 1;
     const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                            .apiVersion = VK_API_VERSION_1_3};
@@ -61,13 +71,16 @@ static void open_device(void) {
     const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                        .pNext = &features,
                                        .queueCreateInfoCount = 1,
-                                       .pQueueCreateInfos = &queues};
+                                       .pQueueCreateInfos = &queues,
+                                       .pEnabledFeatures = &enabled};
     const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     const VkEventCreateInfo events = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
     uint32_t count = 1;
     CHECK(vkCreateInstance(&info, NULL, &instance));
     if (vkEnumeratePhysicalDevices(instance, &count, &physical) < VK_SUCCESS || !count)
         exit(4);
+    vkGetPhysicalDeviceFeatures(physical, &have);
+    enabled.textureCompressionBC = have.textureCompressionBC;
     CHECK(vkCreateDevice(physical, &create, NULL, &device));
     vkGetDeviceQueue(device, 0, 0, &queue);
     CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
@@ -90,8 +103,9 @@ static VkDeviceMemory allocate(const VkMemoryRequirements *needs, VkMemoryProper
 static void make_buffer(void) {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = BYTES,
-                                     .usage =
-                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     VkMemoryRequirements needs;
     void *at;
     CHECK(vkCreateBuffer(device, &info, NULL, &buffer));
@@ -127,6 +141,61 @@ static struct image make_image(VkSampleCountFlagBits count) {
     view.image = made.image;
     CHECK(vkCreateImageView(device, &view, NULL, &made.view));
     return made;
+}
+
+// Nothing draws to it.
+static void make_blocks(void) {
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = VK_FORMAT_BC1_RGB_UNORM_BLOCK,
+                                    .extent = {SIZE, SIZE, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
+    VkMemoryRequirements needs;
+    CHECK(vkCreateImage(device, &info, NULL, &blocks.image));
+    vkGetImageMemoryRequirements(device, blocks.image, &needs);
+    blocks.memory = allocate(&needs, 0);
+    CHECK(vkBindImageMemory(device, blocks.image, blocks.memory, 0));
+}
+
+// Bindings 0 and 3 are filled by one write: 1 has no descriptors, and 2 is none.
+static void make_set(void) {
+    VkDescriptorSetLayoutBinding all[3] = {{.binding = 3}, {.binding = 1}, {.binding = 0}};
+    const uint32_t counts[3] = {1, 0, 2};
+    for (int i = 0; i < 3; i++) {
+        all[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        all[i].descriptorCount = counts[i];
+        all[i].stageFlags = counts[i] ? VK_SHADER_STAGE_COMPUTE_BIT : 0;
+    }
+    const VkDescriptorSetLayoutCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 3, .pBindings = all};
+    CHECK(vkCreateDescriptorSetLayout(device, &info, NULL, &set_layout));
+    const VkPipelineLayoutCreateInfo layouts = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                                .setLayoutCount = 1,
+                                                .pSetLayouts = &set_layout};
+    CHECK(vkCreatePipelineLayout(device, &layouts, NULL, &bindings));
+    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3};
+    const VkDescriptorPoolCreateInfo pools = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                              .maxSets = 1,
+                                              .poolSizeCount = 1,
+                                              .pPoolSizes = &size};
+    CHECK(vkCreateDescriptorPool(device, &pools, NULL, &set_pool));
+    const VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                              .descriptorPool = set_pool,
+                                              .descriptorSetCount = 1,
+                                              .pSetLayouts = &set_layout};
+    CHECK(vkAllocateDescriptorSets(device, &sets, &set));
+    const VkDescriptorBufferInfo three[3] = {
+        {buffer, 0, VK_WHOLE_SIZE}, {buffer, 0, BYTES / 2}, {buffer, 0, BYTES}};
+    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                        .dstSet = set,
+                                        .dstBinding = 0,
+                                        .descriptorCount = 3,
+                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                        .pBufferInfo = three};
+    vkUpdateDescriptorSets(device, 1, &write, 0, NULL);
 }
 
 // With a resolve into the target, or without.
@@ -354,6 +423,64 @@ static void put_events2(VkCommandBuffer c) {
     vkCmdResetEvent2(c, event, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
 }
 
+static void put_late(VkCommandBuffer c) {
+    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                     .srcStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
+                                     .srcAccessMask = VK_ACCESS_2_HOST_WRITE_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT};
+    const VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &memory};
+    vkCmdWaitEvents2(c, 1, &event, &info);
+    vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
+    vkCmdResetEvent2(c, event, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+}
+
+static void put_barrier(VkCommandBuffer c) {
+    const VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                    .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                    .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1,
+                         &memory, 0, NULL, 0, NULL);
+}
+
+// The last row of the buffer is shorter than a row by what the others skip.
+static void put_atlas(VkCommandBuffer c) {
+    enum { X = 5, Y = 9 };
+    static uint32_t colors[SIZE * SIZE];
+    const VkImageSubresourceLayers color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    const VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    const VkBufferImageCopy region = {.bufferOffset = (Y * SIZE + X) * 4,
+                                      .bufferRowLength = SIZE,
+                                      .imageSubresource = color,
+                                      .imageOffset = {2, 3, 0},
+                                      .imageExtent = {SIZE - X, SIZE - Y, 1}};
+    const VkBufferImageCopy back = {.bufferOffset = (Y * SIZE + X) * 4,
+                                    .bufferRowLength = SIZE,
+                                    .imageSubresource = color,
+                                    .imageExtent = {SIZE - X, SIZE - Y, 1}};
+    for (uint32_t i = 0; i < SIZE * SIZE; i++)
+        colors[i] = i * 2654435761u;
+    vkCmdUpdateBuffer(c, buffer, 0, BYTES, colors);
+    put_barrier(c);
+    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    vkCmdClearColorImage(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &red.color, 1, &whole);
+    put_barrier(c);
+    vkCmdCopyBufferToImage(c, buffer, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    put_barrier(c);
+    move(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    vkCmdCopyImageToBuffer(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, 1, &back);
+}
+
+static void put_blocks(VkCommandBuffer c) {
+    const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                      .imageExtent = {SIZE, SIZE, 1}};
+    vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
+    put_barrier(c);
+    move(c, blocks.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    vkCmdCopyBufferToImage(c, buffer, blocks.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+}
+
 static void put_copy(VkCommandBuffer c) {
     const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                       .imageExtent = {SIZE, SIZE, 1}};
@@ -366,6 +493,15 @@ static void put(VkCommandBuffer c, const char *mode) {
     } else if (strcmp(mode, "host") == 0) {
         put_wait(c, 1);
         vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
+    } else if (strcmp(mode, "late") == 0) {
+        put_late(c);
+    } else if (strcmp(mode, "atlas") == 0) {
+        put_atlas(c);
+    } else if (strcmp(mode, "bindings") == 0) {
+        vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, bindings, 0, 1, &set, 0, NULL);
+        vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
+    } else if (strcmp(mode, "blocks") == 0) {
+        put_blocks(c);
     } else if (strcmp(mode, "dynamic") == 0) {
         put_dynamic(c);
         put_copy(c);
@@ -394,6 +530,8 @@ static void execute(const char *mode) {
     if (strcmp(mode, "host") == 0)
         CHECK(vkSetEvent(device, event));
     CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    if (strcmp(mode, "late") == 0)
+        CHECK(vkSetEvent(device, event));
     CHECK(vkQueueWaitIdle(queue));
 }
 
@@ -419,6 +557,11 @@ static void close_device(void) {
     vkDestroyPipelineLayout(device, layout, NULL);
     vkDestroyFramebuffer(device, frame, NULL);
     vkDestroyRenderPass(device, pass, NULL);
+    vkDestroyDescriptorPool(device, set_pool, NULL);
+    vkDestroyPipelineLayout(device, bindings, NULL);
+    vkDestroyDescriptorSetLayout(device, set_layout, NULL);
+    vkDestroyImage(device, blocks.image, NULL);
+    vkFreeMemory(device, blocks.memory, NULL);
     vkDestroyBuffer(device, buffer, NULL);
     vkFreeMemory(device, buffer_memory, NULL);
     vkDestroyEvent(device, event, NULL);
@@ -441,6 +584,10 @@ int main(int argc, char **argv) {
     if (strcmp(mode, "dynamic") != 0)
         make_pass(strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0);
     make_pipeline(argv[1]);
+    if (strcmp(mode, "bindings") == 0)
+        make_set();
+    if (strcmp(mode, "blocks") == 0)
+        make_blocks();
     for (int i = 0; i < EXECUTIONS; i++)
         execute(mode);
     for (uint32_t i = 0; i < SIZE * SIZE; i++)

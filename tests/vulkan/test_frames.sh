@@ -84,8 +84,8 @@ for mode in "render 3" "dynamic 3" "nested 2" "images 2" "instances 2"; do
     capture "${mode% *}" frames:1+1 "$work/graphics" "$work" "$work/log" $mode
     replay "${mode% *}" 0
 done
-# Passes with several samples, and events: the buffer that each frame ends with is the program's own, by the hash that it prints.
-for mode in resolve dynamic command events2; do
+# Passes with several samples, events, parts of a buffer, and descriptors of several bindings: the buffer that each frame ends with is the program's own, by the hash that it prints.
+for mode in resolve dynamic command events2 atlas bindings; do
     capture "passes_$mode" frames:2+1 "$work/passes" "$work" $mode
     replay "passes_$mode" 0 --all --save-results "$work/passes_$mode.saved"
     python3 - "$work/passes_$mode" "$work/alone" <<'PYTHON' || fail "the result of passes $mode"
@@ -118,7 +118,9 @@ refused() {
     grep -q "not replayed: vkQueueSubmit.*$2" "$work/out" || fail "$1: $(cat "$work/out")"
     [ $status = 0 ] || [ $status = 4 ] || fail "$1: exit status $status: $(cat "$work/out")"
 }
-refused host 'commands wait for events, and the host has set an event'
+refused host 'vkCmdWaitEvents for the host'
+refused late 'vkCmdWaitEvents for the host'
+refused blocks 'a compressed image'
 refused again 'the content of an image cannot be copied'
 # Every frame of a program.
 capture whole frames-every:1 "$work/compute" "$shader" "$work/stamps" repeat 3

@@ -77,20 +77,34 @@ static uint32_t texel_bytes(const struct vulkan_live *live, VkImageAspectFlags a
     return vulkan_format_bytes(format);
 }
 
-static bool copy_fits(struct vulkan_run *run, VkImage image, VkBuffer buffer, const VkBufferImageCopy *copy) {
-    const struct vulkan_live *live = image_of(run, image);
+// Bytes from the first texel of a copy to the end of its last one: the last row of the last slice is not padded.
+static bool copy_bytes(const VkBufferImageCopy *copy, uint64_t slices, uint32_t texel, uint64_t *bytes) {
     const VkExtent3D size = copy->imageExtent;
     const uint64_t row = copy->bufferRowLength ? copy->bufferRowLength : size.width,
                    rows = copy->bufferImageHeight ? copy->bufferImageHeight : size.height;
-    uint64_t texels, bytes;
-    if (!region_fits(live, &copy->imageSubresource, copy->imageOffset, size) || row < size.width ||
-        rows < size.height)
+    uint64_t count;
+    *bytes = 0;
+    if (row < size.width || rows < size.height)
         return false;
-    const uint32_t texel = texel_bytes(live, copy->imageSubresource.aspectMask);
-    const uint64_t slices =
-        live->image.imageType == VK_IMAGE_TYPE_3D ? size.depth : copy->imageSubresource.layerCount;
-    return texel && !__builtin_mul_overflow(row, rows, &texels) &&
-           !__builtin_mul_overflow(texels, slices * texel, &bytes) &&
+    if (!slices || !size.width || !size.height)
+        return true;
+    return !__builtin_mul_overflow(slices - 1, rows, &count) &&
+           !__builtin_add_overflow(count, size.height - 1, &count) &&
+           !__builtin_mul_overflow(count, row, &count) &&
+           !__builtin_add_overflow(count, size.width, &count) && !__builtin_mul_overflow(count, texel, bytes);
+}
+
+static bool copy_fits(struct vulkan_run *run, VkImage image, VkBuffer buffer, const VkBufferImageCopy *copy) {
+    const struct vulkan_live *live = image_of(run, image);
+    if (!region_fits(live, &copy->imageSubresource, copy->imageOffset, copy->imageExtent))
+        return false;
+    const VkImageAspectFlags aspect = copy->imageSubresource.aspectMask;
+    const uint32_t texel = texel_bytes(live, aspect);
+    const bool deep = live->image.imageType == VK_IMAGE_TYPE_3D;
+    const uint64_t slices = deep ? copy->imageExtent.depth : copy->imageSubresource.layerCount;
+    uint64_t bytes;
+    return texel && !(aspect & (aspect - 1)) && (deep || copy->imageExtent.depth <= 1) &&
+           live->image.samples == VK_SAMPLE_COUNT_1_BIT && copy_bytes(copy, slices, texel, &bytes) &&
            is_inside(copy->bufferOffset, bytes, bytes_of(run, buffer));
 }
 
@@ -328,17 +342,35 @@ static bool write_buffers_fit(struct vulkan_run *run, const VkWriteDescriptorSet
     return true;
 }
 
+// The binding with the lowest number from this one on that has descriptors; NULL: there is none.
+static const struct vulkan_binding *used_binding(const struct vulkan_live *layout, uint64_t from) {
+    const struct vulkan_binding *found = NULL;
+    for (uint32_t i = 0; i < layout->binding_count; i++) {
+        const struct vulkan_binding *binding = &layout->bindings[i];
+        if (binding->count && binding->binding >= from && (!found || binding->binding < found->binding))
+            found = binding;
+    }
+    return found;
+}
+
+// Descriptors beyond the end of a binding are those of the next one that has any, if it is of the same kind.
 bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
                         const VkWriteDescriptorSet *write) {
     const struct vulkan_live *layout = vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT);
-    for (uint32_t i = 0; layout && i < layout->binding_count; i++) {
-        const struct vulkan_binding *binding = &layout->bindings[i];
-        if (binding->binding == write->dstBinding)
-            return binding->type == (uint32_t)write->descriptorType &&
-                   is_inside(write->dstArrayElement, write->descriptorCount, binding->count) &&
-                   write_buffers_fit(run, write);
+    const struct vulkan_binding *binding = layout ? used_binding(layout, write->dstBinding) : NULL;
+    if (!binding || binding->binding != write->dstBinding || write->dstArrayElement >= binding->count ||
+        binding->type != (uint32_t)write->descriptorType)
+        return false;
+    const struct vulkan_binding first = *binding;
+    uint64_t room = binding->count - write->dstArrayElement;
+    while (room < write->descriptorCount) {
+        binding = used_binding(layout, (uint64_t)binding->binding + 1);
+        if (!binding || binding->type != first.type || binding->stages != first.stages ||
+            binding->has_samplers != first.has_samplers)
+            return false;
+        room += binding->count;
     }
-    return false;
+    return write_buffers_fit(run, write);
 }
 
 // ---- objects

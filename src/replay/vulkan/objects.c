@@ -163,7 +163,8 @@ static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run, stru
     for (uint32_t i = 0; live->bindings && i < info->bindingCount; i++)
         live->bindings[live->binding_count++] =
             (struct vulkan_binding){info->pBindings[i].binding, (uint32_t)info->pBindings[i].descriptorType,
-                                    info->pBindings[i].descriptorCount};
+                                    info->pBindings[i].descriptorCount, info->pBindings[i].stageFlags,
+                                    info->pBindings[i].pImmutableSamplers != NULL};
     for (uint32_t i = 0; i < info->bindingCount; i++) {
         const VkDescriptorSetLayoutBinding *binding = &info->pBindings[i];
         const uint32_t type = (uint32_t)binding->descriptorType;

@@ -97,8 +97,9 @@ struct vulkan_live {
     VkImageCreateInfo image;
     uint32_t descriptors[11]; // of a set layout, by type
     struct vulkan_binding {
-        uint32_t binding, type, count;
-    } * bindings; // of a set layout
+        uint32_t binding, type, count, stages;
+        bool has_samplers; // immutable ones
+    } * bindings;          // of a set layout
     uint32_t binding_count;
     uint64_t made_of;                // of a set: its layout's number
     uint32_t attachments, subpasses; // of a pass; attachments also of a framebuffer
