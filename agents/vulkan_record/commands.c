@@ -15,7 +15,7 @@ void commands_reset(struct object *commands) {
     free(commands->words.bytes);
     commands->words = (struct words){0};
     commands->effect_count = 0;
-    commands->works = commands->in_pass = commands->waits_events = false;
+    commands->works = commands->in_pass = false;
     commands->changed = true;
 }
 
@@ -76,16 +76,19 @@ VULKAN_REFUSED_COMMANDS(REFUSED)
 //
 // In a replay, as in a capture, one queue executes one submission after the other: the commands that set an event are earlier ones. A
 // barrier after them waits for all that the event is set after, and more, so waits are recorded as barriers, and nothing is
-// recorded of commands that set or reset events. What the host does before it sets an event has no such place.
+// recorded of commands that set or reset events. What the host does before it sets an event has no such place: it may set the event
+// after the submission, which would never be complete within the call. A wait for such an event names the host as its source.
 
-static struct object *find_for_wait(VkCommandBuffer handle) {
+static struct object *find_for_wait(VkCommandBuffer handle, bool for_host) {
     struct object *commands = find(handle);
     if (commands && commands->in_pass) {
         words_missing(&commands->words, "vkCmdWaitEvents within a render pass");
         return NULL;
     }
-    if (commands)
-        commands->waits_events = true;
+    if (commands && for_host) {
+        words_missing(&commands->words, "vkCmdWaitEvents for the host");
+        return NULL;
+    }
     return commands;
 }
 
@@ -103,7 +106,7 @@ void record_CmdWaitEvents(VkCommandBuffer handle, uint32_t count, const VkEvent 
                                                  .l = image_count,
                                                  .i = images};
     recorder_lock();
-    struct object *commands = find_for_wait(handle);
+    struct object *commands = find_for_wait(handle, from & VK_PIPELINE_STAGE_HOST_BIT);
     if (commands)
         put_CmdPipelineBarrier(commands, &call);
     recorder_unlock();
@@ -111,21 +114,29 @@ void record_CmdWaitEvents(VkCommandBuffer handle, uint32_t count, const VkEvent 
                                           buffers, image_count, images);
 }
 
+// One without barriers names no stages at all: it may be for the host.
+static bool names_host(const VkDependencyInfo *info) {
+    VkPipelineStageFlags2 from = 0;
+    for (uint32_t i = 0; i < info->memoryBarrierCount; i++)
+        from |= info->pMemoryBarriers[i].srcStageMask;
+    for (uint32_t i = 0; i < info->bufferMemoryBarrierCount; i++)
+        from |= info->pBufferMemoryBarriers[i].srcStageMask;
+    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++)
+        from |= info->pImageMemoryBarriers[i].srcStageMask;
+    return from & VK_PIPELINE_STAGE_2_HOST_BIT || !from;
+}
+
 void record_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent *events,
                            const VkDependencyInfo *infos) {
+    bool for_host = false;
+    for (uint32_t i = 0; i < count; i++)
+        for_host |= names_host(&infos[i]);
     recorder_lock();
-    struct object *commands = find_for_wait(handle);
+    struct object *commands = find_for_wait(handle, for_host);
     for (uint32_t i = 0; commands && i < count; i++)
         put_CmdPipelineBarrier2(commands, &(struct call_CmdPipelineBarrier2){.i = &infos[i]});
     recorder_unlock();
     device_of(handle)->next.CmdWaitEvents2(handle, count, events, infos);
-}
-
-// Without the lock, which a captured submission that waits for the event holds.
-VkResult record_SetEvent(VkDevice handle, VkEvent event) {
-    struct device *device = device_of(handle);
-    device->host_events = true;
-    return device->next.SetEvent(handle, event);
 }
 
 // ---- secondary buffers
@@ -149,7 +160,6 @@ static void execute(struct object *primary, const struct object *secondary) {
             }
     }
     primary->works |= secondary->works;
-    primary->waits_events |= secondary->waits_events;
 }
 
 void record_CmdExecuteCommands(VkCommandBuffer handle, uint32_t count, const VkCommandBuffer *buffers) {

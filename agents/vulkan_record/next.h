@@ -32,7 +32,6 @@
     X(CmdExecuteCommands)                                                                                    \
     X(CmdWaitEvents)                                                                                         \
     X(CmdWaitEvents2)                                                                                        \
-    X(SetEvent)                                                                                              \
     X(DestroyDevice)                                                                                         \
     X(GetDeviceQueue)                                                                                        \
     X(GetDeviceQueue2)                                                                                       \

@@ -36,12 +36,11 @@ struct device {
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
     uint32_t vendor, driver, version;
     VkPhysicalDeviceMemoryProperties memory;
-    char missing[96];         // why its frames are not captured; "": they are
-    VkQueue queue;            // the one that it submits to
-    uint32_t family;          // of that
-    uint64_t frame;           // the last one of which it wrote the state
-    bool gave_up;             // that frame cannot be captured
-    _Atomic bool host_events; // the host has set events
+    char missing[96]; // why its frames are not captured; "": they are
+    VkQueue queue;    // the one that it submits to
+    uint32_t family;  // of that
+    uint64_t frame;   // the last one of which it wrote the state
+    bool gave_up;     // that frame cannot be captured
     struct queue_family {
         VkQueue queue;
         uint32_t family;
@@ -114,7 +113,7 @@ struct object {
     struct effect *effects;
     size_t effect_count, effect_capacity;
     bool works; // it has a command that is an event in the trace
-    bool in_pass, waits_events;
+    bool in_pass;
     // Sets: what was written, by binding and element
     struct write *writes;
     size_t write_count, write_capacity;

@@ -144,8 +144,6 @@ static void check(struct submission *submission, struct object *resource, bool w
         refuse(device, "vkQueueSubmit", "an image of a swapchain is used with what an earlier frame drew");
 }
 
-static const char host_event[] = "commands wait for events, and the host has set an event";
-
 static bool can_capture(struct submission *submission) {
     struct device *device = submission->device;
     if (device->missing[0])
@@ -160,8 +158,6 @@ static bool can_capture(struct submission *submission) {
         const struct object *buffer = submission->buffers[i];
         if (buffer->words.missing[0])
             refuse(device, "vkQueueSubmit", buffer->words.missing);
-        if (buffer->waits_events && device->host_events)
-            refuse(device, "vkQueueSubmit", host_event);
         for (size_t j = 0; j < buffer->use_count && !device->gave_up; j++)
             if (buffer->uses[j].object->words.missing[0])
                 refuse(device, "vkQueueSubmit", buffer->uses[j].object->words.missing);
@@ -307,9 +303,6 @@ static void write_results(struct submission *submission) {
         refuse(submission->device, "vkQueueSubmit", "a submission did not end within 20 seconds");
     else if (!content_write(submission->device, submission->queue, submission->wants, submission->want_count))
         refuse(submission->device, "vkQueueSubmit", "what it wrote could not be copied");
-    for (size_t i = 0; i < submission->count; i++)
-        if (submission->buffers[i]->waits_events && submission->device->host_events)
-            refuse(submission->device, "vkQueueSubmit", host_event);
 }
 
 // With the lock held, which stays if the submission is captured.
