@@ -223,6 +223,8 @@ void words_VkImageCreateInfo(struct words *words, VkImageCreateInfo *s) {
     ENUM(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED);
     if (s->flags & ~known)
         words_missing(words, "an image with flags 0x%x", (unsigned)(s->flags & ~known));
+    if (!vulkan_format_bytes(s->format) && vulkan_format_aspect(s->format) == VK_IMAGE_ASPECT_COLOR_BIT)
+        words_missing(words, "a compressed image, or one of several planes");
 }
 
 void words_VkImageViewCreateInfo(struct words *words, VkImageViewCreateInfo *s) {
