@@ -143,7 +143,7 @@ static struct recording pass_begin(VkCommandBuffer handle, const VkRect2D *area,
 
 // llvmpipe executes the commands of a pass for one tile of the image after the other, and a timestamp outside of passes is a
 // run over all tiles of its own. Within the pass it costs nothing, and each tile executes it after the draws before it, whatever its
-// stage: so it is when the last tile was drawn. Only inline subpasses allow it.
+// stage: so it is the time at which the last tile was drawn. Only inline subpasses allow it.
 static void pass_ending(struct recording *recording) {
     struct buffer *buffer = recording->object ? recording->object->buffer : NULL;
     if (!buffer || buffer->pass >= buffer->count)

@@ -2,7 +2,7 @@
 // What makes a library a layer of the Vulkan loader, for the agent's two layers: each compiles loader.c with its own `loader_layer`.
 // Rules: agentkit/agent.h.
 //
-// Without a session a layer gives the next layer's functions to everybody, and costs nothing.
+// Without a session a layer returns the next layer's functions, and costs nothing.
 #ifndef VULKAN_LOADER_LOADER_H
 #define VULKAN_LOADER_LOADER_H
 
