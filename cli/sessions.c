@@ -38,6 +38,32 @@ bool sessions_has_process(const char *directory, uint64_t pid) {
 
 // ---- one of them
 
+// The user whose rights the process has; its folder in /proc can belong to root although the process does not.
+static bool is_of_user(uint64_t pid, uint32_t user) {
+    static const char key[] = "Uid:";
+    char path[64], line[256];
+    bool same = false;
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/status", pid);
+    FILE *status = fopen(path, "re");
+    while (status && fgets(line, sizeof line, status)) {
+        char *effective = line;
+        if (strncmp(line, key, sizeof key - 1) != 0)
+            continue;
+        (void)strtoul(line + sizeof key - 1, &effective, 10);
+        same = strtoul(effective, NULL, 10) == user;
+        break;
+    }
+    if (status)
+        fclose(status);
+    return same;
+}
+
+// The owner of a directory writes there what he likes, also the id of another user's process.
+static bool has_process(const char *directory, const tsmith_capture_left *left, uint64_t pid) {
+    return (left->collector_pid == pid || sessions_has_process(directory, pid)) &&
+           is_of_user(pid, left->user);
+}
+
 struct search {
     uint64_t pid; // 0: any
     struct text *directory;
@@ -48,8 +74,7 @@ static void add_if_matching(void *context, const char *directory, const tsmith_c
     struct search *search = context;
     if (!left->collected)
         return;
-    if (search->pid ? left->collector_pid != search->pid && !sessions_has_process(directory, search->pid)
-                    : left->user != (uint32_t)geteuid())
+    if (search->pid ? !has_process(directory, left, search->pid) : left->user != (uint32_t)geteuid())
         return;
     search->found++;
     text_clear(search->directory);
@@ -58,7 +83,9 @@ static void add_if_matching(void *context, const char *directory, const tsmith_c
 
 static void find_everywhere(struct search *search) {
     sessions_each(add_if_matching, search);
-    container_sessions_each(add_if_matching, search);
+    // A directory in a container is not asked when a process of this machine's is found.
+    if (!search->pid || !search->found)
+        container_sessions_each(add_if_matching, search);
 }
 
 static int find_by_process(const char *word, struct text *directory) {

@@ -16,8 +16,9 @@ void sessions_each(void (*each)(void *context, const char *directory, const tsmi
 // Whether a process records into a session, or was started to: its environment names it. False for a process that ended, or
 // that this user may not look at.
 bool sessions_has_process(const char *directory, uint64_t pid);
-// The running recording, also one of `attach` in a container, that a word means: a session directory, the id of a recorded process or of the `tracesmith` that
-// records, or, if `word` is NULL, the only one of this user. The exit code, after a complaint if it is not EXIT_DONE.
+// The running recording that a word means: a session directory, or the id of a recorded process or of the `tracesmith` that
+// records. NULL: the only one of this user. Also one of `attach` in a container. The exit code, after a complaint if it is not
+// EXIT_DONE.
 int sessions_find(const char *word, struct text *directory);
 
 #endif

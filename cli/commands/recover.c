@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/container_sessions.h"
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/present/progress.h"
@@ -268,6 +269,7 @@ static void add_session(void *context, const char *directory, const tsmith_captu
 static int list_sessions(bool json) {
     struct left_behind found = {.json = json};
     sessions_each(add_session, &found);
+    container_sessions_each(add_session, &found);
     if (json)
         output_cstr("{\"sessions\":[");
     else if (found.count)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from attach_steps import Attached, Steps, check_file, threads, wait_for
-from support import check, run
+from support import check, run, top_once
 
 PROGRAMS, WORK = sys.argv[1:3]
 ENTER = ["unshare", "-Ur", "--mount", "--pid", "--fork", "sh",
@@ -45,7 +45,7 @@ def check_recording(program, name, known_as):
     first = program.made + 1
     attached = Attached(program.pid, path)
     program.step(5)
-    totals = run("top", "--once", "--json", attached.process.pid)
+    totals = top_once(attached.process, "--json", attached.process.pid)
     check("/root/" in json.loads(totals.stdout)["session"], totals.stdout)
     result = attached.stop()
     check_file(path, first, first + 4)

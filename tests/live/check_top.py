@@ -6,7 +6,7 @@ import stat
 import subprocess
 import sys
 
-from support import Paused, TRACESMITH, check, lines_of, run
+from support import Paused, TRACESMITH, check, lines_of, run, top_once
 
 PROGRAMS, WORK = sys.argv[1:3]
 ROUNDS, PER_ROUND = 40, 57
@@ -53,6 +53,7 @@ def check_sql(last, trace):
 def from_start():
     trace = os.path.join(WORK, "live.sbt")
     program = Paused(PROGRAMS, ["--live", "-o", trace], ROUNDS)
+    top_once(program.process, program.directory)
     watcher = subprocess.Popen([TRACESMITH, "top", "--json", "--interval", "50ms", program.directory],
                                stdout=subprocess.PIPE)
     lines = lines_of(watcher)
@@ -61,17 +62,34 @@ def from_start():
     made = os.stat(os.path.join(program.directory, "live"))
     check(stat.S_IMODE(made.st_mode) == 0o600, "other users cannot read the totals")
     # By the number of the process that records, and of the one that is recorded; nothing else runs.
+    alias = other_mounts()
+    listed = [one["directory"] for one in json.loads(run("recover", "--json").stdout)["sessions"]
+              if one["pid"] == program.process.pid]
+    check(listed == [program.directory], "a folder that another mount namespace shares is looked into once: %s" % listed)
     for word in (program.process.pid, children_of(program.process.pid)[0]):
-        once = json.loads(run("top", "--once", "--json", word).stdout)
+        once = json.loads(top_once(program.process, "--json", word).stdout)
         check(once["session"] == program.directory, "%s is found: %s" % (word, once["session"]))
         check(once["kernels"]["per_second"] == 0, "a rate: %s" % once["kernels"])
-    table = run("top", "--once", program.directory).stdout.decode()
+    alias.communicate()
+    table = top_once(program.process, program.directory).stdout.decode()
     check("tick" in table and "busy" in table and "finish" in table, "a table: %s" % table)
     program.go_on()
     last = list(lines)[-1]
     check(watcher.wait(60) == 0, "top ends with the recording")
     check_last(last, trace)
     check_sql(last, trace)
+
+
+def other_mounts():
+    """A process with a mount namespace of its own, which sees our folders. Without rights for one, a process that does not."""
+    process = subprocess.Popen(["unshare", "-Ur", "--mount", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, bufsize=0)
+    try:
+        process.stdin.write(b"x")
+        process.stdout.read(1)
+    except BrokenPipeError:
+        pass
+    return process
 
 
 def children_of(pid):
@@ -84,6 +102,7 @@ def on_request():
     trace = os.path.join(WORK, "late.sbt")
     program = Paused(PROGRAMS, ["-o", trace], ROUNDS)
     check(not os.path.exists(os.path.join(program.directory, "live")), "no reader has asked yet")
+    top_once(program.process, program.directory)
     watcher = subprocess.Popen([TRACESMITH, "top", "--json", program.directory], stdout=subprocess.PIPE)
     lines = lines_of(watcher)
     next(lines)
@@ -106,7 +125,7 @@ def hostile():
     with open(other, "wb") as file:
         file.write(b"untouched")
     os.symlink(other, os.path.join(program.directory, "live"))
-    run("top", "--once", program.directory)
+    top_once(program.process, program.directory)
     with open(other, "rb") as file:
         check(file.read() == b"untouched", "a link is not followed")
     path = os.path.join(program.directory, "live")

@@ -21,6 +21,17 @@ def run(*args, code=0):
     return done
 
 
+def top_once(program, *args):
+    """`top --once`, again until totals are published: on a busy machine `top` may give up before. Without the process there are none."""
+    while True:
+        alive = program.poll() is None
+        done = run("top", "--once", *args, code=None)
+        if done.returncode == 0:
+            return done
+        check(alive and b"publishes no totals" in done.stderr,
+              "top --once %s gave %d: %s" % (args, done.returncode, done.stderr.decode(errors="replace")))
+
+
 class Paused:
     """cl_nvtx, which prints its session directory after half of its rounds and then waits for a byte."""
 
