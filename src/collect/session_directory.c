@@ -95,13 +95,23 @@ static int make_there(struct session_directory *directory, uint32_t pid, const c
     return 0;
 }
 
+// Of the failures of several folders, the one to report: a folder without room says more than one that is not there.
+static int more_telling(int failure, int other) {
+    static const int order[] = {ENOSPC, EACCES, EROFS};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (failure == order[i] || other == order[i])
+            return order[i];
+    return failure && failure != ENOENT ? failure : other;
+}
+
 static tsmith_status make_for(struct session_directory *directory, uint32_t pid, tsmith_error *error) {
     static const char *const folders[] = {"/dev/shm", "/tmp", "/var/tmp", "/run"};
-    int failure = ENOENT;
+    int failure = 0;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        failure = make_there(directory, pid, folders[i]);
-        if (!failure)
+        const int one = make_there(directory, pid, folders[i]);
+        if (!one)
             return TSMITH_OK;
+        failure = more_telling(failure, one);
     }
     errno = failure;
     return status_set_errno(
@@ -120,10 +130,17 @@ static tsmith_status make_directory(struct session_directory *directory, const c
         return errno ? status_set_errno(error, "cannot create a session directory in %s", wanted) : TSMITH_OK;
     }
     // First where there is plenty of room, then anywhere.
+    int failure = 0;
     for (int plenty = 1; plenty >= 0; plenty--)
-        for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
-            if ((!plenty || has_room(roots[i])) && (errno = make_in(directory, roots[i])) == 0)
+        for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+            if (plenty && !has_room(roots[i]))
+                continue;
+            const int one = make_in(directory, roots[i]);
+            if (!one)
                 return TSMITH_OK;
+            failure = more_telling(failure, one);
+        }
+    errno = failure;
     return status_set_errno(error, "cannot create a session directory in /dev/shm, TMPDIR or /tmp");
 }
 
@@ -273,9 +290,11 @@ tsmith_status session_directory_look(struct session_directory *directory, const 
     }
     directory->control->output[LAYOUT_TEXT - 1] = '\0';
     directory->control->command[LAYOUT_TEXT - 1] = '\0';
-    // As the processes that record into it know it.
+    // As the processes that record into it know it. The path of one in a container (/proc/PID/root/...) has no other form.
     char whole[PATH_MAX];
-    if (realpath(path, whole) && strlen(whole) < sizeof directory->path)
+    struct stat found;
+    if (realpath(path, whole) && strlen(whole) < sizeof directory->path && stat(whole, &found) == 0 &&
+        found.st_dev == info.st_dev && found.st_ino == info.st_ino)
         memcpy(directory->path, whole, strlen(whole) + 1);
     return TSMITH_OK;
 }
