@@ -2,8 +2,8 @@
 // Memory objects that the program passes after it has given back its last reference (option `released`). Rules: agent.h.
 //
 // What is seen is written as markers on the calling thread's track: RELEASED_MARKER for each last release, with its stack, and
-// RELEASED_USE for a later call with the same object. An address that the driver has given out again is another object: nothing is
-// written of it. Whether a driver keeps an object for a kernel or a command is not known, so no more is said than what was passed.
+// RELEASED_USE for a later call with the same object. An address that the driver has given out again is another object, for which
+// nothing is written. Whether a driver keeps an object for a kernel or a command is not known, so no more is said than what was passed.
 #ifndef OPENCL_RELEASED_H
 #define OPENCL_RELEASED_H
 
@@ -30,7 +30,7 @@ void released_note(const struct call *call, const void *key, const struct object
 void released_given_out(const void *key);
 // A call with an object that is not known. `number` is 0, or the object that it was.
 void released_passed(enum call_id function, uint32_t stack, const void *key, uint64_t number, int argument);
-// Before a launch: whatever was set as an argument of the kernel.
+// Before a launch: checks the memory objects that were set as arguments of the kernel.
 void released_launch(cl_kernel kernel, uint32_t stack);
 void released_kernel_gone(const struct object *kernel);
 

@@ -234,6 +234,18 @@ static bool read_segment(struct memory *memory, const struct views *views, uint3
     return place;
 }
 
+static bool read_released(struct memory *memory, const struct views *views, uint32_t row, uint32_t process,
+                          const struct memory_change *change, bool use) {
+    struct memory_released_event event = {.time = change->time,
+                                          .process = process,
+                                          .stack = change->stack,
+                                          .text = tsmith_view_id(&views->known[AT_TEXT], row),
+                                          .use = use};
+    if (!tsmith_view_u64(&views->known[AT_OBJECT], row, &event.object))
+        return true; // another tool's
+    return memory_released_add(&memory->released, &event);
+}
+
 // An event that may be about memory. False when memory is exhausted.
 static bool take_row(struct memory *memory, const struct views *views, const tsmith_dictionary *dictionary,
                      uint32_t row, struct memory_change *change, uint32_t process, uint8_t kind) {
@@ -243,14 +255,7 @@ static bool take_row(struct memory *memory, const struct views *views, const tsm
         const char *name = tsmith_dictionary_string(dictionary, change->name).bytes;
         bool use;
         if (memory_released_is(name, &use))
-            return memory_released_add(&memory->released,
-                                       &(struct memory_released_event){
-                                           .time = change->time,
-                                           .object = tsmith_view_u64_or(&views->known[AT_OBJECT], row, 0),
-                                           .process = process,
-                                           .stack = change->stack,
-                                           .text = tsmith_view_id(&views->known[AT_TEXT], row),
-                                           .use = use});
+            return read_released(memory, views, row, process, change, use);
         if (strcmp(name, "segment") == 0)
             return read_segment(memory, views, row, process, change->track);
         if (strcmp(name, "[memory]") != 0 || !read_instant(views, row, process, change))
@@ -617,13 +622,13 @@ static void write_leaks(const struct analysis_context *context, struct report *r
         if (change->early)
             report_unknown(report, table);
         else
-            report_integer(report, table, change->time - context->window.from);
+            report_integer(report, table, tsmith_time_subtract(change->time, context->window.from));
         write_object(context, report, table, totals, change);
     }
     table = REPORT_TABLE(report, "freed_twice", "frees of what had been freed before", TWICE);
     for (size_t i = 0; i < totals->again_count; i++) {
         write_process(context, report, table, totals->again[i].place);
-        report_integer(report, table, totals->again[i].time - context->window.from);
+        report_integer(report, table, tsmith_time_subtract(totals->again[i].time, context->window.from));
         write_object(context, report, table, totals, &totals->again[i]);
     }
 }

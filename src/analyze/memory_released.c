@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "tracesmith/time.h"
 
-// As the agent writes them (src/wire/released_names.h).
+// As the agent of OpenCL writes them (agents/opencl/released.h).
 static const char RELEASED[] = "memory object released", USED[] = "memory object used after release";
 
 static const tsmith_report_column COLUMNS[] = {
@@ -47,7 +48,7 @@ static void write_use(const struct memory_released_event *use, const struct memo
         report_integer(report, table, (int64_t)process->pid);
     else
         report_unknown(report, table);
-    report_integer(report, table, use->time - context->window.from);
+    report_integer(report, table, tsmith_time_subtract(use->time, context->window.from));
     report_integer(report, table, (int64_t)use->object);
     report_text(report, table, tsmith_dictionary_string(context->dictionary, use->text));
     memory_write_stack(sites, context, report, table, use->stack);
@@ -56,7 +57,7 @@ static void write_use(const struct memory_released_event *use, const struct memo
             report_unknown(report, table);
         return;
     }
-    report_integer(report, table, release->time - context->window.from);
+    report_integer(report, table, tsmith_time_subtract(release->time, context->window.from));
     report_text(report, table, tsmith_dictionary_string(context->dictionary, release->text));
     memory_write_stack(sites, context, report, table, release->stack);
 }
