@@ -450,7 +450,10 @@ static uint32_t place_attribute(struct merge *merge, tsmith_attribute *entry) {
         strncmp(tsmith_dictionary_string(merge->into, entry->key).bytes, "sampler.", 8) != 0)
         return 0;
     // A device may have another number there.
-    const uint32_t device = map_id(&merge->device, identified_device(merge->into, entry->key));
+    const uint32_t known = identified_device(merge->into, entry->key), device = map_id(&merge->device, known);
+    // Of a device that was not taken: its number is another device's here.
+    if (known && !device && merge->entries != MERGE_EQUAL)
+        return 0;
     if (device) {
         snprintf(key, sizeof key, "device.%u.uuid", device);
         entry->key = tsmith_dictionary_intern_cstr(merge->into, key);

@@ -236,6 +236,44 @@ static void devices_known_better(void **unused) {
     tsmith_dictionary_destroy(from);
 }
 
+static bool choose_device(void *context, enum merge_table table, uint32_t id) {
+    return table != MERGE_TABLE_device || id == *(const uint32_t *)context;
+}
+
+// The identity of a device goes where the device goes; the second of two devices is the first of the part.
+static void identities_of_a_part(void **unused) {
+    (void)unused;
+    identity_is_attribute = true;
+    tsmith_dictionary *into, *from;
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_create(&from), TSMITH_OK);
+    const uint32_t process = add_process(from, 10, "one");
+    (void)add_device(from, process, "H100", 1, "GPU-a");
+    uint32_t chosen = add_device(from, process, "H100", 2, "GPU-b");
+    tsmith_dictionary_set_attribute(from, "device.7.uuid", "GPU-none");
+    tsmith_dictionary_set_attribute(from, "command", "program");
+    struct merge *merge = merge_create(into, MERGE_USED);
+    assert_true(merge_choose(merge, from, choose_device, &chosen));
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_int_equal(tsmith_dictionary_device_count(into), 2);
+    assert_device(into, 1, "H100", 2, "GPU-b");
+    assert_int_equal(tsmith_dictionary_attribute_count(into), 3);
+    assert_string_equal(tsmith_dictionary_find_attribute(into, "command").bytes, "program");
+    merge_destroy(merge);
+    tsmith_dictionary_destroy(into);
+    // The order in which attributes are taken does not matter: here the first device is the part.
+    chosen = 1;
+    assert_int_equal(tsmith_dictionary_create(&into), TSMITH_OK);
+    merge = merge_create(into, MERGE_USED);
+    assert_true(merge_choose(merge, from, choose_device, &chosen));
+    assert_int_equal(merge_take(merge, from), TSMITH_OK);
+    assert_device(into, 1, "H100", 1, "GPU-a");
+    assert_null(tsmith_dictionary_find_attribute(into, "device.2.uuid").bytes);
+    merge_destroy(merge);
+    tsmith_dictionary_destroy(into);
+    tsmith_dictionary_destroy(from);
+}
+
 // Two recordings: process 10 here is not process 10 there, but a name is a name.
 static void two_recordings(void **unused) {
     (void)unused;
@@ -386,6 +424,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_recording),
                                        cmocka_unit_test(devices_known_better),
                                        cmocka_unit_test_prestate(devices_known_better, "attribute"),
+                                       cmocka_unit_test(identities_of_a_part),
                                        cmocka_unit_test(values),
                                        cmocka_unit_test(two_recordings),
                                        cmocka_unit_test(stacks),
