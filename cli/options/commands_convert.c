@@ -145,7 +145,8 @@ static const struct option split_options[] = {
      .argument = "FILE",
      .kind = VALUE_TRACE,
      .doc = "Name of the output files. In it, %r is the rank ('norank' for processes without one), %p the "
-            "process id, %h the name of this host, and %% a percent sign. %r or %p is required; with %p each "
+            "process id, %h the host that the trace states (or 'nohost'), and %% a percent sign. %r or %p is "
+            "required; with %p each "
             "process has a file of its own"},
     JSON_OPTION,
     END_OF_OPTIONS};

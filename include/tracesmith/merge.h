@@ -63,15 +63,15 @@ typedef struct tsmith_split_result {
 } tsmith_split_result;
 
 // Writes the events of each rank of a trace of any format into a file of its own, named by `pattern` as by tsmith_output_expand: %r is
-// the rank, "norank" for processes without one; with %p each process has a file of its own (in a trace without processes, %p is the
-// calling process). A process that states no rank has the rank of its parent, if the trace has that. Events, tracks, clocks and facts
+// the rank, "norank" for processes without one; with %p each process has a file of its own (in a trace without processes, %p is 0);
+// %h is the host of the processes, else the trace's, and "nohost" if neither is known. A process that states no rank has the rank of its parent, if the trace has that. Events, tracks, clocks and facts
 // that belong to no process are in every file. Each file has the names, call stacks, clocks and ledger of its own events, and is what
 // a recording of that rank alone would be. Processes without a rank get a file if they have an event, or if no process has a rank.
 // If ranks are missing, each file has a notice. What --capture recorded for replay is not copied.
 //
 // `options` and `result` may be NULL. The files are written one after the other; memory: the names of the trace and of one file. OK, or
 // TRUNCATED when the trace ends early or is damaged: then the ledger of every file states it. INVALID_ARGUMENT: the pattern has neither
-// %r nor %p, or names the trace itself; nothing was written. ERROR_UNSUPPORTED: the trace is itself merged. After a failure the file that
+// %r nor %p, names the trace itself, or has one name for two files; nothing was written. ERROR_UNSUPPORTED: the trace is itself merged. After a failure the file that
 // was being written ends early, and the trace is as it was. Any thread.
 TSMITH_API tsmith_status tsmith_trace_split(const char *path, const char *pattern,
                                             const tsmith_split_options *options, tsmith_split_result *result,

@@ -97,6 +97,8 @@ static const char *text_of(char letter, uint32_t pid, const struct output_parts 
         snprintf(room, 256, "%u", pid ? pid : (uint32_t)getpid());
         return room;
     case 'h':
+        if (parts && parts->host)
+            return parts->host;
         room[255] = '\0';
         return gethostname(room, 255) == 0 && *room && !strchr(room, '/') ? room : NULL;
     case 'r':

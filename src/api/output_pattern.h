@@ -9,9 +9,9 @@
 
 #include "tracesmith/status.h"
 
-// What %r and %p are; NULL: those of the process `pid`, as tsmith_output_expand has them.
+// What %r, %p and %h are; NULL: those of the process `pid` and of this host, as tsmith_output_expand has them.
 struct output_parts {
-    const char *rank, *process;
+    const char *rank, *process, *host;
 };
 
 // tsmith_output_expand with such parts; `parts` may be NULL.

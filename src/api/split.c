@@ -19,6 +19,7 @@
 enum {
     EVERY = UINT32_MAX, // in place of a part: all of them
     NAME_BYTES = 4096,
+    HOST_BYTES = 256,
     GENERATIONS = 64 // of parents that are searched for a rank
 };
 
@@ -34,6 +35,11 @@ struct part {
     bool has_events; // of a part without a rank
 };
 
+struct pid_in {
+    uint64_t pid;
+    uint32_t part;
+};
+
 struct splitting {
     const char *pattern;
     tsmith_split_options options;
@@ -44,6 +50,8 @@ struct splitting {
     uint32_t *ranks;           // by process: 1 + its rank; 0: none
     uint32_t *part_of_process; // by process
     uint32_t *part_of_track;   // by track; EVERY
+    struct pid_in *pids;       // of all processes, by pid and part
+    bool cut;                  // the list of missing ranks is at its end
     struct part *parts;
     size_t part_count, part_capacity;
     tsmith_split_result result;
@@ -161,10 +169,13 @@ static void add_missing(struct splitting *splitting, uint64_t from, uint64_t to)
     int bytes = snprintf(next, sizeof next, "%s%llu", length ? ", " : "", (unsigned long long)from);
     if (to - from > 1)
         bytes += snprintf(next + bytes, sizeof next - (size_t)bytes, "-%llu", (unsigned long long)(to - 1));
-    if (length + (size_t)bytes <= room)
-        memcpy(text + length, next, (size_t)bytes + 1);
-    else if (length < sizeof MORE || strcmp(text + length + 1 - sizeof MORE, MORE) != 0)
+    if (splitting->cut)
+        return;
+    splitting->cut = length + (size_t)bytes > room;
+    if (splitting->cut)
         memcpy(text + length, MORE, sizeof MORE);
+    else
+        memcpy(text + length, next, (size_t)bytes + 1);
 }
 
 static bool count_ranks(struct splitting *splitting) {
@@ -235,6 +246,42 @@ static bool find_parts(struct splitting *splitting) {
     return splitting->part_of_process;
 }
 
+static int compare_pids_in(const void *left, const void *right) {
+    const struct pid_in *a = left, *b = right;
+    if (a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    return a->part < b->part ? -1 : a->part > b->part;
+}
+
+static bool list_pids(struct splitting *splitting) {
+    const uint32_t processes = tsmith_dictionary_process_count(splitting->from);
+    splitting->pids = calloc(processes, sizeof *splitting->pids);
+    for (uint32_t id = 1; splitting->pids && id < processes; id++)
+        splitting->pids[id - 1] = (struct pid_in){tsmith_dictionary_process(splitting->from, id)->pid,
+                                                  splitting->part_of_process[id]};
+    if (splitting->pids)
+        qsort(splitting->pids, processes - 1, sizeof *splitting->pids, compare_pids_in);
+    return splitting->pids;
+}
+
+// Whether a process with this id is of the part, or where there is none, whether there is none in any other.
+static bool may_be_in(const struct splitting *splitting, uint64_t pid, uint32_t part) {
+    const struct pid_in wanted = {pid, part};
+    const uint32_t count = tsmith_dictionary_process_count(splitting->from) - 1;
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (compare_pids_in(&splitting->pids[middle], &wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const bool is_next = low < count && splitting->pids[low].pid == pid;
+    return is_next && splitting->pids[low].part == part
+               ? true
+               : !is_next && !(low && splitting->pids[low - 1].pid == pid);
+}
+
 static uint32_t part_of(const struct splitting *splitting, uint32_t process) {
     return process && process < tsmith_dictionary_process_count(splitting->from)
                ? splitting->part_of_process[process]
@@ -303,13 +350,62 @@ static tsmith_status find_all_events(struct splitting *splitting, tsmith_error *
     return status;
 }
 
+// The host of a part's first process that states one, else that of the trace. It becomes part of a file's name.
+static void find_host(const struct splitting *splitting, uint32_t part, char out[HOST_BYTES]) {
+    const tsmith_dictionary *from = splitting->from;
+    tsmith_string host = {0};
+    for (uint32_t id = 1; !host.length && id < tsmith_dictionary_process_count(from); id++)
+        if (splitting->part_of_process[id] == part)
+            host = tsmith_dictionary_string(from, tsmith_dictionary_process(from, id)->host);
+    if (!host.length)
+        host = tsmith_dictionary_find_attribute(from, "host");
+    if (!host.length)
+        host = (tsmith_string){.bytes = "nohost", .length = 6};
+    const size_t length = host.length < HOST_BYTES ? host.length : HOST_BYTES - 1;
+    for (size_t i = 0; i < length; i++) {
+        const char byte = host.bytes[i];
+        out[i] = byte == '-' || byte == '_' || (byte == '.' && i) || (byte >= '0' && byte <= '9') ||
+                         (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z')
+                     ? byte
+                     : '_';
+    }
+    out[length] = '\0';
+}
+
+static int compare_paths(const void *left, const void *right) {
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+// "run.%r%p.sbt" has one name for process 23 of rank 1 and process 3 of rank 12.
+static tsmith_status check_names(const struct splitting *splitting, tsmith_error *error) {
+    const char **paths = malloc(splitting->part_count * sizeof *paths);
+    tsmith_status status = TSMITH_OK;
+    if (!paths)
+        return no_memory(error);
+    for (size_t i = 0; i < splitting->part_count; i++)
+        paths[i] = splitting->parts[i].path;
+    qsort(paths, splitting->part_count, sizeof *paths, compare_paths);
+    for (size_t i = 1; status == TSMITH_OK && i < splitting->part_count; i++)
+        if (strcmp(paths[i - 1], paths[i]) == 0)
+            status = status_set(error, TSMITH_ERROR_INVALID_ARGUMENT,
+                                "%s: two files would have the name %s: separate the parts of the name, as in "
+                                "run.%%r.%%p.sbt",
+                                splitting->pattern, paths[i]);
+    free(paths);
+    return status;
+}
+
 static tsmith_status name_parts(struct splitting *splitting, const char *path, tsmith_error *error) {
-    char rank[32], process[32], name[NAME_BYTES];
+    char rank[32], process[32], host[HOST_BYTES] = "", name[NAME_BYTES];
+    const bool by_host = output_has(splitting->pattern, 'h');
     for (size_t i = 0; i < splitting->part_count; i++) {
         struct part *part = &splitting->parts[i];
-        const struct output_parts parts = {part->key.rank ? rank : "norank", part->key.pid ? process : NULL};
+        const struct output_parts parts = {
+            .rank = part->key.rank ? rank : "norank", .process = process, .host = host};
         snprintf(rank, sizeof rank, "%llu", part->key.rank - 1ull);
         snprintf(process, sizeof process, "%llu", (unsigned long long)part->key.pid);
+        if (by_host)
+            find_host(splitting, (uint32_t)i, host);
         const tsmith_status status = output_expand(splitting->pattern, 0, &parts, name, sizeof name, error);
         if (status != TSMITH_OK)
             return status;
@@ -320,7 +416,7 @@ static tsmith_status name_parts(struct splitting *splitting, const char *path, t
         if (!part->path)
             return no_memory(error);
     }
-    return TSMITH_OK;
+    return check_names(splitting, error);
 }
 
 // ---- the dictionary of a part
@@ -340,15 +436,7 @@ static bool is_of_part(const struct writing *writing, uint32_t attribute) {
         key[sizeof BEFORE - 1] > '9')
         return true;
     const uint64_t pid = strtoull(key + sizeof BEFORE - 1, &end, 10);
-    bool known = false;
-    for (uint32_t id = 1; *end == '.' && id < tsmith_dictionary_process_count(from); id++) {
-        if (tsmith_dictionary_process(from, id)->pid != pid)
-            continue;
-        known = true;
-        if (splitting->part_of_process[id] == writing->part)
-            return true;
-    }
-    return !known;
+    return *end != '.' || may_be_in(splitting, pid, writing->part);
 }
 
 static bool chooses_clock(const struct writing *writing, uint32_t id) {
@@ -542,7 +630,7 @@ static tsmith_status prepare(struct splitting *splitting, const char *path, tsmi
         return status_set(error, TSMITH_ERROR_UNSUPPORTED,
                           "%s is merged of several traces, which are its parts: it cannot be split", path);
     if (!find_ranks(splitting) || !count_ranks(splitting) || !find_parts(splitting) ||
-        !place_tracks(splitting))
+        !list_pids(splitting) || !place_tracks(splitting))
         return no_memory(error);
     status = find_all_events(splitting, error);
     return status == TSMITH_OK ? name_parts(splitting, path, error) : status;
@@ -578,6 +666,7 @@ tsmith_status tsmith_trace_split(const char *path, const char *pattern, const ts
     free(splitting.ranks);
     free(splitting.part_of_process);
     free(splitting.part_of_track);
+    free(splitting.pids);
     tsmith_trace_close(splitting.trace);
     return status;
 }

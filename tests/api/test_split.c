@@ -346,6 +346,109 @@ static void a_process_has_its_own(void **state) {
     assert_int_equal(rmdir(folder.path), 0); // nothing else was written
 }
 
+struct listed {
+    const char *folder;
+    char names[256];
+};
+
+static void list_file(void *context, const char *path, uint64_t events) {
+    struct listed *listed = context;
+    (void)events;
+    const size_t length = strlen(listed->names);
+    assert_memory_equal(path, listed->folder, strlen(listed->folder));
+    (void)snprintf(listed->names + length, sizeof listed->names - length, "%s;",
+                   path + strlen(listed->folder) + 1);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void write_processes(const char *path, const tsmith_process *processes, size_t count,
+                            const char *const *hosts, const uint32_t *ranks) {
+    struct made made = {0};
+    assert_int_equal(tsmith_dictionary_create(&made.names), TSMITH_OK);
+    assert_int_equal(tsmith_batch_create(&made.batch), TSMITH_OK);
+    assert_int_equal(tsmith_sbt_writer_open(path, NULL, &made.sink, NULL), TSMITH_OK);
+    made.field = tsmith_dictionary_field(made.names, "answer", TSMITH_TYPE_U64, NULL);
+    tsmith_dictionary_set_attribute(made.names, "host", "of the/trace");
+    for (size_t i = 0; i < count; i++) {
+        tsmith_process process = processes[i];
+        process.host = hosts[i] ? text(&made, hosts[i]) : 0;
+        const uint32_t id = tsmith_dictionary_add_process(made.names, &process);
+        (void)tsmith_dictionary_add_rank(made.names,
+                                         &(tsmith_rank){.process = id, .rank = ranks[i], .world = WORLD});
+        const tsmith_track track = {.kind = TSMITH_TRACK_THREAD, .process = id, .tid = process.pid};
+        write_event(&made, tsmith_dictionary_add_track(made.names, &track), TSMITH_KIND_RANGE, 1, "range", 0,
+                    i);
+    }
+    assert_int_equal(tsmith_sink_finish(made.sink, made.names, NULL), TSMITH_OK);
+    tsmith_sink_destroy(made.sink);
+    tsmith_batch_destroy(made.batch);
+    tsmith_dictionary_destroy(made.names);
+}
+
+// A process id of 0 is 0, and a host is the process's, else the trace's, without what has a meaning in a path.
+static void names_are_of_the_trace(void **state) {
+    (void)state;
+    struct folder folder = make_folder("%h.%r.%p");
+    static const tsmith_process processes[] = {{.pid = 0}, {.pid = 7}, {.pid = 8}};
+    static const char *const hosts[] = {NULL, "../node-1.b", "n2"};
+    static const uint32_t ranks[] = {1, 2, 3};
+    struct listed listed = {.folder = folder.path};
+    const tsmith_split_options options = {.size = sizeof options, .written = list_file, .context = &listed};
+    write_processes(folder.whole, processes, 3, hosts, ranks);
+    assert_int_equal(tsmith_trace_split(folder.whole, folder.pattern, &options, NULL, NULL), TSMITH_OK);
+    assert_string_equal(listed.names, "of_the_trace.0.0;_._node-1.b.1.7;n2.2.8;");
+    assert_int_equal(unlink(folder.whole), 0);
+    assert_int_equal(rmdir(folder.path), 0);
+}
+
+// Process 23 of rank 1 and process 3 of rank 12.
+static void two_files_have_two_names(void **state) {
+    (void)state;
+    struct folder folder = make_folder("%r%p");
+    static const tsmith_process processes[] = {{.pid = 23}, {.pid = 3}, {.pid = 4}};
+    static const char *const hosts[3] = {NULL};
+    static const uint32_t ranks[] = {2, 13, 1};
+    struct listed listed = {.folder = folder.path};
+    const tsmith_split_options options = {.size = sizeof options, .written = list_file, .context = &listed};
+    tsmith_error error;
+    write_processes(folder.whole, processes, 3, hosts, ranks);
+    assert_int_equal(tsmith_trace_split(folder.whole, folder.pattern, &options, NULL, &error),
+                     TSMITH_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "two files would have the name"));
+    assert_non_null(strstr(error.message, "/123"));
+    assert_string_equal(listed.names, "");
+    (void)snprintf(folder.pattern, sizeof folder.pattern, "%s/%%r-%%p", folder.path);
+    assert_int_equal(tsmith_trace_split(folder.whole, folder.pattern, &options, NULL, NULL), TSMITH_OK);
+    assert_string_equal(listed.names, "0-4;1-23;12-3;");
+    assert_int_equal(unlink(folder.whole), 0);
+    assert_int_equal(rmdir(folder.path), 0); // the refused split wrote nothing
+}
+
+// What does not fit into the list is left out to its end, also where a shorter item would fit.
+static void a_long_list_ends_once(void **state) {
+    (void)state;
+    struct folder folder = make_folder("%r");
+    tsmith_process processes[20] = {{.pid = 1}};
+    static const char *const hosts[20] = {NULL};
+    uint32_t ranks[20] = {1, 4};
+    struct listed listed = {.folder = folder.path};
+    const tsmith_split_options options = {.size = sizeof options, .written = list_file, .context = &listed};
+    tsmith_split_result result = {.size = sizeof result};
+    // "1-2, 4-99999", then ranges of 15 bytes with their comma until none fits, then one number of 8, for which there is room.
+    for (uint32_t i = 0; i <= 16; i++)
+        ranks[2 + i] = 100001 + 10 * i;
+    ranks[19] = ranks[18] + 2;
+    for (uint32_t i = 0; i < 20; i++)
+        processes[i].pid = i + 1;
+    write_processes(folder.whole, processes, 20, hosts, ranks);
+    assert_int_equal(tsmith_trace_split(folder.whole, folder.pattern, &options, &result, NULL), TSMITH_OK);
+    const char *more = strstr(result.missing_ranks, ", ...");
+    assert_non_null(more);
+    assert_string_equal(more, ", ...");
+    assert_int_equal(unlink(folder.whole), 0);
+    assert_int_equal(rmdir(folder.path), 0);
+}
+
 static void refuses(const char *pattern, tsmith_status wanted, const char *said) {
     struct folder folder = make_folder(pattern);
     tsmith_error error;
@@ -371,6 +474,9 @@ int main(void) {
         cmocka_unit_test(a_silent_launcher_has_no_file),
         cmocka_unit_test(references_to_nothing_are_harmless),
         cmocka_unit_test(a_process_has_its_own),
+        cmocka_unit_test(names_are_of_the_trace),
+        cmocka_unit_test(two_files_have_two_names),
+        cmocka_unit_test(a_long_list_ends_once),
         cmocka_unit_test(bad_patterns_write_nothing),
     };
     return cmocka_run_group_tests_name("split", tests, NULL, NULL);
