@@ -348,9 +348,13 @@ static void write_json(struct summary *summary) {
     const tsmith_sbt_summary *file = &summary->trace.summary;
     text_add_cstr(&line, "{\"trace\":");
     text_add_json_cstr(&line, name_of(summary));
-    if (summary->is_split) {
+    if (summary->is_split || summary->split.result.files) {
         text_add_char(&line, ',');
         split_add_json(&line, &summary->split);
+    }
+    if (summary->pattern && !summary->is_split && summary->split_error.message[0]) {
+        text_add_cstr(&line, ",\"split_error\":");
+        text_add_json_cstr(&line, summary->split_error.message);
     }
     text_add_format(&line, ",\"complete\":%s,\"exit_code\":%d,\"used_gpu_api\":%s",
                     summary->readable && file->complete ? "true" : "false", summary->exit_code,
@@ -546,7 +550,7 @@ static void split_whole(struct summary *summary) {
         summary->exit_code = summary->exit_code == EXIT_DONE ? EXIT_LACKING : summary->exit_code;
 }
 
-static void say_not_split(const struct summary *summary) {
+static void say_not_split(struct summary *summary) {
     struct text line = {0};
     if (!summary->pattern || summary->is_split)
         return;
@@ -555,6 +559,10 @@ static void say_not_split(const struct summary *summary) {
     text_add_cstr(&line, "the recording is not split: it is one file. tracesmith split FILE -o ");
     text_add_shell(&line, summary->pattern);
     text_add_cstr(&line, " splits it");
+    if (summary->split.result.files) { // also those of the readable part of a damaged recording
+        text_add_cstr(&line, ". Already written: ");
+        split_add_text(&line, &summary->split, summary->pattern);
+    }
     complain("%s", text_cstr(&line));
     text_finish(&line);
 }

@@ -2,7 +2,6 @@
 """One collector in front of a launcher, a file per rank: each has what its rank did, and what a file of the whole has of it."""
 import json
 import os
-import select
 import signal
 import stat
 import subprocess
@@ -121,14 +120,14 @@ def check_same_as_whole(directory):
 
 
 def check_missing(directory):
-    """Ranks of which nothing was recorded are named, in the summary and in each file."""
+    """Ranks without any record are named, in the summary and in each file."""
     done, _, _ = launch(directory, "gap.%r.sbt", 8, [1, 2, 4])
     check(b"3 files of 3 of 8 ranks" in done.stderr and b"no file of ranks 0, 3, 5-7 of 8" in done.stderr, done.stderr)
     for rank in (1, 2, 4):
         text = run("info", os.path.join(directory, "gap.%d.sbt" % rank)).stdout.decode()
         check("nothing was recorded of ranks 0, 3, 5-7 of 8" in " ".join(text.split()), text)
     done, _, _ = launch(directory, "gap.%r.sbt", 3, [2, 1], "--json")
-    found = json.loads(done.stderr.splitlines()[-1])
+    found = json.loads(next(line for line in done.stderr.splitlines() if line.startswith(b'{"trace"')))
     check(found["missing_ranks"] == "0" and found["missing"] == 1 and [file["trace"] for file in found["files"]] == ["gap.1.sbt", "gap.2.sbt"], found)
     done, launches, _ = launch(directory, "bare.%r.sbt", 1, ["none"])
     check(names(directory, "bare.") == ["bare.norank.sbt"] and b"no process of the trace states a rank" in done.stderr, done.stderr)
@@ -169,18 +168,16 @@ def check_killed_collector(directory):
     """The collector is killed: recovery makes the file of the whole, and split the others."""
     script = """
         RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 "$0" -n 40 >out.0
-        echo "$$ $TRACESMITH_SESSION"; read -r line
-        RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 exec "$0" -n 50 >out.1"""
+        echo "$TRACESMITH_SESSION"; read -r line
+        RANK=1 WORLD_SIZE=2 LOCAL_RANK=1 exec "$0" -n 50 9>&1 >out.1"""
     profile = subprocess.Popen([TRACESMITH, "profile", "-o", "dead.%r.sbt", "--", "sh", "-c", script, LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, cwd=directory)
-    pid, session = profile.stdout.readline().decode().split()
-    program = os.pidfd_open(int(pid))
+    session = profile.stdout.readline().decode().strip()
     profile.send_signal(signal.SIGKILL)
     profile.wait()
     profile.stdin.write(b"go\n")
     profile.stdin.flush()
-    select.select([program], [], [])  # until the program has ended
-    os.close(program)
+    check(profile.stdout.read() == b"", "the pipe ends when the program, which has it as descriptor 9, has ended")
     check(names(directory, "dead.") == ["dead.all.sbt"], names(directory, "dead."))
     run("recover", session, "-o", "dead.all.sbt", cwd=directory)
     run("split", "dead.all.sbt", "-o", "dead.%r.sbt", cwd=directory)
@@ -200,6 +197,10 @@ def check_refused(directory):
     with open(os.path.join(directory, "mine.1.sbt"), encoding="utf-8") as file:
         check(file.read() == "my own text", "it is as it was")
     check(kernels(os.path.join(directory, "mine.all.sbt")) == launches[0] + launches[1], "the whole is there")
+    check(b"Already written: mine.0.sbt: 1 file" in done.stderr, done.stderr)
+    done, launches, _ = launch(directory, "mine.%r.sbt", 2, [0, 1], "--json", code=4)
+    said = json.loads(next(line for line in done.stderr.splitlines() if line.startswith(b'{"trace"')))
+    check("mine.1.sbt" in said["split_error"] and said["trace"] == "mine.all.sbt" and [f["trace"] for f in said["files"]] == ["mine.0.sbt"], said)
     run("split", "mine.all.sbt", "-o", "yours.%r.sbt", cwd=directory)
     check([kernels(os.path.join(directory, "yours.%d.sbt" % rank)) for rank in range(2)] == [launches[0], launches[1]], launches)
     for arguments, code, said in ((("mine.all.sbt", "-o", "x.sbt"), 2, b"neither %r"), (("mine.all.sbt",), 2, b"--output"),
