@@ -71,15 +71,14 @@ static tsmith_status choose_agents(struct attach_what *what, const struct inject
 
 static tsmith_status make_order(const struct attach_what *what, struct attach_order **out,
                                 tsmith_error *error) {
-    char path[4096 + 32];
     struct attach_order order = {.magic = ATTACH_ORDER_MAGIC, .bytes = sizeof order, .state = ATTACH_WAITING};
     void *at = MAP_FAILED;
     (void)snprintf(order.agents, sizeof order.agents, "%s", what->agents);
     (void)snprintf(order.agent_directory, sizeof order.agent_directory, "%s",
-                   what->there ? what->there : what->agent_directory);
+                   what->there ? what->there : what->session_directory);
     (void)snprintf(order.options, sizeof order.options, "%s", what->options);
-    (void)snprintf(path, sizeof path, "%s/" ATTACH_ORDER_NAME, what->session_directory);
-    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd =
+        openat(what->session, ATTACH_ORDER_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0 && file_write(fd, &order, sizeof order))
         at = mmap(NULL, sizeof order, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     const int failure = errno;
@@ -87,7 +86,7 @@ static tsmith_status make_order(const struct attach_what *what, struct attach_or
         close(fd);
     errno = failure;
     if (at == MAP_FAILED)
-        return status_set_errno(error, "cannot write %s", path);
+        return status_set_errno(error, "cannot write %s/" ATTACH_ORDER_NAME, what->session_directory);
     *out = at;
     return TSMITH_OK;
 }
@@ -108,8 +107,14 @@ static uint32_t wait_for_answer(struct attach_order *order, int64_t until) {
 
 // ---- the libraries
 
-static bool is_loaded(const struct inject_target *target, const char *name) {
-    return inject_library(target, name) || inject_has_removed(target, name);
+struct own_path {
+    char bytes[4096 + 128];
+};
+
+static struct own_path own_library(const struct attach_what *what, const char *name) {
+    struct own_path path;
+    (void)snprintf(path.bytes, sizeof path.bytes, "%s/%s", what->agent_directory, name);
+    return path;
 }
 
 static bool copy_bytes(int from, int to) {
@@ -127,13 +132,11 @@ static bool copy_bytes(int from, int to) {
     return got == 0;
 }
 
-// A library of ours into the session directory, under its own name.
-static tsmith_status copy_library(const struct attach_what *what, const char *name, tsmith_error *error) {
-    char from[4096 + 96], to[4096 + 96];
-    (void)snprintf(from, sizeof from, "%s/%s", what->agent_directory, name);
-    (void)snprintf(to, sizeof to, "%s/%s", what->session_directory, name);
+static bool copy_file(const struct attach_what *what, const char *from, const char *name) {
     const int source = open(from, O_RDONLY | O_CLOEXEC),
-              target = source < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
+              target = source < 0 ? -1
+                                  : openat(what->session, name,
+                                           O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
     const bool copied = target >= 0 && copy_bytes(source, target);
     const int failure = errno;
     if (source >= 0)
@@ -141,45 +144,56 @@ static tsmith_status copy_library(const struct attach_what *what, const char *na
     if (target >= 0)
         close(target);
     errno = failure;
-    return copied ? TSMITH_OK : status_set_errno(error, "cannot copy %s into the container", from);
+    return copied;
 }
 
-// What the process has loaded from an earlier session stays loaded, and is not copied.
-static tsmith_status copy_libraries(const struct attach_what *what, const struct inject_target *target,
-                                    tsmith_error *error) {
+// A library of ours into the session directory, under its own name: a copy for a container, else a link. By the path of the link the
+// loader does not take it for an older one that was loaded from the same path.
+static tsmith_status give_library(const struct attach_what *what, const char *name, tsmith_error *error) {
+    const struct own_path from = own_library(what, name);
+    if (what->there)
+        return copy_file(what, from.bytes, name)
+                   ? TSMITH_OK
+                   : status_set_errno(error, "cannot copy %s into the container", from.bytes);
+    if (access(from.bytes, R_OK) != 0)
+        return status_set_errno(error, "cannot use %s", from.bytes);
+    return symlinkat(from.bytes, what->session, name) == 0
+               ? TSMITH_OK
+               : status_set_errno(error, "cannot make %s/%s", what->session_directory, name);
+}
+
+// What the process has loaded for an earlier session stays loaded, and is used again if it is the same as ours, so that it is not copied.
+// `starter_stays`: that is so for the library that loads the agents. Another one does not know what was loaded.
+static tsmith_status give_libraries(const struct attach_what *what, const struct inject_target *target,
+                                    bool starter_stays, tsmith_error *error) {
     char names[sizeof what->agents], *rest = names, library[128];
     tsmith_status status = TSMITH_OK;
     memcpy(names, what->agents, sizeof names);
     for (char *name; !status && (name = strsep(&rest, ","));) {
         (void)snprintf(library, sizeof library, "libtracesmith-%.64s.so", name);
-        if (*name && !is_loaded(target, library))
-            status = copy_library(what, library, error);
+        if (*name &&
+            !(what->there && starter_stays && inject_has_same(target, own_library(what, library).bytes)))
+            status = give_library(what, library, error);
     }
-    if (!status && !is_loaded(target, ATTACH_LIBRARY))
-        status = copy_library(what, ATTACH_LIBRARY, error);
+    if (!status && !starter_stays)
+        status = give_library(what, ATTACH_LIBRARY, error);
     return status;
 }
 
 // ---- the call
 
-static tsmith_status call(const struct attach_what *what, struct inject_target *target,
+static tsmith_status call(const struct attach_what *what, struct inject_target *target, bool starter_stays,
                           struct inject_report *report, tsmith_error *error) {
     enum { LOAD_NOW = 2 }; // RTLD_NOW of glibc, and local
-    char library[4096 + 64], name[4096 + 32];
+    const struct own_path library = own_library(what, ATTACH_LIBRARY);
     const char *session = what->there ? what->there : what->session_directory;
-    struct inject_call load = {
+    const struct inject_call load = {
         .function = "dlopen", .text = session, .then = ATTACH_LINK, .number = LOAD_NOW};
-    (void)snprintf(library, sizeof library, "%s/" ATTACH_LIBRARY, what->agent_directory);
     const struct inject_call enter = {
-        .library = ATTACH_LIBRARY, .file = library, .function = ATTACH_ENTER_SYMBOL, .text = session};
-    if (is_loaded(target, ATTACH_LIBRARY)) // it stayed from an earlier time
-        return inject_call(target, &enter, what->patience / 2, report, error);
-    (void)snprintf(name, sizeof name, "%s/" ATTACH_LINK, what->session_directory);
-    if (access(library, R_OK) != 0)
-        return status_set_errno(error, "cannot use %s", library);
-    if (symlink(what->there ? ATTACH_LIBRARY : library, name) != 0)
-        return status_set_errno(error, "cannot make %s", name);
-    return inject_call(target, &load, what->patience / 2, report, error);
+        .file = library.bytes, .function = ATTACH_ENTER_SYMBOL, .text = session};
+    if (!starter_stays && symlinkat(ATTACH_LIBRARY, what->session, ATTACH_LINK) != 0)
+        return status_set_errno(error, "cannot make %s/" ATTACH_LINK, what->session_directory);
+    return inject_call(target, starter_stays ? &enter : &load, what->patience / 2, report, error);
 }
 
 static tsmith_status wait_for_agents(const struct attach_what *what, struct attach_order *order,
@@ -208,6 +222,7 @@ tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, ts
     struct inject_target *target = NULL;
     struct attach_order *order = NULL;
     struct inject_report report = {0};
+    bool starter_stays = false;
     tsmith_status status = inject_open(what->pid, &target, error);
     if (!status && !what->there && other_root_is((uint32_t)what->pid))
         status =
@@ -217,12 +232,14 @@ tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, ts
                        (int)what->pid);
     if (!status)
         status = choose_agents(what, target, error);
-    if (!status)
+    if (!status) {
+        starter_stays = inject_has_same(target, own_library(what, ATTACH_LIBRARY).bytes);
         status = make_order(what, &order, error);
-    if (!status && what->there)
-        status = copy_libraries(what, target, error);
+    }
     if (!status)
-        status = call(what, target, &report, error);
+        status = give_libraries(what, target, starter_stays, error);
+    if (!status)
+        status = call(what, target, starter_stays, &report, error);
     if (!status)
         status = wait_for_agents(what, order, begun + what->patience, error);
     tsmith_attach_report made = {.size = sizeof made,

@@ -12,6 +12,7 @@
 struct attach_what {
     pid_t pid;
     const char *session_directory, *agent_directory;
+    int session; // the session directory, open: its path in a container can be replaced by another one
     // The session directory as a process with another root sees it, which cannot see `agent_directory`: the agents are copied into
     // the session. NULL: the process sees both as we do.
     const char *there;

@@ -508,6 +508,7 @@ tsmith_status tsmith_capture_attach(tsmith_capture *capture, uint32_t pid, tsmit
     session_directory_set_command(&capture->directory, text);
     capture->late.pid = (pid_t)pid;
     capture->late.session_directory = capture->directory.path;
+    capture->late.session = capture->directory.fd;
     capture->late.there = capture->directory.there[0] ? capture->directory.there : NULL;
     capture->late.agent_directory = capture->agent_directory;
     tsmith_attach_report report = {.size = sizeof report};

@@ -193,6 +193,13 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     return TSMITH_OK;
 }
 
+// A process in the container can put another directory in the place of the one that was made.
+static bool is_ours(const struct session_directory *directory) {
+    struct stat status;
+    return directory->parent < 0 || (fstat(directory->fd, &status) == 0 && status.st_uid == geteuid() &&
+                                     (status.st_mode & 0777) == 0700);
+}
+
 tsmith_status session_directory_create(struct session_directory *directory,
                                        const tsmith_capture_options *options, tsmith_error *error) {
     tsmith_capture_options chosen = {0};
@@ -211,6 +218,11 @@ tsmith_status session_directory_create(struct session_directory *directory,
     if (status)
         return status;
     directory->fd = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (directory->fd >= 0 && !is_ours(directory)) {
+        close(directory->fd); // nothing in it is removed
+        directory->fd = -1;
+        errno = EPERM;
+    }
     status = directory->fd < 0
                  ? status_set_errno(error, "cannot open the session directory %s", directory->path)
                  : make_control(directory, &chosen, error);

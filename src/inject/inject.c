@@ -24,7 +24,7 @@
 #include "base/status.h"
 #include "inject/check.h"
 #include "inject/frame.h"
-#include "inject/removed.h"
+#include "inject/loaded.h"
 #include "inject/stack.h"
 #include "unwind/cfi.h"
 
@@ -71,13 +71,8 @@ void inject_close(struct inject_target *target) {
     free(target);
 }
 
-const char *inject_library(const struct inject_target *target, const char *file_name) {
-    const struct code_file *file = target_file(target, file_name);
-    return file ? file->path : NULL;
-}
-
-bool inject_has_removed(const struct inject_target *target, const char *file_name) {
-    return removed_at(target, file_name) != 0;
+bool inject_has_same(const struct inject_target *target, const char *own) {
+    return loaded_at(target, own) != 0;
 }
 
 bool inject_has_library(const struct inject_target *target, const char *beginning) {
@@ -260,29 +255,16 @@ static size_t list_threads(pid_t pid, pid_t *threads) {
     return count;
 }
 
-// In a library other than libc.
-static uint64_t find_in_library(const struct inject_target *target, const struct inject_call *call,
-                                const struct code_file *file) {
-    struct exports exports = {0};
-    uint64_t found = 0;
-    if (exports_read(&exports, target, file) && target_is_mapped(target, file))
-        found = exports_find(&exports, call->function);
-    exports_finish(&exports);
-    return found ? found + target_bias(target, file) : 0;
-}
-
 static bool find_function(struct search *search, tsmith_error *error) {
     const struct inject_target *target = search->target;
     const struct inject_call *call = search->call;
-    const struct code_file *file = call->library ? target_file(target, call->library) : target->libc;
-    if (!file && call->file)
-        search->function = removed_find(target, call->library, call->file, call->function);
-    else if (file && file != target->libc)
-        search->function = find_in_library(target, call, file);
-    else if (file && target_is_mapped(target, file))
+    const struct code_file *libc = target->libc;
+    if (call->file)
+        search->function = loaded_find(target, call->file, call->function);
+    else if (libc && target_is_mapped(target, libc))
         search->function = exports_find(&target->exports, call->function);
-    if (search->function && file == target->libc)
-        search->function += target_bias(target, file);
+    if (search->function && !call->file)
+        search->function += target_bias(target, libc);
     if (!search->function)
         search->status =
             status_set(error, TSMITH_ERROR_UNSUPPORTED, "process %d has no function %s that can be called",

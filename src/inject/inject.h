@@ -31,17 +31,14 @@ struct inject_target;
 tsmith_status inject_open(pid_t pid, struct inject_target **out, tsmith_error *error);
 void inject_close(struct inject_target *target);
 
-// The path of a loaded library by its file name; NULL: it is not loaded.
-const char *inject_library(const struct inject_target *target, const char *file_name);
-// Whether one of this file name is loaded whose file was removed since: from a session that is over.
-bool inject_has_removed(const struct inject_target *target, const char *file_name);
+// Whether a library is loaded that has the file name and the build id of our file `own`. The file that it was loaded from may have been
+// removed or replaced since.
+bool inject_has_same(const struct inject_target *target, const char *own);
 // Whether one is loaded whose file name begins so ("libcuda.so").
 bool inject_has_library(const struct inject_target *target, const char *beginning);
 
 struct inject_call {
-    const char *library; // file name of a loaded library; NULL: libc
-    const char
-        *file; // the same library here, for one whose loaded file was removed; NULL: that is not expected
+    const char *file;     // our file of a loaded library (inject_has_same); NULL: libc
     const char *function; // that it exports
     const char *text;     // first argument: a directory
     // How the function learns the thread's errno, to give it back. NULL: as its second argument. Otherwise `number` is the second one,

@@ -30,7 +30,6 @@ struct inject_target {
     struct exports exports; // of libc
     uint64_t return_code;   // rt_sigreturn of libc
     pid_t thread;           // that is stopped
-    char path[4096];        // of inject_library
 };
 
 // Before anything is read of it.

@@ -2,7 +2,9 @@
 """What the tests of attach share: a program that makes a step for each byte that it reads, a running attach, and what its file must have."""
 import json
 import os
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 
@@ -42,12 +44,36 @@ class Steps:
         check(numbers == list(range(1, self.last + 1)), "the program's own account: %s" % numbers)
 
 
+class Agents:
+    """A folder with the agents that attach needs, as a package installs them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        os.mkdir(folder)
+        self.environment = {**os.environ, "TRACESMITH_AGENT_DIR": folder}
+        for name in ("libtracesmith-attach.so", "libtracesmith-opencl.so"):
+            shutil.copy(os.path.join(os.environ["TRACESMITH_BUILD_DIR"], "lib", "tracesmith", name), folder)
+
+    def update(self):
+        """Puts others of the same function in their place, with other build ids, as an update of the package does."""
+        for name in os.listdir(self.folder):
+            path = os.path.join(self.folder, name)
+            with open(path, "rb") as file:
+                bytes_ = bytearray(file.read())
+            head = struct.pack("<III4s", 4, 20, 3, b"GNU")  # of the note; the build id follows
+            check(bytes_.count(head) == 1, "%s has a build id" % name)
+            bytes_[bytes_.index(head) + len(head)] ^= 0xff
+            with open(path + ".new", "wb") as file:
+                file.write(bytes_)
+            os.rename(path + ".new", path)
+
+
 class Attached:
-    def __init__(self, pid, path, *options):
+    def __init__(self, pid, path, *options, environment=None):
         self.path = path
         self.process = subprocess.Popen([TRACESMITH, "attach", str(pid), "-o", path, "--json", "--patience", "120s",
                                          *options],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = self.process.stderr.readline()
         check(b"recording" in line, "attach says %s" % line)
 
@@ -70,6 +96,13 @@ def check_file(path, first, last):
     calls = [event for event in events if event["kind"] == "api" and event["name"] == "clEnqueueNDRangeKernel"]
     check(len(calls) == len(sizes) and all(call["duration"] >= 0 for call in calls), "a call for each launch")
     check(all(event["name"] == "tick" for event in events if event["kind"] == "kernel"), "kernels are named")
+
+
+def own_libraries(pid):
+    """How many files of agents the process has loaded, removed ones included."""
+    with open("/proc/%d/maps" % pid) as maps:
+        lines = [line.split() for line in maps if "/libtracesmith-" in line]
+    return len({(line[3], line[4]) for line in lines})
 
 
 def threads(pid):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 
-from attach_steps import LAUNCHES, Attached, Steps, check_file, threads, wait_for
+from attach_steps import LAUNCHES, Agents, Attached, Steps, check_file, own_libraries, threads, wait_for
 from support import TRACESMITH, check, run
 
 PROGRAMS, WORK = sys.argv[1:3]
@@ -41,6 +41,23 @@ def opencl():
     program.finish()
     attached.wait()
     check_file(last, 41, 60)
+
+
+def updated():
+    """The libraries that stay loaded are of an earlier build."""
+    program, agents = Steps(20), Agents(os.path.join(WORK, "agents"))
+    path, loaded = os.path.join(WORK, "updated.sbt"), []
+    for first in (1, 3, 5, 7):
+        attached = Attached(program.pid, path, environment=agents.environment)
+        program.step()
+        attached.stop()
+        check_file(path, first, first)
+        program.step()
+        loaded.append(own_libraries(program.pid))
+        if first == 3:
+            agents.update()
+    check(loaded == [2, 2, 4, 4], "the libraries of each build are loaded once: %s" % loaded)
+    program.finish()
 
 
 def mappings(pid):
@@ -154,6 +171,8 @@ def refusals():
 
 opencl()
 cycles()
+if not os.environ.get("TRACESMITH_SANITIZE"):  # which allows one copy of a library in a process
+    updated()
 armed()
 refusals()
 print("attach: ok")

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from attach_steps import Attached, Steps, check_file, threads, wait_for
+from attach_steps import Agents, Attached, Steps, check_file, own_libraries, threads, wait_for
 from support import check, run, top_once
 
 PROGRAMS, WORK = sys.argv[1:3]
@@ -74,6 +74,23 @@ def container():
     program.finish()
 
 
+def updated():
+    """The copies that stay loaded are of an earlier build."""
+    program, agents = Contained("updated", 20), Agents(os.path.join(WORK, "agents"))
+    path, loaded = os.path.join(WORK, "updated.sbt"), []
+    for first in (1, 3, 5, 7):
+        attached = Attached(program.pid, path, environment=agents.environment)
+        program.step()
+        attached.stop()
+        check_file(path, first, first)
+        program.step()
+        loaded.append(own_libraries(program.pid))
+        if first == 3:
+            agents.update()
+    check(loaded == [2, 2, 4, 4], "the copies of each build are loaded once: %s" % loaded)
+    program.finish()
+
+
 def no_programs_in_shared_memory():
     """As container engines mount it."""
     program = Contained("noexec", 10, SHM_OPTIONS=",noexec")
@@ -110,6 +127,8 @@ def no_place():
 
 
 container()
+if not os.environ.get("TRACESMITH_SANITIZE"):  # which allows one copy of a library in a process
+    updated()
 no_programs_in_shared_memory()
 ends_meanwhile()
 no_place()
