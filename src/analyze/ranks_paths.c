@@ -113,15 +113,17 @@ static uint64_t lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-// What the network adapters of a machine send; 0: unknown.
+// What the network adapters of a machine send; 0: unknown, as of one adapter it is not known: it may be active.
 static uint64_t network_of(const tsmith_topology *topology) {
     uint64_t sum = 0;
     for (size_t i = 0; topology && i < tsmith_topology_count(topology); i++) {
         tsmith_topology_node node = {.size = sizeof node};
         (void)tsmith_topology_node_get(topology, i, &node);
-        sum += node.kind == TSMITH_TOPOLOGY_NIC && node.port_bits_per_s < UINT32_MAX * UINT64_C(1000)
-                   ? node.port_bits_per_s / 8
-                   : 0;
+        if (node.kind != TSMITH_TOPOLOGY_NIC)
+            continue;
+        if (!node.port_bits_per_s || node.port_bits_per_s >= UINT32_MAX * UINT64_C(1000))
+            return 0;
+        sum += node.port_bits_per_s / 8;
     }
     return sum;
 }

@@ -11,8 +11,8 @@ enum {
     TOPOLOGY_NAME = 64,
     TOPOLOGY_BRIDGES = 32,
     TOPOLOGY_PIECE = 512,       // of a line of the text
-    TOPOLOGY_NODES_MOST = 4096, // of a text
-    TOPOLOGY_LINKS_MOST = 1 << 16,
+    TOPOLOGY_NODES_MOST = 1024, // of a text
+    TOPOLOGY_LINKS_MOST = 4096,
     TOPOLOGY_NVIDIA = 0x10de
 };
 

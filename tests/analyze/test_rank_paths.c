@@ -26,6 +26,7 @@ struct job {
     bool is_nameless,
         has_no_plugin; // the device has no identity; no event of the plugin has a kernel's times
     const char *collective;
+    bool has_no_rate; // of one adapter
 };
 
 // ---- machines of eight GPUs and two adapters of 400 Gbit/s
@@ -48,7 +49,8 @@ static void write_gpu(FILE *file, enum machine machine, unsigned index) {
             host_bridge, host_bridge, 1 + index, 3 + index * 16);
 }
 
-static char *make_text(enum machine machine) {
+static char *make_text(const struct job *job) {
+    const enum machine machine = job->machine;
     char *text;
     size_t size;
     FILE *file = open_memstream(&text, &size);
@@ -57,7 +59,8 @@ static char *make_text(enum machine machine) {
     for (unsigned i = 0; i < RANKS; i++)
         write_gpu(file, machine, i);
     for (unsigned i = 0; i < 2; i++)
-        fprintf(file, "nic mlx5_%u 0000:f%u:00.0 15b3 1021 %u 400000000000 -\n", i, i, i);
+        fprintf(file, "nic mlx5_%u 0000:f%u:00.0 15b3 1021 %u %s -\n", i, i, i,
+                i && job->has_no_rate ? "0" : "400000000000");
     for (unsigned i = 0; i < RANKS * RANKS && machine == XGMI_MESH; i++)
         if (i / RANKS != i % RANKS)
             fprintf(file, "xgmi %u %u 64000000000\n", i / RANKS, i % RANKS);
@@ -140,7 +143,7 @@ static void describe(const struct job *job, tsmith_dictionary *dictionary, unsig
     (void)tsmith_dictionary_add_rank(dictionary, &(tsmith_rank){.rank = rank + 1, .world = RANKS});
     if (job->machine == NO_TEXT)
         return;
-    char *text = make_text(job->machine);
+    char *text = make_text(job);
     tsmith_dictionary_set_attribute(dictionary, TSMITH_TOPOLOGY_ATTRIBUTE, text);
     free(text);
 }
@@ -259,7 +262,7 @@ static struct answer ask(const struct job *job) {
 static void wrong_partials_do_no_harm(void **unused) {
     (void)unused;
     enum { HEAD = 24, ENTRY = 8 };
-    const struct job job = {XGMI_MESH, 2, 3, false, false, "AllReduce"};
+    const struct job job = {XGMI_MESH, 2, 3, false, false, "AllReduce", false};
     tsmith_ranks *ranks;
     char *bytes;
     size_t size;
@@ -309,10 +312,10 @@ static void links_are_named_and_compared(void **unused) {
         const char *link;
         double possible;
     } cases[] = {
-        {{NVSWITCHES, 1, RANKS, false, false, "AllReduce"}, "NVSWITCH", 450 * GB},
-        {{XGMI_MESH, 1, RANKS, false, false, "AllReduce"}, "XGMI", 7 * 64 * GB},
-        {{SOCKETS, 1, RANKS, false, false, "AllReduce"}, "SYS", 31 * GB},
-        {{NVSWITCHES, 2, RANKS, false, false, "AllReduce"}, "network", 2 * 50 * GB},
+        {{NVSWITCHES, 1, RANKS, false, false, "AllReduce", false}, "NVSWITCH", 450 * GB},
+        {{XGMI_MESH, 1, RANKS, false, false, "AllReduce", false}, "XGMI", 7 * 64 * GB},
+        {{SOCKETS, 1, RANKS, false, false, "AllReduce", false}, "SYS", 31 * GB},
+        {{NVSWITCHES, 2, RANKS, false, false, "AllReduce", false}, "network", 2 * 50 * GB},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct answer answer = ask(&cases[i].job);
@@ -336,12 +339,13 @@ static void what_is_not_known_is_not_said(void **unused) {
         const char *link;
         int64_t collectives;
     } cases[] = {
-        {{NVIDIA_SOCKETS, 1, RANKS, false, false, "AllReduce"}, "SYS or NVLink", COLLECTIVES},
-        {{NO_TEXT, 1, RANKS, false, false, "AllReduce"}, "unknown", COLLECTIVES},
-        {{DAMAGED, 1, RANKS, false, false, "AllReduce"}, "unknown", COLLECTIVES},
-        {{NVSWITCHES, 1, RANKS, true, false, "AllReduce"}, "unknown", COLLECTIVES},
-        {{NVSWITCHES, 1, RANKS - 1, false, false, "AllReduce"}, "unknown", 0},
-        {{NVSWITCHES, 1, RANKS, false, true, "AllReduce"}, "", -1},
+        {{NVIDIA_SOCKETS, 1, RANKS, false, false, "AllReduce", false}, "SYS or NVLink", COLLECTIVES},
+        {{NO_TEXT, 1, RANKS, false, false, "AllReduce", false}, "unknown", COLLECTIVES},
+        {{DAMAGED, 1, RANKS, false, false, "AllReduce", false}, "unknown", COLLECTIVES},
+        {{NVSWITCHES, 1, RANKS, true, false, "AllReduce", false}, "unknown", COLLECTIVES},
+        {{NVSWITCHES, 1, RANKS - 1, false, false, "AllReduce", false}, "unknown", 0},
+        {{NVSWITCHES, 1, RANKS, false, true, "AllReduce", false}, "", -1},
+        {{NVSWITCHES, 2, RANKS, false, false, "AllReduce", true}, "network", COLLECTIVES},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct answer answer = ask(&cases[i].job);
@@ -360,7 +364,7 @@ static void collectives_move_their_share(void **unused) {
         double share; // 0: unknown
     } kinds[] = {{"AllGather", 7}, {"ReduceScatter", 7}, {"Broadcast", 1}, {"Reduce", 1}, {"AlltoAll", 0}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        const struct job job = {XGMI_MESH, 1, RANKS, false, false, kinds[i].name};
+        const struct job job = {XGMI_MESH, 1, RANKS, false, false, kinds[i].name, false};
         const struct answer answer = ask(&job);
         assert_true(is_near(answer.achieved, mean_rate(kinds[i].share)));
         assert_int_equal(answer.notes, kinds[i].share > 0);

@@ -84,6 +84,26 @@ static void a_device_is_found_by_its_identity(void **unused) {
     tsmith_topology_close(topology);
 }
 
+// So many nodes and links are read, and one more is refused: the time to look up all paths is bounded.
+static void refuse_more_than(size_t nodes, size_t links) {
+    for (size_t more = 0; more < 2; more++) {
+        char *text;
+        size_t size;
+        FILE *file = open_memstream(&text, &size);
+        assert_non_null(file);
+        fputs("1\n", file);
+        for (size_t i = 0; i < nodes + (links ? 0 : more); i++)
+            fputs("gpu G 0 10de 1 0 0 -\n", file);
+        for (size_t i = 0; links && i < links + more; i++)
+            fputs("xgmi 0 1 5\n", file);
+        assert_int_equal(fclose(file), 0);
+        tsmith_topology *topology = parse(text);
+        assert_int_equal(topology != NULL, !more);
+        tsmith_topology_close(topology);
+        free(text);
+    }
+}
+
 static void other_texts_are_refused(void **unused) {
     (void)unused;
     static const char *const refused[] = {"",
@@ -98,6 +118,8 @@ static void other_texts_are_refused(void **unused) {
                                           "1\nnvswitches -1\n"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_null(parse(refused[i]));
+    refuse_more_than(TOPOLOGY_NODES_MOST, 0);
+    refuse_more_than(2, TOPOLOGY_LINKS_MOST);
     struct random random = {11};
     for (int i = 0; i < 20000; i++) {
         char text[sizeof TEXT];
