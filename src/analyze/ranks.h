@@ -52,6 +52,8 @@ struct rank {
     int64_t window, missing;
     uint64_t lost;
     bool truncated;
+    bool
+        is_begun; // it has the call in which MPI began, so that none of its messages are missing at the beginning
     struct rank_collective *collectives;
     size_t collective_count, collective_capacity;
     struct rank_step *steps;

@@ -93,6 +93,28 @@ static bool add_request(struct rank *rank, const struct row *row) {
     return add_message(rank, &message);
 }
 
+// Notes whether MPI begins in the batch.
+static void find_begin(struct message_reading *reading, struct rank *rank,
+                       const tsmith_dictionary *dictionary, const tsmith_batch *batch) {
+    static const char *const BEGINS[MESSAGE_BEGINS] = {"MPI_Init", "MPI_Init_thread", "MPI_Session_init"};
+    static const uint32_t FIELDS_USED[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_NAME};
+    const uint32_t *begins = reading->begins;
+    tsmith_view views[2];
+    for (; !rank->is_begun && reading->strings_seen < tsmith_dictionary_string_count(dictionary);
+         reading->strings_seen++)
+        for (size_t i = 0; i < MESSAGE_BEGINS; i++)
+            if (strcmp(tsmith_dictionary_string(dictionary, reading->strings_seen).bytes, BEGINS[i]) == 0)
+                reading->begins[i] = reading->strings_seen;
+    if (rank->is_begun || !(begins[0] || begins[1] || begins[2]))
+        return;
+    tsmith_view_batch(batch, FIELDS_USED, 2, views);
+    const uint8_t *kinds = tsmith_view_every(&views[0]);
+    for (uint32_t row = 0; kinds && row < tsmith_batch_count(batch); row++) {
+        const uint32_t name = kinds[row] == TSMITH_KIND_API ? tsmith_view_id(&views[1], row) : 0;
+        rank->is_begun |= name && (name == begins[0] || name == begins[1] || name == begins[2]);
+    }
+}
+
 bool messages_add_batch(struct message_reading *reading, struct rank *rank,
                         const tsmith_dictionary *dictionary, const tsmith_batch *batch) {
     static const char *const BLOCKING[] = {"MPI_Send", "MPI_Ssend", "MPI_Rsend",    "MPI_Bsend",
@@ -105,6 +127,7 @@ bool messages_add_batch(struct message_reading *reading, struct rank *rank,
     tsmith_view views[MESSAGE_FIELDS], names, correlations;
     tsmith_spans spans;
     static const uint32_t NAME = TSMITH_FIELD_NAME, CORRELATION = TSMITH_FIELD_CORRELATION;
+    find_begin(reading, rank, dictionary, batch);
     if (!reading->fields[MESSAGE_COMM] || !tsmith_view_spans(batch, &spans))
         return true;
     for (size_t i = 0; i < MESSAGE_FIELDS; i++)
@@ -304,8 +327,9 @@ static int by_value(const void *left, const void *right) {
     return *a < *b ? -1 : *a > *b;
 }
 
+// A recording that began later may have as many messages as that of the other side, but not the same ones.
 static bool is_complete(const struct rank *rank) {
-    return !rank->lost && !rank->missing && !rank->truncated;
+    return rank->is_begun && !rank->lost && !rank->missing && !rank->truncated;
 }
 
 struct ends {

@@ -15,7 +15,8 @@ enum {
     MESSAGE_FROM,
     MESSAGE_FROM_TAG,
     MESSAGE_WAIT,
-    MESSAGE_FIELDS
+    MESSAGE_FIELDS,
+    MESSAGE_BEGINS = 3
 };
 
 struct message_wait {
@@ -28,6 +29,8 @@ struct message_reading {
     uint32_t fields[MESSAGE_FIELDS]; // 0: the trace does not have it
     struct message_wait *waits;
     size_t wait_count, wait_capacity;
+    uint32_t strings_seen,
+        begins[MESSAGE_BEGINS]; // strings: the calls in which MPI begins; 0: the trace does not have it
 };
 
 void messages_learn_field(struct message_reading *reading, const char *name, tsmith_type type,
@@ -38,7 +41,7 @@ bool messages_add_batch(struct message_reading *reading, struct rank *rank,
 // Finds the waits of the requests, and sorts the messages.
 void messages_finish_trace(struct message_reading *reading, struct rank *rank);
 
-// Calls `visit` with orders that follow from the matched messages of traces without losses: the rank with the index `from` began to
+// Calls `visit` with orders that follow from the matched messages of traces without losses that begin before MPI: the rank with the index `from` began to
 // send at `sent`, on its clock, before the one with the index `to` had received at `received`. They hold in whichever order messages of
 // several threads came. False when memory is exhausted or `visit` returns false.
 typedef bool messages_visit(void *context, uint32_t from, int64_t sent, uint32_t to, int64_t received);

@@ -25,7 +25,8 @@ enum {
     FLAG_TICKS = 32,      // it states an error of the times of calls
     FLAG_PLACE = 64,      // the topology of its machine and the identity of its device, each may be ""
     FLAG_TRANSFERS = 128, // it has collectives of NCCL with their bytes
-    FLAGS = 255,
+    FLAG_BEGUN = 256,     // with messages: it has the call in which MPI began
+    FLAGS = 511,
     SMALLEST_CLAIM = 3,    // bytes
     VARINT_MAX = 10,       // bytes
     SMALLEST_INTERVAL = 2, // bytes
@@ -194,7 +195,8 @@ static void add_rank(struct bytes *bytes, const tsmith_ranks *ranks, const struc
                            (rank->claims.clock ? FLAG_CLOCK : 0U) |
                            (rank->claims.clock && rank->claims.ticks_error ? FLAG_TICKS : 0U) |
                            (rank->topology || rank->device ? FLAG_PLACE : 0U) |
-                           (rank->transfer_count ? FLAG_TRANSFERS : 0U);
+                           (rank->transfer_count ? FLAG_TRANSFERS : 0U) |
+                           (rank->message_count && rank->is_begun ? FLAG_BEGUN : 0U);
     add_varint(bytes, flags);
     add_string(bytes, rank->label, strlen(rank->label));
     if (rank->reason) {
@@ -526,11 +528,13 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
 // The first trace of the cursor; false when memory is exhausted. `rank` is filled as far as it was read.
 static bool take_rank(struct cursor *cursor, tsmith_ranks *ranks, struct rank *rank) {
     const uint64_t flags = take_varint(cursor);
-    cursor->damaged |= (flags & FLAG_TICKS) && !(flags & FLAG_CLOCK);
+    cursor->damaged |=
+        ((flags & FLAG_TICKS) && !(flags & FLAG_CLOCK)) || ((flags & FLAG_BEGUN) && !(flags & FLAG_MESSAGES));
     cursor->damaged |=
         flags > FLAGS || ((flags & FLAG_ABSENT) && (flags & ~(uint64_t)(FLAG_ABSENT | FLAG_TRUNCATED)));
     *rank = (struct rank){.label = take_text(cursor), .number = -1, .world = -1};
     rank->truncated = flags & FLAG_TRUNCATED;
+    rank->is_begun = flags & FLAG_BEGUN;
     if (rank->label && (flags & FLAG_ABSENT))
         rank->reason = take_text(cursor);
     const bool done = rank->label && (flags & FLAG_ABSENT ? rank->reason != NULL

@@ -21,8 +21,8 @@ enum claim { NOTHING, PROBES, UTC, BOTH, PTP, STEPPED, CROOKED };
 
 // Messages with each of the two ranks before and after it: to both (a ring), only to the one after it. LOSSY: and events were lost;
 // EARLY: some are received before they are sent; TWISTED: some receives end in another order than they began.
-// INEXACT: a ring, and times of calls may be off by 2 us.
-enum talk { SILENT, RING, CHAIN, LOSSY, EARLY, TWISTED, INEXACT };
+// INEXACT: a ring, and times of calls may be off by 2 us. MIDDLE: as LOSSY, but because the recording began and ended in the middle.
+enum talk { SILENT, RING, CHAIN, LOSSY, EARLY, TWISTED, INEXACT, MIDDLE };
 
 struct made_rank {
     int number, host;
@@ -139,7 +139,8 @@ static void add_message(struct rank_trace *trace, bool sends, int64_t peer, int6
 static void add_messages(struct rank_trace *trace, const struct made_rank *rank,
                          const struct made_rank *peer) {
     const bool up = rank->number < peer->number, both = rank->talk != CHAIN && peer->talk != CHAIN,
-               lossy = rank->talk == LOSSY || peer->talk == LOSSY;
+               lossy =
+                   rank->talk == LOSSY || peer->talk == LOSSY || rank->talk == MIDDLE || peer->talk == MIDDLE;
     for (int64_t i = 0; i < 40; i++)
         for (int down = 0; down < 2; down++) {
             const int64_t sent = i * 200 * MS + 90 * MS + (down ? 7 : 0) * MS, late = i % 3 ? 50 * US : 0;
@@ -159,6 +160,15 @@ static void add_messages(struct rank_trace *trace, const struct made_rank *rank,
                     shown(rank->host, received - 3 * US - (rank->talk == TWISTED ? i % 2 * 250 * MS : 0)),
                     shown(rank->host, received));
         }
+}
+
+// At the time of an event that the trace has anyway, so that the trace begins when it did.
+static void add_begin(struct rank_trace *trace, const char *call, int64_t time) {
+    assert_int_not_equal(tsmith_batch_append(trace->batch, TSMITH_KIND_API, time), UINT32_MAX);
+    assert_int_equal(tsmith_batch_set(trace->batch, TSMITH_FIELD_DURATION, 1), TSMITH_OK);
+    assert_int_equal(tsmith_batch_set(trace->batch, TSMITH_FIELD_NAME,
+                                      tsmith_dictionary_intern_cstr(trace->dictionary, call)),
+                     TSMITH_OK);
 }
 
 static void add_loss(struct rank_trace *trace) {
@@ -186,6 +196,9 @@ static void add_rank(tsmith_ranks *ranks, const struct made_rank *made, size_t c
         add_messages(&trace, rank, &made[index - 1]);
     if (rank->talk && index + 1 < count)
         add_messages(&trace, rank, &made[index + 1]);
+    if (rank->talk && rank->talk != MIDDLE)
+        add_begin(&trace, rank->number ? "MPI_Init_thread" : "MPI_Init",
+                  shown(rank->host, 400 * MS + rank->late));
     if (rank->talk == LOSSY)
         add_loss(&trace);
     assert_int_equal(tsmith_batch_finish(trace.batch), TSMITH_OK);
@@ -380,7 +393,7 @@ static void messages_relate_hosts(void **unused) {
     }
 }
 
-// Messages in one direction, and messages of traces with losses, say nothing that collectives do not.
+// Messages in one direction, and messages of traces with losses or without their beginning, say nothing that collectives do not.
 static void other_messages_relate_no_host(void **unused) {
     (void)unused;
     const struct made_rank chain[] = {{0, 0, 0, NOTHING, CHAIN}, {1, 1, 3 * US, NOTHING, CHAIN}};
@@ -394,6 +407,12 @@ static void other_messages_relate_no_host(void **unused) {
     ranks = compare(lossy, 2);
     check_offset(tsmith_ranks_report(ranks), 1, &lossy[1], "collectives");
     assert_int_equal(cell(tsmith_ranks_report(ranks), "clocks", 1, "contradictions")->value.integer, 0);
+    tsmith_ranks_destroy(ranks);
+    // The same messages, and nothing says that some are missing.
+    const struct made_rank middle[] = {{0, 0, 0, NOTHING, RING}, {1, 1, 3 * US, NOTHING, MIDDLE}};
+    ranks = compare(middle, 2);
+    assert_int_equal(cell(tsmith_ranks_report(ranks), "clocks", 1, "contradictions")->value.integer, 0);
+    check_offset(tsmith_ranks_report(ranks), 1, &middle[1], "collectives");
     tsmith_ranks_destroy(ranks);
 }
 
