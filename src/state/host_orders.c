@@ -109,7 +109,8 @@ bool host_orders_give(struct host_orders *orders, struct host_clocks *clocks) {
             const struct host_order *one = &list->items[k];
             struct host_condition condition = {list->a, list->b,   list->source, one->at,
                                                0,       INT64_MIN, one->high};
-            condition.at_b = one->at + one->high; // that did not overflow when it was taken apart
+            condition.at_b =
+                one->at + one->high; // no overflow: it is the second time, of which `high` was computed
             if (!host_clocks_add(clocks, &condition))
                 return false;
         }

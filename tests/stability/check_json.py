@@ -98,7 +98,7 @@ def wrong_with(promised, values, loose):
 
 
 def check_itself(promised, values, loose):
-    """A key that goes and a type that changes are found; a key that comes is none of the checker's business."""
+    """A key that goes and a type that changes are found; a key that comes is accepted."""
     name, value = next((name, value) for name, value in values.items() if isinstance(value, dict))
     for change, found in (("gone", True), ("type", True), ("new", False)):
         other = copy.deepcopy(value)

@@ -9,7 +9,7 @@
 //! # Ok::<(), tracesmith::Error>(())
 //! ```
 //!
-//! Each time that a thread is in a span is a range of that thread, from `enter` to `exit`, in whatever order spans are left. Its
+//! Each entry of a thread into a span is recorded as a range of that thread, from `enter` to `exit`, in whatever order spans are left. Its
 //! fields `span` and `parent` are the numbers of the span and of the span around it, so that the parts of a span that moves
 //! between threads belong together. An event is an instant. Values of fields are not recorded. Emitting allocates nothing after
 //! the first use of a call site by a thread; [`Layer::with_lifetimes`] allocates for each span.
