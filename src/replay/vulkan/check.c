@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of a recording that drivers trust, because Vulkan makes programs answerable for them: regions, offsets, ranges and references,
-// against the objects that they are for and the limits of the device. Enumerations are checked where they are read
-// (recording/vulkan). Shaders are not checked.
+// against the objects that they are for and the limits of the device. Here those of commands and descriptors; check_objects.c has those
+// of objects. Enumerations are checked where they are read (recording/vulkan). Shaders are not checked.
 #if __has_include(<vulkan/vulkan_core.h>)
 
-#include "recording/vulkan/formats.h"
-#include "replay/vulkan/vulkan.h"
-
-static bool is_inside(uint64_t offset, uint64_t size, uint64_t whole) {
-    return size <= whole && offset <= whole - size;
-}
+#include "replay/vulkan/check.h"
 
 static bool fits_items(uint64_t offset, uint64_t count, uint64_t stride, uint64_t size, uint64_t whole) {
     uint64_t length = 0;
@@ -17,40 +12,16 @@ static bool fits_items(uint64_t offset, uint64_t count, uint64_t stride, uint64_
                       !__builtin_add_overflow(length, size, &length) && is_inside(offset, length, whole));
 }
 
-static uint64_t bytes_of(struct vulkan_run *run, VkBuffer buffer) {
-    const struct vulkan_live *live = vulkan_find_handle(run, (uint64_t)(uintptr_t)buffer, VULKAN_BUFFER);
-    return live ? live->bytes : 0;
-}
-
-static const struct vulkan_live *image_of(struct vulkan_run *run, VkImage image) {
-    return vulkan_find_handle(run, (uint64_t)(uintptr_t)image, VULKAN_IMAGE);
-}
-
 // ---- images
 
-static uint32_t shrink(uint32_t size, uint32_t level) {
-    return size >> level ? size >> level : 1;
-}
-
-static bool range_fits(const struct vulkan_live *live, const VkImageSubresourceRange *range) {
-    if (!live)
-        return false;
-    const VkImageCreateInfo *image = &live->image;
-    return range->baseMipLevel < image->mipLevels && range->baseArrayLayer < image->arrayLayers &&
-           (range->levelCount == VK_REMAINING_MIP_LEVELS ||
-            is_inside(range->baseMipLevel, range->levelCount, image->mipLevels)) &&
-           (range->layerCount == VK_REMAINING_ARRAY_LAYERS ||
-            is_inside(range->baseArrayLayer, range->layerCount, image->arrayLayers));
-}
-
-static bool axis_fits(int32_t from, uint32_t size, uint32_t whole) {
-    return from >= 0 && is_inside((uint64_t)from, size, whole);
-}
-
 static bool layers_fit(const struct vulkan_live *live, const VkImageSubresourceLayers *at) {
-    return live && at->mipLevel < live->image.mipLevels && at->layerCount && at->aspectMask &&
-           !(at->aspectMask & ~vulkan_format_aspect(live->image.format)) &&
+    return live && at->mipLevel < live->image.mipLevels && at->layerCount &&
+           aspects_fit(live->image.format, at->aspectMask) &&
            is_inside(at->baseArrayLayer, at->layerCount, live->image.arrayLayers);
+}
+
+static bool is_deep(const struct vulkan_live *live) {
+    return live->image.imageType == VK_IMAGE_TYPE_3D;
 }
 
 // The layers of an image that is not of three dimensions may count as the depth of one that is.
@@ -59,8 +30,7 @@ static bool region_fits(const struct vulkan_live *live, const VkImageSubresource
     if (!layers_fit(live, at))
         return false;
     const VkExtent3D whole = live->image.extent;
-    const uint32_t depth =
-        live->image.imageType == VK_IMAGE_TYPE_3D ? shrink(whole.depth, at->mipLevel) : at->layerCount;
+    const uint32_t depth = is_deep(live) ? shrink(whole.depth, at->mipLevel) : at->layerCount;
     return axis_fits(from.x, size.width, shrink(whole.width, at->mipLevel)) &&
            axis_fits(from.y, size.height, shrink(whole.height, at->mipLevel)) &&
            axis_fits(from.z, size.depth, depth);
@@ -100,10 +70,9 @@ static bool copy_fits(struct vulkan_run *run, VkImage image, VkBuffer buffer, co
         return false;
     const VkImageAspectFlags aspect = copy->imageSubresource.aspectMask;
     const uint32_t texel = texel_bytes(live, aspect);
-    const bool deep = live->image.imageType == VK_IMAGE_TYPE_3D;
-    const uint64_t slices = deep ? copy->imageExtent.depth : copy->imageSubresource.layerCount;
+    const uint64_t slices = is_deep(live) ? copy->imageExtent.depth : copy->imageSubresource.layerCount;
     uint64_t bytes;
-    return texel && !(aspect & (aspect - 1)) && (deep || copy->imageExtent.depth <= 1) &&
+    return texel && !(aspect & (aspect - 1)) && (is_deep(live) || copy->imageExtent.depth <= 1) &&
            live->image.samples == VK_SAMPLE_COUNT_1_BIT && copy_bytes(copy, slices, texel, &bytes) &&
            is_inside(copy->bufferOffset, bytes, bytes_of(run, buffer));
 }
@@ -132,32 +101,71 @@ CHECK(CmdFillBuffer) {
     return at->o % 4 == 0 && (at->n == VK_WHOLE_SIZE ? at->o < whole : is_inside(at->o, at->n, whole));
 }
 
-#define BOTH(name)                                                                                           \
-    CHECK(name) {                                                                                            \
-        const struct vulkan_live *from = image_of(run, at->s), *to = image_of(run, at->d);                   \
-        for (uint32_t i = 0; i < at->n; i++)                                                                 \
-            if (!region_fits(from, &at->r[i].srcSubresource, at->r[i].srcOffset, at->r[i].extent) ||         \
-                !region_fits(to, &at->r[i].dstSubresource, at->r[i].dstOffset, at->r[i].extent) ||           \
-                texel_bytes(from, at->r[i].srcSubresource.aspectMask) !=                                     \
-                    texel_bytes(to, at->r[i].dstSubresource.aspectMask))                                     \
-                return false;                                                                                \
-        return true;                                                                                         \
+// As many layers in both; slices of an image of three dimensions count as layers.
+static bool is_as_deep(const struct vulkan_live *from, const VkImageSubresourceLayers *source,
+                       const struct vulkan_live *to, const VkImageSubresourceLayers *target, uint32_t depth) {
+    if (is_deep(from) != is_deep(to))
+        return depth == (is_deep(from) ? target->layerCount : source->layerCount);
+    return is_deep(from) || (source->layerCount == target->layerCount && depth <= 1);
+}
+
+// The same aspects; with depth or stencil the same format.
+static bool is_alike(const struct vulkan_live *from, VkImageAspectFlags source, const struct vulkan_live *to,
+                     VkImageAspectFlags target) {
+    return source == target &&
+           (source == VK_IMAGE_ASPECT_COLOR_BIT || from->image.format == to->image.format);
+}
+
+CHECK(CmdCopyImage) {
+    const struct vulkan_live *from = image_of(run, at->s), *to = image_of(run, at->d);
+    for (uint32_t i = 0; i < at->n; i++) {
+        const VkImageCopy *copy = &at->r[i];
+        const VkImageSubresourceLayers *source = &copy->srcSubresource, *target = &copy->dstSubresource;
+        if (!region_fits(from, source, copy->srcOffset, copy->extent) ||
+            !region_fits(to, target, copy->dstOffset, copy->extent) ||
+            !is_as_deep(from, source, to, target, copy->extent.depth) ||
+            !is_alike(from, source->aspectMask, to, target->aspectMask) ||
+            !texel_bytes(from, source->aspectMask) ||
+            texel_bytes(from, source->aspectMask) != texel_bytes(to, target->aspectMask) ||
+            from->image.samples != to->image.samples)
+            return false;
     }
-BOTH(CmdCopyImage)
-BOTH(CmdResolveImage)
+    return true;
+}
+
+CHECK(CmdResolveImage) {
+    const struct vulkan_live *from = image_of(run, at->s), *to = image_of(run, at->d);
+    for (uint32_t i = 0; i < at->n; i++) {
+        const VkImageResolve *copy = &at->r[i];
+        const VkImageSubresourceLayers *source = &copy->srcSubresource, *target = &copy->dstSubresource;
+        if (!region_fits(from, source, copy->srcOffset, copy->extent) ||
+            !region_fits(to, target, copy->dstOffset, copy->extent) ||
+            source->aspectMask != target->aspectMask || source->layerCount != target->layerCount ||
+            copy->extent.depth > 1 || from->image.format != to->image.format ||
+            from->image.samples == VK_SAMPLE_COUNT_1_BIT || to->image.samples != VK_SAMPLE_COUNT_1_BIT)
+            return false;
+    }
+    return true;
+}
 
 static bool corner_fits(const struct vulkan_live *live, const VkImageSubresourceLayers *at,
                         VkOffset3D corner) {
-    return region_fits(live, at, corner, (VkExtent3D){0, 0, 0});
+    return region_fits(live, at, corner, (VkExtent3D){0, 0, 0}) && (is_deep(live) || corner.z <= 1);
 }
 
 CHECK(CmdBlitImage) {
     const struct vulkan_live *from = image_of(run, at->s), *to = image_of(run, at->d);
-    for (uint32_t i = 0; i < at->n; i++)
+    for (uint32_t i = 0; i < at->n; i++) {
+        const VkImageSubresourceLayers *source = &at->r[i].srcSubresource, *target = &at->r[i].dstSubresource;
         for (int j = 0; j < 2; j++)
-            if (!corner_fits(from, &at->r[i].srcSubresource, at->r[i].srcOffsets[j]) ||
-                !corner_fits(to, &at->r[i].dstSubresource, at->r[i].dstOffsets[j]))
+            if (!corner_fits(from, source, at->r[i].srcOffsets[j]) ||
+                !corner_fits(to, target, at->r[i].dstOffsets[j]))
                 return false;
+        if (source->layerCount != target->layerCount ||
+            !is_alike(from, source->aspectMask, to, target->aspectMask) ||
+            from->image.samples != VK_SAMPLE_COUNT_1_BIT || to->image.samples != VK_SAMPLE_COUNT_1_BIT)
+            return false;
+    }
     return true;
 }
 
@@ -175,15 +183,17 @@ CHECK(CmdCopyImageToBuffer) {
     return true;
 }
 
-#define RANGES(name)                                                                                         \
+#define RANGES(name, aspects)                                                                                \
     CHECK(name) {                                                                                            \
+        const struct vulkan_live *live = image_of(run, at->d);                                               \
         for (uint32_t i = 0; i < at->n; i++)                                                                 \
-            if (!range_fits(image_of(run, at->d), &at->r[i]))                                                \
+            if (!range_fits(live, &at->r[i]) || !aspects_fit(live->image.format, at->r[i].aspectMask) ||     \
+                (at->r[i].aspectMask & ~(VkImageAspectFlags)(aspects)))                                      \
                 return false;                                                                                \
         return true;                                                                                         \
     }
-RANGES(CmdClearColorImage)
-RANGES(CmdClearDepthStencilImage)
+RANGES(CmdClearColorImage, VK_IMAGE_ASPECT_COLOR_BIT)
+RANGES(CmdClearDepthStencilImage, VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT)
 
 CHECK(CmdPipelineBarrier) {
     for (uint32_t i = 0; i < at->l; i++)
@@ -254,49 +264,153 @@ CHECK(CmdBindDescriptorSets) {
         dynamic += (uint64_t)layout->descriptors[VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC] +
                    layout->descriptors[VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC];
     }
-    return dynamic == at->k && is_inside(at->f, at->n, run->device->limits.maxBoundDescriptorSets);
+    const struct vulkan_live *all = vulkan_find_handle(run, (uint64_t)(uintptr_t)at->l, VULKAN_LAYOUT);
+    return all && dynamic == at->k && is_inside(at->f, at->n, all->set_count);
 }
 
-static bool area_fits(const VkRect2D *area, VkExtent2D whole) {
-    return axis_fits(area->offset.x, area->extent.width, whole.width) &&
-           axis_fits(area->offset.y, area->extent.height, whole.height);
+// ---- render passes
+
+static bool begin_subpass(struct vulkan_run *run, const struct vulkan_live *pass, uint32_t subpass) {
+    if (!pass || subpass >= pass->subpasses || !pass->parts)
+        return false;
+    run->now.subpass = subpass;
+    run->now.colors = pass->parts[subpass].colors;
+    return true;
 }
 
 CHECK(CmdBeginRenderPass) {
     const VkRenderPassBeginInfo *info = at->i;
-    const struct vulkan_live *pass =
-                                 vulkan_find_handle(run, (uint64_t)(uintptr_t)info->renderPass, VULKAN_PASS),
+    const struct vulkan_live *pass = pass_of(run, info->renderPass),
                              *frame = vulkan_find_handle(run, (uint64_t)(uintptr_t)info->framebuffer,
                                                          VULKAN_FRAMEBUFFER);
-    return pass && frame && frame->attachments == pass->attachments &&
-           area_fits(&info->renderArea, frame->extent);
+    if (!pass || !frame || frame->attachments != pass->attachments ||
+        !area_fits(&info->renderArea, frame->extent) || info->clearValueCount < pass->clear_values)
+        return false;
+    for (uint32_t i = 0; i < pass->attachments; i++)
+        if (!pass->surfaces || !frame->surfaces || pass->surfaces[i].format != frame->surfaces[i].format ||
+            pass->surfaces[i].samples != frame->surfaces[i].samples)
+            return false;
+    run->now = (struct vulkan_now){
+        .place = VULKAN_IN_PASS, .pass = pass->number, .layers = frame->layers, .area = info->renderArea};
+    return begin_subpass(run, pass, 0);
 }
 
-static bool view_fits(struct vulkan_run *run, VkImageView view, const VkRect2D *area) {
-    const struct vulkan_live *live =
-        view ? vulkan_find_handle(run, (uint64_t)(uintptr_t)view, VULKAN_IMAGE_VIEW) : NULL;
-    return !view || (live && area_fits(area, live->extent));
+CHECK(CmdNextSubpass) {
+    (void)at;
+    return run->now.place == VULKAN_IN_PASS &&
+           begin_subpass(run, vulkan_find(run, run->now.pass, VULKAN_PASS), run->now.subpass + 1);
 }
 
-static bool attachment_fits(struct vulkan_run *run, const VkRenderingAttachmentInfo *at,
-                            const VkRect2D *area) {
-    return !at || (view_fits(run, at->imageView, area) && view_fits(run, at->resolveImageView, area));
+static bool end_place(struct vulkan_run *run, enum vulkan_place place) {
+    const bool good = run->now.place == place;
+    run->now.place = VULKAN_OUTSIDE;
+    return good;
+}
+
+CHECK(CmdEndRenderPass) {
+    (void)at;
+    return end_place(run, VULKAN_IN_PASS);
+}
+
+CHECK(CmdEndRendering) {
+    (void)at;
+    return end_place(run, VULKAN_IN_RENDERING);
+}
+
+CHECK(CmdClearAttachments) {
+    static const VkImageAspectFlags others = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+    for (uint32_t i = 0; i < at->n; i++) {
+        const VkClearAttachment *clear = &at->a[i];
+        if (clear->aspectMask == VK_IMAGE_ASPECT_COLOR_BIT
+                ? clear->colorAttachment >= run->now.colors && clear->colorAttachment != VK_ATTACHMENT_UNUSED
+                : !clear->aspectMask || clear->aspectMask & ~others)
+            return false;
+    }
+    const VkRect2D *area = &run->now.area;
+    for (uint32_t i = 0; i < at->k; i++) {
+        VkRect2D rect = at->r[i].rect;
+        if (rect.offset.x < area->offset.x || rect.offset.y < area->offset.y || !at->r[i].layerCount ||
+            !is_inside(at->r[i].baseArrayLayer, at->r[i].layerCount, run->now.layers))
+            return false;
+        rect.offset.x -= area->offset.x; // both are from 0 on
+        rect.offset.y -= area->offset.y;
+        if (!area_fits(&rect, area->extent))
+            return false;
+    }
+    return true;
+}
+
+struct rendering {
+    const VkRect2D *area;
+    uint32_t layers, samples; // 0 samples: none seen yet
+};
+
+static bool surface_fits(struct vulkan_run *run, const struct rendering *all, VkImageView view,
+                         VkImageAspectFlags aspect, uint32_t *samples) {
+    const struct vulkan_live *live = view ? view_of(run, view) : NULL;
+    if (!view)
+        return true;
+    if (!live || !area_fits(all->area, live->extent) || live->image.arrayLayers < all->layers ||
+        !(vulkan_format_aspect(live->image.format) & aspect) ||
+        (*samples && *samples != (uint32_t)live->image.samples))
+        return false;
+    *samples = live->image.samples;
+    return true;
+}
+
+static bool attachment_fits(struct vulkan_run *run, struct rendering *all,
+                            const VkRenderingAttachmentInfo *at, VkImageAspectFlags aspect) {
+    uint32_t one = VK_SAMPLE_COUNT_1_BIT;
+    if (!at || !at->imageView)
+        return true;
+    return surface_fits(run, all, at->imageView, aspect, &all->samples) &&
+           (!at->resolveMode ||
+            (at->resolveImageView && surface_fits(run, all, at->resolveImageView, aspect, &one) &&
+             at->resolveMode <= VK_RESOLVE_MODE_MAX_BIT && all->samples != VK_SAMPLE_COUNT_1_BIT));
 }
 
 CHECK(CmdBeginRendering) {
-    const VkRect2D *area = &at->i->renderArea;
-    for (uint32_t i = 0; i < at->i->colorAttachmentCount; i++)
-        if (!attachment_fits(run, &at->i->pColorAttachments[i], area))
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
+    const VkRenderingInfo *info = at->i;
+    const uint32_t layers = info->viewMask ? 32 - (uint32_t)__builtin_clz(info->viewMask) : info->layerCount;
+    struct rendering all = {.area = &info->renderArea, .layers = layers};
+    const VkExtent2D most = {limits->maxFramebufferWidth, limits->maxFramebufferHeight};
+    if (!layers || layers > limits->maxFramebufferLayers || !area_fits(&info->renderArea, most) ||
+        info->colorAttachmentCount > limits->maxColorAttachments)
+        return false;
+    for (uint32_t i = 0; i < info->colorAttachmentCount; i++)
+        if (!attachment_fits(run, &all, &info->pColorAttachments[i], VK_IMAGE_ASPECT_COLOR_BIT))
             return false;
-    return attachment_fits(run, at->i->pDepthAttachment, area) &&
-           attachment_fits(run, at->i->pStencilAttachment, area) &&
-           at->i->colorAttachmentCount <= run->device->limits.maxColorAttachments;
+    run->now = (struct vulkan_now){.place = VULKAN_IN_RENDERING,
+                                   .colors = info->colorAttachmentCount,
+                                   .layers = info->viewMask ? 1 : layers,
+                                   .area = info->renderArea};
+    return attachment_fits(run, &all, info->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT) &&
+           attachment_fits(run, &all, info->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT);
+}
+
+// Draws are within a render pass, other work is outside of one.
+static bool is_in_place(const struct vulkan_run *run, enum vulkan_command number) {
+    const bool inside = run->now.place != VULKAN_OUTSIDE;
+    if (number == VULKAN_CmdClearAttachments)
+        return inside;
+#define WORK(name, class)                                                                                    \
+    case VULKAN_##name:                                                                                      \
+        return inside == ((class) == 'w');
+    switch (number) {
+        VULKAN_WORK_COMMANDS(WORK)
+    default:
+        return true;
+    }
+#undef WORK
 }
 
 bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, const void *call) {
 #define ROW(name)                                                                                            \
     case VULKAN_##name:                                                                                      \
         return check_##name(run, call);
+    if (!is_in_place(run, number))
+        return false;
     switch (number) {
         ROW(CmdCopyBuffer)
         ROW(CmdUpdateBuffer)
@@ -322,7 +436,11 @@ bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, co
         ROW(CmdSetScissorWithCount)
         ROW(CmdBindDescriptorSets)
         ROW(CmdBeginRenderPass)
+        ROW(CmdNextSubpass)
+        ROW(CmdEndRenderPass)
         ROW(CmdBeginRendering)
+        ROW(CmdEndRendering)
+        ROW(CmdClearAttachments)
     default:
         return true;
     }
@@ -371,98 +489,6 @@ bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
         room += binding->count;
     }
     return write_buffers_fit(run, write);
-}
-
-// ---- objects
-
-bool vulkan_check_VkBufferCreateInfo(struct vulkan_run *run, const VkBufferCreateInfo *info) {
-    (void)run;
-    return info->size > 0;
-}
-
-bool vulkan_check_VkBufferViewCreateInfo(struct vulkan_run *run, const VkBufferViewCreateInfo *info) {
-    const uint64_t whole = bytes_of(run, info->buffer);
-    return info->range == VK_WHOLE_SIZE ? info->offset < whole : is_inside(info->offset, info->range, whole);
-}
-
-bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateInfo *info) {
-    const VkPhysicalDeviceLimits *limits = &run->device->limits;
-    const VkExtent3D size = info->extent;
-    const uint32_t most = info->imageType == VK_IMAGE_TYPE_1D   ? limits->maxImageDimension1D
-                          : info->imageType == VK_IMAGE_TYPE_2D ? limits->maxImageDimension2D
-                                                                : limits->maxImageDimension3D;
-    uint32_t largest = size.width > size.height ? size.width : size.height, levels = 1;
-    largest = largest > size.depth ? largest : size.depth;
-    for (uint32_t rest = largest; rest > 1; rest >>= 1)
-        levels++;
-    return info->format && size.width && size.height && size.depth && largest <= most && info->mipLevels &&
-           info->mipLevels <= levels && info->arrayLayers &&
-           info->arrayLayers <= limits->maxImageArrayLayers &&
-           (info->imageType != VK_IMAGE_TYPE_1D || size.height == 1) &&
-           (info->imageType == VK_IMAGE_TYPE_3D ? info->arrayLayers == 1 : size.depth == 1) &&
-           (info->samples == VK_SAMPLE_COUNT_1_BIT ||
-            (info->imageType == VK_IMAGE_TYPE_2D && info->mipLevels == 1));
-}
-
-// A view of the slices of an image of three dimensions counts them as layers.
-bool vulkan_check_VkImageViewCreateInfo(struct vulkan_run *run, const VkImageViewCreateInfo *info) {
-    const struct vulkan_live *live = image_of(run, info->image);
-    if (!live || !info->format)
-        return false;
-    struct vulkan_live slices = *live;
-    if (live->image.imageType == VK_IMAGE_TYPE_3D && info->viewType != VK_IMAGE_VIEW_TYPE_3D)
-        slices.image.arrayLayers = shrink(live->image.extent.depth, info->subresourceRange.baseMipLevel & 31);
-    return range_fits(&slices, &info->subresourceRange);
-}
-
-static bool references_fit(const VkAttachmentReference *all, uint32_t count, uint32_t attachments) {
-    for (uint32_t i = 0; all && i < count; i++)
-        if (all[i].attachment >= attachments && all[i].attachment != VK_ATTACHMENT_UNUSED)
-            return false;
-    return true;
-}
-
-bool vulkan_check_VkRenderPassCreateInfo(struct vulkan_run *run, const VkRenderPassCreateInfo *info) {
-    const uint32_t most = run->device->limits.maxColorAttachments, count = info->attachmentCount;
-    for (uint32_t i = 0; i < info->subpassCount; i++) {
-        const VkSubpassDescription *pass = &info->pSubpasses[i];
-        if (pass->colorAttachmentCount > most ||
-            !references_fit(pass->pInputAttachments, pass->inputAttachmentCount, count) ||
-            !references_fit(pass->pColorAttachments, pass->colorAttachmentCount, count) ||
-            !references_fit(pass->pResolveAttachments, pass->colorAttachmentCount, count) ||
-            !references_fit(pass->pDepthStencilAttachment, 1, count))
-            return false;
-        for (uint32_t j = 0; j < pass->preserveAttachmentCount; j++)
-            if (pass->pPreserveAttachments[j] >= count)
-                return false;
-    }
-    for (uint32_t i = 0; i < info->dependencyCount; i++)
-        if ((info->pDependencies[i].srcSubpass >= info->subpassCount &&
-             info->pDependencies[i].srcSubpass != VK_SUBPASS_EXTERNAL) ||
-            (info->pDependencies[i].dstSubpass >= info->subpassCount &&
-             info->pDependencies[i].dstSubpass != VK_SUBPASS_EXTERNAL))
-            return false;
-    return info->subpassCount > 0;
-}
-
-bool vulkan_check_VkFramebufferCreateInfo(struct vulkan_run *run, const VkFramebufferCreateInfo *info) {
-    const VkPhysicalDeviceLimits *limits = &run->device->limits;
-    const struct vulkan_live *pass =
-        vulkan_find_handle(run, (uint64_t)(uintptr_t)info->renderPass, VULKAN_PASS);
-    const VkRect2D all = {.extent = {info->width, info->height}};
-    for (uint32_t i = 0; i < info->attachmentCount; i++)
-        if (!view_fits(run, info->pAttachments[i], &all))
-            return false;
-    return pass && pass->attachments == info->attachmentCount && info->width && info->height &&
-           info->layers && info->width <= limits->maxFramebufferWidth &&
-           info->height <= limits->maxFramebufferHeight && info->layers <= limits->maxFramebufferLayers;
-}
-
-bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
-                                               const VkGraphicsPipelineCreateInfo *info) {
-    const struct vulkan_live *pass =
-        vulkan_find_handle(run, (uint64_t)(uintptr_t)info->renderPass, VULKAN_PASS);
-    return info->stageCount && (!info->renderPass || (pass && info->subpass < pass->subpasses));
 }
 
 #endif

@@ -50,10 +50,11 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
         return false;
     struct words words = vulkan_words(run, device, bytes, length);
     bool good = true;
+    run->now = (struct vulkan_now){.place = VULKAN_OUTSIDE};
     while (good && words.at < words.end)
         good = put_command(run, words_value(&words, 0), &words, device, commands);
     words_finish(&words);
-    return good;
+    return good && run->now.place == VULKAN_OUTSIDE;
 }
 
 #endif

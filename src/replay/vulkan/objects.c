@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/status.h"
+#include "recording/vulkan/formats.h"
 #include "replay/vulkan/vulkan.h"
 
 // ---- by their numbers
@@ -101,7 +102,6 @@ static bool bind(struct vulkan_live *live) {
 PLAIN(VkBufferViewCreateInfo)
 PLAIN(VkSamplerCreateInfo)
 PLAIN(VkShaderModuleCreateInfo)
-PLAIN(VkPipelineLayoutCreateInfo)
 
 #define UNCHECKED(type)                                                                                      \
     static bool vulkan_check_##type(struct vulkan_run *run, const type *info) {                              \
@@ -110,21 +110,56 @@ PLAIN(VkPipelineLayoutCreateInfo)
     }
 UNCHECKED(VkSamplerCreateInfo)
 UNCHECKED(VkShaderModuleCreateInfo)
-UNCHECKED(VkPipelineLayoutCreateInfo)
-UNCHECKED(VkDescriptorSetLayoutCreateInfo)
-UNCHECKED(VkComputePipelineCreateInfo)
+
+static void prepare_VkPipelineLayoutCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                               VkPipelineLayoutCreateInfo *info) {
+    (void)run;
+    live->set_count = info->setLayoutCount;
+}
+
+static struct vulkan_part part_of(const VkRenderPassCreateInfo *info, const VkSubpassDescription *pass) {
+    struct vulkan_part part = {.colors = pass->colorAttachmentCount};
+    for (uint32_t i = 0; i < pass->colorAttachmentCount; i++)
+        if (pass->pColorAttachments[i].attachment != VK_ATTACHMENT_UNUSED) {
+            part.samples = info->pAttachments[pass->pColorAttachments[i].attachment].samples;
+            part.uses_colors = true;
+        }
+    const VkAttachmentReference *depth = pass->pDepthStencilAttachment;
+    if (depth && depth->attachment != VK_ATTACHMENT_UNUSED) {
+        part.samples = info->pAttachments[depth->attachment].samples;
+        part.uses_depth = true;
+    }
+    return part;
+}
 
 static void prepare_VkRenderPassCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                            VkRenderPassCreateInfo *info) {
     (void)run;
     live->attachments = info->attachmentCount;
     live->subpasses = info->subpassCount;
+    live->surfaces = calloc(info->attachmentCount + (size_t)1, sizeof *live->surfaces);
+    live->parts = calloc(info->subpassCount + (size_t)1, sizeof *live->parts);
+    for (uint32_t i = 0; live->surfaces && i < info->attachmentCount; i++) {
+        const VkAttachmentDescription *at = &info->pAttachments[i];
+        const bool stencil = vulkan_format_aspect(at->format) & VK_IMAGE_ASPECT_STENCIL_BIT;
+        live->surfaces[i] = (struct vulkan_surface){at->format, at->samples};
+        if (at->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR ||
+            (stencil && at->stencilLoadOp == VK_ATTACHMENT_LOAD_OP_CLEAR))
+            live->clear_values = i + 1;
+    }
+    for (uint32_t i = 0; live->parts && i < info->subpassCount; i++)
+        live->parts[i] = part_of(info, &info->pSubpasses[i]);
 }
 
 static void prepare_VkFramebufferCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                             VkFramebufferCreateInfo *info) {
-    (void)run;
+    const struct vulkan_live *pass =
+        vulkan_find_handle(run, (uint64_t)(uintptr_t)info->renderPass, VULKAN_PASS);
     live->attachments = info->attachmentCount;
+    live->layers = info->layers;
+    live->surfaces = calloc(info->attachmentCount + (size_t)1, sizeof *live->surfaces);
+    for (uint32_t i = 0; live->surfaces && pass && pass->surfaces && i < info->attachmentCount; i++)
+        live->surfaces[i] = pass->surfaces[i];
     live->extent = (VkExtent2D){info->width, info->height};
 }
 
@@ -136,6 +171,17 @@ static void prepare_VkImageViewCreateInfo(struct vulkan_run *run, struct vulkan_
     if (!image)
         return;
     const VkExtent3D size = image->image.extent;
+    const VkImageSubresourceRange *range = &info->subresourceRange;
+    const bool slices = image->image.imageType == VK_IMAGE_TYPE_3D && info->viewType != VK_IMAGE_VIEW_TYPE_3D;
+    const uint32_t depth = size.depth >> level ? size.depth >> level : 1,
+                   layers = slices ? depth : image->image.arrayLayers;
+    live->image = image->image;
+    live->image.format = info->format;
+    live->image.mipLevels = range->levelCount == VK_REMAINING_MIP_LEVELS
+                                ? image->image.mipLevels - range->baseMipLevel
+                                : range->levelCount;
+    live->image.arrayLayers =
+        range->layerCount == VK_REMAINING_ARRAY_LAYERS ? layers - range->baseArrayLayer : range->layerCount;
     live->extent = (VkExtent2D){size.width >> level ? size.width >> level : 1,
                                 size.height >> level ? size.height >> level : 1};
 }
@@ -329,7 +375,11 @@ void vulkan_release(struct vulkan_live *live) {
     if (live->pool)
         device->DestroyDescriptorPool(device->handle, live->pool, NULL);
     free(live->bindings);
+    free(live->surfaces);
+    free(live->parts);
     live->bindings = NULL;
+    live->surfaces = NULL;
+    live->parts = NULL;
     live->binding_count = 0;
     live->memory = VK_NULL_HANDLE;
     live->pool = VK_NULL_HANDLE;

@@ -2,7 +2,7 @@
 // The replay of captured frames on a Vulkan device: what its files share.
 //
 // Everything comes from a file: numbers of objects are looked up, lengths and enumerations are checked (recording/vulkan), and regions and
-// references (check.c). Shaders are not: replay only what you would run, or use the sandbox.
+// references (check.c). Shaders and more are not (docs/vulkan.md): replay only what you would run, or use the sandbox.
 #ifndef REPLAY_VULKAN_VULKAN_H
 #define REPLAY_VULKAN_VULKAN_H
 
@@ -90,11 +90,11 @@ struct vulkan_live {
     uint32_t kind; // enum vulkan_kind; VULKAN_NONE: a device
     uint64_t handle;
     struct vulkan_device *device;
-    size_t record;         // of a command buffer: that has its commands
-    VkDeviceMemory memory; // of buffers and images
-    VkDescriptorPool pool; // of a set
-    uint64_t bytes;        // of a buffer
-    VkImageCreateInfo image;
+    size_t record;            // of a command buffer: that has its commands
+    VkDeviceMemory memory;    // of buffers and images
+    VkDescriptorPool pool;    // of a set
+    uint64_t bytes;           // of a buffer
+    VkImageCreateInfo image;  // of a view: its image's, with the view's format, layers and levels
     uint32_t descriptors[11]; // of a set layout, by type
     struct vulkan_binding {
         uint32_t binding, type, count, stages;
@@ -104,7 +104,20 @@ struct vulkan_live {
     uint64_t made_of;                // of a set: its layout's number
     uint32_t attachments, subpasses; // of a pass; attachments also of a framebuffer
     VkExtent2D extent;               // of a framebuffer, and of a view's first level
+    uint32_t layers;                 // of a framebuffer
+    uint32_t set_count;              // of a pipeline layout
+    uint32_t clear_values;           // that a pass reads
+    struct vulkan_surface {
+        VkFormat format;
+        uint32_t samples;
+    } * surfaces; // the attachments of a pass, and of the pass that a framebuffer was made for
+    struct vulkan_part {
+        uint32_t colors, samples; // 0 samples: it uses no attachment
+        bool uses_colors, uses_depth;
+    } * parts; // the subpasses of a pass
 };
+
+enum vulkan_place { VULKAN_OUTSIDE, VULKAN_IN_PASS, VULKAN_IN_RENDERING };
 
 struct vulkan_run {
     struct vulkan_execution *execution;
@@ -119,10 +132,16 @@ struct vulkan_run {
     size_t live_count, live_capacity;
     size_t last_found;                    // in lives, by handle
     struct chunk_table by_number, states; // live + 1; of VERIFY numbers: record + 1 of the STATE
-    bool skips;                           // this frame: none of its submissions is asked for
-    char why[200];                        // this frame has no results; "": it has
-    size_t submissions;                   // record + 1 of the last one
-    uint8_t *left_out;                    // by record, of frames
+    struct vulkan_now {
+        enum vulkan_place place;
+        uint64_t pass; // its number
+        uint32_t subpass, colors, layers;
+        VkRect2D area;
+    } now;              // where the commands that are put into a command buffer are
+    bool skips;         // this frame: none of its submissions is asked for
+    char why[200];      // this frame has no results; "": it has
+    size_t submissions; // record + 1 of the last one
+    uint8_t *left_out;  // by record, of frames
 };
 
 // ---- device.c
@@ -150,7 +169,7 @@ void vulkan_give_up(struct vulkan_run *run, const char *format, ...) __attribute
 struct words vulkan_words(struct vulkan_run *run, const struct vulkan_device *device, const uint8_t *bytes,
                           size_t length);
 
-// ---- check.c: values that drivers trust, against the objects and the device. False: out of bounds.
+// ---- check.c, check_objects.c: values that drivers trust, against the objects and the device. False: out of bounds.
 bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, const void *call);
 bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
                         const VkWriteDescriptorSet *write);
@@ -160,6 +179,11 @@ bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateI
 bool vulkan_check_VkImageViewCreateInfo(struct vulkan_run *run, const VkImageViewCreateInfo *info);
 bool vulkan_check_VkRenderPassCreateInfo(struct vulkan_run *run, const VkRenderPassCreateInfo *info);
 bool vulkan_check_VkFramebufferCreateInfo(struct vulkan_run *run, const VkFramebufferCreateInfo *info);
+bool vulkan_check_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run,
+                                                  const VkDescriptorSetLayoutCreateInfo *info);
+bool vulkan_check_VkPipelineLayoutCreateInfo(struct vulkan_run *run, const VkPipelineLayoutCreateInfo *info);
+bool vulkan_check_VkComputePipelineCreateInfo(struct vulkan_run *run,
+                                              const VkComputePipelineCreateInfo *info);
 bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
                                                const VkGraphicsPipelineCreateInfo *info);
 

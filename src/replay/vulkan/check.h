@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the checks of commands and of objects share. For check*.c alone.
+#ifndef REPLAY_VULKAN_CHECK_H
+#define REPLAY_VULKAN_CHECK_H
+
+#include "recording/vulkan/formats.h"
+#include "replay/vulkan/vulkan.h"
+
+static inline bool is_inside(uint64_t offset, uint64_t size, uint64_t whole) {
+    return size <= whole && offset <= whole - size;
+}
+
+static inline uint64_t bytes_of(struct vulkan_run *run, VkBuffer buffer) {
+    const struct vulkan_live *live = vulkan_find_handle(run, (uint64_t)(uintptr_t)buffer, VULKAN_BUFFER);
+    return live ? live->bytes : 0;
+}
+
+static inline const struct vulkan_live *image_of(struct vulkan_run *run, VkImage image) {
+    return vulkan_find_handle(run, (uint64_t)(uintptr_t)image, VULKAN_IMAGE);
+}
+
+static inline const struct vulkan_live *view_of(struct vulkan_run *run, VkImageView view) {
+    return vulkan_find_handle(run, (uint64_t)(uintptr_t)view, VULKAN_IMAGE_VIEW);
+}
+
+static inline const struct vulkan_live *pass_of(struct vulkan_run *run, VkRenderPass pass) {
+    return vulkan_find_handle(run, (uint64_t)(uintptr_t)pass, VULKAN_PASS);
+}
+
+static inline uint32_t shrink(uint32_t size, uint32_t level) {
+    return size >> level ? size >> level : 1;
+}
+
+static inline bool axis_fits(int32_t from, uint32_t size, uint32_t whole) {
+    return from >= 0 && is_inside((uint64_t)from, size, whole);
+}
+
+static inline bool area_fits(const VkRect2D *area, VkExtent2D whole) {
+    return axis_fits(area->offset.x, area->extent.width, whole.width) &&
+           axis_fits(area->offset.y, area->extent.height, whole.height);
+}
+
+static inline bool range_fits(const struct vulkan_live *live, const VkImageSubresourceRange *range) {
+    if (!live)
+        return false;
+    const VkImageCreateInfo *image = &live->image;
+    return range->baseMipLevel < image->mipLevels && range->baseArrayLayer < image->arrayLayers &&
+           range->levelCount && range->layerCount &&
+           (range->levelCount == VK_REMAINING_MIP_LEVELS ||
+            is_inside(range->baseMipLevel, range->levelCount, image->mipLevels)) &&
+           (range->layerCount == VK_REMAINING_ARRAY_LAYERS ||
+            is_inside(range->baseArrayLayer, range->layerCount, image->arrayLayers));
+}
+
+// Some aspects of the format, and no others.
+static inline bool aspects_fit(VkFormat format, VkImageAspectFlags aspects) {
+    return aspects && !(aspects & ~vulkan_format_aspect(format));
+}
+
+#endif

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of a recording that drivers trust (check.c): those of objects, when they are made.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include "replay/vulkan/check.h"
+
+bool vulkan_check_VkBufferCreateInfo(struct vulkan_run *run, const VkBufferCreateInfo *info) {
+    (void)run;
+    return info->size > 0;
+}
+
+bool vulkan_check_VkBufferViewCreateInfo(struct vulkan_run *run, const VkBufferViewCreateInfo *info) {
+    const uint64_t whole = bytes_of(run, info->buffer);
+    return info->range == VK_WHOLE_SIZE ? info->offset < whole : is_inside(info->offset, info->range, whole);
+}
+
+bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateInfo *info) {
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
+    const VkExtent3D size = info->extent;
+    const uint32_t most = info->imageType == VK_IMAGE_TYPE_1D   ? limits->maxImageDimension1D
+                          : info->imageType == VK_IMAGE_TYPE_2D ? limits->maxImageDimension2D
+                                                                : limits->maxImageDimension3D;
+    uint32_t largest = size.width > size.height ? size.width : size.height, levels = 1;
+    largest = largest > size.depth ? largest : size.depth;
+    for (uint32_t rest = largest; rest > 1; rest >>= 1)
+        levels++;
+    return info->format && size.width && size.height && size.depth && largest <= most && info->mipLevels &&
+           info->mipLevels <= levels && info->arrayLayers &&
+           info->arrayLayers <= limits->maxImageArrayLayers &&
+           (info->imageType != VK_IMAGE_TYPE_1D || size.height == 1) &&
+           (info->imageType == VK_IMAGE_TYPE_3D ? info->arrayLayers == 1 : size.depth == 1) &&
+           (info->samples == VK_SAMPLE_COUNT_1_BIT ||
+            (info->imageType == VK_IMAGE_TYPE_2D && info->mipLevels == 1));
+}
+
+static bool type_fits(const VkImageCreateInfo *image, VkImageViewType type, uint32_t layers) {
+    switch (type) {
+    case VK_IMAGE_VIEW_TYPE_1D:
+        return image->imageType == VK_IMAGE_TYPE_1D && layers == 1;
+    case VK_IMAGE_VIEW_TYPE_1D_ARRAY:
+        return image->imageType == VK_IMAGE_TYPE_1D;
+    case VK_IMAGE_VIEW_TYPE_2D:
+        return image->imageType != VK_IMAGE_TYPE_1D && layers == 1;
+    case VK_IMAGE_VIEW_TYPE_2D_ARRAY:
+        return image->imageType != VK_IMAGE_TYPE_1D;
+    case VK_IMAGE_VIEW_TYPE_3D:
+        return image->imageType == VK_IMAGE_TYPE_3D;
+    default: // cubes
+        return image->imageType == VK_IMAGE_TYPE_2D && image->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT &&
+               (type == VK_IMAGE_VIEW_TYPE_CUBE ? layers == 6 : layers % 6 == 0);
+    }
+}
+
+// A view of the slices of an image of three dimensions counts them as layers.
+bool vulkan_check_VkImageViewCreateInfo(struct vulkan_run *run, const VkImageViewCreateInfo *info) {
+    const struct vulkan_live *live = image_of(run, info->image);
+    if (!live || !info->format)
+        return false;
+    struct vulkan_live slices = *live;
+    if (live->image.imageType == VK_IMAGE_TYPE_3D && info->viewType != VK_IMAGE_VIEW_TYPE_3D)
+        slices.image.arrayLayers = shrink(live->image.extent.depth, info->subresourceRange.baseMipLevel & 31);
+    const VkImageSubresourceRange *range = &info->subresourceRange;
+    const uint32_t layers = range->layerCount == VK_REMAINING_ARRAY_LAYERS
+                                ? slices.image.arrayLayers - range->baseArrayLayer
+                                : range->layerCount;
+    return range_fits(&slices, range) && type_fits(&live->image, info->viewType, layers) &&
+           aspects_fit(info->format, info->subresourceRange.aspectMask) &&
+           vulkan_format_aspect(info->format) == vulkan_format_aspect(live->image.format);
+}
+
+static bool references_fit(const VkAttachmentReference *all, uint32_t count, uint32_t attachments) {
+    for (uint32_t i = 0; all && i < count; i++)
+        if (all[i].attachment >= attachments && all[i].attachment != VK_ATTACHMENT_UNUSED)
+            return false;
+    return true;
+}
+
+// Where every reference is within the attachments: the same samples for all, resolves into one sample, aspects that the use has.
+static bool subpass_fits(const VkRenderPassCreateInfo *info, const VkSubpassDescription *pass) {
+    uint32_t samples = 0;
+    for (uint32_t i = 0; i < pass->colorAttachmentCount; i++) {
+        const uint32_t color = pass->pColorAttachments[i].attachment,
+                       resolve = pass->pResolveAttachments ? pass->pResolveAttachments[i].attachment
+                                                           : VK_ATTACHMENT_UNUSED;
+        if (color == VK_ATTACHMENT_UNUSED) {
+            if (resolve != VK_ATTACHMENT_UNUSED)
+                return false;
+            continue;
+        }
+        const VkAttachmentDescription *from = &info->pAttachments[color];
+        if (vulkan_format_aspect(from->format) != VK_IMAGE_ASPECT_COLOR_BIT ||
+            (samples && samples != (uint32_t)from->samples))
+            return false;
+        samples = from->samples;
+        if (resolve != VK_ATTACHMENT_UNUSED &&
+            (samples == VK_SAMPLE_COUNT_1_BIT ||
+             info->pAttachments[resolve].samples != VK_SAMPLE_COUNT_1_BIT ||
+             info->pAttachments[resolve].format != from->format))
+            return false;
+    }
+    const uint32_t depth =
+        pass->pDepthStencilAttachment ? pass->pDepthStencilAttachment->attachment : VK_ATTACHMENT_UNUSED;
+    return depth == VK_ATTACHMENT_UNUSED ||
+           (vulkan_format_aspect(info->pAttachments[depth].format) != VK_IMAGE_ASPECT_COLOR_BIT &&
+            (!samples || samples == (uint32_t)info->pAttachments[depth].samples));
+}
+
+static bool dependencies_fit(const VkRenderPassCreateInfo *info) {
+    for (uint32_t i = 0; i < info->dependencyCount; i++)
+        if ((info->pDependencies[i].srcSubpass >= info->subpassCount &&
+             info->pDependencies[i].srcSubpass != VK_SUBPASS_EXTERNAL) ||
+            (info->pDependencies[i].dstSubpass >= info->subpassCount &&
+             info->pDependencies[i].dstSubpass != VK_SUBPASS_EXTERNAL))
+            return false;
+    return true;
+}
+
+bool vulkan_check_VkRenderPassCreateInfo(struct vulkan_run *run, const VkRenderPassCreateInfo *info) {
+    const uint32_t most = run->device->limits.maxColorAttachments, count = info->attachmentCount;
+    for (uint32_t i = 0; i < info->subpassCount; i++) {
+        const VkSubpassDescription *pass = &info->pSubpasses[i];
+        if (pass->colorAttachmentCount > most ||
+            !references_fit(pass->pInputAttachments, pass->inputAttachmentCount, count) ||
+            !references_fit(pass->pColorAttachments, pass->colorAttachmentCount, count) ||
+            !references_fit(pass->pResolveAttachments, pass->colorAttachmentCount, count) ||
+            !references_fit(pass->pDepthStencilAttachment, 1, count) || !subpass_fits(info, pass))
+            return false;
+        for (uint32_t j = 0; j < pass->preserveAttachmentCount; j++)
+            if (pass->pPreserveAttachments[j] >= count)
+                return false;
+    }
+    return dependencies_fit(info) && info->subpassCount > 0;
+}
+
+bool vulkan_check_VkFramebufferCreateInfo(struct vulkan_run *run, const VkFramebufferCreateInfo *info) {
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
+    const struct vulkan_live *pass = pass_of(run, info->renderPass);
+    const VkRect2D all = {.extent = {info->width, info->height}};
+    if (!pass || pass->attachments != info->attachmentCount || !pass->surfaces)
+        return false;
+    for (uint32_t i = 0; i < info->attachmentCount; i++) {
+        const struct vulkan_live *view = view_of(run, info->pAttachments[i]);
+        if (!view || !area_fits(&all, view->extent) || view->image.arrayLayers < info->layers ||
+            view->image.mipLevels != 1 || view->image.format != pass->surfaces[i].format ||
+            (uint32_t)view->image.samples != pass->surfaces[i].samples)
+            return false;
+    }
+    return info->width && info->height && info->layers && info->width <= limits->maxFramebufferWidth &&
+           info->height <= limits->maxFramebufferHeight && info->layers <= limits->maxFramebufferLayers;
+}
+
+// ---- layouts
+
+bool vulkan_check_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run,
+                                                  const VkDescriptorSetLayoutCreateInfo *info) {
+    enum { BINDINGS = 1 << 16, MOST = 1 << 20 }; // drivers have arrays up to the highest number
+    uint64_t seen[BINDINGS / 64] = {0}, total = 0;
+    (void)run;
+    for (uint32_t i = 0; i < info->bindingCount; i++) {
+        const VkDescriptorSetLayoutBinding *at = &info->pBindings[i];
+        if (at->binding >= BINDINGS || seen[at->binding / 64] >> at->binding % 64 & 1)
+            return false;
+        seen[at->binding / 64] |= (uint64_t)1 << at->binding % 64;
+        total += at->descriptorCount;
+    }
+    return total < MOST;
+}
+
+bool vulkan_check_VkPipelineLayoutCreateInfo(struct vulkan_run *run, const VkPipelineLayoutCreateInfo *info) {
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
+    VkShaderStageFlags seen = 0;
+    for (uint32_t i = 0; i < info->pushConstantRangeCount; i++) {
+        const VkPushConstantRange *at = &info->pPushConstantRanges[i];
+        if (!at->size || at->size % 4 || at->offset % 4 || !at->stageFlags || at->stageFlags & seen ||
+            !is_inside(at->offset, at->size, limits->maxPushConstantsSize))
+            return false;
+        seen |= at->stageFlags;
+    }
+    return info->setLayoutCount <= limits->maxBoundDescriptorSets;
+}
+
+// ---- pipelines
+
+bool vulkan_check_VkComputePipelineCreateInfo(struct vulkan_run *run,
+                                              const VkComputePipelineCreateInfo *info) {
+    (void)run;
+    return info->stage.stage == VK_SHADER_STAGE_COMPUTE_BIT;
+}
+
+// Each of the graphics stages once at most, vertices always, tessellation with both of its stages.
+static bool stages_fit(const VkGraphicsPipelineCreateInfo *info) {
+    static const VkShaderStageFlags both =
+        VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT | VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT;
+    VkShaderStageFlags seen = 0;
+    for (uint32_t i = 0; i < info->stageCount; i++) {
+        const VkShaderStageFlags stage = info->pStages[i].stage;
+        if (!stage || stage & (stage - 1) || stage & ~(VkShaderStageFlags)VK_SHADER_STAGE_ALL_GRAPHICS ||
+            stage & seen)
+            return false;
+        seen |= stage;
+    }
+    return seen & VK_SHADER_STAGE_VERTEX_BIT && (!(seen & both) || (seen & both) == both);
+}
+
+static bool vertices_fit(const VkPhysicalDeviceLimits *limits,
+                         const VkPipelineVertexInputStateCreateInfo *all) {
+    if (all->vertexBindingDescriptionCount > limits->maxVertexInputBindings ||
+        all->vertexAttributeDescriptionCount > limits->maxVertexInputAttributes)
+        return false;
+    for (uint32_t i = 0; i < all->vertexBindingDescriptionCount; i++) {
+        const uint32_t binding = all->pVertexBindingDescriptions[i].binding;
+        if (binding >= limits->maxVertexInputBindings)
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (all->pVertexBindingDescriptions[j].binding == binding)
+                return false;
+    }
+    for (uint32_t i = 0; i < all->vertexAttributeDescriptionCount; i++) {
+        const VkVertexInputAttributeDescription *at = &all->pVertexAttributeDescriptions[i];
+        bool found = false;
+        for (uint32_t j = 0; j < all->vertexBindingDescriptionCount; j++)
+            found |= all->pVertexBindingDescriptions[j].binding == at->binding;
+        if (!found || !at->format || at->location >= limits->maxVertexInputAttributes ||
+            at->offset > limits->maxVertexInputAttributeOffset)
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (all->pVertexAttributeDescriptions[j].location == at->location)
+                return false;
+    }
+    return true;
+}
+
+static bool is_known_state(VkDynamicState state) {
+    return state <= VK_DYNAMIC_STATE_STENCIL_REFERENCE ||
+           (state >= VK_DYNAMIC_STATE_CULL_MODE && state <= VK_DYNAMIC_STATE_STENCIL_OP) ||
+           state == VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE ||
+           state == VK_DYNAMIC_STATE_DEPTH_BIAS_ENABLE || state == VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE;
+}
+
+// Whether nothing is rasterized. False too if a dynamic state is not a known one: *known.
+static bool discards_all(const VkGraphicsPipelineCreateInfo *info, bool *known) {
+    bool discards = info->pRasterizationState && info->pRasterizationState->rasterizerDiscardEnable;
+    *known = true;
+    for (uint32_t i = 0; info->pDynamicState && i < info->pDynamicState->dynamicStateCount; i++) {
+        const VkDynamicState state = info->pDynamicState->pDynamicStates[i];
+        *known &= is_known_state(state);
+        discards &= state != VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE;
+    }
+    return discards;
+}
+
+// What the pipeline draws to: of its subpass, or of the formats that it has without a pass.
+static bool find_part(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info,
+                      struct vulkan_part *part) {
+    const VkPipelineRenderingCreateInfo *formats = info->pNext; // nothing else is read
+    *part = (struct vulkan_part){0};
+    if (info->renderPass) {
+        const struct vulkan_live *pass = pass_of(run, info->renderPass);
+        if (!pass || info->subpass >= pass->subpasses || !pass->parts)
+            return false;
+        *part = pass->parts[info->subpass];
+    } else if (formats) {
+        if (formats->colorAttachmentCount > run->device->limits.maxColorAttachments)
+            return false;
+        part->colors = formats->colorAttachmentCount;
+        for (uint32_t i = 0; i < part->colors; i++)
+            part->uses_colors |= formats->pColorAttachmentFormats[i] != VK_FORMAT_UNDEFINED;
+        part->uses_depth = formats->depthAttachmentFormat || formats->stencilAttachmentFormat;
+    }
+    return true;
+}
+
+bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
+                                               const VkGraphicsPipelineCreateInfo *info) {
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
+    const VkPipelineViewportStateCreateInfo *views = info->pViewportState;
+    const VkPipelineColorBlendStateCreateInfo *blend = info->pColorBlendState;
+    const VkPipelineMultisampleStateCreateInfo *samples = info->pMultisampleState;
+    struct vulkan_part part;
+    bool known;
+    const bool discards = discards_all(info, &known);
+    if (!known || !info->stageCount || !stages_fit(info) || !vertices_fit(limits, info->pVertexInputState) ||
+        !find_part(run, info, &part) ||
+        (info->pTessellationState &&
+         (!info->pTessellationState->patchControlPoints ||
+          info->pTessellationState->patchControlPoints > limits->maxTessellationPatchSize)) ||
+        (views &&
+         (views->viewportCount > limits->maxViewports || views->scissorCount > limits->maxViewports)) ||
+        (blend && blend->attachmentCount > limits->maxColorAttachments))
+        return false;
+    return discards || (views && samples && (blend || !part.uses_colors) &&
+                        (!part.uses_colors || blend->attachmentCount == part.colors) &&
+                        (info->pDepthStencilState || !part.uses_depth) &&
+                        (!part.samples || part.samples == (uint32_t)samples->rasterizationSamples));
+}
+
+#endif
