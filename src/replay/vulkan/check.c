@@ -460,6 +460,18 @@ static bool write_buffers_fit(struct vulkan_run *run, const VkWriteDescriptorSet
     return true;
 }
 
+// Views and samplers that the type has are there.
+static bool write_images_fit(const VkWriteDescriptorSet *write, bool has_samplers) {
+    const VkDescriptorType type = write->descriptorType;
+    const bool samples =
+        type == VK_DESCRIPTOR_TYPE_SAMPLER || type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    for (uint32_t i = 0; i < write->descriptorCount && write->pImageInfo; i++)
+        if ((type != VK_DESCRIPTOR_TYPE_SAMPLER && !write->pImageInfo[i].imageView) ||
+            (samples && !has_samplers && !write->pImageInfo[i].sampler))
+            return false;
+    return true;
+}
+
 // The binding with the lowest number from this one on that has descriptors; NULL: there is none.
 static const struct vulkan_binding *used_binding(const struct vulkan_live *layout, uint64_t from) {
     const struct vulkan_binding *found = NULL;
@@ -488,7 +500,7 @@ bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
             return false;
         room += binding->count;
     }
-    return write_buffers_fit(run, write);
+    return write_buffers_fit(run, write) && write_images_fit(write, first.has_samplers);
 }
 
 #endif
