@@ -95,3 +95,22 @@ bool file_write(int fd, const void *bytes, size_t size) {
     }
     return true;
 }
+
+int file_read_regular(int path_only) {
+    struct stat status;
+    char link[48];
+    int fd = -1;
+    if (path_only < 0 || fstat(path_only, &status) != 0)
+        return -1;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", path_only);
+    if (S_ISREG(status.st_mode))
+        fd = open(link, O_RDONLY | O_CLOEXEC);
+    const int failure = S_ISREG(status.st_mode) ? errno : EINVAL;
+    close(path_only);
+    errno = failure;
+    return fd;
+}
+
+int file_open_regular(const char *path) {
+    return file_read_regular(open(path, O_PATH | O_CLOEXEC));
+}

@@ -17,6 +17,11 @@ void *file_map(int fd, uint64_t offset, uint64_t bytes);
 // An unlinked file in TMPDIR (or /tmp), mode 0600, open for reading and writing; -1 with errno set.
 int file_temporary(void);
 
+// Opens a regular file for reading; -1 with errno set. What else has that path is not opened, as opening a device can have effects.
+int file_open_regular(const char *path);
+// The same of a file that was opened with O_PATH, which it closes.
+int file_read_regular(int path_only);
+
 // Whether both paths exist and name the same file.
 bool file_is_same(const char *left, const char *right);
 

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/other_root.h"
 #include "base/status.h"
 #include "symbols/elf_file.h"
@@ -202,7 +203,7 @@ static int open_file(const struct inject_target *target, const struct code_file 
             continue;
         snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", (int)target->pid,
                  (unsigned long)mapping->begin, (unsigned long)mapping->end);
-        const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        const int fd = file_open_regular(path);
         if (fd >= 0)
             return fd;
     }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "base/other_root.h"
 #include "symbols/vdso.h"
 
@@ -89,7 +90,7 @@ static void take_frames(struct code_files *files, struct code_file *file, const 
 static int open_mapped(unsigned pid, uint64_t begin, uint64_t end, const char *path) {
     char link[96];
     snprintf(link, sizeof link, "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, begin, end);
-    const int fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const int fd = file_open_regular(link);
     return fd >= 0 ? fd : other_root_mapped(pid, path);
 }
 
