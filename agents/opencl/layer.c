@@ -70,6 +70,7 @@ static void begin(void) {
 static void again(void) {
     objects_forget();
     events_forget();
+    released_again(agent.channel);
     times_begin();
     (void)stacks_start(agent.channel);
 }
@@ -88,8 +89,7 @@ void layer_fill(void) {
         entry_table.name = layer_##name;
     OPENCL_CALLS(CALL_FILL)
 #undef CALL_FILL
-    if (released_on && opencl_next.clSetKernelArg)
-        entry_table.clSetKernelArg = released_set_argument;
+    entry_table.clSetKernelArg = released_on && opencl_next.clSetKernelArg ? released_set_argument : NULL;
 }
 
 const struct agent_spec *layer_spec(void) {

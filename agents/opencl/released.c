@@ -16,14 +16,29 @@ RECORD_PART_SHAPE(released_words, RELEASED_WORDS)
 static struct map released;          // address -> number of the object
 static struct map pointers, numbers; // kernel and index -> address, and number, of the argument
 
+// Once: a map stays for the life of the process.
+static bool init(struct map *map, uint32_t log2_buckets) {
+    return map->slots || map_init(map, log2_buckets);
+}
+
 void released_begin(struct channel *channel) {
     if (!agent_option(OPENCL_API, "released"))
         return;
-    struct record_shape of = record_shape_begin(TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME);
-    released_words_add(&of);
-    marker_shape = channel_shape(channel, &of);
-    released_on = marker_shape && map_init(&released, LOG2_RELEASED) && map_init(&pointers, LOG2_ARGUMENTS) &&
-                  map_init(&numbers, LOG2_ARGUMENTS);
+    if (!marker_shape) {
+        struct record_shape of = record_shape_begin(TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME);
+        released_words_add(&of);
+        marker_shape = channel_shape(channel, &of);
+    }
+    released_on = marker_shape && init(&released, LOG2_RELEASED) && init(&pointers, LOG2_ARGUMENTS) &&
+                  init(&numbers, LOG2_ARGUMENTS);
+}
+
+void released_again(struct channel *channel) {
+    released_on = false;
+    map_clear(&released);
+    map_clear(&pointers);
+    map_clear(&numbers);
+    released_begin(channel);
 }
 
 static void write_marker(const char *name, enum call_id function, uint32_t stack, uint64_t number,

@@ -18,6 +18,8 @@ extern bool released_on __attribute__((visibility("hidden")));
 
 // Once, before the layer's table is filled.
 void released_begin(struct channel *channel);
+// For another session in the same process, which may have other options: forgets the objects of the one before.
+void released_again(struct channel *channel);
 
 // A call that may give back an object.
 __attribute__((always_inline)) static inline struct call call_begin_to_release(enum call_id function) {

@@ -55,3 +55,12 @@ void map_remove(struct map *map, const void *key) {
         }
     }
 }
+
+void map_clear(struct map *map) {
+    const size_t count = map->slots ? ((size_t)1 << (64 - map->shift)) * MAP_SLOTS : 0;
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t key = atomic_load_explicit(&map->slots[i].key, memory_order_relaxed);
+        if (key > KEY_FILLING)
+            atomic_compare_exchange_strong(&map->slots[i].key, &key, 0);
+    }
+}

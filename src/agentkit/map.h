@@ -29,6 +29,7 @@ struct map {
 bool map_init(struct map *map, uint32_t log2_buckets);
 bool map_put(struct map *map, const void *key, uint64_t value); // replaces; false: the bucket is full
 void map_remove(struct map *map, const void *key);
+void map_clear(struct map *map); // removes all keys but those that are being put
 // The value's place; a key that is not there is added with the value 0, by any number of threads. For maps whose keys are
 // only added in this way, and never removed. NULL: the bucket is full.
 _Atomic uint64_t *map_add(struct map *map, const void *key);

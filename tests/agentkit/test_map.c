@@ -52,6 +52,12 @@ static void like_an_array(void **unused) {
     }
     compare(&map, &model);
     assert_true(refused > 0 && count <= (1u << LOG2_BUCKETS) * MAP_SLOTS); // buckets were full
+    map_clear(&map);
+    for (uint64_t number = 0; number < KEYS; number++)
+        model.there[number] = false;
+    compare(&map, &model);
+    assert_true(map_put(&map, key_of(1), 1));
+    assert_int_equal(map_get(&map, key_of(1)), 1);
 }
 
 static void without_memory(void **unused) {
@@ -61,6 +67,7 @@ static void without_memory(void **unused) {
     assert_null(map_slot(&none, key_of(1)));
     assert_int_equal(map_get(&none, key_of(1)), 0);
     map_remove(&none, key_of(1));
+    map_clear(&none);
     struct map map = {0};
     assert_true(map_init(&map, LOG2_BUCKETS));
     assert_false(map_put(&map, NULL, 1));
