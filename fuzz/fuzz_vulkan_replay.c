@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a recording of frames of Vulkan, replayed on a driver that executes nothing (vulkan_double.h): whatever the recording has,
-// the driver gets live handles, pointers to what it reads, and regions within their objects. The last byte says whether the records are put
-// right, and which creation fails.
+// the driver gets live handles, pointers to what it reads, and copies, updates, fills and push constants within the objects that they are
+// for, as far as vulkan_double.h judges them. The last byte says whether the records are put right, and which creation fails.
 #if __has_include(<vulkan/vulkan_core.h>)
 
 #include <dlfcn.h>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Vulkan driver that executes nothing, for replays of hostile recordings. It trusts its caller as real drivers do: a handle that is
-// none ends the process by abort(), a pointer by the sanitizer, because everything that a call is given is read. Regions, which programs
-// are answerable for, it computes on its own and aborts if one is out of bounds.
+// none ends the process by abort(), a pointer by the sanitizer, because everything that a call is given is read. Programs are answerable
+// for regions; of these it computes the bounds on its own, and aborts if one is exceeded: offsets and sizes of vkCmdCopyBuffer,
+// vkCmdUpdateBuffer, vkCmdFillBuffer and vkCmdPushConstants; level, layers, x and y of vkCmdCopyImage and of copies between an image and a
+// buffer, and of the latter the first and the last texel in the buffer. It judges nothing else of what check*.c check: not z, not resolves,
+// blits, clears, barriers, draws, descriptors, passes or objects.
 #ifndef FUZZ_VULKAN_DOUBLE_H
 #define FUZZ_VULKAN_DOUBLE_H
 
@@ -164,6 +167,24 @@ static bool double_region(const struct double_object *image, VkImageSubresourceL
            double_within(y, size.height, height ? height : 1);
 }
 
+// The last texel of a copy is within the buffer; texels have a byte or more. Sizes and counts are small: the image has been judged.
+static bool double_copy(const struct double_object *image, const struct double_object *buffer,
+                        const VkBufferImageCopy *copy) {
+    const VkExtent3D size = copy->imageExtent;
+    const uint64_t row = copy->bufferRowLength ? copy->bufferRowLength : size.width,
+                   rows = copy->bufferImageHeight ? copy->bufferImageHeight : size.height,
+                   slices = image->image.imageType == VK_IMAGE_TYPE_3D ? size.depth
+                                                                       : copy->imageSubresource.layerCount;
+    if (!double_region(image, copy->imageSubresource, copy->imageOffset, size) ||
+        copy->bufferOffset > buffer->size)
+        return false;
+    if (!size.width || !size.height || !slices)
+        return true;
+    const uint64_t lines = (slices - 1) * rows + size.height - 1;
+    return (!lines || row <= buffer->size / lines) &&
+           copy->bufferOffset + lines * row + size.width - 1 < buffer->size;
+}
+
 static void double_judge(uint32_t number, const void *call) {
     if (number == VULKAN_CmdCopyBuffer) {
         const struct call_CmdCopyBuffer *at = call;
@@ -188,15 +209,11 @@ static void double_judge(uint32_t number, const void *call) {
     } else if (number == VULKAN_CmdCopyBufferToImage) {
         const struct call_CmdCopyBufferToImage *at = call;
         for (uint32_t i = 0; i < at->n; i++)
-            double_expect(double_region(OBJECT(at->d, VULKAN_IMAGE), at->r[i].imageSubresource,
-                                        at->r[i].imageOffset, at->r[i].imageExtent) &&
-                          at->r[i].bufferOffset <= OBJECT(at->s, VULKAN_BUFFER)->size);
+            double_expect(double_copy(OBJECT(at->d, VULKAN_IMAGE), OBJECT(at->s, VULKAN_BUFFER), &at->r[i]));
     } else if (number == VULKAN_CmdCopyImageToBuffer) {
         const struct call_CmdCopyImageToBuffer *at = call;
         for (uint32_t i = 0; i < at->n; i++)
-            double_expect(double_region(OBJECT(at->s, VULKAN_IMAGE), at->r[i].imageSubresource,
-                                        at->r[i].imageOffset, at->r[i].imageExtent) &&
-                          at->r[i].bufferOffset <= OBJECT(at->d, VULKAN_BUFFER)->size);
+            double_expect(double_copy(OBJECT(at->s, VULKAN_IMAGE), OBJECT(at->d, VULKAN_BUFFER), &at->r[i]));
     } else if (number == VULKAN_CmdPushConstants) {
         const struct call_CmdPushConstants *at = call;
         double_expect(double_within(at->o, at->n, DOUBLE_LIMIT));
