@@ -17,8 +17,15 @@
                                const struct vulkan_device *device, VkCommandBuffer c) {                      \
         struct call_##function call = {.end = 0};                                                            \
         words_call_##function(words, &call);                                                                 \
-        if (words->failed || !device->function)                                                              \
+        if (words->failed) {                                                                                 \
+            vulkan_give_up(run, "vk" #function " uses an object that is missing on this device, or has an "  \
+                                "unknown value");                                                            \
             return false;                                                                                    \
+        }                                                                                                    \
+        if (!device->function) {                                                                             \
+            vulkan_give_up(run, "this device does not have vk" #function);                                   \
+            return false;                                                                                    \
+        }                                                                                                    \
         if (!vulkan_check_command(run, VULKAN_##function, &call)) {                                          \
             vulkan_give_up(run, "vk" #function " has values out of the bounds of what it uses");             \
             return false;                                                                                    \
@@ -38,6 +45,8 @@ static bool put_command(struct vulkan_run *run, uint64_t number, struct words *w
         VULKAN_FRAME_COMMANDS(CASE)
 #undef CASE
     default:
+        if (!words->failed)
+            vulkan_give_up(run, "a command has the unknown number %llu", (unsigned long long)number);
         return false;
     }
 }
@@ -54,6 +63,8 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
     while (good && words.at < words.end)
         good = put_command(run, words_value(&words, 0), &words, device, commands);
     words_finish(&words);
+    if (good && run->now.place != VULKAN_OUTSIDE)
+        vulkan_give_up(run, "a command buffer ends within a render pass");
     return good && run->now.place == VULKAN_OUTSIDE;
 }
 

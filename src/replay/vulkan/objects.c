@@ -300,6 +300,24 @@ static VkResult make_object(struct vulkan_run *run, const struct recording_recor
     return VK_ERROR_UNKNOWN;
 }
 
+static void note_failure(struct vulkan_run *run, const struct vulkan_live *live, const char *function,
+                         const struct words *words, VkResult result) {
+    char text[256], error[48];
+    const char *why = error;
+    snprintf(error, sizeof error, "Vulkan error %d", (int)result);
+    if (result == VK_ERROR_VALIDATION_FAILED_EXT)
+        why = "it has values out of the bounds of the device or of what it uses";
+    else if (result == VK_SUCCESS)
+        why = "the device is out of memory";
+    else if (words->missing[0])
+        why = words->missing;
+    else if (words->failed)
+        why = "it uses an object that is missing, or has an unknown value";
+    snprintf(text, sizeof text, "%.64s of object %llu cannot be replayed here: %s", function,
+             (unsigned long long)live->number, why);
+    run->client->note(run->client->context, text);
+}
+
 tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_record *record) {
     const struct vulkan_live *owner =
         vulkan_find(run, recording_value(record, RECORDING_KEY_CONTEXT), VULKAN_NONE);
@@ -319,10 +337,7 @@ tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_recor
     if (result == VK_SUCCESS && (live->kind == VULKAN_BUFFER || live->kind == VULKAN_IMAGE) && !bind(live))
         vulkan_release(live);
     if (result != VK_SUCCESS || !live->handle) {
-        char text[160];
-        snprintf(text, sizeof text, "%s of object %llu cannot be replayed here (Vulkan error %d)", function,
-                 (unsigned long long)live->number, (int)result);
-        run->client->note(run->client->context, text);
+        note_failure(run, live, function, &words, result);
         live->handle = 0;
     }
     words_finish(&words);
