@@ -330,7 +330,8 @@ typedef void tsmith_replay_memory_take(void *context, const tsmith_replay_memory
 
 // Runs the commands of the recording one after the other up to this one, and hands over all memory that it writes, first as it is
 // before it, then as it is after it. Of `options` (may be NULL) device, patience and source count. `pid` 0: of the first process
-// that has the command. NOT_FOUND for a command that is not recorded or cannot be run; else as tsmith_replay_run.
+// that has the command, and is not one of Vulkan. NOT_FOUND for a command that is not recorded or cannot be run, UNSUPPORTED
+// if a process of Vulkan was left out and no other has the command; else as tsmith_replay_run.
 TSMITH_API tsmith_status tsmith_replay_inspect(tsmith_recording *recording, uint64_t pid, uint64_t command,
                                                const tsmith_replay_options *options,
                                                tsmith_replay_memory_take *take, void *context,
@@ -362,7 +363,7 @@ typedef struct tsmith_emit_summary {
 // Writes the recorded OpenCL commands of a process as a C program (ISO C99) that needs neither TraceSmith nor the recorded
 // program, runs on any device and compares its results by the rules of a replay: repro.c, sources, data, Makefile, README.md. Runs
 // nothing. `pid` 0: the first process that has such commands. Of `options` (may be NULL) the selection and the tolerance count.
-// NOT_FOUND if there is no such command; LIMIT if the data is too large; IO if `take` returned 0.
+// NOT_FOUND if there is no such command, UNSUPPORTED if only processes of Vulkan have commands; LIMIT if the data is too large; IO if `take` returned 0.
 TSMITH_API tsmith_status tsmith_replay_emit(tsmith_recording *recording, uint64_t pid,
                                             const tsmith_replay_options *options, tsmith_emit_take *take,
                                             void *context, tsmith_emit_summary *out, tsmith_error *error);

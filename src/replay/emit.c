@@ -38,7 +38,7 @@ tsmith_status tsmith_replay_emit(tsmith_recording *recording, uint64_t pid,
     tsmith_emit_summary summary = {0};
     char origin[160] = "all commands of the process";
     tsmith_status status = sized_take(tsmith_replay_options, given, &options, error);
-    bool found = false;
+    bool found = false, vulkan = false;
     uint64_t others = 0;
     for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++) {
         const struct recorded_process *process = &recording->processes[i];
@@ -51,10 +51,9 @@ tsmith_status tsmith_replay_emit(tsmith_recording *recording, uint64_t pid,
         uint64_t asked = 1;
         if (!has_commands(process) || (pid && process->pid != pid))
             continue;
-        if (process->vulkan) {
-            status = status_set(error, TSMITH_ERROR_UNSUPPORTED,
-                                "the recording has frames of Vulkan, which cannot be written as a C program");
-            break;
+        if (process->vulkan) { // another one may be written
+            vulkan = true;
+            continue;
         }
         if (select_is_asked(&options))
             status = select_part(recording, process, &options, &left_out, &asked, error);
@@ -70,7 +69,10 @@ tsmith_status tsmith_replay_emit(tsmith_recording *recording, uint64_t pid,
         }
         free(left_out);
     }
-    if (status == TSMITH_OK && !found)
+    if (status == TSMITH_OK && !found && vulkan)
+        status = status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                            "the recording has frames of Vulkan, which cannot be written as a C program");
+    else if (status == TSMITH_OK && !found)
         status = status_set(error, TSMITH_ERROR_NOT_FOUND, "no recorded command matches the selection");
     summary.other_processes = others;
     sized_give(tsmith_emit_summary, &summary, out);

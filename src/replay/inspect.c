@@ -114,21 +114,24 @@ tsmith_status tsmith_replay_inspect(tsmith_recording *recording, uint64_t pid, u
     tsmith_status status = sized_take(tsmith_replay_options, given, &options, error);
     if (status == TSMITH_OK)
         status = recording_has_source_of(recording, options.source_kernel, error);
-    for (size_t i = 0; status == TSMITH_OK && i < recording->process_count; i++)
-        if (recording->processes[i].vulkan && (!pid || recording->processes[i].pid == pid))
-            status = status_set(
-                error, TSMITH_ERROR_UNSUPPORTED,
-                "the recording has frames of Vulkan, for which replay does not have the memory of one "
-                "command (--save-results writes what each submission wrote)");
-    if (status == TSMITH_OK)
+    size_t vulkan = 0, others = 0;
+    for (size_t i = 0; i < recording->process_count; i++)
+        if (!pid || recording->processes[i].pid == pid)
+            *(recording->processes[i].vulkan ? &vulkan : &others) += 1;
+    if (status == TSMITH_OK && (others || !vulkan))
         status = execute_opencl_open(options.device, &execution, error);
     if (status == TSMITH_OK)
         status = TSMITH_ERROR_NOT_FOUND;
     for (size_t i = 0; status == TSMITH_ERROR_NOT_FOUND && i < recording->process_count; i++)
-        if (!pid || recording->processes[i].pid == pid)
+        if (!recording->processes[i].vulkan && (!pid || recording->processes[i].pid == pid))
             status =
                 inspect_process(execution, recording, &recording->processes[i], &options, &wanted, error);
     execute_opencl_close(execution);
+    if (status == TSMITH_ERROR_NOT_FOUND && vulkan)
+        return status_set(
+            error, TSMITH_ERROR_UNSUPPORTED,
+            "the recording has frames of Vulkan, for which replay does not have the memory of one "
+            "command (--save-results writes what each submission wrote)");
     if (status == TSMITH_ERROR_NOT_FOUND)
         return status_set(error, status, "no process of the recording has a command %llu that can be run",
                           (unsigned long long)command);

@@ -137,6 +137,24 @@ static void make_commands(struct made *made, const uint8_t *last) {
     put(made, false);
 }
 
+static bool with_vulkan; // a process with a frame of Vulkan comes first in the trace, as 78
+
+static void write_vulkan(struct sbt_writer *writer) {
+    struct made made = {0};
+    struct recording_writer *w = begin(&made, RECORDING_PROCESS, 0);
+    recording_put(w, RECORDING_KEY_PID, 78);
+    recording_put(w, RECORDING_KEY_FLAGS, RECORDING_OF_VULKAN);
+    put(&made, false);
+    recording_put(begin(&made, RECORDING_COMMAND, 0), RECORDING_KEY_COMMAND, RECORDING_COMMAND_SUBMIT);
+    put(&made, false);
+    begin(&made, RECORDING_END, 0);
+    put(&made, false);
+    assert_int_equal(
+        sbt_recording_write(writer, FRAME_RECORDS, 2, made.records.bytes, made.records.length, NULL), 0);
+    free(made.writer.bytes);
+    free(made.records.bytes);
+}
+
 // Writes the trace with this as what was recorded of the buffer at last; the first `whole` bytes of the records only.
 static void write_trace(const char *path, const uint8_t *first, const uint8_t *last, size_t whole) {
     struct made made = {0};
@@ -146,6 +164,8 @@ static void write_trace(const char *path, const uint8_t *first, const uint8_t *l
     make_commands(&made, last);
     assert_int_equal(tsmith_dictionary_create(&dictionary), TSMITH_OK);
     assert_int_equal(sbt_writer_create(path, NULL, &writer, NULL), TSMITH_OK);
+    if (with_vulkan)
+        write_vulkan(writer);
     const size_t length = made.records.length < whole ? made.records.length : whole;
     assert_int_equal(
         sbt_recording_write(writer, FRAME_CHUNKS, 1, made.chunks.bytes, made.chunks.length, NULL), 0);
@@ -473,6 +493,47 @@ static void test_hostile_names(void **state) {
     assert_int_equal(rmdir(written_folder), 0);
 }
 
+// ---- a process of Vulkan in the same trace
+
+static int count_file(void *context, const tsmith_emit_file *file) {
+    (void)file;
+    ++*(size_t *)context;
+    return 1;
+}
+
+static void count_memory(void *context, const tsmith_replay_memory *memory) {
+    assert_int_equal(memory->pid, 77);
+    ++*(size_t *)context;
+}
+
+static void test_next_to_vulkan(void **state) {
+    struct opened opened = {0};
+    tsmith_emit_summary summary = {.size = sizeof summary};
+    size_t files = 0, memories = 0;
+    (void)state;
+    with_vulkan = true;
+    write_trace(path, first, right, SIZE_MAX);
+    with_vulkan = false;
+    assert_int_equal(tsmith_sbt_open(path, &opened.trace, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_recording_open(opened.trace, &opened.recording, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_replay_emit(opened.recording, 0, NULL, count_file, &files, &summary, NULL),
+                     TSMITH_OK);
+    assert_int_equal(summary.pid, 77);
+    assert_true(files > 0);
+    assert_int_equal(tsmith_replay_emit(opened.recording, 78, NULL, count_file, &files, &summary, NULL),
+                     TSMITH_ERROR_UNSUPPORTED);
+    assert_int_equal(tsmith_replay_inspect(opened.recording, 0, 1, NULL, count_memory, &memories, NULL),
+                     TSMITH_OK);
+    assert_int_equal(memories, 2); // before and after the command
+    assert_int_equal(tsmith_replay_inspect(opened.recording, 78, 0, NULL, count_memory, &memories, NULL),
+                     TSMITH_ERROR_UNSUPPORTED);
+    assert_int_equal(tsmith_replay_inspect(opened.recording, 0, 99, NULL, count_memory, &memories, NULL),
+                     TSMITH_ERROR_UNSUPPORTED);
+    assert_int_equal(tsmith_replay_inspect(opened.recording, 77, 99, NULL, count_memory, &memories, NULL),
+                     TSMITH_ERROR_NOT_FOUND);
+    finish(&opened);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
@@ -484,6 +545,7 @@ int main(void) {
         cmocka_unit_test(test_does_not_compile),
         cmocka_unit_test(test_paths_of_included_files),
         cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_next_to_vulkan),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
