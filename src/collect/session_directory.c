@@ -461,7 +461,10 @@ void session_directory_remove(struct session_directory *directory) {
     unlinkat(directory->fd, LAYOUT_CONTROL_NAME, 0);
     unlinkat(directory->fd, LAYOUT_CONTROL_KEPT_NAME, 0);
     unlinkat(directory->fd, LAYOUT_JOURNAL_NAME, 0);
-    rmdir(directory->path);
+    if (directory->parent >= 0)
+        unlinkat(directory->parent, strrchr(directory->path, '/') + 1, AT_REMOVEDIR);
+    else
+        rmdir(directory->path);
     session_directory_close(directory);
 }
 

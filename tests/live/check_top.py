@@ -2,6 +2,7 @@
 """top: the totals while a program runs, and at its end those of `view --stats` and of SQL on the trace."""
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -71,6 +72,7 @@ def from_start():
         check(once["session"] == program.directory, "%s is found: %s" % (word, once["session"]))
         check(once["kernels"]["per_second"] == 0, "a rate: %s" % once["kernels"])
     alias.communicate()
+    check_claimed(program)
     table = top_once(program.process, program.directory).stdout.decode()
     check("tick" in table and "busy" in table and "finish" in table, "a table: %s" % table)
     program.go_on()
@@ -78,6 +80,25 @@ def from_start():
     check(watcher.wait(60) == 0, "top ends with the recording")
     check_last(last, trace)
     check_sql(last, trace)
+
+
+def check_claimed(program):
+    """A directory of another user that says that this process collects into it."""
+    if os.geteuid() != 0:
+        return
+    folder = os.path.join(WORK, "claims")
+    copy = os.path.join(folder, "tracesmith-claims")
+    os.makedirs(copy)
+    shutil.copy(os.path.join(program.directory, "control"), copy)
+    for path in (os.path.join(copy, "control"), copy):
+        os.chown(path, 65534, 65534)
+    os.environ["TMPDIR"], before = folder, os.environ.get("TMPDIR", "/tmp")
+    listed = [one["directory"] for one in json.loads(run("recover", "--json").stdout)["sessions"]]
+    check(copy in listed, "the copy is a session directory: %s" % listed)
+    once = json.loads(top_once(program.process, "--json", program.process.pid).stdout)
+    check(once["session"] == program.directory, "a claim of another user is not believed: %s" % once["session"])
+    os.environ["TMPDIR"] = before
+    shutil.rmtree(folder)
 
 
 def other_mounts():
