@@ -3,6 +3,8 @@
 // over the column: stretches, because order matters (runs, repeats); few, because looking must stay cheap
 // other than packing. The same values always give the same decision.
 #include <string.h>
+
+#define ZSTD_STATIC_LINKING_ONLY // for ZSTD_c_useRowMatchFinder
 #include <zstd.h>
 
 #include "sbt/loops.h"
@@ -16,7 +18,8 @@ enum {
     DICTIONARY_LIMIT = DISTINCT_MOST,
     TEXT_LEVEL = 15, // of zstd, in a small file: beyond it text takes ten times as long and gets 1 % smaller
     FEW = 16,        // distinct values in the sample: zstd is asked what it makes of their order
-    PLANES_GAIN = 65 // per cent of the other candidates' size that planes must come down to
+    ROWS_SEARCHED_FROM = 1 << 14, // bytes: a larger input has a window of more than 14 bits
+    PLANES_GAIN = 65              // per cent of the other candidates' size that planes must come down to
 };
 
 void packer_finish(struct packer *packer) {
@@ -42,9 +45,23 @@ static bool open_zstd(struct packer *packer) {
     return true;
 }
 
+// Left to itself, zstd finds matches of inputs of 16 to 128 KiB in another way on processors without SSE2 or NEON, and makes other frames.
+// Here every processor does as those with SSE2 do. Older versions have no such switch, or another one.
+static void choose_match_finder(struct packer *packer, size_t size) {
+#if ZSTD_VERSION_NUMBER >= 10501
+    if (ZSTD_versionNumber() >= 10501)
+        (void)ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_useRowMatchFinder,
+                                     size > ROWS_SEARCHED_FROM ? ZSTD_ps_enable : ZSTD_ps_disable);
+#else
+    (void)packer, (void)size;
+#endif
+}
+
 size_t pack_zstd(struct packer *packer, struct output *out, const void *bytes, size_t size, size_t limit) {
     size_t bound = ZSTD_compressBound(size);
     uint8_t *at = open_zstd(packer) ? output_room(out, bound) : NULL;
+    if (at)
+        choose_match_finder(packer, size);
     size_t made = at ? ZSTD_compress2(packer->zstd, at, bound, bytes, size) : 0;
     if (!at || ZSTD_isError(made)) {
         out->failed = true;
