@@ -3,6 +3,7 @@
 // trace calls it.
 #include "opened_trace.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,17 +76,54 @@ const char *trace_binary(void) {
     return binary;
 }
 
+enum { CTF_DEPTH = 6, CTF_NAMES = 1024, CTF_ENTRIES = 10000 };
+
+struct ctf_search {
+    char names[CTF_NAMES];
+    unsigned left; // entries of folders that may still be examined
+};
+
+// CTF traces, which are folders.
+static bool has_metadata(const char *path) {
+    char metadata[4096];
+    return snprintf(metadata, sizeof metadata, "%s/metadata", path) < (int)sizeof metadata &&
+           access(metadata, R_OK) == 0;
+}
+
+// Adds the names of the CTF traces below a folder, as a session of LTTng has them, as far as there is room.
+static void name_ctf_traces(const char *path, unsigned depth, struct ctf_search *search) {
+    DIR *folder = depth ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && search->left && (entry = readdir(folder));) {
+        char inner[4096];
+        struct stat status;
+        const size_t used = strlen(search->names);
+        search->left--;
+        if (entry->d_name[0] == '.' ||
+            snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= (int)sizeof inner ||
+            lstat(inner, &status) != 0 || !S_ISDIR(status.st_mode))
+            continue;
+        if (!has_metadata(inner))
+            name_ctf_traces(inner, depth - 1, search);
+        else if (used + strlen(inner) + 3 < CTF_NAMES)
+            (void)snprintf(search->names + used, CTF_NAMES - used, "%s%s", used ? ", " : "", inner);
+    }
+    if (folder)
+        (void)closedir(folder);
+}
+
 bool trace_is_directory(const char *path) {
     struct stat status;
-    char metadata[4096]; // of CTF, whose traces are folders
-    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+    struct ctf_search search = {.left = CTF_ENTRIES};
+    if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode) || has_metadata(path))
         return false;
-    if (snprintf(metadata, sizeof metadata, "%s/metadata", path) < (int)sizeof metadata &&
-        access(metadata, R_OK) == 0)
-        return false;
-    if (tsmith_capture_is_session(path))
+    if (tsmith_capture_is_session(path)) {
         complain_command("the recording is not finished: tracesmith recover ", path,
                          " -o FILE makes it a trace");
+        return true;
+    }
+    name_ctf_traces(path, CTF_DEPTH, &search);
+    if (search.names[0])
+        complain("%s is a directory, not a trace; CTF traces in it: %s", path, search.names);
     else
         complain("%s is a directory, not a trace", path);
     return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a CTF 2 trace: the metadata up to a byte of zeros, then one data stream.
+// Any bytes as a trace of CTF 1.8 (TSDL) or CTF 2 (JSON): the metadata up to a byte of zeros, then one data stream.
 #include <string.h>
 
 #include "import.h"

@@ -289,7 +289,7 @@ static tsmith_status import_into_file(struct tsmith_trace *trace, struct import_
                             trace->place.name);
     tsmith_source_destroy(source);
     // What depends on further files, as a CTF trace on its streams, is not kept.
-    if (status == TSMITH_OK && trace->ended == TSMITH_OK && strcmp(trace->format, "ctf2") != 0)
+    if (status == TSMITH_OK && trace->ended == TSMITH_OK && strncmp(trace->format, "ctf", 3) != 0)
         import_cache_keep(cache, fd);
     if (fd >= 0)
         (void)close(fd);

@@ -118,8 +118,12 @@ static tsmith_status chakra_open_job(struct import_job *job, tsmith_source **out
     return chakra_import_open(&job->input, job->name, out, error);
 }
 
-static bool ctf_probe(struct import_job *job) {
-    return ctf_is(&job->input);
+static bool ctf1_probe(struct import_job *job) {
+    return ctf_is(&job->input, 1);
+}
+
+static bool ctf2_probe(struct import_job *job) {
+    return ctf_is(&job->input, 2);
 }
 
 static tsmith_status ctf_open_job(struct import_job *job, tsmith_source **out, tsmith_error *error) {
@@ -217,13 +221,22 @@ static const struct import_format formats[] = {
      .stage = IMPORT_BYTES,
      .probe = chakra_probe,
      .open = chakra_open_job},
+    {.name = "ctf1",
+     .title = "a CTF 1.8 trace",
+     .extensions = ".ctf",
+     .doc =
+         "CTF 1.8 (LTTng, THAPI, babeltrace2, barectf), the folder or its file metadata: every event record",
+     .fuzz = "ctf",
+     .stage = IMPORT_BYTES,
+     .probe = ctf1_probe,
+     .open = ctf_open_job},
     {.name = "ctf2",
      .title = "a CTF 2 trace",
      .extensions = ".ctf",
-     .doc = "CTF 2 (LTTng, babeltrace2, barectf), the folder or its file metadata: every event record",
+     .doc = "CTF 2 (LTTng 2.14, babeltrace2 2.1), the folder or its file metadata: every event record",
      .fuzz = "ctf",
      .stage = IMPORT_BYTES,
-     .probe = ctf_probe,
+     .probe = ctf2_probe,
      .open = ctf_open_job},
     {.name = "ncu-csv",
      .title = "CSV of Nsight Compute",

@@ -50,10 +50,6 @@ static const char *find_text(struct view view) {
     if (contains_text(view, HEAD, "NVPROF is profiling process"))
         return "text of nvprof, which TraceSmith does not read: profile again with tracesmith profile or "
                "with nsys";
-    if (contains_text(view, HEAD, "/* CTF 1.8") || begins_with(view, "\x57\x1d\xd1\x75", 4))
-        return "the metadata of a CTF 1.8 trace, which TraceSmith does not read: babeltrace2 2.1 or newer "
-               "makes CTF 2 "
-               "of it (sink.ctf.fs with ctf-version=\"2\")";
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The source of CTF 2: reads the metadata, opens the streams next to it, and reads one after the other. formats.c opens it.
+// The source of CTF: reads the metadata, opens the streams next to it, and reads one after the other. formats.c opens it.
 #include "import/ctf/ctf.h"
 
 #include <dirent.h>
@@ -11,34 +11,59 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "import/ctf/tsdl.h"
 
 enum { LOOK_BYTES = 4096, PACKET_HEAD = 37, MAJOR_AT = 35, CONTENT_AT = 24, TOTAL_AT = 28, SCHEMES_AT = 32 };
-static const uint32_t PACKET_MAGIC = 0x75d11d57; // of metadata in packets (CTF2-PMETA)
+static const uint32_t PACKET_MAGIC = 0x75d11d57; // of metadata in packets
+static const char SIGNATURE[] = "/* CTF 1.";     // of metadata that are text
 
-static bool is_packet(const char *at, size_t length) {
-    return length >= PACKET_HEAD && bytes_get_u32(at) == PACKET_MAGIC && at[MAJOR_AT] == 2;
+// Numbers of the packets are in the byte order of the trace, which the magic number shows.
+static uint32_t number_at(const char *at, bool big) {
+    return big ? __builtin_bswap32(bytes_get_u32(at)) : bytes_get_u32(at);
 }
 
-bool ctf_is(struct input *input) {
+// The version in the packet that begins here; 0: none begins here.
+static unsigned packet_version(const char *at, size_t length, bool *big) {
+    if (length < PACKET_HEAD)
+        return 0;
+    *big = bytes_get_u32(at) == __builtin_bswap32(PACKET_MAGIC);
+    return number_at(at, *big) == PACKET_MAGIC ? (unsigned char)at[MAJOR_AT] : 0;
+}
+
+// 0: it is no metadata of CTF.
+static unsigned version_of(const char *at, const char *end) {
+    struct json_value fragment, type;
+    bool big;
+    const unsigned version = packet_version(at, (size_t)(end - at), &big);
+    if (version)
+        return version;
+    while (at < end && (*at == ' ' || (*at >= '\t' && *at <= '\r')))
+        at++;
+    if ((size_t)(end - at) >= sizeof SIGNATURE - 1 && memcmp(at, SIGNATURE, sizeof SIGNATURE - 1) == 0)
+        return 1;
+    if (at >= end || *at != '\x1e' || !json_value_read(at + 1, end, &fragment))
+        return 0;
+    return json_member(&fragment, "type", &type) && json_value_is(&type, "preamble") &&
+                   json_member(&fragment, "version", &type) && json_value_is(&type, "2")
+               ? 2
+               : 0;
+}
+
+bool ctf_is(struct input *input, unsigned version) {
     while (input->end - input->begin < LOOK_BYTES && !input->ended && input_more(input, NULL) == TSMITH_OK)
         ;
-    const char *at = input->window + input->begin, *end = input->window + input->end;
-    struct json_value fragment, type;
-    if (is_packet(at, (size_t)(end - at)))
-        return true;
-    if (at >= end || *at != '\x1e' || !json_value_read(at + 1, end, &fragment))
-        return false;
-    return json_member(&fragment, "type", &type) && json_value_is(&type, "preamble") &&
-           json_member(&fragment, "version", &type) && json_value_is(&type, "2");
+    return version_of(input->window + input->begin, input->window + input->end) == version;
 }
 
 // ---- the metadata as text
 
 static const char *unpack(struct ctf *ctf, const char *at, size_t length, size_t *used) {
     while (length) {
-        const uint32_t content = length < PACKET_HEAD ? 0 : bytes_get_u32(at + CONTENT_AT) / 8,
-                       total = length < PACKET_HEAD ? 0 : bytes_get_u32(at + TOTAL_AT) / 8;
-        if (!is_packet(at, length) || content < PACKET_HEAD || content > total || total > length)
+        bool big = false;
+        const unsigned version = packet_version(at, length, &big);
+        const uint32_t content = version ? number_at(at + CONTENT_AT, big) / 8 : 0,
+                       total = version ? number_at(at + TOTAL_AT, big) / 8 : 0;
+        if (version != ctf->version || content < PACKET_HEAD || content > total || total > length)
             return "the metadata end within a packet, or no packet begins here";
         if (at[SCHEMES_AT] || at[SCHEMES_AT + 1])
             return "the metadata are compressed or encrypted";
@@ -65,7 +90,9 @@ static const char *read_text(struct ctf *ctf) {
     if (!ctf->metadata)
         return "out of memory";
     const char *problem = NULL;
-    if (is_packet(at, length)) {
+    bool big;
+    ctf->version = version_of(at, at + length);
+    if (packet_version(at, length, &big)) {
         used = 0;
         problem = unpack(ctf, at, length, &used);
     } else {
@@ -135,7 +162,7 @@ static const char *open_streams(struct ctf *ctf) {
 static void prepare(struct ctf *ctf) {
     const char *at = NULL, *problem = read_text(ctf);
     if (!problem) {
-        problem = ctf_read_metadata(ctf, &at);
+        problem = ctf->version == 1 ? ctf_read_tsdl(ctf, &at) : ctf_read_metadata(ctf, &at);
         if (problem) {
             rows_source_reject(&ctf->rows, (uint64_t)(at - ctf->metadata), problem);
             return;
@@ -198,7 +225,8 @@ tsmith_status ctf_open_stream(struct input *input, char *name, int stream, tsmit
     ctf->rows.release = release;
     if (stream >= 0)
         (void)add_stream(ctf, "stream", stream);
-    const tsmith_status status = rows_source_open(&ctf->rows, input, name, "ctf2", out, error);
+    const char *format = ctf_is(input, 1) ? "ctf1" : "ctf2";
+    const tsmith_status status = rows_source_open(&ctf->rows, input, name, format, out, error);
     if (status == TSMITH_OK)
         ctf->texts = (struct texts){.dictionary = ctf->rows.dictionary, .problems = &ctf->problems};
     return status;

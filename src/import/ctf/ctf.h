@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CTF 2 (LTTng 2.14 and newer, babeltrace2 2.1, barectf, THAPI): a folder with the file "metadata" and a file for each data stream.
+// CTF 1.8 (LTTng, babeltrace2, barectf, THAPI) and CTF 2 (LTTng 2.14 and newer, babeltrace2 2.1): a folder with the file "metadata" and a
+// file for each data stream.
 //
-// The metadata are JSON fragments, each after a record separator: they describe clocks, data streams, and the fields of each class of
-// event records. metadata.c reads them into classes, locate.c finds the fields that others depend on, fields.c decodes a field by its
-// class, packets.c the packets of a stream, pairs.c makes ranges, ctf.c is
-// the source.
+// The metadata describe clocks, data streams, and the fields of each class of event records: in CTF 2 as JSON fragments, each after a
+// record separator, in CTF 1.8 as TSDL. metadata.c reads the former into classes, tsdl.c the latter. locate.c finds the fields that others
+// depend on, fields.c decodes a field by its class, packets.c the packets of a stream, pairs.c makes ranges, ctf.c is the source.
 #ifndef IMPORT_CTF_CTF_H
 #define IMPORT_CTF_CTF_H
 
@@ -190,7 +190,8 @@ struct ctf {
     struct ctf_class *packet_header;
     uint8_t uuid[16];
     bool has_uuid, has_preamble;
-    char *metadata; // as text
+    unsigned version; // of the metadata: 1 or 2
+    char *metadata;   // as text
     struct ctf_slot *slots;
     size_t slot_count, slot_capacity;
     uint64_t stamp, packet_stamp, record_stamp; // the first: of what is decoded
@@ -246,6 +247,13 @@ struct ctf_value {
 
 // ---- metadata.c
 
+// Zeroed memory that is released with the source; one element for a count of 0. NULL: the source has failed.
+void *ctf_make(struct ctf *ctf, size_t count, size_t size);
+// The class has a location, which ctf_locate will find.
+bool ctf_add_pending(struct ctf *ctf, struct ctf_class *made);
+// Sets the attribute trace.STEM KEY to a string.
+void ctf_set_fact(struct ctf *ctf, const char *stem, const char *key, size_t length, uint32_t text);
+
 // Reads the fragments. NULL, or what is wrong with the fragment at *at.
 const char *ctf_read_metadata(struct ctf *ctf, const char **at);
 // The class that the JSON describes: an object, or the name of an alias. NULL: it is none that can be read.
@@ -285,7 +293,8 @@ bool ctf_write_ranges(struct ctf *ctf, size_t most);
 
 // ---- ctf.c
 
-bool ctf_is(struct input *input);
+// The file is the metadata of a trace of this version: 1 or 2.
+bool ctf_is(struct input *input, unsigned version);
 // Takes over the input and the name. The streams are the other files in the folder of `path`, which must be the file that is read.
 tsmith_status ctf_open(struct input *input, char *name, tsmith_source **out, tsmith_error *error);
 // The same with one stream, which is taken over: for tests.

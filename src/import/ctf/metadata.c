@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "import/ctf/ctf.h"
 
-static void *make_zeroed(struct ctf *ctf, size_t count, size_t size) {
+void *ctf_make(struct ctf *ctf, size_t count, size_t size) {
     void *made = count > CTF_CLASSES_MAX
                      ? NULL
                      : arena_take(&ctf->arena, count ? count * size : size, alignof(max_align_t));
@@ -63,7 +63,7 @@ static struct ctf_range *ranges_of(struct ctf *ctf, const struct json_value *lis
     *count = 0;
     if (list->type != '[')
         return NULL;
-    struct ctf_range *ranges = make_zeroed(ctf, count_items(list), sizeof *ranges);
+    struct ctf_range *ranges = ctf_make(ctf, count_items(list), sizeof *ranges);
     while (ranges && json_next(&items, NULL, &item)) {
         bounds = json_members(&item);
         struct ctf_range *range = &ranges[*count];
@@ -80,7 +80,7 @@ static void read_mappings(struct ctf *ctf, struct ctf_class *made, const struct 
     struct json_value key, value;
     if (object->type != '{')
         return;
-    made->mappings = make_zeroed(ctf, count_items(object), sizeof *made->mappings);
+    made->mappings = ctf_make(ctf, count_items(object), sizeof *made->mappings);
     while (made->mappings && json_next(&items, &key, &value)) {
         struct ctf_member *mapping = &made->mappings[made->mapping_count++];
         mapping->name = string_of(ctf, &key);
@@ -152,7 +152,7 @@ static bool read_members(struct ctf *ctf, struct ctf_class *made, const struct j
                          struct ctf_class *scope, unsigned depth) {
     struct json_members items = json_members(list);
     struct json_value item, value;
-    if (list->type != '[' || !(made->members = make_zeroed(ctf, count_items(list), sizeof *made->members)))
+    if (list->type != '[' || !(made->members = ctf_make(ctf, count_items(list), sizeof *made->members)))
         return false;
     while (json_next(&items, NULL, &item)) {
         struct ctf_member *member = &made->members[made->member_count++];
@@ -188,15 +188,18 @@ static bool read_minimum(struct ctf_class *made, const struct json_value *object
     return true;
 }
 
-static bool needs_location(struct ctf *ctf, struct ctf_class *made, const struct json_value *object,
-                           const char *key) {
-    if (!json_member(object, key, &made->location) || made->location.type != '{')
-        return false;
+bool ctf_add_pending(struct ctf *ctf, struct ctf_class *made) {
     struct ctf_class **place = ARRAY_PUSH(ctf->pending, ctf->pending_count, ctf->pending_capacity);
     if (place)
         *place = made;
     ctf->rows.failed |= !place;
     return place != NULL;
+}
+
+static bool needs_location(struct ctf *ctf, struct ctf_class *made, const struct json_value *object,
+                           const char *key) {
+    return json_member(object, key, &made->location) && made->location.type == '{' &&
+           ctf_add_pending(ctf, made);
 }
 
 static bool read_class(struct ctf *ctf, struct ctf_class *made, const struct json_value *object,
@@ -256,7 +259,7 @@ struct ctf_class *ctf_class_of(struct ctf *ctf, const struct json_value *value, 
     }
     if (value->type != '{' || depth >= CTF_DEPTH_MAX || ++ctf->class_count > CTF_CLASSES_MAX)
         return NULL;
-    struct ctf_class *made = make_zeroed(ctf, 1, sizeof *made);
+    struct ctf_class *made = ctf_make(ctf, 1, sizeof *made);
     if (!made)
         return NULL;
     made->type = type_of(value);
@@ -320,16 +323,19 @@ static const char *read_alias(struct ctf *ctf, const struct json_value *fragment
     return slot ? NULL : "an alias has no name";
 }
 
+void ctf_set_fact(struct ctf *ctf, const char *stem, const char *key, size_t length, uint32_t text) {
+    char name[160];
+    (void)snprintf(name, sizeof name, "trace.%s%.*s", stem, (int)(length < 100 ? length : 100), key);
+    tsmith_dictionary_set_attribute(ctf->rows.dictionary, name,
+                                    tsmith_dictionary_string(ctf->rows.dictionary, text).bytes);
+}
+
 static void set_fact(struct ctf *ctf, const char *stem, const struct json_value *key,
                      const struct json_value *value) {
-    char name[160];
     enum text_form form;
     const uint32_t text = value->type == '"' ? string_of(ctf, value)
                                              : texts_json_once(&ctf->texts, value->at, value->length, &form);
-    (void)snprintf(name, sizeof name, "trace.%s%.*s", stem, (int)(key->length < 100 ? key->length : 100),
-                   key->at);
-    tsmith_dictionary_set_attribute(ctf->rows.dictionary, name,
-                                    tsmith_dictionary_string(ctf->rows.dictionary, text).bytes);
+    ctf_set_fact(ctf, stem, key->at, key->length, text);
 }
 
 static const char *read_trace_class(struct ctf *ctf, const struct json_value *fragment) {
@@ -351,7 +357,7 @@ static const char *read_clock(struct ctf *ctf, const struct json_value *fragment
     int64_t frequency, number = 0;
     if (!json_member(fragment, "id", &id) || !number_in(fragment, "frequency", &frequency) || frequency <= 0)
         return "a clock lacks its id or frequency";
-    struct ctf_clock *clock = make_zeroed(ctf, 1, sizeof *clock);
+    struct ctf_clock *clock = ctf_make(ctf, 1, sizeof *clock);
     const uint32_t name = string_of(ctf, &id);
     uint64_t *slot = name ? table_add(&ctf->clocks, name, NULL) : NULL;
     if (!clock || !slot)
@@ -373,7 +379,7 @@ static const char *read_stream_class(struct ctf *ctf, const struct json_value *f
     struct ctf_class *roots[CTF_ROOT_COUNT] = {[CTF_ROOT_PACKET_HEADER] = ctf->packet_header};
     struct json_value value;
     int64_t id = 0;
-    struct ctf_stream_class *made = make_zeroed(ctf, 1, sizeof *made);
+    struct ctf_stream_class *made = ctf_make(ctf, 1, sizeof *made);
     (void)number_in(fragment, "id", &id);
     uint64_t *slot = table_add(&ctf->streams_by_id, (uint64_t)id, NULL);
     if (!made || !slot)
@@ -403,7 +409,7 @@ static const char *read_record_class(struct ctf *ctf, const struct json_value *f
     (void)number_in(fragment, "id", &id);
     (void)number_in(fragment, "data-stream-class-id", &stream);
     const uint64_t *place = table_find(&ctf->streams_by_id, (uint64_t)stream);
-    struct ctf_record_class *made = make_zeroed(ctf, 1, sizeof *made);
+    struct ctf_record_class *made = ctf_make(ctf, 1, sizeof *made);
     if (!place || !made)
         return "a class of event records belongs to no data stream";
     struct ctf_stream_class *of = (struct ctf_stream_class *)(uintptr_t)*place;
