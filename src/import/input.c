@@ -9,9 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
+
+#include "import/gunzip.h"
 
 // zstd -19 --long makes windows of 128 MiB, --long=31 of 2 GiB. A larger window than this is refused, for a file of a few
 // bytes could ask for all of it.
@@ -24,16 +25,14 @@ struct input_decoder {
     bool owned;
     bool from_start; // of the file
     bool file_ended;
-    bool between; // zstd, gzip: at the end of a frame or member, where the file may end
-    bool padding; // gzip: zeros follow the last member
+    bool between; // zstd: at the end of a frame, where the file may end
     enum packing packing;
     const char *name;
     size_t capacity; // of the window, padding not counted
     uint64_t left;   // of a file, as it was when it was opened: a growing file is read up to this size
     unsigned char *packed;
     size_t packed_begin, packed_end;
-    z_stream gzip;
-    bool gzip_open;
+    struct gunzip *gzip;
     ZSTD_DStream *zstd;
     uint32_t frame_bytes; // of this zstd frame's header, at most ZSTD_FRAME_HEADER_MOST
 };
@@ -85,35 +84,18 @@ static void cut_input(struct input *input, const char *problem) {
 // One call of the decompressor into at most `size` bytes.
 static size_t decode_gzip(struct input *input, char *into, size_t size) {
     struct input_decoder *decoder = input->decoder;
-    z_stream *gzip = &decoder->gzip;
-    gzip->next_in = decoder->packed + decoder->packed_begin;
-    gzip->avail_in = (uInt)(decoder->packed_end - decoder->packed_begin);
-    gzip->next_out = (Bytef *)into;
-    gzip->avail_out = (uInt)(size < (1u << 30) ? size : 1u << 30);
-    uInt room = gzip->avail_out;
-    // Zeros behind the last member are padding. Anything else may be a member whose beginning is damaged.
-    while (decoder->between && gzip->avail_in && *gzip->next_in == 0) {
-        decoder->padding = true;
-        gzip->next_in++;
-        gzip->avail_in--;
-    }
-    if (decoder->between && gzip->avail_in == 0) {
-        decoder->packed_begin = decoder->packed_end;
+    struct gunzip_piece piece = {.in = decoder->packed + decoder->packed_begin,
+                                 .in_size = decoder->packed_end - decoder->packed_begin,
+                                 .out = (unsigned char *)into,
+                                 .out_size = size};
+    const char *problem = gunzip_decode(decoder->gzip, &piece);
+    decoder->packed_begin = decoder->packed_end - piece.in_size;
+    const size_t got = size - piece.out_size;
+    if (problem)
+        cut_input(input, problem);
+    else if (got == 0 && piece.in_size == 0 && gunzip_may_end(decoder->gzip))
         input->ended = decoder->file_ended;
-        return 0;
-    }
-    if (decoder->between && (decoder->padding || *gzip->next_in != 0x1f)) {
-        cut_input(input, "the data after a gzip member is not a gzip member");
-        return 0;
-    }
-    int result = inflate(gzip, Z_NO_FLUSH);
-    decoder->between = result == Z_STREAM_END;
-    decoder->packed_begin = decoder->packed_end - gzip->avail_in;
-    if (result == Z_STREAM_END)
-        (void)inflateReset(gzip); // a file may have several members, one after the other
-    else if (result != Z_OK && result != Z_BUF_ERROR)
-        cut_input(input, gzip->msg ? gzip->msg : "damaged gzip data");
-    return room - gzip->avail_out;
+    return got;
 }
 
 static size_t decode_zstd(struct input *input, char *into, size_t size) {
@@ -225,10 +207,9 @@ static tsmith_status start_decoder(struct input *input, tsmith_error *error) {
     decoder->packed_end = input->end;
     input->end = 0;
     if (decoder->packing == GZIP) {
-        decoder->gzip_open = inflateInit2(&decoder->gzip, 15 + 16) == Z_OK;
-        return decoder->gzip_open
-                   ? TSMITH_OK
-                   : status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", decoder->name);
+        decoder->gzip = gunzip_create(GUNZIP_FASTEST);
+        return decoder->gzip ? TSMITH_OK
+                             : status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", decoder->name);
     }
     decoder->zstd = ZSTD_createDStream();
     if (!decoder->zstd)
@@ -305,8 +286,7 @@ int input_take_file(struct input *input, bool *owned) {
 void input_close(struct input *input) {
     struct input_decoder *decoder = input->decoder;
     if (decoder) {
-        if (decoder->gzip_open)
-            (void)inflateEnd(&decoder->gzip);
+        gunzip_destroy(decoder->gzip);
         (void)ZSTD_freeDStream(decoder->zstd);
         if (decoder->owned && decoder->name)
             (void)close(decoder->fd);
