@@ -13,7 +13,6 @@
 #include <time.h>
 
 #include "agentkit/control.h"
-#include "agentkit/stacks.h"
 #include "buffers.h"
 #include "launches.h"
 #include "library.h"
@@ -77,10 +76,5 @@ static void leave(void) {
     agent_leave();
 }
 
-static void park(void) {
-    stacks_end();
-    agent_park();
-}
-
 AGENT_EXPORT extern const struct agent_late tracesmith_agent_late;
-const struct agent_late tracesmith_agent_late = {.begin = begin, .leave = leave, .park = park};
+const struct agent_late tracesmith_agent_late = {.begin = begin, .leave = leave, .park = agent_park};

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "cli/convert.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
@@ -492,6 +493,28 @@ static int put_ranks(const void *context, const tsmith_report *report) {
     return EXIT_LACKING;
 }
 
+static int run_apart(const void *context, size_t index, FILE *out) {
+    struct analyze analyze = *(const struct analyze *)context;
+    analyze.out = out;
+    return analyze_file(&analyze, analyze.files[index]);
+}
+
+// The answer about a file, found by a process of `apart` if there is one. Messages come after the answer, as from this process.
+static int put_file(const struct analyze *analyze, struct apart *apart, size_t index) {
+    struct apart_answer answer;
+    if (!apart || !apart_take(apart, index, &answer))
+        return analyze_file(analyze, analyze->files[index]);
+    if (answer.signal)
+        complain("%s: the process that analyzed it was ended by signal %d", analyze->files[index],
+                 answer.signal);
+    else
+        write_bytes(analyze, answer.bytes, answer.size);
+    apart_put_messages(&answer);
+    const int code = answer.code;
+    apart_answer_finish(&answer);
+    return code;
+}
+
 static const char RANKS_HINT[] =
     "\nEach trace was analyzed separately. If they are the ranks of one run, compare them with\n--ranks: it "
     "reports which ranks arrive late at collectives, and which ranks wait.\n";
@@ -503,15 +526,17 @@ static int analyze_files(const struct analyze *analyze) {
         return analyze_partial(analyze->files, analyze->file_count, analyze->out ? analyze->out : stdout);
     if (analyze->ranks)
         return analyze_ranks(analyze->files, analyze->file_count, put_ranks, analyze);
+    struct apart *apart = apart_create(analyze->file_count, run_apart, analyze);
     if (json)
         write_bytes(analyze, "{\"traces\":[", 11);
     for (size_t i = 0; i < analyze->file_count; i++) {
         if (any)
             write_bytes(analyze, json ? ",\n" : "\n", json ? 2 : 1);
-        int code = analyze_file(analyze, analyze->files[i]);
+        int code = put_file(analyze, apart, i);
         any = true;
         worst = code > worst ? code : worst;
     }
+    apart_destroy(apart);
     if (json)
         write_bytes(analyze, "]}\n", 3);
     else if (analyze->form != FORM_CSV && analyze->file_count > 1)

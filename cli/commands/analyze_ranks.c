@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze_parts.h"
+#include "apart.h"
 #include "cli/convert.h"
 #include "cli/present/terminal.h"
 #include "tracesmith/ranks.h"
@@ -62,18 +63,96 @@ static int add_file(tsmith_ranks *ranks, const char *path) {
     return status == TSMITH_OK ? EXIT_DAMAGED : EXIT_LACKING;
 }
 
-// All files; the exit code, and LACKING ends it.
-static int add_files(const char *const *paths, size_t count, tsmith_ranks **ranks) {
-    tsmith_error error;
+// All of these; the exit code, and LACKING ends it.
+static int add_in_turn(tsmith_ranks *ranks, const char *const *paths, size_t count) {
     int code = EXIT_DONE;
-    if (tsmith_ranks_create(ranks, &error) != TSMITH_OK) {
-        complain("%s", error.message);
-        return EXIT_LACKING;
-    }
     for (size_t i = 0; i < count && code != EXIT_LACKING; i++) {
-        const int one = add_file(*ranks, paths[i]);
+        const int one = add_file(ranks, paths[i]);
         code = one == EXIT_DONE ? code : one;
     }
+    return code;
+}
+
+static int create_ranks(tsmith_ranks **ranks) {
+    tsmith_error error;
+    if (tsmith_ranks_create(ranks, &error) == TSMITH_OK)
+        return EXIT_DONE;
+    complain("%s", error.message);
+    return EXIT_LACKING;
+}
+
+static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
+    return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
+}
+
+static int put_partial(const tsmith_ranks *ranks, FILE *out) {
+    tsmith_error error;
+    const tsmith_output output = {.write = write_bytes, .context = out};
+    if (tsmith_ranks_write_partial(ranks, &output, &error) == TSMITH_OK)
+        return EXIT_DONE;
+    complain("%s", error.message);
+    return EXIT_LACKING;
+}
+
+// The files are read in groups, each by a process that writes a partial of them. A process for each of thousands of small files would
+// cost more than their reading.
+struct groups {
+    const char *const *paths;
+    size_t count, groups;
+};
+
+static size_t group_begin(const struct groups *groups, size_t index) {
+    return groups->count * index / groups->groups;
+}
+
+static int run_group(const void *context, size_t index, FILE *out) {
+    const struct groups *groups = context;
+    const size_t begin = group_begin(groups, index), end = group_begin(groups, index + 1);
+    tsmith_ranks *ranks = NULL;
+    int code = create_ranks(&ranks);
+    if (code == EXIT_DONE)
+        code = add_in_turn(ranks, groups->paths + begin, end - begin);
+    if (code != EXIT_LACKING && put_partial(ranks, out) != EXIT_DONE)
+        code = EXIT_LACKING;
+    tsmith_ranks_destroy(ranks);
+    return code;
+}
+
+static int add_group(tsmith_ranks *ranks, struct apart *apart, const struct groups *groups, size_t index) {
+    const size_t begin = group_begin(groups, index), end = group_begin(groups, index + 1);
+    struct apart_answer answer;
+    tsmith_error error;
+    if (!apart || !apart_take(apart, index, &answer))
+        return add_in_turn(ranks, groups->paths + begin, end - begin);
+    int code = answer.code;
+    // A partial that is refused has a trace that is: it is named when the traces are added here.
+    const bool is_partial = !answer.signal && code != EXIT_LACKING;
+    const bool is_added = is_partial && tsmith_ranks_add_partial(ranks, groups->paths[begin], answer.bytes,
+                                                                 answer.size, &error) == TSMITH_OK;
+    if (!is_partial || is_added)
+        apart_put_messages(&answer);
+    if (answer.signal)
+        complain("the process that read %s and %zu more was ended by signal %d", groups->paths[begin],
+                 end - begin - 1, answer.signal);
+    else if (is_partial && !is_added)
+        code = add_in_turn(ranks, groups->paths + begin, end - begin);
+    apart_answer_finish(&answer);
+    return code;
+}
+
+// All files; the exit code, and LACKING ends it.
+static int add_files(const char *const *paths, size_t count, tsmith_ranks **ranks) {
+    enum { GROUPS = 32 };
+    const struct groups groups = {paths, count, count < GROUPS ? count : GROUPS};
+    int code = create_ranks(ranks);
+    if (code != EXIT_DONE)
+        return code;
+    struct apart *apart = apart_create(groups.groups, run_group, &groups);
+    for (size_t i = 0; i < groups.groups && code != EXIT_LACKING; i++) {
+        const int one = add_group(*ranks, apart, &groups, i);
+        code = one == EXIT_DONE ? code : one;
+    }
+    apart_destroy(apart);
     return code;
 }
 
@@ -97,19 +176,11 @@ int analyze_ranks(const char *const *paths, size_t count,
     return code;
 }
 
-static tsmith_status write_bytes(void *context, const void *bytes, size_t size) {
-    return fwrite(bytes, 1, size, context) == size ? TSMITH_OK : TSMITH_ERROR_IO;
-}
-
 int analyze_partial(const char *const *paths, size_t count, FILE *out) {
     tsmith_ranks *ranks = NULL;
-    tsmith_error error;
     int code = add_files(paths, count, &ranks);
-    const tsmith_output output = {.write = write_bytes, .context = out};
-    if (code != EXIT_LACKING && tsmith_ranks_write_partial(ranks, &output, &error) != TSMITH_OK) {
-        complain("%s", error.message);
+    if (code != EXIT_LACKING && put_partial(ranks, out) != EXIT_DONE)
         code = EXIT_LACKING;
-    }
     tsmith_ranks_destroy(ranks);
     return code;
 }

@@ -5,9 +5,11 @@ import io
 import json
 import os
 import random
+import signal
+import subprocess
 import tempfile
 
-from support import check, run
+from support import TRACESMITH, check, run
 
 US = 1000
 
@@ -136,6 +138,51 @@ def check_window(path, kernels):
     check(b"the window contains no events" in done.stderr, "after the end")
 
 
+def on_one_processor():
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def check_several(directory, path, sbt):
+    """Processes side by side write what one process writes, which is all that there is on one processor."""
+    cut, missing = os.path.join(directory, "cut.json"), os.path.join(directory, "missing.json")
+    with open(path, "rb") as whole, open(cut, "wb") as file:
+        file.write(whole.read()[:4000])
+    for files, code in ([path, sbt, path], 0), ([missing, path, cut, directory, sbt, cut], 3):
+        for form in ["--json"], [], ["--all"], ["kernels", "--json", "-o", os.path.join(directory, "answer")]:
+            found = []
+            for how in {}, {"preexec_fn": on_one_processor}:
+                done = run("analyze", *files, *form, code=code, **how)
+                found.append((done.stdout, done.stderr, "-o" in form and open(form[-1], "rb").read()))
+            check(found[0] == found[1] and any(found[0]), f"{form}: the same from processes side by side")
+
+
+def open_files(process):
+    folder, found = f"/proc/{process}/fd", []
+    try:
+        for name in os.listdir(folder):
+            found.append(os.readlink(os.path.join(folder, name)))
+    except OSError:  # it has ended
+        pass
+    return found
+
+
+def check_killed(path):
+    """The answers of the other files, if a process is killed."""
+    if len(os.sched_getaffinity(0)) < 2:
+        return
+    command = subprocess.Popen([TRACESMITH, "analyze", path, "-", path, "kernels", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command.stdin.write(b'{"traceEvents":[' + b" " * (1 << 20))  # more than a pipe holds: its process reads
+    command.stdin.flush()
+    pipe = os.readlink(f"/proc/{command.pid}/fd/0")
+    with open(f"/proc/{command.pid}/task/{command.pid}/children") as file:
+        readers = [int(child) for child in file.read().split() if open_files(child).count(pipe) > 1]
+    check(len(readers) == 1, "one process reads standard input")
+    os.kill(readers[0], signal.SIGKILL)
+    out, messages = command.communicate(timeout=240)
+    check(command.returncode == 4 and b"the process that analyzed it was ended by signal 9" in messages, "a killed process is named")
+    check(out.count(b'"report": "kernels"') == 2, "and the other answers are there")
+
+
 def main():
     rng = random.Random(5)
     with tempfile.TemporaryDirectory() as directory:
@@ -162,6 +209,8 @@ def main():
         check_window(path, kernels)
         both = reports(path, sbt)
         check([r["kernels"] for r in both] == [by_name["kernels"]] * 2, "two traces, two answers")
+        check_several(directory, path, sbt)
+        check_killed(path)
         with open(path, "rb") as f:
             data = f.read()
         with open(path, "wb") as f:
