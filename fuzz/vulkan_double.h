@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Vulkan driver that executes nothing, for replays of hostile recordings. It trusts its caller as real drivers do: a handle that is
 // none ends the process by abort(), a pointer by the sanitizer, because everything that a call is given is read. Programs are answerable
-// for regions; of these it computes the bounds on its own, and aborts if one is exceeded: offsets and sizes of vkCmdCopyBuffer,
-// vkCmdUpdateBuffer, vkCmdFillBuffer and vkCmdPushConstants; level, layers, x and y of vkCmdCopyImage and of copies between an image and a
-// buffer, and of the latter the first and the last texel in the buffer. It judges nothing else of what check*.c check: not z, not resolves,
-// blits, clears, barriers, draws, descriptors, passes or objects.
+// for values; of these it judges some on its own, and aborts if one is not allowed:
+//   - offsets and sizes of vkCmdCopyBuffer, vkCmdUpdateBuffer, vkCmdFillBuffer and vkCmdPushConstants; level, layers, x and y of
+//     vkCmdCopyImage and of copies between an image and a buffer, and of the latter the first and the last texel in the buffer;
+//   - usages of the buffers of copies, vertices, indexes and indirect dispatches; formats, samples and usages of images;
+//   - stages and accesses of vkCmdPipelineBarrier; viewports, scissors, cull modes and faces of dynamic state;
+//   - that dispatches and draws have a pipeline, draws are within a pass, and indexes are within their buffer;
+//   - that a set is of the layout that the pipeline layout has at its place; numbers of work-groups.
+// It judges nothing else of what check*.c check: not z, not resolves, blits, clears, descriptors that are written, passes or shaders.
 #ifndef FUZZ_VULKAN_DOUBLE_H
 #define FUZZ_VULKAN_DOUBLE_H
 
@@ -20,8 +24,10 @@
 enum {
     DOUBLE_ALLOC_MOST = 1 << 16, // bytes of one object
     DOUBLE_LIMIT = 256,          // of sizes and counts of the device
+    DOUBLE_ALIGNMENT = 16,       // of descriptors
     DOUBLE_MEMORY = VULKAN_KIND_LIMIT,
-    DOUBLE_OTHER
+    DOUBLE_OTHER,
+    DOUBLE_NUMBERS = 32
 };
 
 struct double_object {
@@ -32,6 +38,15 @@ struct double_object {
     uint64_t size; // of buffers and memory
     uint8_t *bytes;
     VkImageCreateInfo image;
+    VkFlags usage; // of buffers
+    uint32_t numbers
+        [DOUBLE_NUMBERS]; // of a set layout: a sum of its bindings; of a pipeline layout: those of its sets
+    uint32_t number_count;
+    // Command buffers
+    struct double_object *pipelines[2];
+    bool in_pass, has_index;
+    uint64_t index_bytes;
+    VkIndexType index_type;
 };
 
 static struct {
@@ -94,11 +109,38 @@ static uint64_t double_number(void *context, enum vulkan_kind kind, uint64_t han
 
 // ---- objects
 
+// Formats of up to 16 bytes that are not compressed.
+static bool double_supports(VkFormat format) {
+    return format >= VK_FORMAT_R8_UNORM && format <= VK_FORMAT_D32_SFLOAT_S8_UINT &&
+           (format < VK_FORMAT_R64_UINT || format > VK_FORMAT_R64G64B64A64_SFLOAT);
+}
+
 static void double_know_VkBufferCreateInfo(struct double_object *object, const VkBufferCreateInfo *info) {
     object->size = info->size;
+    object->usage = info->usage;
+    double_expect(info->usage && info->usage < 0x200);
 }
 static void double_know_VkImageCreateInfo(struct double_object *object, const VkImageCreateInfo *info) {
     object->image = *info;
+    double_expect(double_supports(info->format) && (info->samples == 1 || info->samples == 4) &&
+                  info->usage && info->usage < 0x100);
+}
+// The same for bindings in another order; those without descriptors are none.
+static void double_know_VkDescriptorSetLayoutCreateInfo(struct double_object *object,
+                                                        const VkDescriptorSetLayoutCreateInfo *info) {
+    for (uint32_t i = 0; i < info->bindingCount; i++) {
+        const VkDescriptorSetLayoutBinding *at = &info->pBindings[i];
+        const uint32_t samplers = at->pImmutableSamplers ? 77777 : 1;
+        if (at->descriptorCount)
+            object->numbers[0] += (at->binding * 31 + (uint32_t)at->descriptorType * 1009 + 7) *
+                                  (at->descriptorCount * 65599 + at->stageFlags * 131 + 3) * samplers;
+    }
+}
+static void double_know_VkPipelineLayoutCreateInfo(struct double_object *object,
+                                                   const VkPipelineLayoutCreateInfo *info) {
+    double_expect(info->setLayoutCount <= DOUBLE_NUMBERS);
+    for (uint32_t i = 0; i < info->setLayoutCount; i++)
+        object->numbers[object->number_count++] = OBJECT(info->pSetLayouts[i], VULKAN_SET_LAYOUT)->numbers[0];
 }
 #define KNOWS_NOTHING(type)                                                                                  \
     static void double_know_##type(struct double_object *object, const type *info) {                         \
@@ -108,8 +150,6 @@ KNOWS_NOTHING(VkBufferViewCreateInfo)
 KNOWS_NOTHING(VkImageViewCreateInfo)
 KNOWS_NOTHING(VkSamplerCreateInfo)
 KNOWS_NOTHING(VkShaderModuleCreateInfo)
-KNOWS_NOTHING(VkDescriptorSetLayoutCreateInfo)
-KNOWS_NOTHING(VkPipelineLayoutCreateInfo)
 KNOWS_NOTHING(VkRenderPassCreateInfo)
 KNOWS_NOTHING(VkFramebufferCreateInfo)
 
@@ -128,6 +168,8 @@ KNOWS_NOTHING(VkFramebufferCreateInfo)
     }
 VULKAN_CREATE_CALLS(CREATE)
 
+enum { VULKAN_CreateGraphicsPipelines = 0, VULKAN_CreateComputePipelines = 1 }; // bind points
+
 #define PIPELINES(name, type)                                                                                \
     static VkResult double_##name(VkDevice device, VkPipelineCache cache, uint32_t count, const type *infos, \
                                   const VkAllocationCallbacks *unused, VkPipeline *out) {                    \
@@ -135,7 +177,9 @@ VULKAN_CREATE_CALLS(CREATE)
         for (uint32_t i = 0; i < count; i++) {                                                               \
             type copy = infos[i];                                                                            \
             READ(words_##type, &copy);                                                                       \
-            out[i] = (VkPipeline)(uintptr_t)double_make(VULKAN_PIPELINE);                                    \
+            struct double_object *object = double_make(VULKAN_PIPELINE);                                     \
+            object->usage = VULKAN_##name;                                                                   \
+            out[i] = (VkPipeline)(uintptr_t)object;                                                          \
         }                                                                                                    \
         return VK_SUCCESS;                                                                                   \
     }
@@ -185,7 +229,135 @@ static bool double_copy(const struct double_object *image, const struct double_o
            copy->bufferOffset + lines * row + size.width - 1 < buffer->size;
 }
 
-static void double_judge(uint32_t number, const void *call) {
+static void double_judge_barrier(const struct call_CmdPipelineBarrier *at) {
+    VkAccessFlags accesses = 0;
+    for (uint32_t i = 0; i < at->n; i++)
+        accesses |= at->m[i].srcAccessMask | at->m[i].dstAccessMask;
+    for (uint32_t i = 0; i < at->k; i++)
+        accesses |= at->b[i].srcAccessMask | at->b[i].dstAccessMask;
+    for (uint32_t i = 0; i < at->l; i++)
+        accesses |= at->i[i].srcAccessMask | at->i[i].dstAccessMask;
+    double_expect(!((accesses | at->f | at->t) >> 17));
+}
+
+static void double_judge_viewports(const VkViewport *all, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        double_expect(all[i].width <= DOUBLE_LIMIT && all[i].x >= -DOUBLE_LIMIT && all[i].y <= DOUBLE_LIMIT &&
+                      all[i].height <= DOUBLE_LIMIT && all[i].height >= -DOUBLE_LIMIT);
+}
+
+static void double_judge_scissors(const VkRect2D *all, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        double_expect(all[i].offset.x >= 0 && all[i].offset.y >= 0 &&
+                      (uint64_t)all[i].offset.x + all[i].extent.width <= INT32_MAX &&
+                      (uint64_t)all[i].offset.y + all[i].extent.height <= INT32_MAX);
+}
+
+static void double_judge_sets(const struct call_CmdBindDescriptorSets *at) {
+    const struct double_object *layout = OBJECT(at->l, VULKAN_LAYOUT);
+    for (uint32_t i = 0; i < at->n; i++)
+        double_expect(at->f + i < layout->number_count &&
+                      OBJECT(at->s[i], VULKAN_SET)->numbers[0] == layout->numbers[at->f + i]);
+}
+
+// What a command buffer has bound, and what its work needs.
+static void double_judge_state(struct double_object *commands, uint32_t number, const void *call) {
+    switch (number) {
+    case VULKAN_CmdBindPipeline: {
+        const struct call_CmdBindPipeline *at = call;
+        struct double_object *pipeline = OBJECT(at->h, VULKAN_PIPELINE);
+        double_expect(pipeline->usage == (VkFlags)at->p);
+        commands->pipelines[at->p] = pipeline;
+        break;
+    }
+    case VULKAN_CmdBindIndexBuffer: {
+        const struct call_CmdBindIndexBuffer *at = call;
+        const struct double_object *buffer = OBJECT(at->b, VULKAN_BUFFER);
+        double_expect(buffer->usage & VK_BUFFER_USAGE_INDEX_BUFFER_BIT && at->o <= buffer->size);
+        commands->has_index = true;
+        commands->index_bytes = buffer->size - at->o;
+        commands->index_type = at->t;
+        break;
+    }
+    case VULKAN_CmdBeginRenderPass:
+    case VULKAN_CmdBeginRendering:
+        commands->in_pass = true;
+        break;
+    case VULKAN_CmdEndRenderPass:
+    case VULKAN_CmdEndRendering:
+        commands->in_pass = false;
+        break;
+    case VULKAN_CmdDispatch:
+    case VULKAN_CmdDispatchBase:
+    case VULKAN_CmdDispatchIndirect:
+        double_expect(!commands->in_pass && commands->pipelines[1]);
+        break;
+    case VULKAN_CmdDrawIndexed: {
+        const struct call_CmdDrawIndexed *at = call;
+        const uint64_t size = commands->index_type == VK_INDEX_TYPE_UINT16 ? 2 : 4;
+        double_expect(commands->has_index && ((uint64_t)at->fi + at->n) * size <= commands->index_bytes);
+    } // fall through
+    case VULKAN_CmdDraw:
+    case VULKAN_CmdDrawIndirect:
+    case VULKAN_CmdDrawIndexedIndirect:
+        double_expect(commands->in_pass && commands->pipelines[0]);
+        break;
+    default:
+        break;
+    }
+}
+
+static void double_judge_values(uint32_t number, const void *call) {
+    switch (number) {
+    case VULKAN_CmdPipelineBarrier:
+        double_judge_barrier(call);
+        break;
+    case VULKAN_CmdBindDescriptorSets:
+        double_judge_sets(call);
+        break;
+    case VULKAN_CmdSetViewport:
+        double_judge_viewports(((const struct call_CmdSetViewport *)call)->r,
+                               ((const struct call_CmdSetViewport *)call)->n);
+        break;
+    case VULKAN_CmdSetScissor:
+        double_judge_scissors(((const struct call_CmdSetScissor *)call)->r,
+                              ((const struct call_CmdSetScissor *)call)->n);
+        break;
+    case VULKAN_CmdSetCullMode:
+        double_expect(((const struct call_CmdSetCullMode *)call)->v <= 3);
+        break;
+    case VULKAN_CmdSetStencilReference: {
+        const VkStencilFaceFlags faces = ((const struct call_CmdSetStencilReference *)call)->f;
+        double_expect(faces >= 1 && faces <= 3);
+        break;
+    }
+    case VULKAN_CmdDispatch: {
+        const struct call_CmdDispatch *at = call;
+        double_expect(at->x <= DOUBLE_LIMIT && at->y <= DOUBLE_LIMIT && at->z <= DOUBLE_LIMIT);
+        break;
+    }
+    case VULKAN_CmdBindVertexBuffers: {
+        const struct call_CmdBindVertexBuffers *at = call;
+        for (uint32_t i = 0; i < at->n; i++)
+            double_expect(OBJECT(at->b[i], VULKAN_BUFFER)->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT);
+        break;
+    }
+    case VULKAN_CmdCopyBuffer: {
+        const struct call_CmdCopyBuffer *at = call;
+        double_expect(OBJECT(at->s, VULKAN_BUFFER)->usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT &&
+                      OBJECT(at->d, VULKAN_BUFFER)->usage & VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+        break;
+    }
+    case VULKAN_CmdDispatchIndirect:
+        double_expect(OBJECT(((const struct call_CmdDispatchIndirect *)call)->b, VULKAN_BUFFER)->usage &
+                      VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
+        break;
+    default:
+        break;
+    }
+}
+
+static void double_judge_regions(uint32_t number, const void *call) {
     if (number == VULKAN_CmdCopyBuffer) {
         const struct call_CmdCopyBuffer *at = call;
         for (uint32_t i = 0; i < at->n; i++)
@@ -230,10 +402,12 @@ static void double_judge(uint32_t number, const void *call) {
 #define COMMAND(function, number)                                                                            \
     static void double_##function(VkCommandBuffer c_ PARAMETERS(function)) {                                 \
         struct call_##function call = {.end = 0};                                                            \
-        CALL_##function(SET_V, SET_F, SET_H, SET_H, SET_M, SET_A, SET_P, SET_B)(void)                        \
-            OBJECT(c_, VULKAN_COMMANDS);                                                                     \
+        CALL_##function(SET_V, SET_F, SET_H, SET_H, SET_M, SET_A, SET_P,                                     \
+                        SET_B) struct double_object *commands = OBJECT(c_, VULKAN_COMMANDS);                 \
         READ(words_call_##function, &call);                                                                  \
-        double_judge(VULKAN_##function, &call);                                                              \
+        double_judge_regions(VULKAN_##function, &call);                                                      \
+        double_judge_values(VULKAN_##function, &call);                                                       \
+        double_judge_state(commands, VULKAN_##function, &call);                                              \
     }
 VULKAN_FRAME_COMMANDS(COMMAND)
 
@@ -357,8 +531,8 @@ static VkResult double_AllocateDescriptorSets(VkDevice device, const VkDescripto
                                               VkDescriptorSet *out) {
     (void)OBJECT(info->descriptorPool, DOUBLE_OTHER);
     for (uint32_t i = 0; i < info->descriptorSetCount; i++) {
-        (void)OBJECT(info->pSetLayouts[i], VULKAN_SET_LAYOUT);
         struct double_object *object = double_make(VULKAN_SET);
+        object->numbers[0] = OBJECT(info->pSetLayouts[i], VULKAN_SET_LAYOUT)->numbers[0];
         object->device = device;
         out[i] = (VkDescriptorSet)(uintptr_t)object;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "recording/vulkan/calls.h"
+#include "recording/vulkan/formats.h"
 #include "recording/vulkan/words.h"
 
 // Drivers use enumerations as indexes.
@@ -22,7 +23,9 @@
 #define READ_VkStencilOp(name) UNTIL(name, VK_STENCIL_OP_DECREMENT_AND_WRAP)
 #define READ_VkCompareOp(name) UNTIL(name, VK_COMPARE_OP_ALWAYS)
 #define READ_VkIndexType(name) UNTIL(name, VK_INDEX_TYPE_UINT32)
-#define READ_VkImageLayout(name)
+#define READ_VkImageLayout(name)                                                                             \
+    if (words->reading)                                                                                      \
+        s->name = vulkan_layout_read(s->name);
 #define READ_VkFilter(name) UNTIL(name, VK_FILTER_LINEAR)
 #define READ_VkPipelineStageFlags(name)
 #define READ_VkDependencyFlags(name)

@@ -53,6 +53,22 @@ bool vulkan_format_known(VkFormat format) {
     return false;
 }
 
+VkImageLayout vulkan_layout_read(VkImageLayout layout) {
+    static const struct {
+        VkImageLayout first, last;
+    } ranges[] = {{VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_PREINITIALIZED},
+                  {VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL,
+                   VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL},
+                  {VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL},
+                  {VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL, VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL}};
+    if (layout == VK_IMAGE_LAYOUT_PRESENT_SRC_KHR)
+        return VK_IMAGE_LAYOUT_GENERAL;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if ((uint32_t)layout >= (uint32_t)ranges[i].first && (uint32_t)layout <= (uint32_t)ranges[i].last)
+            return layout;
+    return VK_IMAGE_LAYOUT_MAX_ENUM;
+}
+
 VkImageAspectFlags vulkan_format_aspect(VkFormat format) {
     switch (format) {
     case VK_FORMAT_D16_UNORM:

@@ -10,6 +10,9 @@
 enum { VULKAN_LEVELS_MOST = 32 };
 
 bool vulkan_format_known(VkFormat format); // of Vulkan 1.3
+// A layout as a replay uses it, which presents nothing: GENERAL for that of a present, MAX_ENUM for one that is not of Vulkan 1.3. That
+// may be an unused member.
+VkImageLayout vulkan_layout_read(VkImageLayout layout);
 // Bytes of a texel; 0: the content of such images is not captured (compressed, several planes, depth with stencil).
 uint32_t vulkan_format_bytes(VkFormat format);
 VkImageAspectFlags vulkan_format_aspect(VkFormat format);

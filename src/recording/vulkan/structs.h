@@ -50,12 +50,11 @@ const void *words_in_chain(const void *chain, VkStructureType type);
                                             ((s->field) & ((s->field) - 1)));                                \
     } while (0)
 
-// A replay presents nothing.
 #define LAYOUT(field)                                                                                        \
     do {                                                                                                     \
         WORD(field);                                                                                         \
-        if (words->reading && s->field == VK_IMAGE_LAYOUT_PRESENT_SRC_KHR)                                   \
-            s->field = VK_IMAGE_LAYOUT_GENERAL;                                                              \
+        if (words->reading)                                                                                  \
+            s->field = vulkan_layout_read(s->field);                                                         \
     } while (0)
 
 #endif

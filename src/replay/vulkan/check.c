@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of a recording that drivers trust, because Vulkan makes programs answerable for them: regions, offsets, ranges and references,
-// against the objects that they are for and the limits of the device. Here those of commands and descriptors; check_objects.c has those
-// of objects. Enumerations are checked where they are read (recording/vulkan). Shaders are not checked.
+// against the objects that they are for and the limits of the device. Here regions of commands, passes and descriptors. check_values.c has
+// what commands have by themselves, check_state.c what draws and dispatches need, check_objects.c objects, check_support.c what the device
+// supports, check_shader.c what shaders use. Enumerations are checked where they are read (recording/vulkan).
 #if __has_include(<vulkan/vulkan_core.h>)
 
 #include "replay/vulkan/check.h"
@@ -274,6 +275,7 @@ static bool begin_subpass(struct vulkan_run *run, const struct vulkan_live *pass
     if (!pass || subpass >= pass->subpasses || !pass->parts)
         return false;
     run->now.subpass = subpass;
+    run->now.part = pass->parts[subpass];
     run->now.colors = pass->parts[subpass].colors;
     return true;
 }
@@ -369,6 +371,21 @@ static bool attachment_fits(struct vulkan_run *run, struct rendering *all,
              at->resolveMode <= VK_RESOLVE_MODE_MAX_BIT && all->samples != VK_SAMPLE_COUNT_1_BIT));
 }
 
+static VkFormat format_of(struct vulkan_run *run, const VkRenderingAttachmentInfo *at) {
+    const struct vulkan_live *view = at && at->imageView ? view_of(run, at->imageView) : NULL;
+    return view ? view->image.format : VK_FORMAT_UNDEFINED;
+}
+
+static void begin_part(struct vulkan_run *run, const VkRenderingInfo *info, uint32_t samples) {
+    struct vulkan_part *part = &run->now.part;
+    *part = (struct vulkan_part){.colors = info->colorAttachmentCount,
+                                 .samples = samples,
+                                 .depth = format_of(run, info->pDepthAttachment),
+                                 .stencil = format_of(run, info->pStencilAttachment)};
+    for (uint32_t i = 0; i < info->colorAttachmentCount && i < VULKAN_COLORS_MOST; i++)
+        part->formats[i] = format_of(run, &info->pColorAttachments[i]);
+}
+
 CHECK(CmdBeginRendering) {
     const VkPhysicalDeviceLimits *limits = &run->device->limits;
     const VkRenderingInfo *info = at->i;
@@ -385,8 +402,11 @@ CHECK(CmdBeginRendering) {
                                    .colors = info->colorAttachmentCount,
                                    .layers = info->viewMask ? 1 : layers,
                                    .area = info->renderArea};
-    return attachment_fits(run, &all, info->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT) &&
-           attachment_fits(run, &all, info->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT);
+    if (!attachment_fits(run, &all, info->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT) ||
+        !attachment_fits(run, &all, info->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT))
+        return false;
+    begin_part(run, info, all.samples);
+    return true;
 }
 
 // Draws are within a render pass, other work is outside of one.
@@ -405,12 +425,10 @@ static bool is_in_place(const struct vulkan_run *run, enum vulkan_command number
 #undef WORK
 }
 
-bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, const void *call) {
+static bool check_regions(struct vulkan_run *run, enum vulkan_command number, const void *call) {
 #define ROW(name)                                                                                            \
     case VULKAN_##name:                                                                                      \
         return check_##name(run, call);
-    if (!is_in_place(run, number))
-        return false;
     switch (number) {
         ROW(CmdCopyBuffer)
         ROW(CmdUpdateBuffer)
@@ -447,33 +465,93 @@ bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, co
 #undef ROW
 }
 
+bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, const void *call) {
+    run->reason = NULL;
+    if (!is_in_place(run, number))
+        return check_fails(run, "it is within a render pass and must not be, or the other way round");
+    return check_values(run, number, call) && check_regions(run, number, call) &&
+           check_state(run, number, call);
+}
+
 // ---- descriptors
 
+// The usage of a buffer, an image or what a view is of, of which a descriptor of this type may be.
+static uint32_t usage_of(VkDescriptorType type) {
+    switch (type) {
+    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
+        return VK_IMAGE_USAGE_STORAGE_BIT;
+    case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+        return VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT;
+    case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
+        return VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT;
+    case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
+        return VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
+    case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC:
+        return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:
+    case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC:
+        return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    default:
+        return VK_IMAGE_USAGE_SAMPLED_BIT;
+    }
+}
+
+static const char other_usage[] = "a descriptor is of a buffer or an image that is not made for it";
+
 static bool write_buffers_fit(struct vulkan_run *run, const VkWriteDescriptorSet *write) {
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
+    const uint32_t usage = usage_of(write->descriptorType);
+    const bool uniform = usage == VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+    const uint64_t unit = uniform ? limits->minUniformBufferOffsetAlignment
+                                  : limits->minStorageBufferOffsetAlignment,
+                   most = uniform ? limits->maxUniformBufferRange : limits->maxStorageBufferRange;
     for (uint32_t i = 0; i < write->descriptorCount && write->pBufferInfo; i++) {
         const VkDescriptorBufferInfo *info = &write->pBufferInfo[i];
-        const uint64_t whole = bytes_of(run, info->buffer);
+        const struct vulkan_live *buffer =
+            vulkan_find_handle(run, (uint64_t)(uintptr_t)info->buffer, VULKAN_BUFFER);
+        const uint64_t whole = buffer ? buffer->bytes : 0;
         if (info->range == VK_WHOLE_SIZE ? info->offset >= whole
                                          : !is_inside(info->offset, info->range, whole))
             return false;
+        REQUIRE(buffer->usage & usage, other_usage);
+        REQUIRE(!unit || info->offset % unit == 0, "the offset of a descriptor is not aligned");
+        REQUIRE((info->range == VK_WHOLE_SIZE ? whole - info->offset : info->range) <= most,
+                "the range of a descriptor is larger than the device allows");
+    }
+    return true;
+}
+
+static bool write_views_fit(struct vulkan_run *run, const VkWriteDescriptorSet *write) {
+    for (uint32_t i = 0; i < write->descriptorCount && write->pTexelBufferView; i++) {
+        const struct vulkan_live *view =
+            vulkan_find_handle(run, (uint64_t)(uintptr_t)write->pTexelBufferView[i], VULKAN_BUFFER_VIEW);
+        REQUIRE(view && view->usage & usage_of(write->descriptorType), other_usage);
     }
     return true;
 }
 
 // Views and samplers that the type has are there.
-static bool write_images_fit(const VkWriteDescriptorSet *write, bool has_samplers) {
+static bool write_images_fit(struct vulkan_run *run, const VkWriteDescriptorSet *write, bool has_samplers) {
     const VkDescriptorType type = write->descriptorType;
     const bool samples =
         type == VK_DESCRIPTOR_TYPE_SAMPLER || type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
-    for (uint32_t i = 0; i < write->descriptorCount && write->pImageInfo; i++)
-        if ((type != VK_DESCRIPTOR_TYPE_SAMPLER && !write->pImageInfo[i].imageView) ||
-            (samples && !has_samplers && !write->pImageInfo[i].sampler))
+    for (uint32_t i = 0; i < write->descriptorCount && write->pImageInfo; i++) {
+        const VkDescriptorImageInfo *info = &write->pImageInfo[i];
+        if (samples && !has_samplers && !info->sampler)
             return false;
+        if (type == VK_DESCRIPTOR_TYPE_SAMPLER)
+            continue;
+        const struct vulkan_live *view = info->imageView ? view_of(run, info->imageView) : NULL;
+        REQUIRE(view, "a descriptor of an image has no view");
+        REQUIRE(view->usage & usage_of(type), other_usage);
+        REQUIRE(check_layout_used(info->imageLayout),
+                "a descriptor of an image has a layout that is unknown or not allowed");
+    }
     return true;
 }
 
-// The binding with the lowest number from this one on that has descriptors; NULL: there is none.
-static const struct vulkan_binding *used_binding(const struct vulkan_live *layout, uint64_t from) {
+const struct vulkan_binding *check_used_binding(const struct vulkan_live *layout, uint64_t from) {
     const struct vulkan_binding *found = NULL;
     for (uint32_t i = 0; i < layout->binding_count; i++) {
         const struct vulkan_binding *binding = &layout->bindings[i];
@@ -487,20 +565,21 @@ static const struct vulkan_binding *used_binding(const struct vulkan_live *layou
 bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
                         const VkWriteDescriptorSet *write) {
     const struct vulkan_live *layout = vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT);
-    const struct vulkan_binding *binding = layout ? used_binding(layout, write->dstBinding) : NULL;
+    const struct vulkan_binding *binding = layout ? check_used_binding(layout, write->dstBinding) : NULL;
     if (!binding || binding->binding != write->dstBinding || write->dstArrayElement >= binding->count ||
         binding->type != (uint32_t)write->descriptorType)
         return false;
     const struct vulkan_binding first = *binding;
     uint64_t room = binding->count - write->dstArrayElement;
     while (room < write->descriptorCount) {
-        binding = used_binding(layout, (uint64_t)binding->binding + 1);
+        binding = check_used_binding(layout, (uint64_t)binding->binding + 1);
         if (!binding || binding->type != first.type || binding->stages != first.stages ||
             binding->has_samplers != first.has_samplers)
             return false;
         room += binding->count;
     }
-    return write_buffers_fit(run, write) && write_images_fit(write, first.has_samplers);
+    return write_buffers_fit(run, write) && write_views_fit(run, write) &&
+           write_images_fit(run, write, first.has_samplers);
 }
 
 #endif

@@ -6,6 +6,40 @@
 #include "recording/vulkan/formats.h"
 #include "replay/vulkan/vulkan.h"
 
+// A value is refused, and why.
+static inline bool check_fails(struct vulkan_run *run, const char *reason) {
+    if (!run->reason)
+        run->reason = reason;
+    return false;
+}
+#define REQUIRE(condition, why)                                                                              \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            return check_fails(run, why);                                                                    \
+    } while (0)
+
+// ---- check_values.c
+// Of a command by itself: masks, layouts, counts, and the usages of what it names.
+bool check_values(struct vulkan_run *run, enum vulkan_command number, const void *call);
+bool check_layout_used(VkImageLayout layout); // a known one that is not UNDEFINED or PREINITIALIZED
+bool check_stages(VkPipelineStageFlags stages);
+bool check_accesses(VkAccessFlags accesses);
+bool check_viewports(struct vulkan_run *run, const VkViewport *all, uint32_t count);
+bool check_scissors(struct vulkan_run *run, const VkRect2D *all, uint32_t count);
+
+// ---- check_state.c
+// Of a draw or a dispatch: whether what it uses is bound. Of a command that binds something: that it is bound now.
+bool check_state(struct vulkan_run *run, enum vulkan_command number, const void *call);
+bool check_same_layout(const struct vulkan_live *left, const struct vulkan_live *right); // of sets
+// The binding with the lowest number from this one on that has descriptors; NULL: there is none.
+const struct vulkan_binding *check_used_binding(const struct vulkan_live *layout, uint64_t from);
+
+// ---- check_support.c: what the device supports
+bool check_image(struct vulkan_run *run, const VkImageCreateInfo *info);
+bool check_view_format(struct vulkan_run *run, const struct vulkan_live *image, VkFormat format);
+bool check_buffer_format(struct vulkan_run *run, VkFormat format, VkFormatFeatureFlags features);
+bool check_pipeline_limits(struct vulkan_run *run, const VkPipelineLayoutCreateInfo *info);
+
 static inline bool is_inside(uint64_t offset, uint64_t size, uint64_t whole) {
     return size <= whole && offset <= whole - size;
 }

@@ -2,16 +2,64 @@
 // Values of a recording that drivers trust (check.c): those of objects, when they are made.
 #if __has_include(<vulkan/vulkan_core.h>)
 
+#include <math.h>
+
 #include "replay/vulkan/check.h"
 
+static const char unknown_flags[] = "it has flags or stages that are unknown";
+
+// Of the stages that a replay has.
+static bool are_stages(VkShaderStageFlags stages) {
+    static const VkShaderStageFlags known = VK_SHADER_STAGE_ALL_GRAPHICS | VK_SHADER_STAGE_COMPUTE_BIT;
+    return stages == VK_SHADER_STAGE_ALL || !(stages & ~known);
+}
+
 bool vulkan_check_VkBufferCreateInfo(struct vulkan_run *run, const VkBufferCreateInfo *info) {
-    (void)run;
+    static const VkBufferUsageFlags known = (VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT << 1) - 1;
+    REQUIRE(info->usage && !(info->usage & ~known), "a buffer has no usage, or an unknown one");
     return info->size > 0;
 }
 
 bool vulkan_check_VkBufferViewCreateInfo(struct vulkan_run *run, const VkBufferViewCreateInfo *info) {
-    const uint64_t whole = bytes_of(run, info->buffer);
-    return info->range == VK_WHOLE_SIZE ? info->offset < whole : is_inside(info->offset, info->range, whole);
+    static const VkBufferUsageFlags texels =
+        VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT;
+    const struct vulkan_live *buffer =
+        vulkan_find_handle(run, (uint64_t)(uintptr_t)info->buffer, VULKAN_BUFFER);
+    const uint64_t whole = buffer ? buffer->bytes : 0, texel = vulkan_format_bytes(info->format);
+    if (info->range == VK_WHOLE_SIZE ? info->offset >= whole : !is_inside(info->offset, info->range, whole))
+        return false;
+    const uint64_t range = info->range == VK_WHOLE_SIZE ? whole - info->offset : info->range;
+    REQUIRE(!info->flags, unknown_flags);
+    REQUIRE(buffer->usage & texels, "a view of a buffer that is not made for views");
+    REQUIRE(texel && (info->range == VK_WHOLE_SIZE || (range && range % texel == 0)) &&
+                range / texel <= run->device->limits.maxTexelBufferElements,
+            "a view of a buffer has a range that is no number of texels, or too many");
+    return check_buffer_format(run, info->format,
+                               (buffer->usage & VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT
+                                    ? (VkFormatFeatureFlags)VK_FORMAT_FEATURE_UNIFORM_TEXEL_BUFFER_BIT
+                                    : 0) |
+                                   (buffer->usage & VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT
+                                        ? (VkFormatFeatureFlags)VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT
+                                        : 0));
+}
+
+bool vulkan_check_VkSamplerCreateInfo(struct vulkan_run *run, const VkSamplerCreateInfo *info) {
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
+    REQUIRE(!info->flags, unknown_flags);
+    REQUIRE(!info->anisotropyEnable || (run->device->features.samplerAnisotropy && info->maxAnisotropy >= 1 &&
+                                        info->maxAnisotropy <= limits->maxSamplerAnisotropy),
+            "a sampler has an anisotropy that the device does not have");
+    REQUIRE(fabsf(info->mipLodBias) <= limits->maxSamplerLodBias && info->minLod <= info->maxLod,
+            "a sampler has levels of detail out of bounds");
+    return true;
+}
+
+bool vulkan_check_VkShaderModuleCreateInfo(struct vulkan_run *run, const VkShaderModuleCreateInfo *info) {
+    struct vulkan_shader *shader = vulkan_shader_of(info->pCode, info->codeSize / sizeof(uint32_t));
+    vulkan_shader_end(shader);
+    REQUIRE(!info->flags, unknown_flags);
+    REQUIRE(shader, "it is no SPIR-V, or its instructions exceed it");
+    return true;
 }
 
 bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateInfo *info) {
@@ -30,7 +78,8 @@ bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateI
            (info->imageType != VK_IMAGE_TYPE_1D || size.height == 1) &&
            (info->imageType == VK_IMAGE_TYPE_3D ? info->arrayLayers == 1 : size.depth == 1) &&
            (info->samples == VK_SAMPLE_COUNT_1_BIT ||
-            (info->imageType == VK_IMAGE_TYPE_2D && info->mipLevels == 1));
+            (info->imageType == VK_IMAGE_TYPE_2D && info->mipLevels == 1)) &&
+           check_image(run, info);
 }
 
 static bool type_fits(const VkImageCreateInfo *image, VkImageViewType type, uint32_t layers) {
@@ -65,7 +114,8 @@ bool vulkan_check_VkImageViewCreateInfo(struct vulkan_run *run, const VkImageVie
                                 : range->layerCount;
     return range_fits(&slices, range) && type_fits(&live->image, info->viewType, layers) &&
            aspects_fit(info->format, info->subresourceRange.aspectMask) &&
-           vulkan_format_aspect(info->format) == vulkan_format_aspect(live->image.format);
+           vulkan_format_aspect(info->format) == vulkan_format_aspect(live->image.format) && !info->flags &&
+           check_view_format(run, live, info->format);
 }
 
 static bool references_fit(const VkAttachmentReference *all, uint32_t count, uint32_t attachments) {
@@ -106,6 +156,14 @@ static bool subpass_fits(const VkRenderPassCreateInfo *info, const VkSubpassDesc
 }
 
 static bool dependencies_fit(const VkRenderPassCreateInfo *info) {
+    static const VkDependencyFlags known = VK_DEPENDENCY_BY_REGION_BIT | VK_DEPENDENCY_VIEW_LOCAL_BIT;
+    for (uint32_t i = 0; i < info->dependencyCount; i++)
+        if (!check_stages(info->pDependencies[i].srcStageMask) ||
+            !check_stages(info->pDependencies[i].dstStageMask) ||
+            !check_accesses(info->pDependencies[i].srcAccessMask) ||
+            !check_accesses(info->pDependencies[i].dstAccessMask) ||
+            info->pDependencies[i].dependencyFlags & ~known)
+            return false;
     for (uint32_t i = 0; i < info->dependencyCount; i++)
         if ((info->pDependencies[i].srcSubpass >= info->subpassCount &&
              info->pDependencies[i].srcSubpass != VK_SUBPASS_EXTERNAL) ||
@@ -115,8 +173,37 @@ static bool dependencies_fit(const VkRenderPassCreateInfo *info) {
     return true;
 }
 
+static bool is_store(VkAttachmentStoreOp store) {
+    return store == VK_ATTACHMENT_STORE_OP_STORE || store == VK_ATTACHMENT_STORE_OP_DONT_CARE ||
+           store == VK_ATTACHMENT_STORE_OP_NONE;
+}
+
+static bool layouts_fit(const VkAttachmentReference *all, uint32_t count) {
+    for (uint32_t i = 0; all && i < count; i++)
+        if (all[i].attachment != VK_ATTACHMENT_UNUSED && !check_layout_used(all[i].layout))
+            return false;
+    return true;
+}
+
+static bool attachments_fit(struct vulkan_run *run, const VkRenderPassCreateInfo *info) {
+    for (uint32_t i = 0; i < info->attachmentCount; i++) {
+        const VkAttachmentDescription *at = &info->pAttachments[i];
+        const bool stencil = vulkan_format_aspect(at->format) & VK_IMAGE_ASPECT_STENCIL_BIT;
+        REQUIRE(!(at->flags & ~(VkAttachmentDescriptionFlags)VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT),
+                unknown_flags);
+        REQUIRE(is_store(at->storeOp) && (!stencil || is_store(at->stencilStoreOp)),
+                "an attachment has an unknown store operation");
+        REQUIRE(at->initialLayout != VK_IMAGE_LAYOUT_MAX_ENUM && check_layout_used(at->finalLayout),
+                "an attachment has a layout that is unknown or not allowed");
+    }
+    return true;
+}
+
 bool vulkan_check_VkRenderPassCreateInfo(struct vulkan_run *run, const VkRenderPassCreateInfo *info) {
     const uint32_t most = run->device->limits.maxColorAttachments, count = info->attachmentCount;
+    REQUIRE(!info->flags, unknown_flags);
+    if (!attachments_fit(run, info))
+        return false;
     for (uint32_t i = 0; i < info->subpassCount; i++) {
         const VkSubpassDescription *pass = &info->pSubpasses[i];
         if (pass->colorAttachmentCount > most ||
@@ -125,6 +212,14 @@ bool vulkan_check_VkRenderPassCreateInfo(struct vulkan_run *run, const VkRenderP
             !references_fit(pass->pResolveAttachments, pass->colorAttachmentCount, count) ||
             !references_fit(pass->pDepthStencilAttachment, 1, count) || !subpass_fits(info, pass))
             return false;
+        REQUIRE(pass->colorAttachmentCount <= VULKAN_COLORS_MOST,
+                "a pass has more attachments than are supported");
+        REQUIRE(!pass->flags && pass->pipelineBindPoint == VK_PIPELINE_BIND_POINT_GRAPHICS, unknown_flags);
+        REQUIRE(layouts_fit(pass->pInputAttachments, pass->inputAttachmentCount) &&
+                    layouts_fit(pass->pColorAttachments, pass->colorAttachmentCount) &&
+                    layouts_fit(pass->pResolveAttachments, pass->colorAttachmentCount) &&
+                    layouts_fit(pass->pDepthStencilAttachment, 1),
+                "an attachment has a layout that is unknown or not allowed");
         for (uint32_t j = 0; j < pass->preserveAttachmentCount; j++)
             if (pass->pPreserveAttachments[j] >= count)
                 return false;
@@ -144,7 +239,10 @@ bool vulkan_check_VkFramebufferCreateInfo(struct vulkan_run *run, const VkFrameb
             view->image.mipLevels != 1 || view->image.format != pass->surfaces[i].format ||
             (uint32_t)view->image.samples != pass->surfaces[i].samples)
             return false;
+        REQUIRE((view->usage & pass->surfaces[i].usage) == pass->surfaces[i].usage,
+                "an attachment is an image that is not made for it");
     }
+    REQUIRE(!info->flags, unknown_flags);
     return info->width && info->height && info->layers && info->width <= limits->maxFramebufferWidth &&
            info->height <= limits->maxFramebufferHeight && info->layers <= limits->maxFramebufferLayers;
 }
@@ -155,11 +253,11 @@ bool vulkan_check_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run,
                                                   const VkDescriptorSetLayoutCreateInfo *info) {
     enum { BINDINGS = 1 << 16, MOST = 1 << 20 }; // drivers have arrays up to the highest number
     uint64_t seen[BINDINGS / 64] = {0}, total = 0;
-    (void)run;
     for (uint32_t i = 0; i < info->bindingCount; i++) {
         const VkDescriptorSetLayoutBinding *at = &info->pBindings[i];
         if (at->binding >= BINDINGS || seen[at->binding / 64] >> at->binding % 64 & 1)
             return false;
+        REQUIRE(!at->descriptorCount || are_stages(at->stageFlags), unknown_flags);
         seen[at->binding / 64] |= (uint64_t)1 << at->binding % 64;
         total += at->descriptorCount;
     }
@@ -172,18 +270,34 @@ bool vulkan_check_VkPipelineLayoutCreateInfo(struct vulkan_run *run, const VkPip
     for (uint32_t i = 0; i < info->pushConstantRangeCount; i++) {
         const VkPushConstantRange *at = &info->pPushConstantRanges[i];
         if (!at->size || at->size % 4 || at->offset % 4 || !at->stageFlags || at->stageFlags & seen ||
-            !is_inside(at->offset, at->size, limits->maxPushConstantsSize))
+            !are_stages(at->stageFlags) || !is_inside(at->offset, at->size, limits->maxPushConstantsSize))
             return false;
         seen |= at->stageFlags;
     }
-    return info->setLayoutCount <= limits->maxBoundDescriptorSets;
+    REQUIRE(!info->flags, unknown_flags);
+    REQUIRE(info->setLayoutCount <= VULKAN_SETS_MOST, "more descriptor sets than are supported");
+    return info->setLayoutCount <= limits->maxBoundDescriptorSets && check_pipeline_limits(run, info);
 }
 
 // ---- pipelines
 
+// Those that change nothing of what is computed, and what forget_base leaves (structs_pipeline.c).
+static bool are_pipeline_flags(VkPipelineCreateFlags flags) {
+    return !(flags & ~(VkPipelineCreateFlags)(VK_PIPELINE_CREATE_DISABLE_OPTIMIZATION_BIT |
+                                              VK_PIPELINE_CREATE_VIEW_INDEX_FROM_DEVICE_INDEX_BIT |
+                                              VK_PIPELINE_CREATE_DISPATCH_BASE_BIT));
+}
+
+static bool are_stage_flags(VkPipelineShaderStageCreateFlags flags) {
+    return !(
+        flags &
+        ~(VkPipelineShaderStageCreateFlags)(VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT |
+                                            VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT));
+}
+
 bool vulkan_check_VkComputePipelineCreateInfo(struct vulkan_run *run,
                                               const VkComputePipelineCreateInfo *info) {
-    (void)run;
+    REQUIRE(are_pipeline_flags(info->flags) && are_stage_flags(info->stage.flags), unknown_flags);
     return info->stage.stage == VK_SHADER_STAGE_COMPUTE_BIT;
 }
 
@@ -202,8 +316,40 @@ static bool stages_fit(const VkGraphicsPipelineCreateInfo *info) {
     return seen & VK_SHADER_STAGE_VERTEX_BIT && (!(seen & both) || (seen & both) == both);
 }
 
-static bool vertices_fit(const VkPhysicalDeviceLimits *limits,
-                         const VkPipelineVertexInputStateCreateInfo *all) {
+// What enumerations of the state do not say (recording/vulkan): masks, and what a device may not have.
+static bool state_fits(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info) {
+    const VkPhysicalDeviceFeatures *features = &run->device->features;
+    const VkPipelineRasterizationStateCreateInfo *raster = info->pRasterizationState;
+    const VkPipelineViewportStateCreateInfo *views = info->pViewportState;
+    const VkPipelineColorBlendStateCreateInfo *blend = info->pColorBlendState;
+    REQUIRE(are_pipeline_flags(info->flags), unknown_flags);
+    for (uint32_t i = 0; i < info->stageCount; i++) {
+        const VkShaderStageFlagBits stage = info->pStages[i].stage;
+        REQUIRE(are_stage_flags(info->pStages[i].flags), unknown_flags);
+        REQUIRE(stage != VK_SHADER_STAGE_GEOMETRY_BIT || features->geometryShader,
+                "the device has no geometry shaders");
+        REQUIRE(stage != VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT || features->tessellationShader,
+                "the device has no tessellation");
+    }
+    REQUIRE(!(raster->cullMode & ~(VkCullModeFlags)VK_CULL_MODE_FRONT_AND_BACK), "an unknown cull mode");
+    REQUIRE(raster->polygonMode == VK_POLYGON_MODE_FILL || features->fillModeNonSolid,
+            "the device draws no lines or points for polygons");
+    REQUIRE(isfinite(raster->lineWidth) && isfinite(raster->depthBiasConstantFactor) &&
+                isfinite(raster->depthBiasClamp) && isfinite(raster->depthBiasSlopeFactor),
+            "a width of lines or a depth bias is not a number");
+    REQUIRE(!views || (views->viewportCount <= 1 && views->scissorCount <= 1) || features->multiViewport,
+            "the device has one viewport");
+    for (uint32_t i = 0; blend && i < blend->attachmentCount; i++)
+        REQUIRE(!(blend->pAttachments[i].colorWriteMask &
+                  ~(VkColorComponentFlags)(VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |
+                                           VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT)),
+                "an unknown mask of colors");
+    return (!views || !views->pViewports || check_viewports(run, views->pViewports, views->viewportCount)) &&
+           (!views || !views->pScissors || check_scissors(run, views->pScissors, views->scissorCount));
+}
+
+static bool vertices_fit(struct vulkan_run *run, const VkPipelineVertexInputStateCreateInfo *all) {
+    const VkPhysicalDeviceLimits *limits = &run->device->limits;
     if (all->vertexBindingDescriptionCount > limits->maxVertexInputBindings ||
         all->vertexAttributeDescriptionCount > limits->maxVertexInputAttributes)
         return false;
@@ -211,6 +357,8 @@ static bool vertices_fit(const VkPhysicalDeviceLimits *limits,
         const uint32_t binding = all->pVertexBindingDescriptions[i].binding;
         if (binding >= limits->maxVertexInputBindings)
             return false;
+        REQUIRE(all->pVertexBindingDescriptions[i].stride <= limits->maxVertexInputBindingStride,
+                "the stride of vertices is larger than the device allows");
         for (uint32_t j = 0; j < i; j++)
             if (all->pVertexBindingDescriptions[j].binding == binding)
                 return false;
@@ -221,7 +369,8 @@ static bool vertices_fit(const VkPhysicalDeviceLimits *limits,
         for (uint32_t j = 0; j < all->vertexBindingDescriptionCount; j++)
             found |= all->pVertexBindingDescriptions[j].binding == at->binding;
         if (!found || !at->format || at->location >= limits->maxVertexInputAttributes ||
-            at->offset > limits->maxVertexInputAttributeOffset)
+            at->offset > limits->maxVertexInputAttributeOffset ||
+            !check_buffer_format(run, at->format, VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT))
             return false;
         for (uint32_t j = 0; j < i; j++)
             if (all->pVertexAttributeDescriptions[j].location == at->location)
@@ -262,6 +411,8 @@ static bool find_part(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo
     } else if (formats) {
         if (formats->colorAttachmentCount > run->device->limits.maxColorAttachments)
             return false;
+        REQUIRE(formats->colorAttachmentCount <= VULKAN_COLORS_MOST,
+                "a pipeline has more attachments than are supported");
         part->colors = formats->colorAttachmentCount;
         for (uint32_t i = 0; i < part->colors; i++)
             part->uses_colors |= formats->pColorAttachmentFormats[i] != VK_FORMAT_UNDEFINED;
@@ -279,8 +430,8 @@ bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
     struct vulkan_part part;
     bool known;
     const bool discards = discards_all(info, &known);
-    if (!known || !info->stageCount || !stages_fit(info) || !vertices_fit(limits, info->pVertexInputState) ||
-        !find_part(run, info, &part) ||
+    if (!known || !info->stageCount || !stages_fit(info) || !vertices_fit(run, info->pVertexInputState) ||
+        !find_part(run, info, &part) || !state_fits(run, info) ||
         (info->pTessellationState &&
          (!info->pTessellationState->patchControlPoints ||
           info->pTessellationState->patchControlPoints > limits->maxTessellationPatchSize)) ||

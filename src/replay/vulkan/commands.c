@@ -18,8 +18,10 @@
         struct call_##function call = {.end = 0};                                                            \
         words_call_##function(words, &call);                                                                 \
         if (words->failed) {                                                                                 \
-            vulkan_give_up(run, "vk" #function " uses an object that is missing on this device, or has an "  \
-                                "unknown value");                                                            \
+            vulkan_give_up(run,                                                                              \
+                           "record %zu: vk" #function ": it uses an object that is missing on this "         \
+                           "device, or has an unknown value",                                                \
+                           run->commands);                                                                   \
             return false;                                                                                    \
         }                                                                                                    \
         if (!device->function) {                                                                             \
@@ -27,7 +29,8 @@
             return false;                                                                                    \
         }                                                                                                    \
         if (!vulkan_check_command(run, VULKAN_##function, &call)) {                                          \
-            vulkan_give_up(run, "vk" #function " has values out of the bounds of what it uses");             \
+            vulkan_give_up(run, "record %zu: vk" #function ": %s", run->commands,                            \
+                           run->reason ? run->reason : "it has values out of the bounds of what it uses");   \
             return false;                                                                                    \
         }                                                                                                    \
         device->function(c CALL_##function(ARGUMENT_V, ARGUMENT_F, ARGUMENT_H, ARGUMENT_H, ARGUMENT_M,       \
@@ -46,7 +49,8 @@ static bool put_command(struct vulkan_run *run, uint64_t number, struct words *w
 #undef CASE
     default:
         if (!words->failed)
-            vulkan_give_up(run, "a command has the unknown number %llu", (unsigned long long)number);
+            vulkan_give_up(run, "record %zu: a command has the unknown number %llu", run->commands,
+                           (unsigned long long)number);
         return false;
     }
 }
@@ -60,11 +64,13 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
     struct words words = vulkan_words(run, device, bytes, length);
     bool good = true;
     run->now = (struct vulkan_now){.place = VULKAN_OUTSIDE};
+    run->bound = (struct vulkan_bound){.has_index = false};
+    run->commands = (size_t)(record - run->process->records);
     while (good && words.at < words.end)
         good = put_command(run, words_value(&words, 0), &words, device, commands);
     words_finish(&words);
     if (good && run->now.place != VULKAN_OUTSIDE)
-        vulkan_give_up(run, "a command buffer ends within a render pass");
+        vulkan_give_up(run, "record %zu: a command buffer ends within a render pass", run->commands);
     return good && run->now.place == VULKAN_OUTSIDE;
 }
 

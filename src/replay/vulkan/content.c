@@ -69,10 +69,12 @@ static void transition(const struct vulkan_live *image, VkCommandBuffer commands
                                       VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
 }
 
-// The layout that the image has in the recording; a replay presents nothing.
+// The layout that the image has in the recording.
 static VkImageLayout layout_of(const struct recording_record *record) {
-    const VkImageLayout layout = (VkImageLayout)recording_value(record, RECORDING_KEY_FORM);
-    return layout == VK_IMAGE_LAYOUT_PRESENT_SRC_KHR || layout == VK_IMAGE_LAYOUT_UNDEFINED
+    const VkImageLayout layout =
+        vulkan_layout_read((VkImageLayout)recording_value(record, RECORDING_KEY_FORM));
+    return layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED ||
+                   layout == VK_IMAGE_LAYOUT_MAX_ENUM
                ? VK_IMAGE_LAYOUT_GENERAL
                : layout;
 }

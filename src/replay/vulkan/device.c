@@ -173,6 +173,8 @@ tsmith_status vulkan_device_make(struct vulkan_run *run, const struct recording_
         return status_set(run->error, TSMITH_ERROR_MISSING, "the device %s could not be opened",
                           execution->name);
     fill(execution, device);
+    device->physical = physical;
+    execution->GetPhysicalDeviceFeatures(physical, &device->features);
     VkPhysicalDeviceProperties properties;
     execution->GetPhysicalDeviceProperties(physical, &properties);
     device->limits = properties.limits;

@@ -110,6 +110,7 @@ static tsmith_status submit(struct vulkan_run *run, const struct recording_recor
 }
 
 static void release(struct vulkan_run *run, uint64_t number) {
+    run->changes++;
     for (uint32_t kind = VULKAN_BUFFER; kind < VULKAN_KIND_LIMIT; kind++) {
         struct vulkan_live *live = vulkan_find(run, number, (enum vulkan_kind)kind);
         if (live)
@@ -159,7 +160,8 @@ tsmith_status execute_vulkan_run(struct vulkan_execution *execution, struct tsmi
                                .options = options,
                                .client = client,
                                .error = error ? error : &unasked,
-                               .skips = true};
+                               .skips = true,
+                               .changes = 1};
     tsmith_status status =
         look_ahead(run) ? TSMITH_OK
                         : status_set(run->error, TSMITH_ERROR_NO_MEMORY, "out of memory while replaying");

@@ -99,37 +99,66 @@ static bool bind(struct vulkan_live *live) {
     static void prepare_##type(struct vulkan_run *run, struct vulkan_live *live, type *info) {               \
         (void)run, (void)live, (void)info;                                                                   \
     }
-PLAIN(VkBufferViewCreateInfo)
 PLAIN(VkSamplerCreateInfo)
-PLAIN(VkShaderModuleCreateInfo)
 
-#define UNCHECKED(type)                                                                                      \
-    static bool vulkan_check_##type(struct vulkan_run *run, const type *info) {                              \
-        (void)run, (void)info;                                                                               \
-        return true;                                                                                         \
-    }
-UNCHECKED(VkSamplerCreateInfo)
-UNCHECKED(VkShaderModuleCreateInfo)
+// One that is not sound has no shader, so no pipeline is made of it (check_shader.c).
+static void prepare_VkShaderModuleCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                             VkShaderModuleCreateInfo *info) {
+    (void)run;
+    live->shader = vulkan_shader_of(info->pCode, info->codeSize / sizeof(uint32_t));
+}
+
+static uint64_t number_of(struct vulkan_run *run, uint64_t handle, enum vulkan_kind kind) {
+    const struct vulkan_live *live = vulkan_find_handle(run, handle, kind);
+    return live ? live->number : 0;
+}
+
+static void prepare_VkBufferViewCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                           VkBufferViewCreateInfo *info) {
+    const struct vulkan_live *buffer =
+        vulkan_find_handle(run, (uint64_t)(uintptr_t)info->buffer, VULKAN_BUFFER);
+    live->of = buffer ? buffer->number : 0;
+    live->usage = buffer ? buffer->usage : 0;
+}
 
 static void prepare_VkPipelineLayoutCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                                VkPipelineLayoutCreateInfo *info) {
-    (void)run;
     live->set_count = info->setLayoutCount;
+    live->numbers = calloc(info->setLayoutCount + (size_t)1, sizeof *live->numbers);
+    live->ranges = calloc(info->pushConstantRangeCount + (size_t)1, sizeof *live->ranges);
+    for (uint32_t i = 0; live->numbers && i < info->setLayoutCount; i++)
+        live->numbers[i] = number_of(run, (uint64_t)(uintptr_t)info->pSetLayouts[i], VULKAN_SET_LAYOUT);
+    for (uint32_t i = 0; live->ranges && i < info->pushConstantRangeCount; i++)
+        live->ranges[live->range_count++] = info->pPushConstantRanges[i];
 }
 
 static struct vulkan_part part_of(const VkRenderPassCreateInfo *info, const VkSubpassDescription *pass) {
     struct vulkan_part part = {.colors = pass->colorAttachmentCount};
-    for (uint32_t i = 0; i < pass->colorAttachmentCount; i++)
+    for (uint32_t i = 0; i < pass->colorAttachmentCount && i < VULKAN_COLORS_MOST; i++)
         if (pass->pColorAttachments[i].attachment != VK_ATTACHMENT_UNUSED) {
-            part.samples = info->pAttachments[pass->pColorAttachments[i].attachment].samples;
+            const VkAttachmentDescription *color = &info->pAttachments[pass->pColorAttachments[i].attachment];
+            part.samples = color->samples;
+            part.formats[i] = color->format;
             part.uses_colors = true;
         }
     const VkAttachmentReference *depth = pass->pDepthStencilAttachment;
     if (depth && depth->attachment != VK_ATTACHMENT_UNUSED) {
+        const VkFormat format = info->pAttachments[depth->attachment].format;
+        const VkImageAspectFlags aspects = vulkan_format_aspect(format);
         part.samples = info->pAttachments[depth->attachment].samples;
+        part.depth = aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? format : VK_FORMAT_UNDEFINED;
+        part.stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT ? format : VK_FORMAT_UNDEFINED;
         part.uses_depth = true;
     }
     return part;
+}
+
+// The usages that images of the attachments need.
+static void add_usages(struct vulkan_surface *surfaces, const VkAttachmentReference *references,
+                       uint32_t count, VkImageUsageFlags usage) {
+    for (uint32_t i = 0; references && i < count; i++)
+        if (references[i].attachment != VK_ATTACHMENT_UNUSED)
+            surfaces[references[i].attachment].usage |= usage;
 }
 
 static void prepare_VkRenderPassCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
@@ -142,13 +171,24 @@ static void prepare_VkRenderPassCreateInfo(struct vulkan_run *run, struct vulkan
     for (uint32_t i = 0; live->surfaces && i < info->attachmentCount; i++) {
         const VkAttachmentDescription *at = &info->pAttachments[i];
         const bool stencil = vulkan_format_aspect(at->format) & VK_IMAGE_ASPECT_STENCIL_BIT;
-        live->surfaces[i] = (struct vulkan_surface){at->format, at->samples};
+        live->surfaces[i] = (struct vulkan_surface){at->format, at->samples, 0};
         if (at->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR ||
             (stencil && at->stencilLoadOp == VK_ATTACHMENT_LOAD_OP_CLEAR))
             live->clear_values = i + 1;
     }
     for (uint32_t i = 0; live->parts && i < info->subpassCount; i++)
         live->parts[i] = part_of(info, &info->pSubpasses[i]);
+    for (uint32_t i = 0; live->surfaces && i < info->subpassCount; i++) {
+        const VkSubpassDescription *pass = &info->pSubpasses[i];
+        add_usages(live->surfaces, pass->pColorAttachments, pass->colorAttachmentCount,
+                   VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT);
+        add_usages(live->surfaces, pass->pResolveAttachments, pass->colorAttachmentCount,
+                   VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT);
+        add_usages(live->surfaces, pass->pDepthStencilAttachment, 1,
+                   VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+        add_usages(live->surfaces, pass->pInputAttachments, pass->inputAttachmentCount,
+                   VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT);
+    }
 }
 
 static void prepare_VkFramebufferCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
@@ -160,6 +200,9 @@ static void prepare_VkFramebufferCreateInfo(struct vulkan_run *run, struct vulka
     live->surfaces = calloc(info->attachmentCount + (size_t)1, sizeof *live->surfaces);
     for (uint32_t i = 0; live->surfaces && pass && pass->surfaces && i < info->attachmentCount; i++)
         live->surfaces[i] = pass->surfaces[i];
+    live->numbers = calloc(info->attachmentCount + (size_t)1, sizeof *live->numbers);
+    for (uint32_t i = 0; live->numbers && i < info->attachmentCount; i++)
+        live->numbers[i] = number_of(run, (uint64_t)(uintptr_t)info->pAttachments[i], VULKAN_IMAGE_VIEW);
     live->extent = (VkExtent2D){info->width, info->height};
 }
 
@@ -175,6 +218,8 @@ static void prepare_VkImageViewCreateInfo(struct vulkan_run *run, struct vulkan_
     const bool slices = image->image.imageType == VK_IMAGE_TYPE_3D && info->viewType != VK_IMAGE_VIEW_TYPE_3D;
     const uint32_t depth = size.depth >> level ? size.depth >> level : 1,
                    layers = slices ? depth : image->image.arrayLayers;
+    live->of = image->number;
+    live->usage = image->usage;
     live->image = image->image;
     live->image.format = info->format;
     live->image.mipLevels = range->levelCount == VK_REMAINING_MIP_LEVELS
@@ -189,6 +234,7 @@ static void prepare_VkImageViewCreateInfo(struct vulkan_run *run, struct vulkan_
 static void prepare_VkBufferCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                        VkBufferCreateInfo *info) {
     (void)run;
+    live->usage = info->usage;
     info->usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     live->bytes = info->size;
 }
@@ -196,6 +242,7 @@ static void prepare_VkBufferCreateInfo(struct vulkan_run *run, struct vulkan_liv
 static void prepare_VkImageCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                       VkImageCreateInfo *info) {
     (void)run;
+    live->usage = info->usage;
     if (!(info->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT))
         info->usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     live->image = *info;
@@ -206,11 +253,17 @@ static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run, stru
     enum { MOST = 1 << 20 };
     (void)run;
     live->bindings = calloc(info->bindingCount + (size_t)1, sizeof *live->bindings);
-    for (uint32_t i = 0; live->bindings && i < info->bindingCount; i++)
+    uint32_t first = 0;
+    for (uint32_t i = 0; live->bindings && i < info->bindingCount; i++) {
         live->bindings[live->binding_count++] =
-            (struct vulkan_binding){info->pBindings[i].binding, (uint32_t)info->pBindings[i].descriptorType,
-                                    info->pBindings[i].descriptorCount, info->pBindings[i].stageFlags,
+            (struct vulkan_binding){info->pBindings[i].binding,
+                                    (uint32_t)info->pBindings[i].descriptorType,
+                                    info->pBindings[i].descriptorCount,
+                                    info->pBindings[i].stageFlags,
+                                    first,
                                     info->pBindings[i].pImmutableSamplers != NULL};
+        first += info->pBindings[i].descriptorCount; // all of them are few (check_objects.c)
+    }
     for (uint32_t i = 0; i < info->bindingCount; i++) {
         const VkDescriptorSetLayoutBinding *binding = &info->pBindings[i];
         const uint32_t type = (uint32_t)binding->descriptorType;
@@ -243,7 +296,7 @@ VULKAN_CREATE_CALLS(MAKE)
         words_##type(words, &info);                                                                          \
         if (words->failed || words->missing[0] || live->kind != VULKAN_PIPELINE)                             \
             return VK_ERROR_UNKNOWN;                                                                         \
-        if (!vulkan_check_##type(run, &info))                                                                \
+        if (!vulkan_check_##type(run, &info) || !vulkan_know_##type(run, live, &info))                       \
             return VK_ERROR_VALIDATION_FAILED_EXT;                                                           \
         const VkResult result =                                                                              \
             live->device->name(live->device->handle, VK_NULL_HANDLE, 1, &info, NULL, &out);                  \
@@ -306,15 +359,15 @@ static void note_failure(struct vulkan_run *run, const struct vulkan_live *live,
     const char *why = error;
     snprintf(error, sizeof error, "Vulkan error %d", (int)result);
     if (result == VK_ERROR_VALIDATION_FAILED_EXT)
-        why = "it has values out of the bounds of the device or of what it uses";
+        why = run->reason ? run->reason : "it has values out of the bounds of the device or of what it uses";
     else if (result == VK_SUCCESS)
         why = "the device is out of memory";
     else if (words->missing[0])
         why = words->missing;
     else if (words->failed)
         why = "it uses an object that is missing, or has an unknown value";
-    snprintf(text, sizeof text, "%.64s of object %llu cannot be replayed here: %s", function,
-             (unsigned long long)live->number, why);
+    snprintf(text, sizeof text, "record %zu: %.64s of object %llu cannot be replayed here: %s", run->at,
+             function, (unsigned long long)live->number, why);
     run->client->note(run->client->context, text);
 }
 
@@ -333,6 +386,7 @@ tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_recor
     if (!live)
         return TSMITH_OK;
     struct words words = vulkan_words(run, live->device, bytes, length);
+    run->reason = NULL;
     const VkResult result = make_object(run, record, function, &words, live);
     if (result == VK_SUCCESS && (live->kind == VULKAN_BUFFER || live->kind == VULKAN_IMAGE) && !bind(live))
         vulkan_release(live);
@@ -344,9 +398,9 @@ tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_recor
     return TSMITH_OK;
 }
 
+// What was written to it before is not valid any more where it is not written again (agents/vulkan_record/descriptors.c).
 tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *record) {
-    const struct vulkan_live *set =
-        vulkan_find(run, recording_value(record, RECORDING_KEY_OBJECT), VULKAN_SET);
+    struct vulkan_live *set = vulkan_find(run, recording_value(record, RECORDING_KEY_OBJECT), VULKAN_SET);
     const uint8_t *bytes = NULL;
     size_t length = 0;
     recording_get_bytes(record, RECORDING_KEY_DATA, &bytes, &length);
@@ -354,18 +408,22 @@ tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *
         return TSMITH_OK;
     struct words words = vulkan_words(run, set->device, bytes, length);
     const uint64_t count = words_value(&words, 0);
+    run->reason = NULL;
+    set->named_count = 0;
+    run->changes++;
     for (uint64_t i = 0; i < count && !words.failed; i++) {
         VkWriteDescriptorSet write = {0};
         words_VkWriteDescriptorSet(&words, &write);
         write.dstSet = (VkDescriptorSet)(uintptr_t)set->handle;
-        words.failed |= !words.failed && !vulkan_check_write(run, set, &write);
+        words.failed |=
+            !words.failed && (!vulkan_check_write(run, set, &write) || !vulkan_know_write(run, set, &write));
         if (!words.failed)
             set->device->UpdateDescriptorSets(set->device->handle, 1, &write, 0, NULL);
     }
     if (words.failed)
-        vulkan_give_up(run,
-                       "descriptor set %llu names something that is missing, or has values out of bounds",
-                       (unsigned long long)set->number);
+        vulkan_give_up(run, "record %zu: descriptor set %llu: %s", run->at, (unsigned long long)set->number,
+                       run->reason ? run->reason
+                                   : "it names something that is missing, or has values out of bounds");
     words_finish(&words);
     return TSMITH_OK;
 }
@@ -389,13 +447,26 @@ void vulkan_release(struct vulkan_live *live) {
         device->FreeMemory(device->handle, live->memory, NULL);
     if (live->pool)
         device->DestroyDescriptorPool(device->handle, live->pool, NULL);
+    vulkan_shader_end(live->shader);
+    if (live->needs)
+        free(live->needs->slots);
+    free(live->needs);
     free(live->bindings);
     free(live->surfaces);
     free(live->parts);
+    free(live->numbers);
+    free(live->ranges);
+    free(live->named);
+    live->shader = NULL;
+    live->needs = NULL;
     live->bindings = NULL;
     live->surfaces = NULL;
     live->parts = NULL;
-    live->binding_count = 0;
+    live->numbers = NULL;
+    live->ranges = NULL;
+    live->named = NULL;
+    live->named_count = live->named_capacity = 0;
+    live->binding_count = live->set_count = live->range_count = 0;
     live->memory = VK_NULL_HANDLE;
     live->pool = VK_NULL_HANDLE;
     live->handle = 0;

@@ -53,10 +53,12 @@
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
     X(GetPhysicalDeviceFeatures)                                                                             \
     X(GetPhysicalDeviceFeatures2)                                                                            \
+    X(GetPhysicalDeviceFormatProperties)                                                                     \
+    X(GetPhysicalDeviceImageFormatProperties)                                                                \
     X(CreateDevice)                                                                                          \
     X(GetDeviceProcAddr)
 
-enum { VULKAN_DEVICES_MOST = 64 };
+enum { VULKAN_DEVICES_MOST = 64, VULKAN_COLORS_MOST = 16, VULKAN_SETS_MOST = 32 };
 
 struct vulkan_execution {
     VkInstance instance;
@@ -72,9 +74,11 @@ struct vulkan_execution {
 // A logical device, of a recorded one.
 struct vulkan_device {
     VkDevice handle;
+    VkPhysicalDevice physical;
     VkQueue queue;
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceLimits limits;
+    VkPhysicalDeviceFeatures features; // all of them are enabled
     VkCommandPool pool;
     VkFence fence;
     VkBuffer staging;
@@ -94,10 +98,13 @@ struct vulkan_live {
     VkDeviceMemory memory;    // of buffers and images
     VkDescriptorPool pool;    // of a set
     uint64_t bytes;           // of a buffer
+    uint32_t usage;           // of a buffer or an image, and of what a view is of, as it was recorded
+    uint64_t of;              // of a view: the number of what it is of
     VkImageCreateInfo image;  // of a view: its image's, with the view's format, layers and levels
     uint32_t descriptors[11]; // of a set layout, by type
     struct vulkan_binding {
-        uint32_t binding, type, count, stages;
+        uint32_t binding, type, count, stages,
+            first;         // the latter: descriptors of the set that are listed before
         bool has_samplers; // immutable ones
     } * bindings;          // of a set layout
     uint32_t binding_count;
@@ -105,16 +112,44 @@ struct vulkan_live {
     uint32_t attachments, subpasses; // of a pass; attachments also of a framebuffer
     VkExtent2D extent;               // of a framebuffer, and of a view's first level
     uint32_t layers;                 // of a framebuffer
-    uint32_t set_count;              // of a pipeline layout
+    uint32_t set_count, range_count; // of a pipeline layout
+    uint64_t *numbers;               // of a pipeline layout: its set layouts; of a framebuffer: its views
+    VkPushConstantRange *ranges;     // of a pipeline layout
     uint32_t clear_values;           // that a pass reads
     struct vulkan_surface {
         VkFormat format;
-        uint32_t samples;
-    } * surfaces; // the attachments of a pass, and of the pass that a framebuffer was made for
+        uint32_t samples, usage; // the latter: that an image of it needs
+    } * surfaces;                // the attachments of a pass, and of the pass that a framebuffer was made for
     struct vulkan_part {
         uint32_t colors, samples; // 0 samples: it uses no attachment
         bool uses_colors, uses_depth;
-    } * parts; // the subpasses of a pass
+        VkFormat formats[VULKAN_COLORS_MOST], depth, stencil; // UNDEFINED: unused
+    } * parts;                                                // the subpasses of a pass
+    struct vulkan_shader *shader;                             // of a module
+    struct vulkan_needs *needs;                               // of a pipeline
+    struct vulkan_named {
+        bool written;
+        uint64_t number, sampler; // of a buffer or a view; 0: none
+        uint64_t left;            // bytes of a buffer that are behind the descriptor's range
+    } * named;                    // of a set: its descriptors, until the last one that was written
+    size_t named_count, named_capacity;
+    uint64_t valid_at; // of a set: the number of run->changes when this binding of it was valid
+    uint32_t valid_binding;
+};
+
+// What the commands of a pipeline need (check_state.c).
+struct vulkan_needs {
+    VkPipelineBindPoint point;
+    uint64_t layout;         // its number
+    bool in_pass;            // made for the subpass of a pass, else for the formats of `part`
+    struct vulkan_part part; // what it draws to
+    uint32_t subpass;
+    bool discards;                // rasterizes nothing
+    uint32_t viewports, scissors; // dynamic ones that have to be set; the numbers may be dynamic too: 0
+    bool viewport_count, scissor_count;
+    uint64_t vertices; // bindings that the vertex shader reads, as bits; of 64 and more nothing is known
+    struct vulkan_slot *slots; // descriptors that the shaders use
+    size_t slot_count, slot_capacity;
 };
 
 enum vulkan_place { VULKAN_OUTSIDE, VULKAN_IN_PASS, VULKAN_IN_RENDERING };
@@ -137,7 +172,21 @@ struct vulkan_run {
         uint64_t pass; // its number
         uint32_t subpass, colors, layers;
         VkRect2D area;
-    } now;              // where the commands that are put into a command buffer are
+        struct vulkan_part part; // what draws go to
+    } now;                       // where the commands that are put into a command buffer are
+    struct vulkan_bound {
+        uint64_t pipelines[2];              // by bind point; 0: none
+        uint64_t sets[2][VULKAN_SETS_MOST]; // numbers
+        uint64_t vertices;                  // bindings with a buffer, as bits
+        uint64_t index_bytes;               // from the offset on
+        VkIndexType index_type;
+        bool has_index;
+        uint32_t viewports, scissors; // that were set, as bits
+        bool viewport_count, scissor_count;
+    } bound;            // what a command buffer has bound
+    uint64_t changes;   // releases and writes of sets, from 1
+    size_t commands;    // record of those that are put
+    const char *reason; // why a value is refused; NULL: out of the bounds of what it uses
     bool skips;         // this frame: none of its submissions is asked for
     char why[200];      // this frame has no results; "": it has
     size_t submissions; // record + 1 of the last one
@@ -169,10 +218,12 @@ void vulkan_give_up(struct vulkan_run *run, const char *format, ...) __attribute
 struct words vulkan_words(struct vulkan_run *run, const struct vulkan_device *device, const uint8_t *bytes,
                           size_t length);
 
-// ---- check.c, check_objects.c: values that drivers trust, against the objects and the device. False: out of bounds.
+// ---- check*.c: values that drivers trust, against the objects and the device. False: refused, with run->reason.
 bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, const void *call);
 bool vulkan_check_write(struct vulkan_run *run, const struct vulkan_live *set,
                         const VkWriteDescriptorSet *write);
+bool vulkan_check_VkSamplerCreateInfo(struct vulkan_run *run, const VkSamplerCreateInfo *info);
+bool vulkan_check_VkShaderModuleCreateInfo(struct vulkan_run *run, const VkShaderModuleCreateInfo *info);
 bool vulkan_check_VkBufferCreateInfo(struct vulkan_run *run, const VkBufferCreateInfo *info);
 bool vulkan_check_VkBufferViewCreateInfo(struct vulkan_run *run, const VkBufferViewCreateInfo *info);
 bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateInfo *info);
@@ -186,6 +237,34 @@ bool vulkan_check_VkComputePipelineCreateInfo(struct vulkan_run *run,
                                               const VkComputePipelineCreateInfo *info);
 bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
                                                const VkGraphicsPipelineCreateInfo *info);
+
+// ---- check_shader.c
+// What the stages of pipelines need to know of a module. NULL: not sound, or out of memory.
+struct vulkan_shader *vulkan_shader_of(const uint32_t *words, size_t count);
+void vulkan_shader_end(struct vulkan_shader *shader); // NULL is fine
+// Descriptors that a shader uses: of one of these types (bits by VkDescriptorType).
+struct vulkan_slot {
+    uint32_t set, binding, types, count; // count 0: unknown
+};
+struct vulkan_stage {
+    struct vulkan_slot *slots; // free() by the caller
+    size_t count, capacity;
+    uint64_t locations; // of inputs, as bits
+    bool pushes;        // it reads push constants
+};
+// What a stage uses of its module. NULL, or why the stage cannot be of it.
+const char *vulkan_shader_stage(const struct vulkan_shader *shader,
+                                const VkPipelineShaderStageCreateInfo *info,
+                                const VkPhysicalDeviceLimits *limits, struct vulkan_stage *out);
+
+// ---- check_state.c
+// What a pipeline needs, from what it is made of, after it was checked. False: out of memory.
+bool vulkan_know_VkComputePipelineCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                             const VkComputePipelineCreateInfo *info);
+bool vulkan_know_VkGraphicsPipelineCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
+                                              const VkGraphicsPipelineCreateInfo *info);
+// What was written to a set, after it was checked.
+bool vulkan_know_write(struct vulkan_run *run, struct vulkan_live *set, const VkWriteDescriptorSet *write);
 
 // ---- commands.c
 // Puts recorded commands into a command buffer. False: they are not sound, or something they need is missing.

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the shaders of a recording use: descriptors, inputs, specialization constants and sizes of work-groups, read from SPIR-V, so that
+// pipelines and draws can be compared with it (check_state.c). Instructions are walked within their lengths. Whether they are sound
+// besides that is not checked.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "replay/vulkan/check.h"
+
+enum { HEADER = 5, MAGIC = 0x07230203, PLACES_PER_WORD = 64 };
+
+// Of SPIR-V's specification.
+enum {
+    OP_ENTRY_POINT = 15,
+    OP_EXECUTION_MODE = 16,
+    OP_TYPE_BOOL = 20,
+    OP_TYPE_INT = 21,
+    OP_TYPE_FLOAT = 22,
+    OP_TYPE_IMAGE = 25,
+    OP_TYPE_SAMPLER = 26,
+    OP_TYPE_SAMPLED_IMAGE = 27,
+    OP_TYPE_ARRAY = 28,
+    OP_TYPE_RUNTIME_ARRAY = 29,
+    OP_TYPE_STRUCT = 30,
+    OP_TYPE_POINTER = 32,
+    OP_CONSTANT = 43,
+    OP_SPEC_TRUE = 48,
+    OP_SPEC_FALSE = 49,
+    OP_SPEC_CONSTANT = 50,
+    OP_FUNCTION = 54,
+    OP_FUNCTION_END = 56,
+    OP_FUNCTION_CALL = 57,
+    OP_VARIABLE = 59,
+    OP_IMAGE_TEXEL_POINTER = 60,
+    OP_LOAD = 61,
+    OP_STORE = 62,
+    OP_COPY_MEMORY = 63,
+    OP_ACCESS_CHAIN = 65,
+    OP_PTR_ACCESS_CHAIN = 67,
+    OP_ARRAY_LENGTH = 68,
+    OP_IN_BOUNDS_PTR_ACCESS_CHAIN = 70,
+    OP_DECORATE = 71,
+    OP_COPY_OBJECT = 83,
+    OP_SELECT = 169,
+    OP_ATOMIC_LOAD = 227,
+    OP_ATOMIC_STORE = 228,
+    OP_ATOMIC_XOR = 242
+};
+enum {
+    SPEC_ID = 1,
+    BUFFER_BLOCK = 3,
+    LOCATION = 30,
+    BINDING = 33,
+    SET = 34,
+    LOCAL_SIZE = 17,
+    CLASS_CONSTANT = 0,
+    CLASS_INPUT = 1,
+    CLASS_UNIFORM = 2,
+    CLASS_PUSH = 9,
+    CLASS_STORAGE = 12,
+    DIM_BUFFER = 5,
+    DIM_SUBPASS = 6
+};
+
+struct mark {
+    uint32_t id, decoration, value;
+};
+
+struct vulkan_shader {
+    uint32_t *words;
+    size_t count;
+    uint32_t bound;
+    uint32_t *places; // by id: where it is defined; 0: nowhere
+    struct mark *marks;
+    size_t mark_count, mark_capacity;
+};
+
+// ---- reading a module once
+
+static uint32_t length_of(const struct vulkan_shader *shader, size_t at) {
+    return shader->words[at] >> 16;
+}
+
+static uint32_t op_of(const struct vulkan_shader *shader, size_t at) {
+    return shader->words[at] & 0xffff;
+}
+
+// A word of the instruction; 0 beyond its end.
+static uint32_t word(const struct vulkan_shader *shader, size_t at, uint32_t index) {
+    return index < length_of(shader, at) ? shader->words[at + index] : 0;
+}
+
+// Which word is the id that the instruction defines; 0: none that is looked for.
+static uint32_t result_of(uint32_t op) {
+    switch (op) {
+    case OP_TYPE_BOOL:
+    case OP_TYPE_INT:
+    case OP_TYPE_FLOAT:
+    case OP_TYPE_IMAGE:
+    case OP_TYPE_SAMPLER:
+    case OP_TYPE_SAMPLED_IMAGE:
+    case OP_TYPE_ARRAY:
+    case OP_TYPE_RUNTIME_ARRAY:
+    case OP_TYPE_STRUCT:
+    case OP_TYPE_POINTER:
+        return 1;
+    case OP_CONSTANT:
+    case OP_SPEC_TRUE:
+    case OP_SPEC_FALSE:
+    case OP_SPEC_CONSTANT:
+    case OP_FUNCTION:
+    case OP_VARIABLE:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+static int by_mark(const void *left, const void *right) {
+    const struct mark *a = left, *b = right;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return a->decoration < b->decoration ? -1 : a->decoration > b->decoration;
+}
+
+static bool read_one(struct vulkan_shader *shader, size_t at) {
+    const uint32_t op = op_of(shader, at), result = result_of(op);
+    if (result) {
+        const uint32_t id = word(shader, at, result);
+        if (!id || id >= shader->bound || shader->places[id])
+            return false;
+        shader->places[id] = (uint32_t)at;
+    }
+    if (op != OP_DECORATE)
+        return true;
+    if (!ARRAY_RESERVE(shader->marks, shader->mark_capacity, shader->mark_count + 1))
+        return false;
+    shader->marks[shader->mark_count++] =
+        (struct mark){word(shader, at, 1), word(shader, at, 2), word(shader, at, 3)};
+    return true;
+}
+
+struct vulkan_shader *vulkan_shader_of(const uint32_t *words, size_t count) {
+    struct vulkan_shader *shader = calloc(1, sizeof *shader);
+    if (!shader || count <= HEADER || count > UINT32_MAX || words[0] != MAGIC ||
+        words[3] > count * PLACES_PER_WORD) {
+        free(shader);
+        return NULL;
+    }
+    *shader = (struct vulkan_shader){.count = count, .bound = words[3]};
+    shader->words = malloc(count * sizeof *words);
+    shader->places = calloc((size_t)shader->bound + 1, sizeof *shader->places);
+    bool good = shader->words && shader->places;
+    if (good)
+        memcpy(shader->words, words, count * sizeof *words);
+    for (size_t at = HEADER, length; good && at < count; at += length) {
+        length = length_of(shader, at);
+        good = length && length <= count - at && read_one(shader, at);
+    }
+    if (!good) {
+        vulkan_shader_end(shader);
+        return NULL;
+    }
+    if (shader->mark_count)
+        qsort(shader->marks, shader->mark_count, sizeof *shader->marks, by_mark);
+    return shader;
+}
+
+void vulkan_shader_end(struct vulkan_shader *shader) {
+    if (!shader)
+        return;
+    free(shader->words);
+    free(shader->places);
+    free(shader->marks);
+    free(shader);
+}
+
+// ---- what is known of ids
+
+// Where the id is defined, if by this instruction; 0: it is not.
+static size_t find(const struct vulkan_shader *shader, uint32_t id, uint32_t op) {
+    const size_t at = id < shader->bound ? shader->places[id] : 0;
+    return at && op_of(shader, at) == op ? at : 0;
+}
+
+static bool find_mark(const struct vulkan_shader *shader, uint32_t id, uint32_t decoration, uint32_t *value) {
+    const struct mark key = {.id = id, .decoration = decoration};
+    const struct mark *found =
+        shader->mark_count ? bsearch(&key, shader->marks, shader->mark_count, sizeof *shader->marks, by_mark)
+                           : NULL;
+    *value = found ? found->value : 0;
+    return found != NULL;
+}
+
+#define TYPE(NAME) ((uint32_t)1 << VK_DESCRIPTOR_TYPE_##NAME)
+
+static uint32_t image_types(const struct vulkan_shader *shader, size_t at) {
+    const uint32_t dim = word(shader, at, 3), sampled = word(shader, at, 7);
+    if (dim == DIM_BUFFER)
+        return sampled == 2 ? TYPE(STORAGE_TEXEL_BUFFER) : TYPE(UNIFORM_TEXEL_BUFFER);
+    if (dim == DIM_SUBPASS)
+        return TYPE(INPUT_ATTACHMENT);
+    return sampled == 2 ? TYPE(STORAGE_IMAGE) : TYPE(SAMPLED_IMAGE) | TYPE(COMBINED_IMAGE_SAMPLER);
+}
+
+// The types of descriptors that a variable of this type and class may be of, as bits; 0: none is known.
+static uint32_t types_of(const struct vulkan_shader *shader, uint32_t type, uint32_t class) {
+    const size_t at = type < shader->bound ? shader->places[type] : 0;
+    uint32_t value;
+    switch (at ? op_of(shader, at) : 0) {
+    case OP_TYPE_SAMPLER:
+        return TYPE(SAMPLER) | TYPE(COMBINED_IMAGE_SAMPLER);
+    case OP_TYPE_IMAGE:
+        return image_types(shader, at);
+    case OP_TYPE_SAMPLED_IMAGE: {
+        const size_t image = find(shader, word(shader, at, 2), OP_TYPE_IMAGE);
+        return image && word(shader, image, 3) == DIM_BUFFER ? TYPE(UNIFORM_TEXEL_BUFFER)
+                                                             : TYPE(COMBINED_IMAGE_SAMPLER);
+    }
+    case OP_TYPE_STRUCT:
+        if (class == CLASS_STORAGE || find_mark(shader, type, BUFFER_BLOCK, &value))
+            return TYPE(STORAGE_BUFFER) | TYPE(STORAGE_BUFFER_DYNAMIC);
+        return class == CLASS_UNIFORM ? TYPE(UNIFORM_BUFFER) | TYPE(UNIFORM_BUFFER_DYNAMIC) : 0;
+    default:
+        return 0;
+    }
+}
+
+// The descriptors of a variable. False: it is not one of descriptors.
+static bool slot_of(const struct vulkan_shader *shader, size_t variable, struct vulkan_slot *slot) {
+    const uint32_t id = word(shader, variable, 2), class = word(shader, variable, 3);
+    const size_t pointer = find(shader, word(shader, variable, 1), OP_TYPE_POINTER);
+    uint32_t type = pointer ? word(shader, pointer, 3) : 0;
+    *slot = (struct vulkan_slot){.count = 1};
+    if ((class != CLASS_CONSTANT && class != CLASS_UNIFORM && class != CLASS_STORAGE) ||
+        !find_mark(shader, id, BINDING, &slot->binding))
+        return false;
+    (void)find_mark(shader, id, SET, &slot->set);
+    for (int depth = 0; depth < 8; depth++) {
+        const size_t array = find(shader, type, OP_TYPE_ARRAY),
+                     at = array ? array : find(shader, type, OP_TYPE_RUNTIME_ARRAY);
+        const size_t length = array ? find(shader, word(shader, array, 3), OP_CONSTANT) : 0;
+        if (!at)
+            break;
+        const uint64_t count = (uint64_t)slot->count * (length ? word(shader, length, 3) : 0);
+        slot->count = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count; // one that is specialized: unknown
+        type = word(shader, at, 2);
+    }
+    slot->types = types_of(shader, type, class);
+    return true;
+}
+
+// ---- what an entry point uses
+
+struct walk {
+    const struct vulkan_shader *shader;
+    struct vulkan_stage *stage;
+    uint8_t *seen; // by id: functions and variables
+    uint32_t *functions;
+    size_t function_count, function_capacity;
+    bool failed;
+};
+
+static bool is_new(struct walk *walk, uint32_t id) {
+    if (id >= walk->shader->bound || walk->seen[id])
+        return false;
+    walk->seen[id] = 1;
+    return true;
+}
+
+static void use_variable(struct walk *walk, uint32_t id) {
+    const size_t at = find(walk->shader, id, OP_VARIABLE);
+    struct vulkan_stage *stage = walk->stage;
+    struct vulkan_slot slot;
+    if (!at || !is_new(walk, id))
+        return;
+    stage->pushes |= word(walk->shader, at, 3) == CLASS_PUSH;
+    if (!slot_of(walk->shader, at, &slot))
+        return;
+    if (ARRAY_RESERVE(stage->slots, stage->capacity, stage->count + 1))
+        stage->slots[stage->count++] = slot;
+    else
+        walk->failed = true;
+}
+
+static void use_function(struct walk *walk, uint32_t id) {
+    if (!find(walk->shader, id, OP_FUNCTION) || !is_new(walk, id))
+        return;
+    if (ARRAY_RESERVE(walk->functions, walk->function_capacity, walk->function_count + 1))
+        walk->functions[walk->function_count++] = id;
+    else
+        walk->failed = true;
+}
+
+// The variables that an instruction names, at the places where it takes pointers.
+static void use_operands(struct walk *walk, size_t at) {
+    const struct vulkan_shader *shader = walk->shader;
+    const uint32_t op = op_of(shader, at);
+    switch (op) {
+    case OP_FUNCTION_CALL:
+        use_function(walk, word(shader, at, 3));
+        for (uint32_t i = 4; i < length_of(shader, at); i++)
+            use_variable(walk, word(shader, at, i));
+        break;
+    case OP_STORE:
+    case OP_ATOMIC_STORE:
+        use_variable(walk, word(shader, at, 1));
+        break;
+    case OP_COPY_MEMORY:
+        use_variable(walk, word(shader, at, 1));
+        use_variable(walk, word(shader, at, 2));
+        break;
+    case OP_SELECT:
+        use_variable(walk, word(shader, at, 4));
+        use_variable(walk, word(shader, at, 5));
+        break;
+    default:
+        if (op == OP_IMAGE_TEXEL_POINTER || op == OP_LOAD ||
+            (op >= OP_ACCESS_CHAIN && op <= OP_ARRAY_LENGTH) || op == OP_IN_BOUNDS_PTR_ACCESS_CHAIN ||
+            op == OP_COPY_OBJECT || (op >= OP_ATOMIC_LOAD && op <= OP_ATOMIC_XOR))
+            use_variable(walk, word(shader, at, 3));
+    }
+}
+
+static void walk_functions(struct walk *walk) {
+    const struct vulkan_shader *shader = walk->shader;
+    for (size_t i = 0; i < walk->function_count && !walk->failed; i++)
+        for (size_t at = shader->places[walk->functions[i]];
+             at < shader->count && op_of(shader, at) != OP_FUNCTION_END; at += length_of(shader, at))
+            use_operands(walk, at);
+}
+
+// The words after the name of an entry point; 0: it has another name, or none that ends.
+static uint32_t after_name(const struct vulkan_shader *shader, size_t at, const char *name) {
+    const size_t room = length_of(shader, at) > 3 ? (length_of(shader, at) - 3) * sizeof(uint32_t) : 0,
+                 length = strlen(name) + 1;
+    if (length > room || memcmp(&shader->words[at + 3], name, length) != 0)
+        return 0;
+    return 3 + (uint32_t)((length + 3) / 4);
+}
+
+static size_t find_entry(const struct vulkan_shader *shader, uint32_t model, const char *name) {
+    for (size_t at = HEADER; at < shader->count; at += length_of(shader, at))
+        if (op_of(shader, at) == OP_ENTRY_POINT && word(shader, at, 1) == model &&
+            after_name(shader, at, name))
+            return at;
+    return 0;
+}
+
+static void find_inputs(struct walk *walk, size_t entry, uint32_t from) {
+    for (uint32_t i = from; i < length_of(walk->shader, entry); i++) {
+        const uint32_t id = word(walk->shader, entry, i);
+        const size_t at = find(walk->shader, id, OP_VARIABLE);
+        uint32_t location;
+        if (at && word(walk->shader, at, 3) == CLASS_INPUT &&
+            find_mark(walk->shader, id, LOCATION, &location) && location < 64)
+            walk->stage->locations |= (uint64_t)1 << location;
+    }
+}
+
+static const char *check_group(const struct vulkan_shader *shader, uint32_t function,
+                               const VkPhysicalDeviceLimits *limits) {
+    for (size_t at = HEADER; at < shader->count; at += length_of(shader, at)) {
+        uint64_t all = 1;
+        if (op_of(shader, at) != OP_EXECUTION_MODE || word(shader, at, 1) != function ||
+            word(shader, at, 2) != LOCAL_SIZE)
+            continue;
+        for (uint32_t i = 0; i < 3; i++) {
+            const uint32_t size = word(shader, at, 3 + i);
+            if (!size || size > limits->maxComputeWorkGroupSize[i])
+                return "the shader's work-group is larger than the device allows, or empty";
+            all *= size;
+        }
+        if (all > limits->maxComputeWorkGroupInvocations)
+            return "the shader's work-group is larger than the device allows";
+    }
+    return NULL;
+}
+
+// The bytes of the constant that has this number; 0: there is none, so the value is not used.
+static uint64_t constant_bytes(const struct vulkan_shader *shader, uint32_t number) {
+    for (size_t i = 0; i < shader->mark_count; i++) {
+        const struct mark *mark = &shader->marks[i];
+        if (mark->decoration != SPEC_ID || mark->value != number)
+            continue;
+        if (find(shader, mark->id, OP_SPEC_TRUE) || find(shader, mark->id, OP_SPEC_FALSE))
+            return sizeof(VkBool32);
+        const size_t at = find(shader, mark->id, OP_SPEC_CONSTANT);
+        const uint32_t type = at ? word(shader, at, 1) : 0;
+        size_t of = find(shader, type, OP_TYPE_INT);
+        of = of ? of : find(shader, type, OP_TYPE_FLOAT);
+        return of ? word(shader, of, 2) / 8 : 0;
+    }
+    return 0;
+}
+
+static const char *check_constants(const struct vulkan_shader *shader, const VkSpecializationInfo *info) {
+    enum { MOST = 1024 };
+    if (info && info->mapEntryCount > MOST)
+        return "more than 1024 specialization constants";
+    for (uint32_t i = 0; info && i < info->mapEntryCount; i++) {
+        const uint64_t bytes = constant_bytes(shader, info->pMapEntries[i].constantID);
+        if (bytes && bytes != info->pMapEntries[i].size)
+            return "a specialization constant does not have the size of its type";
+    }
+    return NULL;
+}
+
+static uint32_t model_of(VkShaderStageFlagBits stage) {
+    uint32_t model = 0; // the stages have the order of SPIR-V's execution models
+    while (model < 5 && (uint32_t)stage >> model != 1)
+        model++;
+    return model;
+}
+
+const char *vulkan_shader_stage(const struct vulkan_shader *shader,
+                                const VkPipelineShaderStageCreateInfo *info,
+                                const VkPhysicalDeviceLimits *limits, struct vulkan_stage *out) {
+    const size_t entry = shader && info->pName ? find_entry(shader, model_of(info->stage), info->pName) : 0;
+    struct walk walk = {.shader = shader, .stage = out};
+    *out = (struct vulkan_stage){0};
+    if (!entry)
+        return "the shader has no entry point of this name and stage";
+    const char *why = check_group(shader, word(shader, entry, 2), limits);
+    why = why ? why : check_constants(shader, info->pSpecializationInfo);
+    walk.seen = why ? NULL : calloc((size_t)shader->bound + 1, 1);
+    if (!walk.seen)
+        return why ? why : "out of memory";
+    find_inputs(&walk, entry, after_name(shader, entry, info->pName));
+    use_function(&walk, word(shader, entry, 2));
+    walk_functions(&walk);
+    free(walk.seen);
+    free(walk.functions);
+    return walk.failed ? "out of memory" : NULL;
+}
+
+#endif
