@@ -13,8 +13,8 @@ static struct object *find(VkCommandBuffer commands) {
 void commands_reset(struct object *commands) {
     uses_drop(&commands->uses, &commands->use_count, &commands->use_capacity);
     free(commands->words.bytes);
-    commands->words = (struct words){0};
-    commands->effect_count = 0;
+    commands->words = (struct words){.family = commands->parent ? commands->parent->family + 1 : 0};
+    commands->effect_count = commands->transfer_count = 0;
     commands->works = commands->in_pass = false;
     commands->changed = true;
 }
@@ -159,6 +159,8 @@ static void execute(struct object *primary, const struct object *secondary) {
                 primary->effects[j].discards |= effect->discards;
             }
     }
+    for (size_t i = 0; i < secondary->transfer_count; i++)
+        transfer_add(primary, secondary->transfers[i].resource, secondary->transfers[i].acquires);
     primary->works |= secondary->works;
 }
 
@@ -183,8 +185,11 @@ VkResult record_CreateCommandPool(VkDevice handle, const VkCommandPoolCreateInfo
     struct device *device = device_of(handle);
     const VkResult result = device->next.CreateCommandPool(handle, info, allocator, out);
     recorder_lock();
-    if (result == VK_SUCCESS)
-        object_add(device, KIND_POOL, (uint64_t)(uintptr_t)*out, "vkCreateCommandPool");
+    struct object *pool =
+        result == VK_SUCCESS ? object_add(device, KIND_POOL, (uint64_t)(uintptr_t)*out, "vkCreateCommandPool")
+                             : NULL;
+    if (pool)
+        pool->family = info->queueFamilyIndex;
     recorder_unlock();
     return result;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of what buffers and images hold, by commands of the recorder's own on the program's queue, while a frame is captured. Rules:
 // recorder.h; all with the lock held.
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "recorder.h"
 #include "recording/vulkan/formats.h"
@@ -59,48 +61,67 @@ static bool have_staging(struct device *device, VkDeviceSize bytes) {
     return true;
 }
 
-static bool have_commands(struct device *device) {
+static void drop_commands(const struct device *device, struct queue *queue) {
+    if (queue->fence)
+        device->next.DestroyFence(device->handle, queue->fence, NULL);
+    if (queue->pool)
+        device->next.DestroyCommandPool(device->handle, queue->pool, NULL);
+    queue->fence = VK_NULL_HANDLE;
+    queue->pool = VK_NULL_HANDLE;
+}
+
+static bool have_commands(struct device *device, struct queue *queue) {
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                           .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                          .queueFamilyIndex = device->family};
+                                          .queueFamilyIndex = queue->family};
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    if (device->pool)
+    if (queue->pool)
         return true;
-    if (device->next.CreateCommandPool(device->handle, &pool, NULL, &device->pool) != VK_SUCCESS)
+    if (device->next.CreateCommandPool(device->handle, &pool, NULL, &queue->pool) != VK_SUCCESS)
         return false;
     const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = device->pool,
+                                              .commandPool = queue->pool,
                                               .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                               .commandBufferCount = 1};
-    if (device->next.CreateFence(device->handle, &fence, NULL, &device->fence) == VK_SUCCESS &&
-        device->next.AllocateCommandBuffers(device->handle, &info, &device->commands) == VK_SUCCESS) {
+    if (device->next.CreateFence(device->handle, &fence, NULL, &queue->fence) == VK_SUCCESS &&
+        device->next.AllocateCommandBuffers(device->handle, &info, &queue->commands) == VK_SUCCESS) {
         // The loader sets the dispatch pointer of objects that programs create; this one is not a program's, and layers below need it.
-        memcpy(device->commands, device->handle, sizeof(void *));
+        memcpy(queue->commands, device->handle, sizeof(void *));
         return true;
     }
-    content_device_gone(device);
+    drop_commands(device, queue);
     return false;
 }
 
 void content_device_gone(struct device *device) {
     drop_staging(device);
-    if (device->fence)
-        device->next.DestroyFence(device->handle, device->fence, NULL);
-    if (device->pool)
-        device->next.DestroyCommandPool(device->handle, device->pool, NULL);
-    device->fence = VK_NULL_HANDLE;
-    device->pool = VK_NULL_HANDLE;
+    for (uint32_t i = 0; i < device->queue_count; i++)
+        drop_commands(device, &device->queues[i]);
 }
 
-static bool run(struct device *device, VkQueue queue, const VkSubmitInfo *info) {
+// Another thread of the program may wait for this queue.
+static bool lock_queue(struct queue *queue) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(patience / 1000000000);
+    return pthread_mutex_timedlock(&queue->lock, &until) == 0;
+}
+
+static bool run(struct device *device, struct queue *queue, const VkSubmitInfo *info) {
     const struct next *next = &device->next;
-    return next->QueueSubmit(queue, info ? 1 : 0, info, device->fence) == VK_SUCCESS &&
-           next->WaitForFences(device->handle, 1, &device->fence, VK_TRUE, patience) == VK_SUCCESS &&
-           next->ResetFences(device->handle, 1, &device->fence) == VK_SUCCESS;
+    if (!lock_queue(queue))
+        return false;
+    const VkResult result = next->QueueSubmit(queue->handle, info ? 1 : 0, info, queue->fence);
+    pthread_mutex_unlock(&queue->lock);
+    return result == VK_SUCCESS &&
+           next->WaitForFences(device->handle, 1, &queue->fence, VK_TRUE, patience) == VK_SUCCESS &&
+           next->ResetFences(device->handle, 1, &queue->fence) == VK_SUCCESS;
 }
 
-bool content_wait(struct device *device, VkQueue queue) {
-    return have_commands(device) && run(device, queue, NULL);
+bool content_wait(struct device *device, struct queue *queue) {
+    const bool good = have_commands(device, queue) && run(device, queue, NULL);
+    queue->busy &= !good;
+    return good;
 }
 
 // ---- copies
@@ -123,20 +144,21 @@ VkDeviceSize content_bytes(const struct object *object) {
     return bytes;
 }
 
-static void transition(const struct device *device, const struct object *image, VkImageLayout from,
-                       VkImageLayout to) {
+static void transition(const struct device *device, VkCommandBuffer commands, const struct object *image,
+                       VkImageLayout from, VkImageLayout to) {
     const VkImageMemoryBarrier barrier = vulkan_transition((VkImage)(uintptr_t)image->handle, image->format,
                                                            image->levels, image->layers, from, to);
-    device->next.CmdPipelineBarrier(device->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+    device->next.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                                     VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
 }
 
-static void copy(const struct device *device, const struct object *object, VkDeviceSize at) {
+static void copy(const struct device *device, VkCommandBuffer commands, const struct object *object,
+                 VkDeviceSize at) {
     VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
     uint64_t bytes;
     if (object->kind == VULKAN_BUFFER) {
         const VkBufferCopy region = {0, at, object->size};
-        device->next.CmdCopyBuffer(device->commands, (VkBuffer)(uintptr_t)object->handle, device->staging, 1,
+        device->next.CmdCopyBuffer(commands, (VkBuffer)(uintptr_t)object->handle, device->staging, 1,
                                    &region);
         return;
     }
@@ -144,17 +166,17 @@ static void copy(const struct device *device, const struct object *object, VkDev
     const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     for (uint32_t i = 0; i < count; i++)
         copies[i].bufferOffset += at;
-    transition(device, object, object->layout, copied);
-    device->next.CmdCopyImageToBuffer(device->commands, (VkImage)(uintptr_t)object->handle, copied,
-                                      device->staging, count, copies);
-    transition(device, object, copied, object->layout);
+    transition(device, commands, object, object->layout, copied);
+    device->next.CmdCopyImageToBuffer(commands, (VkImage)(uintptr_t)object->handle, copied, device->staging,
+                                      count, copies);
+    transition(device, commands, object, copied, object->layout);
 }
 
-static void barrier(const struct device *device, VkPipelineStageFlags from, VkAccessFlags wrote,
-                    VkPipelineStageFlags to, VkAccessFlags reads) {
+static void barrier(const struct device *device, VkCommandBuffer commands, VkPipelineStageFlags from,
+                    VkAccessFlags wrote, VkPipelineStageFlags to, VkAccessFlags reads) {
     const VkMemoryBarrier memory = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .srcAccessMask = wrote, .dstAccessMask = reads};
-    device->next.CmdPipelineBarrier(device->commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
+    device->next.CmdPipelineBarrier(commands, from, to, 0, 1, &memory, 0, NULL, 0, NULL);
 }
 
 static VkDeviceSize align(VkDeviceSize at) {
@@ -162,25 +184,25 @@ static VkDeviceSize align(VkDeviceSize at) {
     return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static bool copy_all(struct device *device, VkQueue queue, const struct content_want *wants, size_t count) {
+static bool copy_all(struct device *device, struct queue *queue, const struct content_want *wants,
+                     size_t count) {
     const struct next *next = &device->next;
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                             .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
-                               .commandBufferCount = 1,
-                               .pCommandBuffers = &device->commands};
-    if (next->BeginCommandBuffer(device->commands, &begin) != VK_SUCCESS)
+    const VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &queue->commands};
+    if (next->BeginCommandBuffer(queue->commands, &begin) != VK_SUCCESS)
         return false;
-    barrier(device, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
+    barrier(device, queue->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
             VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
     VkDeviceSize at = 0;
     for (size_t i = 0; i < count; i++) {
-        copy(device, wants[i].object, at);
+        copy(device, queue->commands, wants[i].object, at);
         at = align(at + content_bytes(wants[i].object));
     }
-    barrier(device, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
-            VK_ACCESS_HOST_READ_BIT);
-    return next->EndCommandBuffer(device->commands) == VK_SUCCESS && run(device, queue, &info);
+    barrier(device, queue->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+            VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+    return next->EndCommandBuffer(queue->commands) == VK_SUCCESS && run(device, queue, &info);
 }
 
 // A content that is as it was recorded last is not written again.
@@ -207,16 +229,27 @@ static void write_one(struct object *object, const uint8_t *bytes, VkDeviceSize 
     record_made(&state);
 }
 
-bool content_write(struct device *device, VkQueue queue, const struct content_want *wants, size_t count) {
+static struct queue *queue_of(struct device *device, const struct object *object, struct queue *other) {
+    for (uint32_t i = 0; object->owner && object->owner != other->family + 1 && i < device->queue_count; i++)
+        if (device->queues[i].family + 1 == object->owner)
+            return &device->queues[i];
+    return other;
+}
+
+bool content_write(struct device *device, struct queue *queue, const struct content_want *wants,
+                   size_t count) {
     enum { TOGETHER = 64 << 20 };
     size_t done = 0;
     while (done < count) {
+        struct queue *owner = queue_of(device, wants[done].object, queue);
         VkDeviceSize bytes = 0;
         size_t until = done;
-        for (; until < count && (until == done || bytes < TOGETHER); until++)
+        for (; until < count && (until == done || bytes < TOGETHER) &&
+               queue_of(device, wants[until].object, queue) == owner;
+             until++)
             bytes = align(bytes + content_bytes(wants[until].object));
-        if (!have_commands(device) || !have_staging(device, bytes) ||
-            !copy_all(device, queue, wants + done, until - done))
+        if (!have_commands(device, owner) || !have_staging(device, bytes) ||
+            !copy_all(device, owner, wants + done, until - done))
             return false;
         VkDeviceSize at = 0;
         for (; done < until; done++) {

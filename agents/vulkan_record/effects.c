@@ -66,6 +66,42 @@ static struct object *image_of(const struct object *view) {
     return view && view->use_count ? view->uses[0].object : NULL;
 }
 
+// ---- between queue families
+//
+// One family releases a resource, another acquires it, both with the same barrier. The layout of an image is changed once, in between: here
+// and in the recording (VkImageMemoryBarrier's words) by the barrier that acquires.
+
+void transfer_add(struct object *commands, struct object *resource, bool acquires) {
+    if (ARRAY_RESERVE(commands->transfers, commands->transfer_capacity, commands->transfer_count + 1))
+        commands->transfers[commands->transfer_count++] = (struct transfer){resource, acquires};
+    else
+        words_missing(&commands->words, "out of memory");
+}
+
+// Whether the barrier releases, so that another one changes the layout.
+static bool transfers(struct object *commands, uint32_t kind, const void *handle, uint32_t from,
+                      uint32_t to) {
+    struct object *resource = find(kind, handle);
+    if (!resource || !words_family_changes(from, to))
+        return false;
+    const bool releases = words_family_releases(&commands->words, from, to);
+    transfer_add(commands, resource, !releases);
+    return releases;
+}
+
+static void transfer_buffers(struct object *commands, const struct call_CmdPipelineBarrier *at) {
+    for (uint32_t i = 0; i < at->k; i++)
+        transfers(commands, VULKAN_BUFFER, at->b[i].buffer, at->b[i].srcQueueFamilyIndex,
+                  at->b[i].dstQueueFamilyIndex);
+}
+
+static void transfer_buffers2(struct object *commands, const VkDependencyInfo *at) {
+    for (uint32_t i = 0; i < at->bufferMemoryBarrierCount; i++)
+        transfers(commands, VULKAN_BUFFER, at->pBufferMemoryBarriers[i].buffer,
+                  at->pBufferMemoryBarriers[i].srcQueueFamilyIndex,
+                  at->pBufferMemoryBarriers[i].dstQueueFamilyIndex);
+}
+
 static void barrier(struct object *commands, VkImage handle, VkImageLayout from, VkImageLayout to,
                     const VkImageSubresourceRange *range) {
     struct object *image = find(VULKAN_IMAGE, handle);
@@ -160,16 +196,25 @@ void effects_of(struct object *commands, uint32_t number, const void *call) {
     switch (number) {
     case VULKAN_CmdPipelineBarrier: {
         const struct call_CmdPipelineBarrier *at = call;
+        transfer_buffers(commands, at);
         for (uint32_t i = 0; i < at->l; i++)
-            barrier(commands, at->i[i].image, at->i[i].oldLayout, at->i[i].newLayout,
-                    &at->i[i].subresourceRange);
+            if (!transfers(commands, VULKAN_IMAGE, at->i[i].image, at->i[i].srcQueueFamilyIndex,
+                           at->i[i].dstQueueFamilyIndex) ||
+                at->i[i].oldLayout == VK_IMAGE_LAYOUT_UNDEFINED)
+                barrier(commands, at->i[i].image, at->i[i].oldLayout, at->i[i].newLayout,
+                        &at->i[i].subresourceRange);
         break;
     }
     case VULKAN_CmdPipelineBarrier2: {
         const VkDependencyInfo *at = ((const struct call_CmdPipelineBarrier2 *)call)->i;
-        for (uint32_t i = 0; i < at->imageMemoryBarrierCount; i++)
-            barrier(commands, at->pImageMemoryBarriers[i].image, at->pImageMemoryBarriers[i].oldLayout,
-                    at->pImageMemoryBarriers[i].newLayout, &at->pImageMemoryBarriers[i].subresourceRange);
+        transfer_buffers2(commands, at);
+        for (uint32_t i = 0; i < at->imageMemoryBarrierCount; i++) {
+            const VkImageMemoryBarrier2 *image = &at->pImageMemoryBarriers[i];
+            if (!transfers(commands, VULKAN_IMAGE, image->image, image->srcQueueFamilyIndex,
+                           image->dstQueueFamilyIndex) ||
+                image->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED)
+                barrier(commands, image->image, image->oldLayout, image->newLayout, &image->subresourceRange);
+        }
         break;
     }
     case VULKAN_CmdBeginRenderPass:
@@ -198,6 +243,8 @@ void effects_of(struct object *commands, uint32_t number, const void *call) {
 }
 
 void effects_apply(const struct object *commands) {
+    for (size_t i = 0; i < commands->transfer_count; i++)
+        commands->transfers[i].resource->in_transfer = !commands->transfers[i].acquires;
     for (size_t i = 0; i < commands->effect_count; i++) {
         const struct effect *effect = &commands->effects[i];
         effect->image->mixed =

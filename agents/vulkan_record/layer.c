@@ -156,11 +156,15 @@ void record_DestroyDevice(VkDevice handle, const VkAllocationCallbacks *allocato
 
 static void add_queue(struct device *device, VkQueue queue, uint32_t family) {
     recorder_lock();
-    bool known = device->queue_count == sizeof device->queues / sizeof *device->queues;
+    bool known = device->queue_count == QUEUES_MOST;
     for (uint32_t i = 0; i < device->queue_count; i++)
-        known |= device->queues[i].queue == queue;
-    if (!known)
-        device->queues[device->queue_count++] = (struct queue_family){queue, family};
+        known |= device->queues[i].handle == queue;
+    if (!known) {
+        device->has_families |= device->queue_count && device->queues[0].family != family;
+        struct queue *added = &device->queues[device->queue_count++];
+        *added = (struct queue){.handle = queue, .family = family};
+        pthread_mutex_init(&added->lock, NULL);
+    }
     recorder_unlock();
 }
 

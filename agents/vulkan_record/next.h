@@ -37,6 +37,8 @@
     X(GetDeviceQueue2)                                                                                       \
     X(QueueSubmit)                                                                                           \
     X(QueueSubmit2)                                                                                          \
+    X(QueueBindSparse)                                                                                       \
+    X(SignalSemaphore)                                                                                       \
     X(QueueWaitIdle)                                                                                         \
     X(DeviceWaitIdle)                                                                                        \
     X(QueuePresentKHR)                                                                                       \
@@ -87,6 +89,7 @@
 #define VULKAN_RECORD_ALIASES(X)                                                                             \
     X(QueueSubmit2, "KHR")                                                                                   \
     X(WaitSemaphores, "KHR")                                                                                 \
+    X(SignalSemaphore, "KHR")                                                                                \
     X(CreateRenderPass2, "KHR")                                                                              \
     X(BindBufferMemory2, "KHR")                                                                              \
     X(BindImageMemory2, "KHR")                                                                               \

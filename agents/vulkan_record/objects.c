@@ -95,6 +95,7 @@ static void drop_if_unused(struct object *object) {
     set_forget(object);
     free(object->words.bytes);
     free(object->effects);
+    free(object->transfers);
     free(object->initial);
     free(object->final);
     free(object->clears);

@@ -9,8 +9,8 @@
 // All that is known of the program's objects is under one lock. It is held while a submission of a captured frame runs.
 //
 // Files: layer.c (instances and devices), objects.c (the table of objects), create.c (their wrappers), commands.c (command
-// buffers), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, content.c (copies), frames.c (which
-// frames), keys.c (key presses), file.c (the recording).
+// buffers), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, held.c (submissions that wait), content.c
+// (copies), frames.c (which frames), keys.c (key presses), file.c (the recording).
 #ifndef VULKAN_RECORD_RECORDER_H
 #define VULKAN_RECORD_RECORDER_H
 
@@ -27,6 +27,21 @@
 #include "recording/vulkan/words.h"
 #include "vulkan_loader/loader.h" // device_of
 
+enum { QUEUES_MOST = 32 };
+
+// A queue of the program. Vulkan allows one thread at a time to use it. The program's submissions have the recorder's lock; its other calls
+// have this one, because the recorder may use the queue while the program submits to another.
+struct queue {
+    VkQueue handle;
+    uint32_t family;
+    pthread_mutex_t lock;
+    bool busy; // something that was not captured may still run
+    // Own objects for copies.
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+    VkFence fence;
+};
+
 struct device {
     struct next next;
     PFN_vkGetDeviceProcAddr get;
@@ -37,20 +52,13 @@ struct device {
     uint32_t vendor, driver, version;
     VkPhysicalDeviceMemoryProperties memory;
     char missing[96]; // why its frames are not captured; "": they are
-    VkQueue queue;    // the one that it submits to
-    uint32_t family;  // of that
     uint64_t frame;   // the last one of which it wrote the state
     bool gave_up;     // that frame cannot be captured
-    struct queue_family {
-        VkQueue queue;
-        uint32_t family;
-    } queues[32];
+    struct queue queues[QUEUES_MOST];
     uint32_t queue_count;
-    // Own objects for copies.
-    VkCommandPool pool;
-    VkCommandBuffer commands;
-    VkFence fence;
-    VkBuffer staging;
+    bool has_families; // its queues are of several
+    struct held *held; // submissions that are held back (held.h)
+    VkBuffer staging;  // for copies
     VkDeviceMemory staging_memory;
     VkDeviceSize staging_bytes;
     uint8_t *staging_at;
@@ -93,6 +101,9 @@ struct object {
     VkDeviceSize size, offset;
     struct object *memory; // that it is bound to
     bool host;             // the program may write it without a command
+    uint32_t owner;        // the queue family that used it last + 1; 0: none did
+    bool in_transfer; // a queue family has released it, and no other has acquired it: it cannot be copied
+    bool owed;        // it was written before that, and is compared when it is acquired
     bool has_hash;
     struct chunk_hash hash; // of the content that was recorded last
     // Images
@@ -109,9 +120,15 @@ struct object {
     bool *clears;                   // the pass writes every texel, by a clear or a resolve
     bool defined;                   // every texel was written, or its content is in the recording
     uint32_t attachment_count;
+    uint32_t family; // of a command pool
     // Command buffers
     struct effect *effects;
     size_t effect_count, effect_capacity;
+    struct transfer {
+        struct object *resource;
+        bool acquires; // else it releases
+    } * transfers;
+    size_t transfer_count, transfer_capacity;
     bool works; // it has a command that is an event in the trace
     bool in_pass;
     // Sets: what was written, by binding and element
@@ -174,6 +191,7 @@ bool set_is_known(const struct object *set);
 void commands_reset(struct object *commands);
 void effect_add(struct object *commands, struct object *image, VkImageLayout from, VkImageLayout to,
                 bool whole);
+void transfer_add(struct object *commands, struct object *resource, bool acquires);
 void effects_of(struct object *commands, uint32_t number, const void *call);
 void effects_apply(const struct object *commands);
 
@@ -196,14 +214,15 @@ bool keys_pressed(
     void); // in a window that has the focus, since it was called last; a key that is held counts once
 
 // ---- content.c
-// Waits until the device has done what it was given; false: it does not within a while.
-bool content_wait(struct device *device, VkQueue queue);
+// Waits until the queue has done what it was given; false: it does not within a while.
+bool content_wait(struct device *device, struct queue *queue);
 struct content_want {
     struct object *object;
     bool verify; // the result of a command, else the content before it
 };
-// Copies and writes it. False: it cannot be copied.
-bool content_write(struct device *device, VkQueue queue, const struct content_want *wants, size_t count);
+// Copies and writes it, each on a queue of the family that owns it, which is this one if none does. False: it cannot be copied.
+bool content_write(struct device *device, struct queue *queue, const struct content_want *wants,
+                   size_t count);
 void content_device_gone(struct device *device);
 VkDeviceSize content_bytes(const struct object *object); // 0: cannot be copied
 

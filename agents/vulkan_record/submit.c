@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "held.h"
 #include "recorder.h"
 
 // ---- the layer above, which makes the events of the trace
@@ -39,12 +40,18 @@ static uint64_t current_correlation(void) {
 
 struct submission {
     struct device *device;
-    VkQueue queue;
+    struct queue *queue; // NULL: not known
     struct object **buffers;
     size_t count, capacity;
+    uint64_t correlation;
     bool works, unknown;
-    bool waits_for_host; // for a value of a semaphore that it does not have yet
-    uint64_t frame;      // that is captured; 0: none
+    bool waits_for_later; // for a value of a semaphore that it does not have yet
+    struct promise {
+        VkSemaphore semaphore;
+        uint64_t value;
+    } * promises; // what earlier parts of the same call signal
+    size_t promise_count, promise_capacity;
+    uint64_t frame; // that is captured; 0: none
     struct content_want *wants;
     size_t want_count, want_capacity;
 };
@@ -62,10 +69,21 @@ static void add_buffer(struct submission *submission, VkCommandBuffer handle) {
 static void add_wait(struct submission *submission, VkSemaphore semaphore, uint64_t value) {
     const struct next *next = &submission->device->next;
     uint64_t now = 0;
+    for (size_t i = 0; i < submission->promise_count; i++)
+        if (submission->promises[i].semaphore == semaphore && submission->promises[i].value >= value)
+            return;
     if (value && next->GetSemaphoreCounterValue &&
         next->GetSemaphoreCounterValue(submission->device->handle, semaphore, &now) == VK_SUCCESS &&
         now < value)
-        submission->waits_for_host = true;
+        submission->waits_for_later = true;
+}
+
+// Without memory for it the frame is not captured.
+static void add_promise(struct submission *submission, VkSemaphore semaphore, uint64_t value) {
+    if (ARRAY_RESERVE(submission->promises, submission->promise_capacity, submission->promise_count + 1))
+        submission->promises[submission->promise_count++] = (struct promise){semaphore, value};
+    else
+        submission->unknown = true;
 }
 
 // Each object once; one of which the content cannot be copied is a reason to give up, unless nothing is in it.
@@ -133,7 +151,9 @@ static void check(struct submission *submission, struct object *resource, bool w
     (void)written;
     if (device->gave_up)
         return;
-    if (resource->kind == VULKAN_BUFFER && !content_bytes(resource))
+    if (resource->in_transfer && !resource->known)
+        refuse(device, "vkQueueSubmit", "a resource changes its queue family as the frame begins");
+    else if (resource->kind == VULKAN_BUFFER && !content_bytes(resource))
         refuse(device, "vkQueueSubmit", "the content of a buffer cannot be copied (sparse, or over 2 GiB)");
     else if (resource->kind == VULKAN_IMAGE && !resource->known && !content_bytes(resource) &&
              expected(submission, resource) != VK_IMAGE_LAYOUT_UNDEFINED)
@@ -144,16 +164,18 @@ static void check(struct submission *submission, struct object *resource, bool w
         refuse(device, "vkQueueSubmit", "an image of a swapchain is used with what an earlier frame drew");
 }
 
+static const char waits_for_later[] = "a submission waits for a semaphore that is signaled later";
+
 static bool can_capture(struct submission *submission) {
     struct device *device = submission->device;
     if (device->missing[0])
         refuse(device, "vkCreateDevice", device->missing);
     if (submission->unknown)
         refuse(device, "vkQueueSubmit", "a command buffer that is not known");
-    if (submission->waits_for_host)
-        refuse(device, "vkQueueSubmit", "a submission waits for a semaphore that is signaled later");
-    if (device->queue && device->queue != submission->queue)
-        refuse(device, "vkQueueSubmit", "the program submits to several queues");
+    if (!submission->queue)
+        refuse(device, "vkQueueSubmit", "a queue that is not known");
+    if (submission->waits_for_later)
+        refuse(device, "vkQueueSubmit", waits_for_later);
     for (size_t i = 0; i < submission->count && !device->gave_up; i++) {
         const struct object *buffer = submission->buffers[i];
         if (buffer->words.missing[0])
@@ -199,7 +221,7 @@ static void want_contents(struct submission *submission, bool all) {
             (object->kind == VULKAN_IMAGE && !object->parent && object->layout != VK_IMAGE_LAYOUT_UNDEFINED &&
              object->layout != VK_IMAGE_LAYOUT_PREINITIALIZED);
         if (object->device != submission->device || !object->alive || !defined || !content_bytes(object) ||
-            (object->memory && !object->memory->alive))
+            (object->memory && !object->memory->alive) || object->in_transfer)
             continue;
         if (all || object->host || !object->has_hash)
             want_content(submission, object, false);
@@ -229,14 +251,24 @@ static void forget_hashes(const struct device *device) {
         if (object->device == device) {
             object->has_hash = false;
             object->known = false;
+            object->owed = false;
             object->defined = object->kind == VULKAN_BUFFER;
         }
+}
+
+// Those of other queues that were not captured. What is captured is complete when its call returns.
+static bool wait_all(const struct submission *submission) {
+    struct device *device = submission->device;
+    bool good = content_wait(device, submission->queue);
+    for (uint32_t i = 0; i < device->queue_count && good; i++)
+        good = !device->queues[i].busy || content_wait(device, &device->queues[i]);
+    return good;
 }
 
 static bool write_state(struct submission *submission) {
     struct device *device = submission->device;
     const bool first = device->frame != submission->frame;
-    if (!content_wait(device, submission->queue)) {
+    if (!wait_all(submission)) {
         refuse(device, "vkQueueSubmit", "earlier work did not end within 20 seconds");
         return false;
     }
@@ -276,21 +308,25 @@ static void write_submission(const struct submission *submission) {
         numbers[i] = submission->buffers[i]->number;
     recording_put(writer, RECORDING_KEY_COMMAND, RECORDING_COMMAND_SUBMIT);
     recording_put(writer, RECORDING_KEY_CONTEXT, submission->device->number);
-    recording_put(writer, RECORDING_KEY_QUEUE, 1);
+    recording_put(writer, RECORDING_KEY_QUEUE,
+                  (uint64_t)(submission->queue - submission->device->queues) + 1);
     recording_put(writer, RECORDING_KEY_INDEX, submission->frame);
     recording_put_list(writer, RECORDING_KEY_LIST, numbers, numbers ? submission->count : 0);
-    const uint64_t number = current_correlation();
-    if (number)
-        recording_put(writer, RECORDING_KEY_CORRELATION, number);
+    if (submission->correlation)
+        recording_put(writer, RECORDING_KEY_CORRELATION, submission->correlation);
     writer->failed |= !numbers;
     record_close();
     free(numbers);
 }
 
 static void want_result(struct submission *submission, struct object *resource, bool written) {
-    if (written && content_bytes(resource) &&
-        (resource->kind == VULKAN_BUFFER || resource->layout != VK_IMAGE_LAYOUT_UNDEFINED))
-        want_content(submission, resource, true);
+    resource->owed |= written;
+    if (resource->owed && !resource->in_transfer) {
+        resource->owed = false;
+        if (content_bytes(resource) &&
+            (resource->kind == VULKAN_BUFFER || resource->layout != VK_IMAGE_LAYOUT_UNDEFINED))
+            want_content(submission, resource, true);
+    }
     if (resource->kind == VULKAN_IMAGE)
         resource->known = true;
 }
@@ -305,15 +341,9 @@ static void write_results(struct submission *submission) {
         refuse(submission->device, "vkQueueSubmit", "what it wrote could not be copied");
 }
 
-// With the lock held, which stays if the submission is captured.
+// Decides whether the submission is captured, and writes the state before it.
 static void before(struct submission *submission) {
     struct device *device = submission->device;
-    submission->frame = recorder.on ? frames_submitted(submission->works) : 0;
-    for (uint32_t i = 0; i < device->queue_count && !device->queue; i++)
-        if (device->queues[i].queue == submission->queue) {
-            device->queue = submission->queue;
-            device->family = device->queues[i].family;
-        }
     if (!submission->frame)
         return;
     if (device->frame != submission->frame)
@@ -326,14 +356,30 @@ static void before(struct submission *submission) {
     }
 }
 
+// The family that uses a resource owns it from then on.
+static void own_resource(struct submission *submission, struct object *resource, bool written) {
+    (void)written;
+    resource->owner = submission->queue->family + 1;
+}
+
+static void submission_free(struct submission *submission) {
+    free(submission->buffers);
+    free(submission->promises);
+    free(submission->wants);
+}
+
 static void after(struct submission *submission, VkResult result) {
     for (size_t i = 0; result == VK_SUCCESS && i < submission->count; i++)
         effects_apply(submission->buffers[i]);
+    if (submission->queue && result == VK_SUCCESS) {
+        submission->queue->busy = true;
+        if (submission->device->has_families)
+            visit_all(submission, own_resource);
+    }
     if (submission->frame && result == VK_SUCCESS)
         write_results(submission);
     file_flush();
-    free(submission->buffers);
-    free(submission->wants);
+    submission_free(submission);
 }
 
 static const VkTimelineSemaphoreSubmitInfo *values_of(const VkBaseInStructure *at) {
@@ -349,6 +395,9 @@ static void add_info(struct submission *submission, const VkSubmitInfo *info) {
         add_buffer(submission, info->pCommandBuffers[i]);
     for (uint32_t i = 0; values && i < info->waitSemaphoreCount && i < values->waitSemaphoreValueCount; i++)
         add_wait(submission, info->pWaitSemaphores[i], values->pWaitSemaphoreValues[i]);
+    for (uint32_t i = 0; values && i < info->signalSemaphoreCount && i < values->signalSemaphoreValueCount;
+         i++)
+        add_promise(submission, info->pSignalSemaphores[i], values->pSignalSemaphoreValues[i]);
 }
 
 static void add_info2(struct submission *submission, const VkSubmitInfo2 *info) {
@@ -356,22 +405,134 @@ static void add_info2(struct submission *submission, const VkSubmitInfo2 *info) 
         add_buffer(submission, info->pCommandBufferInfos[i].commandBuffer);
     for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
         add_wait(submission, info->pWaitSemaphoreInfos[i].semaphore, info->pWaitSemaphoreInfos[i].value);
+    for (uint32_t i = 0; i < info->signalSemaphoreInfoCount; i++)
+        add_promise(submission, info->pSignalSemaphoreInfos[i].semaphore,
+                    info->pSignalSemaphoreInfos[i].value);
 }
 
-#define SUBMIT(name, type, add)                                                                              \
-    VkResult record_##name(VkQueue queue, uint32_t count, const type *infos, VkFence fence) {                \
-        struct submission submission = {.device = device_of(queue), .queue = queue};                         \
-        recorder_lock();                                                                                     \
-        for (uint32_t i = 0; i < count; i++)                                                                 \
-            add(&submission, &infos[i]);                                                                     \
-        before(&submission);                                                                                 \
-        const VkResult result = submission.device->next.name(queue, count, infos, fence);                    \
-        after(&submission, result);                                                                          \
-        recorder_unlock();                                                                                   \
-        return result;                                                                                       \
+static struct queue *find_queue(struct device *device, VkQueue handle) {
+    for (uint32_t i = 0; i < device->queue_count; i++)
+        if (device->queues[i].handle == handle)
+            return &device->queues[i];
+    return NULL;
+}
+
+// ---- calls, which may be held back
+
+static struct submission submission_of(struct device *device, const struct given *given) {
+    struct submission submission = {.device = device,
+                                    .queue = find_queue(device, given->queue),
+                                    .correlation = given->correlation,
+                                    .frame = given->frame};
+    for (uint32_t i = 0; i < given->count; i++)
+        if (given->second)
+            add_info2(&submission, (const VkSubmitInfo2 *)given->infos + i);
+        else
+            add_info(&submission, (const VkSubmitInfo *)given->infos + i);
+    return submission;
+}
+
+static VkResult pass_on(const struct device *device, const struct given *given) {
+    return given->second ? device->next.QueueSubmit2(given->queue, given->count, given->infos, given->fence)
+                         : device->next.QueueSubmit(given->queue, given->count, given->infos, given->fence);
+}
+
+// One that was held back. Another thread may use its queue now.
+static void submit_held(struct device *device, struct held *held, bool captured) {
+    if (!captured)
+        held->given.frame = 0;
+    held_take(device, held);
+    struct submission submission = submission_of(device, &held->given);
+    before(&submission);
+    pthread_mutex_lock(&submission.queue->lock);
+    const VkResult result = pass_on(device, &held->given);
+    pthread_mutex_unlock(&submission.queue->lock);
+    after(&submission, result);
+    held_free(held);
+}
+
+// All, as they are: the driver lets them wait. The frame is not captured.
+static void release_all(struct device *device) {
+    if (device->held) {
+        device->frame = device->held->given.frame;
+        refuse(device, "vkQueueSubmit", waits_for_later);
     }
-SUBMIT(QueueSubmit, VkSubmitInfo, add_info)
-SUBMIT(QueueSubmit2, VkSubmitInfo2, add_info2)
+    while (device->held)
+        submit_held(device, device->held, false);
+}
+
+static bool is_ready(struct device *device, const struct held *held) {
+    struct submission submission = submission_of(device, &held->given);
+    const bool ready = !submission.waits_for_later;
+    submission_free(&submission);
+    return ready;
+}
+
+// The next one whose values are there, and that is the first of its queue; NULL: none.
+static struct held *find_ready(struct device *device) {
+    for (struct held *held = device->held; held; held = held->next) {
+        const struct held *first = device->held;
+        while (first->given.queue != held->given.queue)
+            first = first->next;
+        if (first == held && is_ready(device, held))
+            return held;
+    }
+    return NULL;
+}
+
+static void release_ready(struct device *device) {
+    struct held *held;
+    while (!device->gave_up && (held = find_ready(device)))
+        submit_held(device, held, true);
+    if (device->gave_up)
+        release_all(device);
+}
+
+static VkResult submit(struct device *device, struct given *given) {
+    VkResult result = VK_SUCCESS;
+    recorder_lock();
+    given->correlation = current_correlation();
+    struct submission submission = submission_of(device, given);
+    given->frame = submission.frame = recorder.on ? frames_submitted(submission.works) : 0;
+    if (device->held && device->held->given.frame != given->frame)
+        release_all(device);
+    const bool waits = submission.waits_for_later || held_has(device, given->queue),
+               may = given->frame && submission.queue && !submission.unknown &&
+                     !(device->frame == given->frame && device->gave_up);
+    if (waits && may && held_add(device, given)) {
+        device->gave_up = false; // that was an earlier frame
+        submission_free(&submission);
+    } else {
+        if (waits)
+            release_all(device);
+        before(&submission);
+        result = pass_on(device, given);
+        after(&submission, result);
+        release_ready(device);
+    }
+    recorder_unlock();
+    return result;
+}
+
+VkResult record_QueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence) {
+    return submit(device_of(queue),
+                  &(struct given){.queue = queue, .count = count, .infos = infos, .fence = fence});
+}
+
+VkResult record_QueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos, VkFence fence) {
+    return submit(
+        device_of(queue),
+        &(struct given){.queue = queue, .second = true, .count = count, .infos = infos, .fence = fence});
+}
+
+VkResult record_SignalSemaphore(VkDevice handle, const VkSemaphoreSignalInfo *info) {
+    struct device *device = device_of(handle);
+    const VkResult result = device->next.SignalSemaphore(handle, info);
+    recorder_lock();
+    release_ready(device);
+    recorder_unlock();
+    return result;
+}
 
 // ---- what ends frames
 
@@ -381,14 +542,52 @@ static void end_wait(void) {
     recorder_unlock();
 }
 
-VkResult record_QueueWaitIdle(VkQueue queue) {
-    const VkResult result = device_of(queue)->next.QueueWaitIdle(queue);
+// While the program uses the queue without the recorder's lock, which it may need for a long time. NULL: not known.
+static struct queue *begin_use(struct device *device, VkQueue handle) {
+    recorder_lock();
+    struct queue *queue = find_queue(device, handle);
+    if (held_has(device, handle))
+        release_all(device);
+    recorder_unlock();
+    if (queue)
+        pthread_mutex_lock(&queue->lock);
+    return queue;
+}
+
+static void end_use(struct queue *queue) {
+    if (queue)
+        pthread_mutex_unlock(&queue->lock);
+}
+
+VkResult record_QueueWaitIdle(VkQueue handle) {
+    struct device *device = device_of(handle);
+    struct queue *queue = begin_use(device, handle);
+    const VkResult result = device->next.QueueWaitIdle(handle);
+    end_use(queue);
     end_wait();
     return result;
 }
 
+VkResult record_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos,
+                                VkFence fence) {
+    struct device *device = device_of(handle);
+    struct queue *queue = begin_use(device, handle);
+    const VkResult result = device->next.QueueBindSparse(handle, count, infos, fence);
+    end_use(queue);
+    return result;
+}
+
 VkResult record_DeviceWaitIdle(VkDevice handle) {
-    const VkResult result = device_of(handle)->next.DeviceWaitIdle(handle);
+    struct device *device = device_of(handle);
+    recorder_lock();
+    const uint32_t count = device->queue_count;
+    release_all(device);
+    recorder_unlock();
+    for (uint32_t i = 0; i < count; i++)
+        pthread_mutex_lock(&device->queues[i].lock);
+    const VkResult result = device->next.DeviceWaitIdle(handle);
+    for (uint32_t i = count; i-- > 0;)
+        pthread_mutex_unlock(&device->queues[i].lock);
     end_wait();
     return result;
 }
@@ -408,8 +607,11 @@ VkResult record_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info,
     return result;
 }
 
-VkResult record_QueuePresentKHR(VkQueue queue, const VkPresentInfoKHR *info) {
-    const VkResult result = device_of(queue)->next.QueuePresentKHR(queue, info);
+VkResult record_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
+    struct device *device = device_of(handle);
+    struct queue *queue = begin_use(device, handle);
+    const VkResult result = device->next.QueuePresentKHR(handle, info);
+    end_use(queue);
     recorder_lock();
     if (result >= VK_SUCCESS)
         frames_presented();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer that gives a device of one queue a second one, which is the same: lavapipe has one, and what the agent does with several
 // cannot be tried on it otherwise. It is nearer to the driver than the agent. For test_queues.sh and test_frames.sh. Built with
-// FAULTY, it leaves out the last work-group of each dispatch and the last half of each draw as well, as a faulty driver might.
+// FAULTY, it leaves out the last work-group of each dispatch and the last half of each draw as well, as a faulty driver might. Built
+// with FAMILIES, the second queue is of a second queue family, without graphics; families mean nothing to the driver.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,31 @@ static VkQueue real(VkQueue queue) {
 
 static void VKAPI_CALL get_families(VkPhysicalDevice physical, uint32_t *count,
                                     VkQueueFamilyProperties *out) {
+#ifdef FAMILIES
+    const uint32_t room = *count;
+    uint32_t one = 1;
+    *count = out && room < 2 ? room : 2;
+    if (out && room)
+        next_families(physical, &one, out);
+    if (out && room > 1) {
+        out[1] = out[0];
+        out[1].queueFlags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+    }
+#else
     next_families(physical, count, out);
     if (out && *count)
         out[0].queueCount = 2;
+#endif
 }
+
+#ifdef FAMILIES
+static VkResult VKAPI_CALL create_pool(VkDevice handle, const VkCommandPoolCreateInfo *info,
+                                       const VkAllocationCallbacks *allocator, VkCommandPool *out) {
+    VkCommandPoolCreateInfo first = *info;
+    first.queueFamilyIndex = 0;
+    return NEXT(CreateCommandPool)(handle, &first, allocator, out);
+}
+#endif
 
 static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info) {
     VkLayerDeviceCreateInfo *at = (VkLayerDeviceCreateInfo *)info->pNext;
@@ -48,9 +70,11 @@ static VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDevi
     VkLayerDeviceCreateInfo *link = link_of(info);
     VkDeviceCreateInfo less = *info;
     VkDeviceQueueCreateInfo queues = info->pQueueCreateInfos[0];
-    if (!link || info->queueCreateInfoCount != 1)
+    if (!link)
         return VK_ERROR_INITIALIZATION_FAILED;
     queues.queueCount = 1;
+    queues.queueFamilyIndex = 0;
+    less.queueCreateInfoCount = 1;
     less.pQueueCreateInfos = &queues;
     next_device = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     PFN_vkCreateDevice create =
@@ -62,8 +86,8 @@ static VkResult VKAPI_CALL create_device(VkPhysicalDevice physical, const VkDevi
 }
 
 static void VKAPI_CALL get_queue(VkDevice handle, uint32_t family, uint32_t index, VkQueue *out) {
-    NEXT(GetDeviceQueue)(handle, family, 0, out);
-    if (index == 0)
+    NEXT(GetDeviceQueue)(handle, 0, 0, out);
+    if (index == 0 && family == 0)
         return;
     second.real = *out;
     second.dispatch = *(void **)*out;
@@ -104,6 +128,10 @@ static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char
         return (PFN_vkVoidFunction)submit;
     if (strcmp(name, "vkQueueWaitIdle") == 0)
         return (PFN_vkVoidFunction)wait_idle;
+#ifdef FAMILIES
+    if (strcmp(name, "vkCreateCommandPool") == 0)
+        return (PFN_vkVoidFunction)create_pool;
+#endif
 #ifdef FAULTY
     if (strcmp(name, "vkCmdDispatch") == 0)
         return (PFN_vkVoidFunction)dispatch;

@@ -104,10 +104,25 @@ VALUES(VkMemoryBarrier, HEAD(VkMemoryBarrier, MEMORY_BARRIER); V(srcAccessMask) 
     if (words->reading)                                                                                      \
         s->srcQueueFamilyIndex = s->dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
 
+// The layout that a barrier leaves.
+static VkImageLayout left_layout(const struct words *words, VkImageLayout from, VkImageLayout to,
+                                 uint32_t family, uint32_t other) {
+    return from != VK_IMAGE_LAYOUT_UNDEFINED && words_family_releases(words, family, other) ? from : to;
+}
+#define NEW_LAYOUT                                                                                           \
+    do {                                                                                                     \
+        const uint64_t word_ = words_value(                                                                  \
+            words, words->reading ? 0                                                                        \
+                                  : (uint64_t)left_layout(words, s->oldLayout, s->newLayout,                 \
+                                                          s->srcQueueFamilyIndex, s->dstQueueFamilyIndex));  \
+        if (words->reading)                                                                                  \
+            s->newLayout = vulkan_layout_read((VkImageLayout)word_);                                         \
+    } while (0)
+
 VALUES(VkBufferMemoryBarrier, HEAD(VkBufferMemoryBarrier, BUFFER_MEMORY_BARRIER);
        V(srcAccessMask) V(dstAccessMask) FAMILIES HANDLE(BUFFER, buffer); V(offset) V(size))
 VALUES(VkImageMemoryBarrier, HEAD(VkImageMemoryBarrier, IMAGE_MEMORY_BARRIER);
-       V(srcAccessMask) V(dstAccessMask) LAYOUT(oldLayout); LAYOUT(newLayout); FAMILIES HANDLE(IMAGE, image);
+       V(srcAccessMask) V(dstAccessMask) LAYOUT(oldLayout); NEW_LAYOUT; FAMILIES HANDLE(IMAGE, image);
        RANGE(subresourceRange))
 
 static VALUES(VkMemoryBarrier2, HEAD(VkMemoryBarrier2, MEMORY_BARRIER_2);
@@ -124,7 +139,7 @@ static VALUES(VkMemoryBarrier2, HEAD(VkMemoryBarrier2, MEMORY_BARRIER_2);
                                                                                  V(dstStageMask)
                                                                                      V(dstAccessMask)
                                                                                          LAYOUT(oldLayout);
-                                                                             LAYOUT(newLayout);
+                                                                             NEW_LAYOUT;
                                                                              FAMILIES HANDLE(IMAGE, image);
                                                                              RANGE(subresourceRange))
 

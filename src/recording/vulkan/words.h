@@ -46,6 +46,7 @@ struct words {
     const uint8_t *at, *end; // reading
     void **taken;            // reading: memory that what was read points to, until words_finish
     size_t taken_count, taken_capacity, taken_bytes;
+    uint32_t family; // writing commands: the queue family that executes them + 1; 0: unknown
     // Writing: the number of a handle, which the command writes to if `written`; 0: not known. Reading: the handle of a number.
     // Never called with 0.
     uint64_t (*translate)(void *context, enum vulkan_kind kind, uint64_t handle, bool written);
@@ -64,6 +65,16 @@ void *words_items(struct words *words, const void *items, uint64_t count, size_t
 const char *words_text(struct words *words, const char *text);
 // Writing: cannot be recorded. Format as of printf.
 void words_missing(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Whether a barrier moves a resource from one queue family to another, and whether these commands are those of the first. A replay has one
+// queue: of the two barriers it changes an image's layout by the second.
+static inline bool words_family_changes(uint32_t from, uint32_t to) {
+    const uint32_t other = UINT32_MAX - 2; // no family: ignored, external, foreign
+    return from != to && from < other && to < other;
+}
+static inline bool words_family_releases(const struct words *words, uint32_t from, uint32_t to) {
+    return words_family_changes(from, to) && words->family == from + 1;
+}
 
 // In functions with `words` and the struct `s`.
 #define WORD(field)                                                                                          \

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// families SHADER MODE FRAMES: each frame computes on one queue, copies on a queue of another family, and computes again on the first;
+// a buffer and an image change their family, the image its layout with it. Prints a hash of the results. For test_frames.sh, with
+// queues_layer.c. A submission waits for the one before:
+//     binary     by semaphores
+//     timeline   by values of a semaphore that is signaled before
+//     early      by values, and the copies are submitted before what signals for them: only with as many queues in the driver, or if
+//                a layer holds them back
+//     host       by values, the first of which the host signals after everything is submitted
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vulkan/vulkan.h>
+
+enum { ITEMS = 4096, BYTES = ITEMS * 4, SIDE = 16, PIXELS = SIDE * SIDE * 4 };
+
+#define CHECK(call)                                                                                          \
+    do {                                                                                                     \
+        const VkResult result = (call);                                                                      \
+        if (result != VK_SUCCESS) {                                                                          \
+            fprintf(stderr, "%s: %d\n", #call, result);                                                      \
+            exit(1);                                                                                         \
+        }                                                                                                    \
+    } while (0)
+
+static VkInstance instance;
+static VkPhysicalDevice physical;
+static VkDevice device;
+static VkQueue queues[2]; // one of each family
+static VkCommandPool pools[2];
+static VkDeviceMemory memory, image_memory;
+static VkBuffer data, out;
+static uint8_t *at; // both buffers
+static VkImage image;
+static VkDescriptorSetLayout set_layout;
+static VkDescriptorPool set_pool;
+static VkDescriptorSet set;
+static VkShaderModule module;
+static VkPipelineLayout layout;
+static VkPipeline pipeline;
+static VkSemaphore timeline, signals[2];
+static VkFence fence;
+
+static void open_device(void) {
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                           .apiVersion = VK_API_VERSION_1_3};
+    const VkInstanceCreateInfo made = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                       .pApplicationInfo = &application};
+    const float priority = 1;
+    const VkDeviceQueueCreateInfo families[2] = {
+        {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority},
+        {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+         .queueFamilyIndex = 1,
+         .queueCount = 1,
+         .pQueuePriorities = &priority}};
+    const VkPhysicalDeviceVulkan12Features features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
+    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                     .pNext = &features,
+                                     .queueCreateInfoCount = 2,
+                                     .pQueueCreateInfos = families};
+    uint32_t count = 1, family_count = 0;
+    CHECK(vkCreateInstance(&made, NULL, &instance));
+    if (vkEnumeratePhysicalDevices(instance, &count, &physical) < 0 || !count)
+        exit(2);
+    vkGetPhysicalDeviceQueueFamilyProperties(physical, &family_count, NULL);
+    if (family_count < 2)
+        exit(3);
+    CHECK(vkCreateDevice(physical, &info, NULL, &device));
+    for (uint32_t i = 0; i < 2; i++) {
+        const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                              .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                              .queueFamilyIndex = i};
+        vkGetDeviceQueue(device, i, 0, &queues[i]);
+        CHECK(vkCreateCommandPool(device, &pool, NULL, &pools[i]));
+    }
+}
+
+static uint32_t find_type(uint32_t allowed, VkMemoryPropertyFlags wanted) {
+    VkPhysicalDeviceMemoryProperties all;
+    uint32_t type = 0;
+    vkGetPhysicalDeviceMemoryProperties(physical, &all);
+    while (!(allowed >> type & 1) || (all.memoryTypes[type].propertyFlags & wanted) != wanted)
+        type++;
+    return type;
+}
+
+static void make_buffers(void) {
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = BYTES,
+                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkMemoryRequirements needs;
+    CHECK(vkCreateBuffer(device, &info, NULL, &data));
+    info.size = BYTES + PIXELS;
+    info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    CHECK(vkCreateBuffer(device, &info, NULL, &out));
+    vkGetBufferMemoryRequirements(device, data, &needs);
+    const VkMemoryAllocateInfo taken = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .allocationSize = 2 * BYTES + PIXELS,
+        .memoryTypeIndex = find_type(needs.memoryTypeBits, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                                               VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)};
+    CHECK(vkAllocateMemory(device, &taken, NULL, &memory));
+    CHECK(vkBindBufferMemory(device, data, memory, 0));
+    vkGetBufferMemoryRequirements(device, out, &needs);
+    CHECK(vkBindBufferMemory(device, out, memory, BYTES));
+    CHECK(vkMapMemory(device, memory, 0, VK_WHOLE_SIZE, 0, (void **)&at));
+    memset(at, 0, 2 * BYTES + PIXELS);
+}
+
+static void make_image(void) {
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = VK_FORMAT_R8G8B8A8_UINT,
+                                    .extent = {SIDE, SIDE, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage =
+                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkMemoryRequirements needs;
+    CHECK(vkCreateImage(device, &info, NULL, &image));
+    vkGetImageMemoryRequirements(device, image, &needs);
+    const VkMemoryAllocateInfo taken = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                        .allocationSize = needs.size,
+                                        .memoryTypeIndex = find_type(needs.memoryTypeBits, 0)};
+    CHECK(vkAllocateMemory(device, &taken, NULL, &image_memory));
+    CHECK(vkBindImageMemory(device, image, image_memory, 0));
+}
+
+static void make_set(void) {
+    const VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                                  .descriptorCount = 1,
+                                                  .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    const VkDescriptorSetLayoutCreateInfo bindings = {.sType =
+                                                          VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                                      .bindingCount = 1,
+                                                      .pBindings = &binding};
+    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
+    const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                             .maxSets = 1,
+                                             .poolSizeCount = 1,
+                                             .pPoolSizes = &size};
+    CHECK(vkCreateDescriptorSetLayout(device, &bindings, NULL, &set_layout));
+    CHECK(vkCreateDescriptorPool(device, &pool, NULL, &set_pool));
+    const VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                              .descriptorPool = set_pool,
+                                              .descriptorSetCount = 1,
+                                              .pSetLayouts = &set_layout};
+    CHECK(vkAllocateDescriptorSets(device, &sets, &set));
+    const VkDescriptorBufferInfo buffer = {data, 0, VK_WHOLE_SIZE};
+    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                        .dstSet = set,
+                                        .descriptorCount = 1,
+                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                        .pBufferInfo = &buffer};
+    vkUpdateDescriptorSets(device, 1, &write, 0, NULL);
+}
+
+static void make_pipeline(const char *path) {
+    static uint32_t code[1 << 14];
+    FILE *file = fopen(path, "rb");
+    const size_t bytes = file ? fread(code, 1, sizeof code, file) : 0;
+    if (!bytes)
+        exit(2);
+    fclose(file);
+    const VkPipelineLayoutCreateInfo sets = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                             .setLayoutCount = 1,
+                                             .pSetLayouts = &set_layout};
+    const VkShaderModuleCreateInfo shader = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = code};
+    CHECK(vkCreatePipelineLayout(device, &sets, NULL, &layout));
+    CHECK(vkCreateShaderModule(device, &shader, NULL, &module));
+    const VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = "main"},
+        .layout = layout};
+    CHECK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
+}
+
+static void make_signals(void) {
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkSemaphoreCreateInfo values = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type},
+                                binary = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    CHECK(vkCreateSemaphore(device, &values, NULL, &timeline));
+    for (int i = 0; i < 2; i++)
+        CHECK(vkCreateSemaphore(device, &binary, NULL, &signals[i]));
+    CHECK(vkCreateFence(device, &info, NULL, &fence));
+}
+
+static void end(void) {
+    vkDestroyFence(device, fence, NULL);
+    vkDestroySemaphore(device, timeline, NULL);
+    for (int i = 0; i < 2; i++) {
+        vkDestroySemaphore(device, signals[i], NULL);
+        vkDestroyCommandPool(device, pools[i], NULL);
+    }
+    vkDestroyPipeline(device, pipeline, NULL);
+    vkDestroyShaderModule(device, module, NULL);
+    vkDestroyPipelineLayout(device, layout, NULL);
+    vkDestroyDescriptorPool(device, set_pool, NULL);
+    vkDestroyDescriptorSetLayout(device, set_layout, NULL);
+    vkDestroyImage(device, image, NULL);
+    vkDestroyBuffer(device, data, NULL);
+    vkDestroyBuffer(device, out, NULL);
+    vkFreeMemory(device, memory, NULL);
+    vkFreeMemory(device, image_memory, NULL);
+    vkDestroyDevice(device, NULL);
+    vkDestroyInstance(instance, NULL);
+}
+
+// ---- commands
+
+static const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+
+// A barrier of `data`; between families it is in both, of which the second acquires.
+static void pass_data(VkCommandBuffer buffer, uint32_t from, uint32_t to) {
+    const VkBufferMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+                                           .srcAccessMask = all,
+                                           .dstAccessMask = all,
+                                           .srcQueueFamilyIndex = from,
+                                           .dstQueueFamilyIndex = to,
+                                           .buffer = data,
+                                           .size = VK_WHOLE_SIZE};
+    vkCmdPipelineBarrier(buffer, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                         NULL, 1, &barrier, 0, NULL);
+}
+
+static const VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+
+static void pass_image(VkCommandBuffer buffer, VkImageLayout old, VkImageLayout new, uint32_t from,
+                       uint32_t to) {
+    const VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                          .srcAccessMask = all,
+                                          .dstAccessMask = all,
+                                          .oldLayout = old,
+                                          .newLayout = new,
+                                          .srcQueueFamilyIndex = from,
+                                          .dstQueueFamilyIndex = to,
+                                          .image = image,
+                                          .subresourceRange = whole};
+    vkCmdPipelineBarrier(buffer, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                         NULL, 0, NULL, 1, &barrier);
+}
+
+static VkCommandBuffer begin(uint32_t family) {
+    VkCommandBuffer buffer;
+    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = pools[family],
+                                              .commandBufferCount = 1};
+    const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                           .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    CHECK(vkAllocateCommandBuffers(device, &info, &buffer));
+    CHECK(vkBeginCommandBuffer(buffer, &once));
+    return buffer;
+}
+
+static void dispatch(VkCommandBuffer buffer) {
+    vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vkCmdBindDescriptorSets(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, NULL);
+    vkCmdDispatch(buffer, ITEMS / 64, 1, 1);
+}
+
+enum { FIRST = 0, OTHER = 1, NONE = -1 };
+static const VkImageLayout written = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                           copied = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+
+static VkCommandBuffer compute(uint32_t frame) {
+    VkCommandBuffer buffer = begin(FIRST);
+    const VkClearColorValue color = {.uint32 = {frame, 2, 3, 4}};
+    vkCmdFillBuffer(buffer, data, 0, VK_WHOLE_SIZE, frame);
+    pass_data(buffer, VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED);
+    dispatch(buffer);
+    pass_image(buffer, VK_IMAGE_LAYOUT_UNDEFINED, written, VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_IGNORED);
+    vkCmdClearColorImage(buffer, image, written, &color, 1, &whole);
+    pass_data(buffer, FIRST, OTHER);
+    pass_image(buffer, written, copied, FIRST, OTHER);
+    CHECK(vkEndCommandBuffer(buffer));
+    return buffer;
+}
+
+static VkCommandBuffer copy(void) {
+    VkCommandBuffer buffer = begin(OTHER);
+    const VkBufferCopy region = {.size = BYTES};
+    const VkBufferImageCopy pixels = {.bufferOffset = BYTES,
+                                      .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                      .imageExtent = {SIDE, SIDE, 1}};
+    pass_data(buffer, FIRST, OTHER);
+    pass_image(buffer, written, copied, FIRST, OTHER);
+    vkCmdCopyBuffer(buffer, data, out, 1, &region);
+    vkCmdCopyImageToBuffer(buffer, image, copied, out, 1, &pixels);
+    pass_data(buffer, OTHER, FIRST);
+    CHECK(vkEndCommandBuffer(buffer));
+    return buffer;
+}
+
+static VkCommandBuffer compute_again(void) {
+    VkCommandBuffer buffer = begin(FIRST);
+    pass_data(buffer, OTHER, FIRST);
+    dispatch(buffer);
+    CHECK(vkEndCommandBuffer(buffer));
+    return buffer;
+}
+
+// ---- submissions
+
+// Waits for a value, if there is one, and signals the next.
+static void submit_value(uint32_t family, VkCommandBuffer buffer, uint64_t wait, uint64_t signal) {
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                                  .waitSemaphoreValueCount = wait != 0,
+                                                  .pWaitSemaphoreValues = &wait,
+                                                  .signalSemaphoreValueCount = 1,
+                                                  .pSignalSemaphoreValues = &signal};
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .pNext = &values,
+                               .waitSemaphoreCount = wait != 0,
+                               .pWaitSemaphores = &timeline,
+                               .pWaitDstStageMask = &stage,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &buffer,
+                               .signalSemaphoreCount = 1,
+                               .pSignalSemaphores = &timeline};
+    CHECK(vkQueueSubmit(queues[family], 1, &info, VK_NULL_HANDLE));
+}
+
+static void submit_binary(uint32_t family, VkCommandBuffer buffer, int wait, int signal, VkFence done) {
+    const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .waitSemaphoreCount = wait != NONE,
+                               .pWaitSemaphores = wait == NONE ? NULL : &signals[wait],
+                               .pWaitDstStageMask = &stage,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &buffer,
+                               .signalSemaphoreCount = signal != NONE,
+                               .pSignalSemaphores = signal == NONE ? NULL : &signals[signal]};
+    CHECK(vkQueueSubmit(queues[family], 1, &info, done));
+}
+
+static void frame_binary(VkCommandBuffer buffers[3]) {
+    submit_binary(FIRST, buffers[0], NONE, 0, VK_NULL_HANDLE);
+    submit_binary(OTHER, buffers[1], 0, 1, VK_NULL_HANDLE);
+    submit_binary(FIRST, buffers[2], 1, NONE, fence);
+    CHECK(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX));
+    CHECK(vkResetFences(device, 1, &fence));
+}
+
+static void frame_values(VkCommandBuffer buffers[3], uint64_t from, const char *mode) {
+    const bool host = strcmp(mode, "host") == 0;
+    const uint64_t last = from + 4;
+    if (strcmp(mode, "early") == 0) {
+        submit_value(OTHER, buffers[1], from + 2, from + 3);
+        submit_value(FIRST, buffers[0], 0, from + 2);
+    } else {
+        submit_value(FIRST, buffers[0], host ? from + 1 : 0, from + 2);
+        submit_value(OTHER, buffers[1], from + 2, from + 3);
+    }
+    submit_value(FIRST, buffers[2], from + 3, last);
+    if (host) {
+        const VkSemaphoreSignalInfo signal = {
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = from + 1};
+        CHECK(vkSignalSemaphore(device, &signal));
+    }
+    const VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .semaphoreCount = 1,
+                                      .pSemaphores = &timeline,
+                                      .pValues = &last};
+    CHECK(vkWaitSemaphores(device, &wait, UINT64_MAX));
+}
+
+static uint64_t hash(void) {
+    uint64_t value = 14695981039346656037u;
+    for (size_t i = 0; i < 2 * BYTES + PIXELS; i++)
+        value = (value ^ at[i]) * 1099511628211u;
+    return value;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 4)
+        return 2;
+    open_device();
+    make_buffers();
+    make_image();
+    make_set();
+    make_pipeline(argv[1]);
+    make_signals();
+    for (uint32_t frame = 1; frame <= (uint32_t)atoi(argv[3]); frame++) {
+        VkCommandBuffer buffers[3] = {compute(frame), copy(), compute_again()};
+        if (strcmp(argv[2], "binary") == 0)
+            frame_binary(buffers);
+        else
+            frame_values(buffers, 10 * (uint64_t)frame, argv[2]);
+    }
+    CHECK(vkDeviceWaitIdle(device));
+    printf("%016llx\n", (unsigned long long)hash());
+    end();
+    return 0;
+}
