@@ -10,9 +10,9 @@
 #include "tracesmith/replay.h"
 
 struct state {
-    struct text resources, calls;
+    struct text resources, calls, descriptors;
     bool json;
-    size_t resource_count, call_count;
+    size_t resource_count, call_count, descriptor_count;
 };
 
 static void add_resource_json(struct text *text, const tsmith_recorded_resource *resource) {
@@ -92,20 +92,77 @@ static void take_call(void *context, const tsmith_recorded_call *call) {
         text_add_format(text, "  command buffer #%" PRIu64 "  ", call->buffer);
         text_add_safe(text, text_string(call->text), 0);
         text_add_char(text, '\n');
+        if (call->bound)
+            text_add_format(text, "    with %s\n", call->bound);
     } else {
         text_add_format(text,
                         "%s{\"correlation\":%" PRIu64 ",\"submission\":%" PRIu64
                         ",\"command_buffer\":%" PRIu64 ",\"command\":",
                         state->call_count ? ",\n" : "", call->correlation, call->submission, call->buffer);
         text_add_json_cstr(text, call->text);
+        if (call->bound) {
+            text_add_cstr(text, ",\"bound\":");
+            text_add_json_cstr(text, call->bound);
+        }
         text_add_char(text, '}');
     }
     state->call_count++;
 }
 
+static void add_descriptor_json(struct text *text, const tsmith_recorded_descriptor *descriptor) {
+    text_add_format(text,
+                    "{\"set\":%" PRIu64 ",\"submission\":%" PRIu64 ",\"binding\":%u,\"element\":%u,\"type\":",
+                    descriptor->set, descriptor->submission, (unsigned)descriptor->binding,
+                    (unsigned)descriptor->element);
+    text_add_json_cstr(text, descriptor->type);
+    if (descriptor->resource)
+        text_add_format(text, ",\"object\":%" PRIu64, descriptor->resource);
+    if (descriptor->view)
+        text_add_format(text, ",\"view\":%" PRIu64, descriptor->view);
+    if (descriptor->sampler)
+        text_add_format(text, ",\"sampler\":%" PRIu64, descriptor->sampler);
+    if (descriptor->bytes)
+        text_add_format(text, ",\"offset\":%" PRIu64, descriptor->offset);
+    if (descriptor->bytes && descriptor->bytes != UINT64_MAX)
+        text_add_format(text, ",\"bytes\":%" PRIu64, descriptor->bytes);
+    text_add_char(text, '}');
+}
+
+static void add_descriptor_text(struct text *text, const tsmith_recorded_descriptor *descriptor) {
+    text_add_format(text, "  set #%" PRIu64 ", binding %u", descriptor->set, (unsigned)descriptor->binding);
+    if (descriptor->element)
+        text_add_format(text, " [%u]", (unsigned)descriptor->element);
+    text_add_format(text, ": %s", descriptor->type);
+    if (descriptor->resource)
+        text_add_format(text, " #%" PRIu64, descriptor->resource);
+    if (descriptor->view)
+        text_add_format(text, ", view #%" PRIu64, descriptor->view);
+    if (descriptor->sampler)
+        text_add_format(text, ", sampler #%" PRIu64, descriptor->sampler);
+    if (descriptor->bytes == UINT64_MAX)
+        text_add_format(text, ", from %" PRIu64, descriptor->offset);
+    else if (descriptor->bytes)
+        text_add_format(text, ", %" PRIu64 " bytes from %" PRIu64, descriptor->bytes, descriptor->offset);
+    text_add_char(text, '\n');
+}
+
+static void take_descriptor(void *context, const tsmith_recorded_descriptor *descriptor) {
+    struct state *state = context;
+    if (state->json && state->descriptor_count)
+        text_add_cstr(&state->descriptors, ",\n");
+    state->descriptor_count++;
+    if (state->json)
+        add_descriptor_json(&state->descriptors, descriptor);
+    else
+        add_descriptor_text(&state->descriptors, descriptor);
+}
+
 static void add_state(struct text *text, struct state *state) {
     text_add_cstr(text, state->json ? "\"resources\":[\n" : "\nResources before its first submission\n");
     text_add(text, text_cstr(&state->resources), state->resources.length);
+    if (state->json || state->descriptor_count)
+        text_add_cstr(text, state->json ? "],\n\"descriptors\":[\n" : "\nDescriptors of its sets\n");
+    text_add(text, text_cstr(&state->descriptors), state->descriptors.length);
     text_add_cstr(text, state->json ? "],\n\"commands\":[\n" : "\nCommands of its submissions\n");
     text_add(text, text_cstr(&state->calls), state->calls.length);
     text_add_cstr(text, state->json ? "],\n" : "");
@@ -124,6 +181,9 @@ int frame_state_add(struct text *text, const struct trace *trace, const struct f
     tsmith_status status = calls ? tsmith_recording_frame(recording, process ? process->pid : 0, calls, count,
                                                           take_resource, take_call, &state, &error)
                                  : TSMITH_ERROR_NO_MEMORY;
+    if (status == TSMITH_OK)
+        status = tsmith_recording_descriptors(recording, process ? process->pid : 0, calls, count,
+                                              take_descriptor, &state, &error);
     if (status == TSMITH_OK && (state.resource_count || state.call_count))
         add_state(text, &state);
     if (status != TSMITH_OK)
@@ -131,6 +191,7 @@ int frame_state_add(struct text *text, const struct trace *trace, const struct f
     free(calls);
     text_finish(&state.resources);
     text_finish(&state.calls);
+    text_finish(&state.descriptors);
     tsmith_recording_close(recording);
     return status == TSMITH_OK ? EXIT_DONE : EXIT_LACKING;
 }

@@ -108,9 +108,22 @@ typedef struct tsmith_recorded_call {
     uint64_t submission;       // how many of the process were before
     uint64_t buffer;           // the number of its command buffer
     const char *text;          // "vkCmdDispatch(64, 1, 1)"; objects are numbers with #
+    const char
+        *bound; // of a draw or a dispatch: "pipeline #9, set 0 #12, vertex buffer 0 #3 at 0"; else NULL
 } tsmith_recorded_call;
+// What a descriptor of a set names.
+typedef struct tsmith_recorded_descriptor {
+    uint64_t pid, set;         // the number of the set
+    uint64_t submission;       // of the process: before which it was written
+    uint32_t binding, element; // in the set
+    const char *type;          // "storage buffer", "combined image sampler", ...
+    uint64_t resource;         // the buffer or the image; 0: a sampler, or the view is not known
+    uint64_t view, sampler;    // 0: none
+    uint64_t offset, bytes;    // of a buffer; UINT64_MAX bytes: to its end
+} tsmith_recorded_descriptor;
 typedef void tsmith_recorded_resource_take(void *context, const tsmith_recorded_resource *resource);
 typedef void tsmith_recorded_call_take(void *context, const tsmith_recorded_call *call);
+typedef void tsmith_recorded_descriptor_take(void *context, const tsmith_recorded_descriptor *descriptor);
 // The captured frames of Vulkan of a process that have a submission of these correlation ids (ascending): resources, then
 // commands. `correlations` NULL: every resource of every process, each once, without content. Either function may be NULL.
 TSMITH_API tsmith_status tsmith_recording_frame(tsmith_recording *recording, uint64_t pid,
@@ -118,6 +131,11 @@ TSMITH_API tsmith_status tsmith_recording_frame(tsmith_recording *recording, uin
                                                 tsmith_recorded_resource_take *resource,
                                                 tsmith_recorded_call_take *call, void *context,
                                                 tsmith_error *error);
+// The descriptor sets of such frames: what was written to them before the first submission, and before later ones.
+TSMITH_API tsmith_status tsmith_recording_descriptors(tsmith_recording *recording, uint64_t pid,
+                                                      const uint64_t *correlations, size_t count,
+                                                      tsmith_recorded_descriptor_take *take, void *context,
+                                                      tsmith_error *error);
 
 // The source of the first program that has this kernel, as the recorded program gave it to its driver. The caller frees
 // `text`, which ends with NUL. NOT_FOUND, naming the kernels there are, when none has it, or its program was given as a

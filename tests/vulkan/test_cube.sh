@@ -43,7 +43,7 @@ cmp -s "$work/alone.out" "$work/captured.out" || fail "vkcube prints something e
     fail "the replay of a frame: $(cat "$work/replay.json")"
 "$TRACESMITH" view --json --frame 40 "$work/captured.sbt" >"$work/state.json" || fail "no state"
 python3 - "$work" <<'PYTHON'
-import glob, json, struct, sys, zlib
+import glob, json, re, struct, sys, zlib
 
 work = sys.argv[1]
 
@@ -95,6 +95,16 @@ assert all(r["samples"] == 1 for r in images.values()), images
 views = [r for r in state["resources"] if r["kind"] == "image view"]
 assert views and all(images[r["of"]]["format_name"] == r["format_name"] for r in views), views
 assert buffers and all(r["memory"] and len(r["hash"]) == 32 for r in buffers), buffers
+# The draw has a pipeline and a set, in which are the uniform buffer and the texture, as vkcube's shaders name them.
+(draw,) = [c for c in state["commands"] if c["command"].startswith("vkCmdDraw")]
+pipeline, bound = re.fullmatch(r"pipeline #(\d+), set 0 #(\d+)", draw["bound"]).groups()
+objects = {r["object"]: r for r in state["resources"]}
+assert objects[int(pipeline)]["kind"] == "pipeline" and objects[int(bound)]["kind"] == "descriptor set", draw
+uniform, texture = sorted((d for d in state["descriptors"] if d["set"] == int(bound)), key=lambda d: d["binding"])
+assert (uniform["binding"], uniform["type"], texture["binding"], texture["type"]) == (0, "uniform buffer", 1, "combined image sampler")
+assert objects[uniform["object"]]["kind"] == "buffer" and uniform["bytes"] <= objects[uniform["object"]]["bytes"], uniform
+assert objects[texture["view"]]["of"] == texture["object"] and texture["object"] in images, texture
+assert objects[texture["sampler"]]["kind"] == "sampler", texture
 PYTHON
 
 # A device that leaves out half of what is drawn: the picture differs, where the missing triangles are and nowhere else.

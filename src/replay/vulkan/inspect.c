@@ -27,10 +27,12 @@ struct inspection {
     size_t count;
     tsmith_recorded_resource_take *resource;
     tsmith_recorded_call_take *call;
+    tsmith_recorded_descriptor_take *descriptor;
     void *context;
     struct chunk_table released; // numbers, by the record that they end at + 1
     struct chunk_table contents; // numbers: record + 1 of the STATE, of one frame
     struct chunk_table states;   // VERIFY numbers: record + 1 of the STATE
+    struct chunk_table objects;  // numbers: record + 1 that made them
     struct chunk_table commands; // numbers of command buffers: index + 1 into `last`
     size_t *last;                // record of a command buffer's commands
     size_t last_count, last_capacity;
@@ -147,10 +149,76 @@ static void give_resources(const struct inspection *inspection, size_t frame, si
     }
 }
 
+// ---- descriptor sets
+
+static uint64_t image_or_buffer_of(const struct inspection *inspection, uint64_t view, uint64_t kind) {
+    const uint64_t made = chunk_table_find(&inspection->objects, chunk_key_of(view));
+    tsmith_recorded_resource resource = {.of = 0};
+    if (!made)
+        return 0;
+    struct words words = words_of(&inspection->process->records[made - 1]);
+    describe_view(&words, kind, &resource);
+    words_finish(&words);
+    return resource.of;
+}
+
+static const char *type_name(VkDescriptorType type) {
+    static const char *const names[] = {"sampler",
+                                        "combined image sampler",
+                                        "sampled image",
+                                        "storage image",
+                                        "uniform texel buffer",
+                                        "storage texel buffer",
+                                        "uniform buffer",
+                                        "storage buffer",
+                                        "dynamic uniform buffer",
+                                        "dynamic storage buffer",
+                                        "input attachment"};
+    return (size_t)type < sizeof names / sizeof *names ? names[type] : "descriptor";
+}
+
+// Handles are numbers here (number_itself).
+static void give_descriptor(const struct inspection *inspection, const VkWriteDescriptorSet *write,
+                            uint32_t i, tsmith_recorded_descriptor *out) {
+    out->binding = write->dstBinding;
+    out->element = write->dstArrayElement + i;
+    out->type = type_name(write->descriptorType);
+    out->resource = out->view = out->sampler = out->offset = out->bytes = 0;
+    if (write->pBufferInfo) {
+        out->resource = (uint64_t)(uintptr_t)write->pBufferInfo[i].buffer;
+        out->offset = write->pBufferInfo[i].offset;
+        out->bytes = write->pBufferInfo[i].range;
+    } else if (write->pTexelBufferView) {
+        out->view = (uint64_t)(uintptr_t)write->pTexelBufferView[i];
+        out->resource = image_or_buffer_of(inspection, out->view, VULKAN_BUFFER_VIEW);
+    } else if (write->pImageInfo) {
+        out->view = (uint64_t)(uintptr_t)write->pImageInfo[i].imageView;
+        out->sampler = (uint64_t)(uintptr_t)write->pImageInfo[i].sampler;
+        out->resource = out->view ? image_or_buffer_of(inspection, out->view, VULKAN_IMAGE_VIEW) : 0;
+    }
+    inspection->descriptor(inspection->context, out);
+}
+
+static void give_set(const struct inspection *inspection, size_t record, uint64_t before) {
+    const struct recording_record *from = &inspection->process->records[record];
+    tsmith_recorded_descriptor out = {.pid = inspection->process->pid,
+                                      .set = recording_value(from, RECORDING_KEY_OBJECT),
+                                      .submission = before};
+    struct words words = words_of(from);
+    const uint64_t count = words_value(&words, 0);
+    for (uint64_t i = 0; i < count && !words.failed; i++) {
+        VkWriteDescriptorSet write = {.dstBinding = 0};
+        words_VkWriteDescriptorSet(&words, &write);
+        for (uint32_t j = 0; j < write.descriptorCount && !words.failed; j++)
+            give_descriptor(inspection, &write, j, &out);
+    }
+    words_finish(&words);
+}
+
 // ---- commands
 
 struct line {
-    char text[256];
+    char text[1024];
     size_t length;
 };
 
@@ -166,6 +234,64 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line, const c
         line->length = sizeof line->text - 1;
 }
 
+// What a command buffer has bound, as numbers.
+struct bound {
+    uint64_t pipelines[2], sets[2][32], vertices[32], offsets[32], index, index_at;
+};
+
+static void bind(struct bound *bound, uint32_t number, const void *given) {
+    if (number == VULKAN_CmdBindPipeline) {
+        const struct call_CmdBindPipeline *call = given;
+        bound->pipelines[call->p] = (uint64_t)(uintptr_t)call->h;
+    } else if (number == VULKAN_CmdBindDescriptorSets) {
+        const struct call_CmdBindDescriptorSets *call = given;
+        for (uint32_t i = 0; i < call->n && call->f < 32 && i < 32 - call->f; i++)
+            bound->sets[call->p][call->f + i] = (uint64_t)(uintptr_t)call->s[i];
+    } else if (number == VULKAN_CmdBindVertexBuffers) {
+        const struct call_CmdBindVertexBuffers *call = given;
+        for (uint32_t i = 0; i < call->n && call->f < 32 && i < 32 - call->f; i++) {
+            bound->vertices[call->f + i] = (uint64_t)(uintptr_t)call->b[i];
+            bound->offsets[call->f + i] = call->o[i];
+        }
+    } else if (number == VULKAN_CmdBindIndexBuffer) {
+        const struct call_CmdBindIndexBuffer *call = given;
+        bound->index = (uint64_t)(uintptr_t)call->b;
+        bound->index_at = call->o;
+    }
+}
+
+// Whether the command is a draw ('w') or a dispatch ('d').
+static char work_of(uint32_t number) {
+#define WORK(name, class)                                                                                    \
+    case VULKAN_##name:                                                                                      \
+        return class;
+    switch (number) {
+        VULKAN_WORK_COMMANDS(WORK)
+    default:
+        return 0;
+    }
+#undef WORK
+}
+
+static const char *show_bound(const struct bound *bound, uint32_t number, struct line *line) {
+    const char work = work_of(number);
+    const int point = work == 'd';
+    const bool indexed = number == VULKAN_CmdDrawIndexed || number == VULKAN_CmdDrawIndexedIndirect;
+    if (work != 'd' && work != 'w')
+        return NULL;
+    add(line, "pipeline #%" PRIu64, bound->pipelines[point]);
+    for (int i = 0; i < 32; i++)
+        if (bound->sets[point][i])
+            add(line, ", set %d #%" PRIu64, i, bound->sets[point][i]);
+    for (int i = 0; i < 32 && work == 'w'; i++)
+        if (bound->vertices[i])
+            add(line, ", vertex buffer %d #%" PRIu64 " at %" PRIu64, i, bound->vertices[i],
+                bound->offsets[i]);
+    if (indexed && bound->index)
+        add(line, ", index buffer #%" PRIu64 " at %" PRIu64, bound->index, bound->index_at);
+    return line->text;
+}
+
 #define SHOW_V(type, name) add(line, "%s%" PRId64, comma, (int64_t)call.name), comma = ", ";
 #define SHOW_F(name) add(line, "%s%g", comma, (double)call.name), comma = ", ";
 #define SHOW_H(KIND, type, name)                                                                             \
@@ -177,24 +303,25 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line, const c
 #define SHOW_P(type, name)
 #define SHOW_B(name, count)
 #define DEFINE(function, number)                                                                             \
-    static void show_##function(struct words *words, struct line *line) {                                    \
+    static void show_##function(struct words *words, struct line *line, struct bound *bound) {               \
         const char *comma = "";                                                                              \
         struct call_##function call = {.end = 0};                                                            \
         words_call_##function(words, &call);                                                                 \
         add(line, "vk" #function "(");                                                                       \
         if (!words->failed) {                                                                                \
             CALL_##function(SHOW_V, SHOW_F, SHOW_H, SHOW_H, SHOW_M, SHOW_A, SHOW_P, SHOW_B)                  \
+                bind(bound, VULKAN_##function, &call);                                                       \
         }                                                                                                    \
         add(line, ")");                                                                                      \
         (void)comma;                                                                                         \
     }
 VULKAN_FRAME_COMMANDS(DEFINE)
 
-static void show_command(uint64_t number, struct words *words, struct line *line) {
+static void show_command(uint64_t number, struct words *words, struct line *line, struct bound *bound) {
     switch (number) {
 #define CASE(function, number)                                                                               \
     case number:                                                                                             \
-        show_##function(words, line);                                                                        \
+        show_##function(words, line, bound);                                                                 \
         break;
         VULKAN_FRAME_COMMANDS(CASE)
 #undef CASE
@@ -209,9 +336,11 @@ static void give_buffer(const struct inspection *inspection, const struct record
     if (!index)
         return;
     struct words words = words_of(&inspection->process->records[inspection->last[index - 1]]);
+    struct bound bound = {.index = 0};
     while (words.at < words.end && !words.failed) {
-        struct line line = {.length = 0};
-        show_command(words_value(&words, 0), &words, &line);
+        struct line line = {.length = 0}, used = {.length = 0};
+        const uint64_t number = words_value(&words, 0);
+        show_command(number, &words, &line, &bound);
         if (!words.failed)
             inspection->call(
                 inspection->context,
@@ -219,7 +348,8 @@ static void give_buffer(const struct inspection *inspection, const struct record
                                         .correlation = recording_value(submission, RECORDING_KEY_CORRELATION),
                                         .submission = before,
                                         .buffer = buffer,
-                                        .text = line.text});
+                                        .text = line.text,
+                                        .bound = show_bound(&bound, (uint32_t)number, &used)});
     }
     words_finish(&words);
 }
@@ -265,9 +395,15 @@ static bool note_content(struct inspection *inspection, const struct recording_r
                                      chunk_key_of(recording_value(record, RECORDING_KEY_OBJECT)), state);
 }
 
+static void give_sets(const struct inspection *inspection, size_t from, size_t until, uint64_t before) {
+    for (size_t i = from; i < until && inspection->descriptor; i++)
+        if (inspection->process->records[i].type == RECORDING_VULKAN_SET)
+            give_set(inspection, i, before);
+}
+
 // A frame's first submission that is asked for gives its resources.
 static bool walk(struct inspection *inspection) {
-    size_t frame = 0, first = 0;
+    size_t frame = 0, first = 0, sets = 0; // the latter: until which record they were given
     uint64_t submissions = 0;
     bool given = false, good = true;
     for (size_t i = 0; i < inspection->process->count && good; i++) {
@@ -277,6 +413,7 @@ static bool walk(struct inspection *inspection) {
         if (record->type == RECORDING_VULKAN_FRAME) {
             frame = i + 1;
             first = 0;
+            sets = i;
             given = false;
             chunk_table_finish(&inspection->contents);
             inspection->contents = (struct chunk_table){0};
@@ -290,6 +427,8 @@ static bool walk(struct inspection *inspection) {
             if (!given)
                 give_resources(inspection, frame, first);
             given = true;
+            give_sets(inspection, sets, i, submissions);
+            sets = i;
             give_submission(inspection, record, submissions);
         }
         submissions++;
@@ -303,6 +442,9 @@ static bool look_ahead(struct inspection *inspection) {
         const struct recording_record *record = &inspection->process->records[i];
         if (record->type == RECORDING_RELEASE)
             good = chunk_table_add(&inspection->released,
+                                   chunk_key_of(recording_value(record, RECORDING_KEY_OBJECT)), i + 1);
+        if (record->type == RECORDING_VULKAN_OBJECT)
+            good = chunk_table_add(&inspection->objects,
                                    chunk_key_of(recording_value(record, RECORDING_KEY_OBJECT)), i + 1);
         if (record->type == RECORDING_STATE)
             good = chunk_table_add(&inspection->states,
@@ -320,27 +462,45 @@ static bool inspect_process(struct inspection *inspection) {
     chunk_table_finish(&inspection->released);
     chunk_table_finish(&inspection->contents);
     chunk_table_finish(&inspection->states);
+    chunk_table_finish(&inspection->objects);
     chunk_table_finish(&inspection->commands);
     free(inspection->last);
     return good;
 }
 
-tsmith_status tsmith_recording_frame(tsmith_recording *recording, uint64_t pid, const uint64_t *correlations,
-                                     size_t count, tsmith_recorded_resource_take *resource,
-                                     tsmith_recorded_call_take *call, void *context, tsmith_error *error) {
-    for (size_t i = 0; i < recording->process_count; i++) {
-        struct inspection inspection = {.recording = recording,
-                                        .process = &recording->processes[i],
-                                        .correlations = correlations,
-                                        .count = count,
-                                        .resource = resource,
-                                        .call = call,
-                                        .context = context};
-        if (inspection.process->vulkan && (!correlations || inspection.process->pid == pid) &&
+static tsmith_status inspect_all(const struct inspection *asked, uint64_t pid, tsmith_error *error) {
+    for (size_t i = 0; i < asked->recording->process_count; i++) {
+        struct inspection inspection = *asked;
+        inspection.process = &asked->recording->processes[i];
+        if (inspection.process->vulkan && (!asked->correlations || inspection.process->pid == pid) &&
             !inspect_process(&inspection))
             return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading a captured frame");
     }
     return TSMITH_OK;
+}
+
+tsmith_status tsmith_recording_frame(tsmith_recording *recording, uint64_t pid, const uint64_t *correlations,
+                                     size_t count, tsmith_recorded_resource_take *resource,
+                                     tsmith_recorded_call_take *call, void *context, tsmith_error *error) {
+    const struct inspection asked = {.recording = recording,
+                                     .correlations = correlations,
+                                     .count = count,
+                                     .resource = resource,
+                                     .call = call,
+                                     .context = context};
+    return inspect_all(&asked, pid, error);
+}
+
+tsmith_status tsmith_recording_descriptors(tsmith_recording *recording, uint64_t pid,
+                                           const uint64_t *correlations, size_t count,
+                                           tsmith_recorded_descriptor_take *take, void *context,
+                                           tsmith_error *error) {
+    const struct inspection asked = {.recording = recording,
+                                     .correlations = correlations,
+                                     .count = count,
+                                     .descriptor = take,
+                                     .context = context};
+    return inspect_all(&asked, pid, error);
 }
 
 #else // built without the Vulkan headers
@@ -350,6 +510,14 @@ tsmith_status tsmith_recording_frame(tsmith_recording *recording, uint64_t pid, 
                                      tsmith_recorded_call_take *call, void *context, tsmith_error *error) {
     (void)recording, (void)pid, (void)correlations, (void)count, (void)resource, (void)call, (void)context;
     (void)error;
+    return TSMITH_OK;
+}
+
+tsmith_status tsmith_recording_descriptors(tsmith_recording *recording, uint64_t pid,
+                                           const uint64_t *correlations, size_t count,
+                                           tsmith_recorded_descriptor_take *take, void *context,
+                                           tsmith_error *error) {
+    (void)recording, (void)pid, (void)correlations, (void)count, (void)take, (void)context, (void)error;
     return TSMITH_OK;
 }
 
