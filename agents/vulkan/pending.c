@@ -51,6 +51,7 @@ struct reading {
     const struct launch *launch;
     uint64_t mask; // of the queue's timestamps
     bool can_read;
+    int64_t now;
     uint32_t wait_count; // for the first command
     const uint64_t *waits;
 };
@@ -73,7 +74,7 @@ static void record_all(const struct object *object, struct reading *reading, int
     const struct buffer *buffer = object->buffer;
     const uint64_t(*results)[2] = NULL;
     uint32_t loaded = UINT32_MAX;
-    if (reading->can_read && buffer->queries)
+    if (reading->can_read && buffer->queries && times_inferred(object->device))
         bound(object, reading);
     for (uint32_t i = 0; i < buffer->count; i++) {
         const struct command *command = &buffer->commands[i];
@@ -92,7 +93,7 @@ static void record_all(const struct object *object, struct reading *reading, int
             const uint64_t ticks[2] = {results ? results[at][0] : 0, results ? results[at + 1][0] : 0};
             if (!results || !results[at][1] || !results[at + 1][1] ||
                 !times_convert(object->device, ticks, reading->mask, (int64_t)reading->launch->not_before,
-                               &start, &end))
+                               reading->now, &start, &end))
                 start = end = 0;
         }
         record_command(command, reading->launch, reading->wait_count, reading->waits, start, end,
@@ -109,7 +110,7 @@ static void finish(struct object *object, bool can_read) {
                               .wait_count = buffer->wait_count,
                               .waits = buffer->waits};
     if (can_read)
-        times_refresh(object->device);
+        reading.now = times_refresh(object->device);
     record_all(object, &reading, NESTED_MAX);
     buffer->pending = false;
     channel_ended(agent.channel, LIST, buffer->launched);

@@ -39,16 +39,20 @@ static void compare(struct device *device) {
     }
 }
 
-void times_refresh(struct device *device) {
-    if (device->domain != VK_TIME_DOMAIN_DEVICE_EXT && clock_trace_now() - device->anchor.trace > REFRESH)
+int64_t times_refresh(struct device *device) {
+    const int64_t now = clock_trace_now();
+    if (!times_inferred(device) && now - device->anchor.trace > REFRESH)
         compare(device);
+    return now;
+}
+
+bool times_inferred(const struct device *device) {
+    return device->domain == VK_TIME_DOMAIN_DEVICE_EXT;
 }
 
 void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t mask, int64_t not_before) {
     struct anchor *anchor = &device->anchor;
     const int64_t now = clock_trace_now();
-    if (device->domain != VK_TIME_DOMAIN_DEVICE_EXT)
-        return;
     if (!anchor->trace) {
         *anchor = (struct anchor){.trace = not_before, .ticks = first, .low = 0, .high = INT64_MAX};
         anchor->inferred = true;
@@ -73,7 +77,7 @@ void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t 
 }
 
 bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_t mask, int64_t not_before,
-                   uint64_t *start, uint64_t *end) {
+                   int64_t now, uint64_t *start, uint64_t *end) {
     const struct anchor *anchor = &device->anchor;
     if (!anchor->trace || !mask)
         return false;
@@ -82,7 +86,7 @@ bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_
         anchor->trace +
         (int64_t)((double)device_counter_distance(ticks[0], anchor->ticks, mask) * device->period);
     const int64_t ended = begun + (int64_t)((double)taken * device->period);
-    if (begun < not_before - TOLERANCE || ended < begun || ended > clock_trace_now() + TOLERANCE)
+    if (begun < not_before - TOLERANCE || ended < begun || ended > now + TOLERANCE)
         return false;
     *start = (uint64_t)begun;
     *end = (uint64_t)ended;

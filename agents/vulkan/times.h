@@ -12,13 +12,15 @@
 // Asks for what the device is, and for its clock. On the thread that makes it.
 void times_device(struct device *device, const struct instance_next *next, VkPhysicalDevice physical,
                   uint32_t version, bool has_clock);
-// Before results are converted; under the lock of pending.c.
-void times_refresh(struct device *device);
+// Before results are converted; under the lock of pending.c. Gives the time on the trace clock.
+int64_t times_refresh(struct device *device);
+// Whether times_bound needs the results.
+bool times_inferred(const struct device *device);
 // An execution, launched not before `not_before` and now complete, has these first and last times: for a clock that cannot be read.
 void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t mask, int64_t not_before);
-// False: they cannot be right. `start` and `end` are on the trace clock.
+// False: they cannot be right. `start` and `end` are on the trace clock, `now` is a time at which the execution was complete.
 bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_t mask, int64_t not_before,
-                   uint64_t *start, uint64_t *end);
+                   int64_t now, uint64_t *start, uint64_t *end);
 
 // What is known of a device, as NVML, CUPTI and the OpenCL agent write it. False: the driver has no UUID.
 bool times_uuid(const struct instance_next *next, VkPhysicalDevice physical, char *out, size_t size);
