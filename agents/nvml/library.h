@@ -17,10 +17,14 @@ enum {
     NVML_PCIE_RECEIVED = 1
 };
 enum {
-    NVML_FIELD_NVLINK_SENT = 138,
+    NVML_FIELD_NVLINK_COMMON_SPEED = 90, // MB/s of one link, in one direction
+    NVML_FIELD_NVLINK_SENT = 138,        // KiB so far
     NVML_FIELD_NVLINK_RECEIVED = 139,
-    NVML_LINKS_MAX = 18
-}; // fields: KiB so far
+    NVML_FIELD_NVLINK_SPEED = 164, // MB/s of the link in `scope`
+    NVML_LINKS_MAX = 36
+};
+enum { NVML_INVALID_ARGUMENT = 2, NVML_NOT_SUPPORTED = 3 };
+enum { NVML_REMOTE_GPU = 0, NVML_REMOTE_SWITCH = 2, NVML_REMOTE_UNKNOWN = 255 };
 
 typedef struct nvml_device *nvml_device;
 struct nvml_memory {
@@ -73,6 +77,7 @@ struct nvml_field {
     X(nvmlDeviceGetNvLinkState, (nvml_device, unsigned, unsigned *))                                         \
     X(nvmlDeviceGetNvLinkVersion, (nvml_device, unsigned, unsigned *))                                       \
     X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (nvml_device, unsigned, struct nvml_pci *))                       \
+    X(nvmlDeviceGetNvLinkRemoteDeviceType, (nvml_device, unsigned, unsigned *))                              \
     X(nvmlDeviceGetTopologyCommonAncestor, (nvml_device, nvml_device, int *))
 
 #define CUDA_FUNCTIONS(X)                                                                                    \

@@ -32,6 +32,13 @@ static void add_numa(struct text *text, int32_t numa) {
         text_add_cstr(text, "-");
 }
 
+// "NV18", as nvidia-smi prints links directly or through switches.
+static void add_path_cell(struct text *text, const tsmith_topology_path *path, size_t width) {
+    char cell[16];
+    (void)snprintf(cell, sizeof cell, "NV%" PRIu32, path->nvlinks);
+    add_cell(text, path->nvlinks ? cell : tsmith_topology_path_name(path->kind), width);
+}
+
 static void add_matrix(struct text *text, const tsmith_topology *topology) {
     const size_t count = tsmith_topology_count(topology);
     size_t width = COLUMN;
@@ -48,13 +55,38 @@ static void add_matrix(struct text *text, const tsmith_topology *topology) {
         add_cell(text, node.name, width);
         for (size_t k = 0; k < count; k++) {
             tsmith_topology_path path = {.size = sizeof path};
-            const int other = tsmith_topology_path_get(topology, i, k, &path);
-            add_cell(text, other ? tsmith_topology_path_name(path.kind) : "-", width);
+            if (tsmith_topology_path_get(topology, i, k, &path))
+                add_path_cell(text, &path, width);
+            else
+                add_cell(text, "-", width);
         }
         text_add_char(text, ' ');
         add_numa(text, node.numa);
         text_add_char(text, '\n');
     }
+}
+
+static bool is_nvidia_gpu(const tsmith_topology_node *node) {
+    return node->kind == TSMITH_TOPOLOGY_GPU && node->vendor == NVIDIA;
+}
+
+// NVIDIA GPUs whose links are unknown, with the reason if NVML was asked.
+static void add_unknown_links(struct text *text, const tsmith_topology *topology) {
+    bool any = false;
+    for (size_t i = 0; i < tsmith_topology_count(topology); i++) {
+        const tsmith_topology_node node = node_at(topology, i);
+        if (!is_nvidia_gpu(&node) || node.nvlinks >= 0)
+            continue;
+        any |= !node.nvlinks_why[0];
+        if (node.nvlinks_why[0]) {
+            text_add_format(text, "The NVLinks of %s are unknown: ", node.name);
+            text_add_safe(text, text_string(node.nvlinks_why), 0);
+            text_add_cstr(text, ".\n");
+        }
+    }
+    if (any)
+        text_add_cstr(text,
+                      "/sys does not describe NVLink: NVIDIA GPUs may have links that are not shown.\n");
 }
 
 static void add_legend(struct text *text, const tsmith_topology *topology) {
@@ -67,25 +99,64 @@ static void add_legend(struct text *text, const tsmith_topology *topology) {
 #undef LEGEND
     };
     const size_t count = tsmith_topology_count(topology);
-    bool used[sizeof kinds / sizeof *kinds] = {false}, nvidia = false;
+    bool used[sizeof kinds / sizeof *kinds] = {false}, unknown = false, counted = false;
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < count; k++) {
+            const tsmith_topology_node a = node_at(topology, i), b = node_at(topology, k);
             tsmith_topology_path path = {.size = sizeof path};
-            if (tsmith_topology_path_get(topology, i, k, &path))
-                used[path.kind] = true;
-            nvidia |= i != k && path.kind != TSMITH_TOPOLOGY_NVSWITCH &&
-                      node_at(topology, i).vendor == NVIDIA && node_at(topology, k).vendor == NVIDIA &&
-                      node_at(topology, k).kind == TSMITH_TOPOLOGY_GPU &&
-                      node_at(topology, i).kind == TSMITH_TOPOLOGY_GPU;
+            if (!tsmith_topology_path_get(topology, i, k, &path))
+                continue;
+            used[path.kind] |= !path.nvlinks;
+            counted |= path.nvlinks != 0;
+            unknown |= path.kind != TSMITH_TOPOLOGY_NVSWITCH && path.kind != TSMITH_TOPOLOGY_NVLINK &&
+                       is_nvidia_gpu(&a) && is_nvidia_gpu(&b);
         }
     }
     text_add_char(text, '\n');
+    if (counted)
+        text_add_cstr(text, "NV#      so many NVLinks, to the other GPU or through NVSwitches\n");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (used[i])
             text_add_format(text, "%-8s %s\n", tsmith_topology_path_name(kinds[i].kind), kinds[i].text);
-    if (nvidia)
-        text_add_cstr(text,
-                      "/sys does not describe NVLink: NVIDIA GPUs may have links that are not shown.\n");
+    if (unknown)
+        add_unknown_links(text, topology);
+}
+
+static const char *source_text(const char *source) {
+    return strcmp(source, "link_speed") == 0     ? "NVML's speed of each link"
+           : strcmp(source, "common_speed") == 0 ? "NVML's speed of all links"
+           : strcmp(source, "version") == 0      ? "by the specification of its version"
+                                                 : "";
+}
+
+static const char *end_text(tsmith_topology_end end) {
+    return end == TSMITH_TOPOLOGY_END_GPU      ? "GPU"
+           : end == TSMITH_TOPOLOGY_END_SWITCH ? "NVSwitch"
+           : end == TSMITH_TOPOLOGY_END_OTHER  ? "device that is no GPU"
+                                               : "unknown device";
+}
+
+// "     4 NVLinks 4.0 to NVSwitch 0000:87:00.0, 106.3 GB/s in one direction (NVML's speed of each link)"
+static void add_nvlinks(struct text *text, const tsmith_topology *topology, size_t gpu) {
+    const tsmith_topology_node node = node_at(topology, gpu);
+    tsmith_topology_nvlink link = {.size = sizeof link};
+    for (size_t i = 0; tsmith_topology_nvlink_get(topology, i, &link); i++) {
+        if (link.from != gpu)
+            continue;
+        text_add_format(text, "          %" PRIu32 " NVLink%s%s%s to ", link.links, link.links > 1 ? "s" : "",
+                        link.version[0] ? " " : "", link.version);
+        text_add_format(text, "%s ", end_text(link.end));
+        text_add_safe(text, text_string(link.remote), 0);
+        if (link.bytes_per_s)
+            text_add_format(text, ", %.1f GB/s in one direction (%s)", (double)link.bytes_per_s / 1e9,
+                            source_text(link.source));
+        text_add_char(text, '\n');
+    }
+    if (node.nvlinks == 0 && !node.nvlinks_inactive)
+        text_add_cstr(text, "          no NVLink\n");
+    if (node.nvlinks_inactive > 0)
+        text_add_format(text, "          %" PRId32 " NVLink%s inactive: down, or not connected\n",
+                        node.nvlinks_inactive, node.nvlinks_inactive > 1 ? "s" : "");
 }
 
 static void add_nodes(struct text *text, const tsmith_topology *topology) {
@@ -102,6 +173,7 @@ static void add_nodes(struct text *text, const tsmith_topology *topology) {
         if (node.port_bits_per_s)
             text_add_format(text, "  port %.0f Gbit/s", (double)node.port_bits_per_s / 1e9);
         text_add_char(text, '\n');
+        add_nvlinks(text, topology, i);
     }
 }
 
@@ -143,6 +215,10 @@ static void add_node(struct text *text, bool xml, const tsmith_topology_node *no
     add_number_field(text, xml, "bytes_per_s", node->bytes_per_s, node->bytes_per_s);
     add_number_field(text, xml, "port_bits_per_s", node->port_bits_per_s, node->port_bits_per_s);
     add_text_field(text, xml, "uuid", node->uuid);
+    add_number_field(text, xml, "nvlinks", node->nvlinks >= 0, (uint64_t)node->nvlinks);
+    add_number_field(text, xml, "nvlinks_inactive", node->nvlinks_inactive >= 0,
+                     (uint64_t)node->nvlinks_inactive);
+    add_text_field(text, xml, "nvlinks_why", node->nvlinks_why);
 }
 
 static void add_path(struct text *text, bool xml, size_t from, size_t to, const tsmith_topology_path *path) {
@@ -150,6 +226,25 @@ static void add_path(struct text *text, bool xml, size_t from, size_t to, const 
     add_number_field(text, xml, "to", true, to);
     add_text_field(text, xml, "path", tsmith_topology_path_name(path->kind));
     add_number_field(text, xml, "bytes_per_s", path->bytes_per_s, path->bytes_per_s);
+    add_number_field(text, xml, "nvlinks", path->nvlinks, path->nvlinks);
+    add_text_field(text, xml, "source", path->source);
+}
+
+static void add_nvlink_elements(struct text *text, bool xml, const tsmith_topology *topology) {
+    static const char *const ends[] = {"", "gpu", "switch", "other"};
+    tsmith_topology_nvlink link = {.size = sizeof link};
+    text_add_cstr(text, xml ? "" : "],\n\"nvlinks\":[");
+    for (size_t i = 0; tsmith_topology_nvlink_get(topology, i, &link); i++) {
+        text_add_cstr(text, xml ? "<nvlink" : i ? ",\n{" : "\n{");
+        add_number_field(text, xml, "from", true, link.from);
+        add_text_field(text, xml, "remote", link.remote);
+        add_text_field(text, xml, "end", ends[link.end]);
+        add_number_field(text, xml, "links", true, link.links);
+        add_text_field(text, xml, "version", link.version);
+        add_number_field(text, xml, "bytes_per_s", link.bytes_per_s, link.bytes_per_s);
+        add_text_field(text, xml, "source", link.source);
+        text_add_cstr(text, xml ? "/>\n" : "}");
+    }
 }
 
 static void add_elements(struct text *text, bool xml, const tsmith_topology *topology) {
@@ -174,6 +269,7 @@ static void add_elements(struct text *text, bool xml, const tsmith_topology *top
             any = true;
         }
     }
+    add_nvlink_elements(text, xml, topology);
     text_add_cstr(text, xml ? "</topology>\n" : "]}\n");
 }
 

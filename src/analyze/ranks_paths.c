@@ -42,11 +42,15 @@ struct paths {
 // The slowest link that cannot be avoided.
 struct link {
     int kind;           // a path, or LINK_...
-    bool may_have_more; // GPUs of NVIDIA, whose NVLink is not described
+    bool may_have_more; // GPUs of NVIDIA, whose NVLinks are unknown
     uint32_t from, to;  // ranks
     uint64_t possible;  // byte/s of the bus; 0: unknown
     size_t hosts;
 };
+
+static uint64_t lesser(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
 
 // ---- one host
 
@@ -77,10 +81,22 @@ static uint64_t link_of(const struct paths *paths, const struct member *a, const
                : LINK_UNKNOWN;
 }
 
+// The kind of a link and, of NVLink, its rate, which a link that is down makes smaller: the lower the better.
+static uint64_t weight_of(const struct paths *paths, const struct member *a, const struct member *b) {
+    enum { RATE_BITS = 50 };
+    const uint64_t kind = link_of(paths, a, b), most = (UINT64_C(1) << RATE_BITS) - 1;
+    tsmith_topology_path path = {.size = sizeof path};
+    if (kind != TSMITH_TOPOLOGY_NVSWITCH && kind != TSMITH_TOPOLOGY_NVLINK)
+        return (kind + 1) << RATE_BITS;
+    (void)tsmith_topology_path_get(paths->topologies[a->rank], a->node, b->node, &path);
+    return (kind + 1) << RATE_BITS | (most - lesser(path.bytes_per_s, most));
+}
+
 // The best tree of all members, by Prim; its worst link.
 static void find_worst(const struct paths *paths, const struct member *members, size_t count,
                        struct link *link) {
     size_t at = 0;
+    uint64_t worst = 0;
     for (size_t i = 0; i < count; i++)
         paths->best[i] = UINT64_MAX;
     link->kind = -1;
@@ -91,15 +107,16 @@ static void find_worst(const struct paths *paths, const struct member *members, 
         for (size_t i = 0; i < count; i++) {
             if (paths->best[i] == 0 && paths->near[i] == UINT32_MAX)
                 continue;
-            const uint64_t kind = link_of(paths, &members[at], &members[i]) + 1;
-            if (kind < paths->best[i]) {
-                paths->best[i] = kind;
+            const uint64_t weight = weight_of(paths, &members[at], &members[i]);
+            if (weight < paths->best[i]) {
+                paths->best[i] = weight;
                 paths->near[i] = (uint32_t)at;
             }
             next = next == SIZE_MAX || paths->best[i] < paths->best[next] ? i : next;
         }
-        if ((int)paths->best[next] - 1 > link->kind) {
-            link->kind = (int)paths->best[next] - 1;
+        if (paths->best[next] > worst) {
+            worst = paths->best[next];
+            link->kind = (int)link_of(paths, &members[paths->near[next]], &members[next]);
             link->from = members[paths->near[next]].rank;
             link->to = members[next].rank;
         }
@@ -108,10 +125,6 @@ static void find_worst(const struct paths *paths, const struct member *members, 
 }
 
 // ---- what is possible
-
-static uint64_t lesser(uint64_t a, uint64_t b) {
-    return a < b ? a : b;
-}
 
 // What the network adapters of a machine send; 0: unknown, as of one adapter it is not known: it may be active.
 static uint64_t network_of(const tsmith_topology *topology) {
@@ -129,13 +142,14 @@ static uint64_t network_of(const tsmith_topology *topology) {
 }
 
 // What a device sends to the others of the communicator over its direct links; 0: unknown.
-static uint64_t direct_of(const struct paths *paths, const struct member *members, size_t count, size_t at) {
+static uint64_t direct_of(const struct paths *paths, const struct member *members, size_t count, size_t at,
+                          int kind) {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         tsmith_topology_path path = {.size = sizeof path};
         if (tsmith_topology_path_get(paths->topologies[members[at].rank], members[at].node, members[i].node,
                                      &path) &&
-            path.kind == TSMITH_TOPOLOGY_XGMI) {
+            (int)path.kind == kind) {
             if (!path.bytes_per_s || path.bytes_per_s > UINT64_C(1) << 50)
                 return 0;
             sum += path.bytes_per_s;
@@ -156,9 +170,10 @@ static void find_possible(const struct paths *paths, const struct member *member
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < count && link->kind == LINK_NETWORK; i++)
         least = lesser(least, network_of(paths->topologies[members[i].rank]));
-    for (size_t i = 0; i < count && link->kind == TSMITH_TOPOLOGY_XGMI; i++)
-        least = lesser(least, direct_of(paths, members, count, i));
-    if (link->kind > TSMITH_TOPOLOGY_XGMI && link->kind < TSMITH_TOPOLOGY_UNKNOWN) {
+    const bool is_direct = link->kind == TSMITH_TOPOLOGY_XGMI || link->kind == TSMITH_TOPOLOGY_NVLINK;
+    for (size_t i = 0; i < count && is_direct; i++)
+        least = lesser(least, direct_of(paths, members, count, i, link->kind));
+    if (!is_direct && link->kind >= 0 && link->kind < TSMITH_TOPOLOGY_UNKNOWN) {
         const struct member *from = member_of(members, count, link->from),
                             *to = member_of(members, count, link->to);
         const tsmith_topology *topology = paths->topologies[link->from];

@@ -35,6 +35,8 @@
 #include "event/topology.h"
 #include "launch/launch.h"
 #include "launch/sampler.h"
+#include "launch/topology.h"
+#include "launch/topology_nvlink.h"
 #include "tracesmith/frames.h"
 #include "tracesmith/launcher.h"
 #include "wire/process.h"
@@ -86,6 +88,8 @@ struct tsmith_capture {
     } endings[ENDINGS_MOST];
     size_t ending_count;
     struct sampler sampler;
+    tsmith_topology *topology; // of this machine
+    struct nvlink_query nvlinks;
     char *probe_addresses; // of the options; NULL: no probes
     struct clock_probe *probe;
     struct ptp_clock ptp;
@@ -160,8 +164,48 @@ static bool time_to_close(struct tsmith_capture *capture) {
             clock_trace_now() - capture->ended_at > (capture->is_attached ? LINGER_ATTACHED : LINGER));
 }
 
+// ---- how the devices are connected
+
+static void set_topology(tsmith_dictionary *dictionary, const tsmith_topology *topology) {
+    tsmith_topology_node first = {.size = sizeof first};
+    if (!tsmith_topology_node_get(topology, 0, &first) || first.kind != TSMITH_TOPOLOGY_GPU)
+        return;
+    char *text = topology_text(topology);
+    if (text)
+        tsmith_dictionary_set_attribute(dictionary, TSMITH_TOPOLOGY_ATTRIBUTE, text);
+    free(text);
+}
+
+// How the GPUs of this machine are connected, if it has any: some reads of /sys in TraceSmith's own process. NVIDIA's driver is
+// asked for NVLinks meanwhile: the program does not wait for it, and the answer is taken at the end.
+static void describe_topology(struct tsmith_capture *capture) {
+    nvlink_query_start(&capture->nvlinks, capture->agent_directory);
+    if (topology_read(NULL, &capture->topology, NULL) != TSMITH_OK)
+        capture->topology = calloc(1, sizeof *capture->topology);
+    if (capture->topology)
+        set_topology(collector_dictionary(capture->collector), capture->topology);
+}
+
+static void take_nvlinks(struct tsmith_capture *capture) {
+    static const int64_t NVML_PATIENCE = 10000000000; // ns: most programs run longer than a driver takes
+    if (!capture->nvlinks.pid)
+        return;
+    (void)nvlink_query_finish(&capture->nvlinks, NVML_PATIENCE, capture->topology); // or the reason why not
+    if (capture->topology && !capture->topology->failed)
+        set_topology(collector_dictionary(capture->collector), capture->topology);
+}
+
+static void forget_topology(struct tsmith_capture *capture) {
+    (void)nvlink_query_finish(&capture->nvlinks, 0, NULL);
+    tsmith_topology_close(capture->topology);
+    capture->topology = NULL;
+}
+
+// ----
+
 static void end_session(struct tsmith_capture *capture) {
     char text[32];
+    take_nvlinks(capture);
     clock_probe_stop(capture->probe, collector_dictionary(capture->collector));
     capture->probe = NULL;
     ptp_clock_compare(&capture->ptp, collector_dictionary(capture->collector), true);
@@ -295,23 +339,7 @@ static tsmith_status prepare_clocks(struct tsmith_capture *capture, tsmith_error
     return device ? ptp_clock_open(&capture->ptp, device, capture->options.ptp_error, error) : TSMITH_OK;
 }
 
-// How the GPUs of this machine are connected, if it has any: some reads of /sys in TraceSmith's own process.
-static void describe_topology(tsmith_dictionary *dictionary) {
-    tsmith_topology *topology;
-    tsmith_topology_node first = {.size = sizeof first};
-    if (tsmith_topology_open(NULL, &topology, NULL) != TSMITH_OK)
-        return;
-    if (tsmith_topology_node_get(topology, 0, &first) && first.kind == TSMITH_TOPOLOGY_GPU) {
-        char *text = topology_text(topology);
-        if (text)
-            tsmith_dictionary_set_attribute(dictionary, TSMITH_TOPOLOGY_ATTRIBUTE, text);
-        free(text);
-    }
-    tsmith_topology_close(topology);
-}
-
 static void describe_session(struct tsmith_capture *capture) {
-    describe_topology(collector_dictionary(capture->collector));
     session_directory_describe(&capture->directory, collector_dictionary(capture->collector));
     duty_describe(&capture->duty, collector_dictionary(capture->collector));
     if (capture->options.frames)
@@ -371,6 +399,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
                                     sizeof capture->agent_directory, error);
     if (status)
         goto fail_directory;
+    describe_topology(capture);
     capture->late.agent_directory = capture->agent_directory;
     capture->late_status = attach_select(&capture->options, &capture->late, &capture->late_error);
     status = add_loss_sources(capture, error);
@@ -381,6 +410,7 @@ tsmith_status tsmith_capture_create(const tsmith_capture_options *options, tsmit
     *out = capture;
     return TSMITH_OK;
 fail_directory:
+    forget_topology(capture);
     other_sources_finish(&capture->other_sources);
     tsmith_source_destroy(capture->source);
     collector_destroy(capture->collector);
@@ -605,6 +635,7 @@ void tsmith_capture_destroy(tsmith_capture *capture) {
     if (!capture || session_directory_is_of_parent(&capture->directory))
         return;
     sampler_stop(&capture->sampler);
+    forget_topology(capture);
     clock_probe_stop(capture->probe, NULL);
     ptp_clock_close(&capture->ptp);
     live_finish(&capture->live);

@@ -30,6 +30,7 @@ void tsmith_topology_close(tsmith_topology *topology) {
         return;
     free(topology->nodes);
     free(topology->xgmi);
+    free(topology->nvlinks);
     free(topology);
 }
 
@@ -52,7 +53,11 @@ int tsmith_topology_node_get(const tsmith_topology *topology, size_t index, tsmi
                                        .lanes = link->lanes,
                                        .bytes_per_s = link->bytes_per_s,
                                        .port_bits_per_s = node->port_bits_per_s,
-                                       .uuid = node->uuid};
+                                       .uuid = node->uuid,
+                                       .nvlinks = node->has_nvlinks ? (int32_t)node->nvlinks : -1,
+                                       .nvlinks_inactive =
+                                           node->has_nvlinks ? (int32_t)node->nvlinks_inactive : -1,
+                                       .nvlinks_why = node->nvlinks_why};
     sized_give(tsmith_topology_node, &made, out);
     return 1;
 }
@@ -86,7 +91,7 @@ static uint64_t slowest_between(const struct topology_node *a, const struct topo
 }
 
 static tsmith_topology_path pcie_path(const struct topology_node *a, const struct topology_node *b) {
-    tsmith_topology_path path = {.size = sizeof path, .kind = TSMITH_TOPOLOGY_UNKNOWN};
+    tsmith_topology_path path = {.size = sizeof path, .kind = TSMITH_TOPOLOGY_UNKNOWN, .source = ""};
     const size_t common = count_common(a, b);
     if (common > 1) // below one port; a switch is a port up and ports down
         path.kind =
@@ -96,6 +101,7 @@ static tsmith_topology_path pcie_path(const struct topology_node *a, const struc
     else if (a->numa >= 0 && b->numa >= 0 && (a->numa != b->numa || (a->depth && b->depth)))
         path.kind = a->numa == b->numa ? TSMITH_TOPOLOGY_NODE : TSMITH_TOPOLOGY_SYS;
     path.bytes_per_s = slowest_between(a, b, false);
+    path.source = path.bytes_per_s ? "pcie" : "";
     return path;
 }
 
@@ -116,30 +122,25 @@ static uint64_t nvlink_rate(const struct topology_node *node) {
     }
 }
 
-bool topology_has_all(const struct tsmith_topology *topology, size_t from, size_t to) {
-    tsmith_topology_path path = {.size = sizeof path};
-    if (!tsmith_topology_path_get(topology, from, to, &path))
-        return false;
-    const struct topology_node *a = &topology->nodes[from], *b = &topology->nodes[to];
-    return path.kind == TSMITH_TOPOLOGY_NVSWITCH || a->kind != TSMITH_TOPOLOGY_GPU ||
-           b->kind != TSMITH_TOPOLOGY_GPU || a->vendor != TOPOLOGY_NVIDIA || b->vendor != TOPOLOGY_NVIDIA;
-}
-
 int tsmith_topology_path_get(const tsmith_topology *topology, size_t from, size_t to,
                              tsmith_topology_path *out) {
     if (from == to || from >= topology->count || to >= topology->count)
         return 0;
     tsmith_topology_path path = pcie_path(&topology->nodes[from], &topology->nodes[to]);
     const uint64_t first = nvlink_rate(&topology->nodes[from]), second = nvlink_rate(&topology->nodes[to]);
-    if (topology->nvswitches && first && second) {
+    bool is_stated = false;
+    topology_find_nvlinks(topology, from, to, &path, &is_stated);
+    if (!is_stated && topology->nvswitches && first && second) {
         path.kind = TSMITH_TOPOLOGY_NVSWITCH;
         path.bytes_per_s = first < second ? first : second;
+        path.source = "model";
     }
     for (size_t i = 0; i < topology->xgmi_count; i++) {
         if (topology->xgmi[i].from != from || topology->xgmi[i].to != to)
             continue;
         path.kind = TSMITH_TOPOLOGY_XGMI;
         path.bytes_per_s = topology->xgmi[i].bytes_per_s;
+        path.source = path.bytes_per_s ? "kfd" : "";
     }
     sized_give(tsmith_topology_path, &path, out);
     return 1;
@@ -149,7 +150,7 @@ uint64_t topology_most(const struct tsmith_topology *topology, size_t from, size
     tsmith_topology_path path = {.size = sizeof path};
     if (!tsmith_topology_path_get(topology, from, to, &path))
         return 0;
-    return path.kind <= TSMITH_TOPOLOGY_NVSWITCH
+    return path.kind <= TSMITH_TOPOLOGY_NVLINK
                ? path.bytes_per_s
                : slowest_between(&topology->nodes[from], &topology->nodes[to], true);
 }
@@ -157,7 +158,8 @@ uint64_t topology_most(const struct tsmith_topology *topology, size_t from, size
 // ---- the text that a trace keeps
 //
 // Lines of words: "1" (the version), "gpu" or "nic" with name, address, vendor, device, NUMA node, port, UUID and the folders above it
-// ("0000:00:01.0/16/31507692307/63015384615": lanes, rate and highest rate of its link), "xgmi FROM TO RATE", "nvswitches COUNT".
+// ("0000:00:01.0/16/31507692307/63015384615": lanes, rate and highest rate of its link), "xgmi FROM TO RATE", "nvswitches COUNT",
+// "nvlinks GPU ACTIVE INACTIVE", "nvlink GPU REMOTE END LINKS VERSION RATE SOURCE", "nvlinks_unknown GPU REASON".
 
 static bool add_line(struct topology_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -197,6 +199,36 @@ static bool add_node_line(struct topology_text *text, const struct topology_node
     return done && add_line(text, "\n");
 }
 
+// The reason is one word.
+static bool add_reason(struct topology_text *text, size_t gpu, const char *why) {
+    char word[TOPOLOGY_REASON];
+    size_t length = 0;
+    for (; why[length] && length < sizeof word - 1; length++)
+        word[length] = why[length] > ' ' && why[length] < 0x7f ? why[length] : '_';
+    word[length] = '\0';
+    return add_line(text, "nvlinks_unknown %zu %s\n", gpu, word);
+}
+
+static bool add_nvlink_lines(struct topology_text *text, const struct tsmith_topology *topology) {
+    char remote[TOPOLOGY_NAME];
+    bool done = true;
+    for (size_t i = 0; done && i < topology->count; i++) {
+        const struct topology_node *node = &topology->nodes[i];
+        if (node->has_nvlinks)
+            done = add_line(text, "nvlinks %zu %" PRIu32 " %" PRIu32 "\n", i, node->nvlinks,
+                            node->nvlinks_inactive);
+        else if (node->nvlinks_why[0])
+            done = add_reason(text, i, node->nvlinks_why);
+    }
+    for (size_t i = 0; done && i < topology->nvlink_count; i++) {
+        const struct topology_nvlink *link = &topology->nvlinks[i];
+        done = add_line(text, "nvlink %zu %s %s %" PRIu32 " %" PRIu32 " %" PRIu64 " %s\n", link->from,
+                        word_of(link->remote, remote), topology_end_word(link->end), link->links,
+                        link->version, link->bytes_per_s, topology_source_word(link->source));
+    }
+    return done;
+}
+
 char *topology_text(const struct tsmith_topology *topology) {
     struct topology_text text = {0};
     bool done = add_line(&text, "1\n");
@@ -207,6 +239,7 @@ char *topology_text(const struct tsmith_topology *topology) {
                         topology->xgmi[i].bytes_per_s);
     if (done && topology->nvswitches)
         done = add_line(&text, "nvswitches %u\n", topology->nvswitches);
+    done = done && add_nvlink_lines(&text, topology);
     if (done)
         return text.bytes;
     free(text.bytes);
@@ -303,6 +336,64 @@ static bool take_xgmi(const char **at, struct tsmith_topology *topology) {
     return place;
 }
 
+static bool take_gpu(const char **at, const struct tsmith_topology *topology, size_t *out) {
+    uint64_t index;
+    if (!topology->count || !take_number(at, 10, topology->count - 1, &index))
+        return false;
+    *out = (size_t)index;
+    return topology->nodes[index].kind == TSMITH_TOPOLOGY_GPU;
+}
+
+static bool take_nvlinks(const char **at, struct tsmith_topology *topology) {
+    uint64_t active, inactive;
+    size_t gpu;
+    if (!take_gpu(at, topology, &gpu) || !take_number(at, 10, TOPOLOGY_LINKS_MOST, &active) ||
+        !take_number(at, 10, TOPOLOGY_LINKS_MOST, &inactive))
+        return false;
+    topology->nodes[gpu].has_nvlinks = true;
+    topology->nodes[gpu].nvlinks = (uint32_t)active;
+    topology->nodes[gpu].nvlinks_inactive = (uint32_t)inactive;
+    return true;
+}
+
+static bool take_nvlinks_unknown(const char **at, struct tsmith_topology *topology) {
+    size_t gpu;
+    if (!take_gpu(at, topology, &gpu) || **at != ' ')
+        return false;
+    const size_t length = strcspn(++*at, " \n");
+    if (!length || length >= TOPOLOGY_REASON)
+        return false;
+    char *why = topology->nodes[gpu].nvlinks_why;
+    for (size_t i = 0; i < length; i++)
+        why[i] = (*at)[i] == '_' ? ' ' : (*at)[i];
+    why[length] = '\0';
+    *at += length;
+    return true;
+}
+
+static bool take_nvlink(const char **at, struct tsmith_topology *topology) {
+    struct topology_nvlink link = {0};
+    char end[TOPOLOGY_NAME], source[TOPOLOGY_NAME];
+    uint64_t links, version;
+    if (topology->nvlink_count >= TOPOLOGY_LINKS_MOST || !take_gpu(at, topology, &link.from) ||
+        !take_word(at, link.remote) || !take_word(at, end) ||
+        !take_number(at, 10, TOPOLOGY_LINKS_MOST, &links) || !links ||
+        !take_number(at, 10, UINT32_MAX, &version) ||
+        !take_number(at, 10, UINT64_C(1) << 50, &link.bytes_per_s) || !take_word(at, source))
+        return false;
+    link.end = topology_end_of(end);
+    link.source = topology_source_of(source);
+    link.links = (uint32_t)links;
+    link.version = (uint32_t)version;
+    if (strcmp(link.remote, "-") == 0)
+        link.remote[0] = '\0';
+    // They are in the order of their GPUs, as they are written.
+    if (link.end == UINT32_MAX || link.source == UINT32_MAX ||
+        (topology->nvlink_count && topology->nvlinks[topology->nvlink_count - 1].from > link.from))
+        return false;
+    return topology_add_nvlink(topology, &link);
+}
+
 static bool take_line(const char **at, struct tsmith_topology *topology) {
     char word[TOPOLOGY_NAME];
     uint64_t count;
@@ -313,6 +404,12 @@ static bool take_line(const char **at, struct tsmith_topology *topology) {
         done = take_node(at, TSMITH_TOPOLOGY_NIC, topology);
     else if (done && strcmp(word, "xgmi") == 0)
         done = take_xgmi(at, topology);
+    else if (done && strcmp(word, "nvlinks") == 0)
+        done = take_nvlinks(at, topology);
+    else if (done && strcmp(word, "nvlink") == 0)
+        done = take_nvlink(at, topology);
+    else if (done && strcmp(word, "nvlinks_unknown") == 0)
+        done = take_nvlinks_unknown(at, topology);
     else if (done && strcmp(word, "nvswitches") == 0) {
         done = take_number(at, 10, 1024, &count);
         topology->nvswitches = done ? (unsigned)count : 0;

@@ -13,6 +13,7 @@ enum {
     TOPOLOGY_PIECE = 512,       // of a line of the text
     TOPOLOGY_NODES_MOST = 1024, // of a text
     TOPOLOGY_LINKS_MOST = 4096,
+    TOPOLOGY_REASON = 96,
     TOPOLOGY_NVIDIA = 0x10de
 };
 
@@ -31,7 +32,10 @@ struct topology_node {
     uint32_t vendor, device;
     int32_t numa;
     uint64_t port_bits_per_s;
-    int64_t kfd; // AMD's number of the node, -1: none
+    int64_t kfd;      // AMD's number of the node, -1: none
+    bool has_nvlinks; // NVML has stated them: those below may be 0
+    uint32_t nvlinks, nvlinks_inactive;
+    char nvlinks_why[TOPOLOGY_REASON]; // NVML was asked and they are unknown
     // From the host bridge ("pci0000:00") to the device; the first has no link. 0: the place is not known.
     size_t depth;
     char above[TOPOLOGY_BRIDGES][TOPOLOGY_NAME];
@@ -46,6 +50,14 @@ struct tsmith_topology {
         uint64_t bytes_per_s;
     } * xgmi;
     size_t xgmi_count, xgmi_capacity;
+    struct topology_nvlink { // links of one kind from a GPU to one device; in the order of `from`
+        size_t from;
+        char remote[TOPOLOGY_NAME]; // PCI address; "": unknown
+        uint32_t end, source;       // enum agent_link_end, agent_link_source
+        uint32_t links, version;    // version: nvmlNvlinkVersion_t; 0: unknown
+        uint64_t bytes_per_s;       // of all of them, in one direction; 0: unknown
+    } * nvlinks;
+    size_t nvlink_count, nvlink_capacity;
     unsigned nvswitches;
     bool failed; // memory was exhausted
 };
@@ -63,8 +75,18 @@ tsmith_status topology_parse(const char *text, tsmith_topology **out, tsmith_err
 size_t topology_find(const struct tsmith_topology *topology, const char *identity);
 // The rate of the path between two nodes when idle links have returned to their highest speed; 0: unknown.
 uint64_t topology_most(const struct tsmith_topology *topology, size_t from, size_t to);
-// Whether the path between two nodes is known to be the best. Not of two GPUs of NVIDIA, which may have NVLink that /sys does not
-// describe, unless NVSwitches connect them.
+// Whether the path between two nodes is known to be the best. Not of two GPUs of NVIDIA whose NVLinks NVML has not stated, unless
+// NVSwitches connect them.
 bool topology_has_all(const struct tsmith_topology *topology, size_t from, size_t to);
+// False when memory is exhausted, which `failed` says too.
+bool topology_add_nvlink(struct tsmith_topology *topology, const struct topology_nvlink *link);
+// Puts the NVLinks between two GPUs into the path if NVML has stated any. `is_stated`: it has stated whether there are any.
+void topology_find_nvlinks(const struct tsmith_topology *topology, size_t from, size_t to,
+                           tsmith_topology_path *path, bool *is_stated);
+// Words of the text: "speed", "switch"; their numbers, or UINT32_MAX.
+const char *topology_source_word(uint32_t source);
+const char *topology_end_word(uint32_t end);
+uint32_t topology_source_of(const char *word);
+uint32_t topology_end_of(const char *word);
 
 #endif

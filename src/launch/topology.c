@@ -9,6 +9,11 @@
 #include "base/array.h"
 #include "base/sized.h"
 #include "base/status.h"
+#include "launch/launch.h"
+#include "launch/launch_agents.h"
+#include "launch/topology_nvlink.h"
+
+static const int64_t NVML_PATIENCE = 20000000000; // ns: a driver that is not in use may have to be loaded
 
 // ---- one device
 
@@ -146,7 +151,7 @@ static void find_nic(void *context, const char *name) {
     add_node(finding, &node);
 }
 
-tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmith_error *error) {
+tsmith_status topology_read(const char *root, struct tsmith_topology **out, tsmith_error *error) {
     struct finding finding = {.topology = calloc(1, sizeof **out), .root = root ? root : ""};
     *out = NULL;
     if (!finding.topology)
@@ -170,4 +175,28 @@ tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmi
     else
         tsmith_topology_close(finding.topology);
     return status;
+}
+
+// Without /sys the GPUs are those that NVML lists.
+static tsmith_status add_nvlinks(struct nvlink_query *query, tsmith_status status, tsmith_topology **out,
+                                 tsmith_error *error) {
+    tsmith_topology *topology = *out ? *out : calloc(1, sizeof *topology);
+    const bool any = nvlink_query_finish(query, NVML_PATIENCE, topology);
+    *out = NULL;
+    if (!topology || topology->failed)
+        status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while reading the topology");
+    else if (status == TSMITH_OK || (any && topology->count))
+        *out = topology;
+    if (!*out)
+        tsmith_topology_close(topology);
+    return *out ? TSMITH_OK : status;
+}
+
+tsmith_status tsmith_topology_open(const char *root, tsmith_topology **out, tsmith_error *error) {
+    struct nvlink_query query = {.pid = 0};
+    char directory[4096];
+    if (!root && launch_agent_directory(NULL, directory, sizeof directory, NULL) == TSMITH_OK)
+        nvlink_query_start(&query, directory);
+    const tsmith_status status = topology_read(root, out, error);
+    return query.pid ? add_nvlinks(&query, status, out, error) : status;
 }

@@ -50,4 +50,35 @@ typedef void agent_switched_function(int on);
 typedef bool agent_sample_function(const char *directory, uint32_t rate, int stop,
                                    void (*ready)(void *context, const char *why), void *context);
 
+// The NVLinks of a GPU, as NVML states them (`devices --topology`, and the topology of a recording). Only values, because a child
+// process writes it into a pipe. Addresses are those of PCI: "0000:65:00.0". What is unknown is 0 or "".
+enum { AGENT_LINK_GROUPS = 36, AGENT_LINK_TEXT = 96, AGENT_LINK_ADDRESS = 32 };
+enum agent_link_end { AGENT_END_UNKNOWN, AGENT_END_GPU, AGENT_END_SWITCH, AGENT_END_OTHER };
+enum agent_link_source {
+    AGENT_SPEED_UNKNOWN,
+    AGENT_SPEED_OF_LINK,   // NVML_FI_DEV_NVLINK_GET_SPEED
+    AGENT_SPEED_COMMON,    // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON
+    AGENT_SPEED_OF_VERSION // the rate that the version of NVLink has by its specification
+};
+struct agent_gpu_links {
+    char gpu[AGENT_LINK_ADDRESS]; // "": NVML cannot be used, for the reason `why`
+    char uuid[AGENT_LINK_TEXT];
+    char why[AGENT_LINK_TEXT]; // not "": the links are unknown, for this reason
+    uint32_t device;           // of PCI
+    uint32_t active, inactive;
+    uint32_t count; // of groups: links of one kind to one device
+    struct agent_link_group {
+        char remote[AGENT_LINK_ADDRESS];
+        uint32_t end, source; // agent_link_end, agent_link_source
+        uint32_t links;
+        uint32_t version;     // nvmlNvlinkVersion_t
+        uint64_t bytes_per_s; // of all of them together, in one direction
+    } groups[AGENT_LINK_GROUPS];
+};
+
+// Calls `each` for every NVIDIA GPU; returns as AGENT_DEVICES_SYMBOL does. Called in a child process of TraceSmith.
+#define AGENT_LINKS_SYMBOL "tracesmith_agent_links"
+typedef int agent_links_function(void (*each)(void *context, const struct agent_gpu_links *links),
+                                 void *context);
+
 #endif

@@ -18,7 +18,21 @@ static const int64_t US = 1000;
 static const uint64_t BYTES = 64 << 20;
 static const double GB = 1e9;
 
-enum machine { NVSWITCHES, XGMI_MESH, SOCKETS, NVIDIA_SOCKETS, NO_TEXT, DAMAGED };
+// NVML has stated the links of the last four: LINK_DOWN and RATE_UNKNOWN are of boards with NVSwitches, PAIRS have links to one other GPU.
+enum machine {
+    NVSWITCHES,
+    XGMI_MESH,
+    SOCKETS,
+    NVIDIA_SOCKETS,
+    NO_TEXT,
+    DAMAGED,
+    LINK_DOWN,
+    RATE_UNKNOWN,
+    MESH,
+    PAIRS
+};
+enum { GPU_DOWN = 3, LINKS_UP = 18 };
+static const uint64_t LINK_RATE = 26562000000;
 
 struct job {
     enum machine machine;
@@ -34,11 +48,11 @@ struct job {
 static void write_gpu(FILE *file, enum machine machine, unsigned index) {
     const unsigned socket = index / 4, host_bridge = machine == XGMI_MESH ? index * 16 : socket * 128;
     fprintf(file, "gpu GPU%u 0000:%02x:00.0 %s %u 0 ", index, 3 + index * 16,
-            machine == NVSWITCHES       ? "10de 2330"
-            : machine == NVIDIA_SOCKETS ? "10de 20f1"
-                                        : "1002 74a1",
+            machine == NVSWITCHES                               ? "10de 2330"
+            : machine == NVIDIA_SOCKETS || machine >= LINK_DOWN ? "10de 20f1"
+                                                                : "1002 74a1",
             socket);
-    if (machine == NVSWITCHES || machine == NVIDIA_SOCKETS)
+    if (machine == NVSWITCHES || machine == NVIDIA_SOCKETS || machine >= LINK_DOWN)
         fprintf(file, "GPU-%u", index);
     else
         fprintf(file, "000000000000000%x", index);
@@ -47,6 +61,22 @@ static void write_gpu(FILE *file, enum machine machine, unsigned index) {
             " pci0000:%02x/0/0/0 0000:%02x:%02x.0/16/8000000000/31000000000 "
             "0000:%02x:00.0/16/4000000000/32000000000\n",
             host_bridge, host_bridge, 1 + index, 3 + index * 16);
+}
+
+static void write_nvlinks(FILE *file, enum machine machine, unsigned index) {
+    if (machine == LINK_DOWN || machine == RATE_UNKNOWN) {
+        const unsigned links = LINKS_UP - (machine == LINK_DOWN && index == GPU_DOWN ? 1U : 0U);
+        const bool has_rate = machine == LINK_DOWN || index != GPU_DOWN;
+        fprintf(file, "nvlinks %u %u %u\nnvlink %u 0000:07:00.0 switch %u 6 %llu %s\n", index, links,
+                LINKS_UP - links, index, links, has_rate ? (unsigned long long)(links * LINK_RATE) : 0ULL,
+                has_rate ? "link_speed" : "-");
+        return;
+    }
+    fprintf(file, "nvlinks %u %u 0\n", index, machine == MESH ? 2U * (RANKS - 1U) : 4U);
+    for (unsigned other = 0; other < RANKS; other++)
+        if (machine == MESH ? other != index : other == (index ^ 1))
+            fprintf(file, "nvlink %u 0000:%02x:00.0 gpu %u 4 %u common_speed\n", index, 3 + other * 16,
+                    machine == MESH ? 2U : 4U, machine == MESH ? 2000000000U : 4000000000U);
 }
 
 static char *make_text(const struct job *job) {
@@ -64,6 +94,8 @@ static char *make_text(const struct job *job) {
     for (unsigned i = 0; i < RANKS * RANKS && machine == XGMI_MESH; i++)
         if (i / RANKS != i % RANKS)
             fprintf(file, "xgmi %u %u 64000000000\n", i / RANKS, i % RANKS);
+    for (unsigned i = 0; i < RANKS && machine >= LINK_DOWN; i++)
+        write_nvlinks(file, machine, i);
     if (machine == NVSWITCHES)
         fputs("nvswitches 4\n", file);
     assert_int_equal(fclose(file), 0);
@@ -76,7 +108,7 @@ static void name_device(const struct job *job, unsigned index, char text[64]) {
         text[0] = '\0';
     else if (index % 2)
         (void)snprintf(text, 64, "pci:0000:%02x:00.0", 3 + index * 16);
-    else if (job->machine == NVSWITCHES || job->machine == NVIDIA_SOCKETS)
+    else if (job->machine == NVSWITCHES || job->machine == NVIDIA_SOCKETS || job->machine >= LINK_DOWN)
         (void)snprintf(text, 64, "GPU-%u", index);
     else
         (void)snprintf(text, 64, "GPU-000000000000000%x", index);
@@ -316,6 +348,9 @@ static void links_are_named_and_compared(void **unused) {
         {{XGMI_MESH, 1, RANKS, false, false, "AllReduce", false}, "XGMI", 7 * 64 * GB},
         {{SOCKETS, 1, RANKS, false, false, "AllReduce", false}, "SYS", 31 * GB},
         {{NVSWITCHES, 2, RANKS, false, false, "AllReduce", false}, "network", 2 * 50 * GB},
+        {{LINK_DOWN, 1, RANKS, false, false, "AllReduce", false}, "NVSWITCH", 17 * 26.562 * GB},
+        {{MESH, 1, RANKS, false, false, "AllReduce", false}, "NVLINK", 7 * 2 * GB},
+        {{PAIRS, 1, RANKS, false, false, "AllReduce", false}, "SYS", 31 * GB},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct answer answer = ask(&cases[i].job);
@@ -327,7 +362,10 @@ static void links_are_named_and_compared(void **unused) {
         assert_int_equal(answer.hosts, cases[i].job.hosts);
         assert_int_equal(answer.notes, 1);
         assert_non_null(strstr(answer.note, cases[i].link));
-        if (i >= 2) // between the two halves
+        if (cases[i].job.machine == LINK_DOWN) // the GPU with the link that is down
+            assert_true(answer.from == GPU_DOWN || answer.to == GPU_DOWN);
+        if (strcmp(cases[i].link, "SYS") == 0 ||
+            strcmp(cases[i].link, "network") == 0) // between the two halves
             assert_true((answer.from < RANKS / 2) != (answer.to < RANKS / 2));
     }
 }
@@ -346,6 +384,7 @@ static void what_is_not_known_is_not_said(void **unused) {
         {{NVSWITCHES, 1, RANKS - 1, false, false, "AllReduce", false}, "unknown", 0},
         {{NVSWITCHES, 1, RANKS, false, true, "AllReduce", false}, "", -1},
         {{NVSWITCHES, 2, RANKS, false, false, "AllReduce", true}, "network", COLLECTIVES},
+        {{RATE_UNKNOWN, 1, RANKS, false, false, "AllReduce", false}, "NVSWITCH", COLLECTIVES},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct answer answer = ask(&cases[i].job);

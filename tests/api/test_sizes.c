@@ -296,6 +296,7 @@ static const char *const RESULTS[] = {
     "tsmith_symbolize_counts",
     "tsmith_tile",
     "tsmith_topology_node",
+    "tsmith_topology_nvlink",
     "tsmith_topology_path",
     "tsmith_watch_totals",
 };

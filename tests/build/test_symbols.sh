@@ -98,7 +98,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-cuda.so | libtracesmith-musa.so) entry='InitializeInjection|tracesmith_agent_(late|switched)' ;;
     libtracesmith-cann.so) entry='dlopen|__libc_start_main' ;;
     libtracesmith-maca.so) entry='InitializeInjection|tracesmith_agent_(late|switched)|dlopen|__libc_start_main' ;;
-    libtracesmith-nvml.so) entry='tracesmith_agent_(devices|sample)' ;;
+    libtracesmith-nvml.so) entry='tracesmith_agent_(devices|links|sample)' ;;
     libtracesmith-nvtx.so) entry='InitializeInjectionNvtx(2|Extension)|tracesmith_nvtx_watch' ;;
 
     libtracesmith-attach.so) entry='tracesmith_attach_enter' ;;

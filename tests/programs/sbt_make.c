@@ -8,7 +8,7 @@
 //
 //   attribute KEY VALUE
 //   process PID NAME                              ids count from 1 for each kind of entry
-//   device NAME API TYPE
+//   device NAME API TYPE [IDENTITY]
 //   track KIND-NUMBER NAME PROCESS DEVICE
 //   clock NAME PROCESS DEVICE
 //   pair CLOCK CLOCK-TIME TRACE-TIME ERROR        one calibration of a clock
@@ -182,10 +182,12 @@ static void add_entry(char **words, int count) {
     } else if (strcmp(words[0], "process") == 0 && count == 3) {
         tsmith_dictionary_add_process(dictionary,
                                       &(tsmith_process){.pid = number(words[1]), .name = string(words[2])});
-    } else if (strcmp(words[0], "device") == 0 && count == 4) {
-        tsmith_dictionary_add_device(
-            dictionary,
-            &(tsmith_device){.name = string(words[1]), .api = string(words[2]), .type = string(words[3])});
+    } else if (strcmp(words[0], "device") == 0 && (count == 4 || count == 5)) {
+        tsmith_dictionary_add_device(dictionary,
+                                     &(tsmith_device){.name = string(words[1]),
+                                                      .api = string(words[2]),
+                                                      .type = string(words[3]),
+                                                      .identity = count == 5 ? string(words[4]) : 0});
     } else if (strcmp(words[0], "track") == 0 && count == 5) {
         tsmith_dictionary_add_track(dictionary, &(tsmith_track){.kind = (uint8_t)number(words[1]),
                                                                 .name = string(words[2]),
