@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent of MPI: a library that is preloaded and defines the functions MPI_* of the table in calls.h. Each passes the call on to
-// the next library that defines it, a tool of the user or MPI itself, and records it.
+// the next library that defines it, a tool of the user or MPI itself, and records it. The functions PMPI_* are defined as well, because MPI's
+// Fortran bindings call them: a call of these is recorded, with the C handles that the binding has converted.
 //
 // Rules: agentkit/agent.h. In addition:
 //   1. No message is sent that the program does not send. Of MPI itself only local functions are called, by their PMPI names:
 //      sizes of types, ranks and groups of communicators. They get handles only that the program's call has just accepted.
-//   2. A call that MPI makes within a call (MPI-IO over point-to-point) is passed on unrecorded.
+//   2. A call that MPI makes within a call (MPI-IO over point-to-point) is passed on unrecorded, and a call of PMPI_* by others than
+//      the program and MPI's Fortran bindings.
 //   3. The program's arguments are passed on as they are, but for a status that it ignores: then a single-message call gets one of
 //      ours, because the bytes and the sender of a receive are only in it.
 //
@@ -74,13 +76,17 @@ struct mpi {
 };
 extern struct mpi mpi; // written in MPI_Init, before it returns
 
+// Each function has two names: programs call MPI_Send, and MPI's Fortran bindings PMPI_Send.
+enum entry_point { ENTRY_MPI, ENTRY_PMPI, ENTRY_POINTS };
 // The function that the program would have called without us, NULL: there is no MPI.
-extern void *_Atomic library_functions[] __attribute__((visibility("hidden")));
-void *library_search(enum call call);
-static inline void *library_next(enum call call) {
-    void *function = atomic_load_explicit(&library_functions[call], memory_order_relaxed);
-    return __builtin_expect(function != NULL, 1) ? function : library_search(call);
+extern void *_Atomic library_functions[ENTRY_POINTS][CALLS] __attribute__((visibility("hidden")));
+void *library_search(enum entry_point point, enum call call);
+static inline void *library_next(enum entry_point point, enum call call) {
+    void *function = atomic_load_explicit(&library_functions[point][call], memory_order_relaxed);
+    return __builtin_expect(function != NULL, 1) ? function : library_search(point, call);
 }
+// Whether a function PMPI_... was called by the program or by a library of MPI's Fortran bindings. MPI itself and tools call them too.
+bool library_is_program(const void *caller);
 // Finds out which MPI it is, and its local functions; false: it is none that we know.
 bool library_learn(void);
 // MPI_Init is called: attaches to the session.

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "agent.h"
 #include "agentkit/stacks.h"
@@ -47,12 +48,50 @@ static void *find_function(const char *name) {
     return function;
 }
 
-void *_Atomic library_functions[CALLS];
+void *_Atomic library_functions[ENTRY_POINTS][CALLS];
 
-void *library_search(enum call call) {
-    void *function = find_function(call_names[call]);
-    atomic_store_explicit(&library_functions[call], function, memory_order_relaxed);
+void *library_search(enum entry_point point, enum call call) {
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", point == ENTRY_PMPI ? "P" : "", call_names[call]);
+    void *function = find_function(name);
+    atomic_store_explicit(&library_functions[point][call], function, memory_order_relaxed);
     return function;
+}
+
+// ---- callers of PMPI_*
+
+// The libraries of Fortran bindings: libmpi_mpifh and libmpi_usempif08 of Open MPI, libmpichfort of MPICH, libmpifort of those with its
+// interface.
+static bool is_binding(const char *path) {
+    static const char *const names[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichf", "libmpifort"};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool look_up_caller(const void *caller) {
+    Dl_info info, program;
+    if (!dladdr(caller, &info))
+        return false;
+    const uintptr_t entry = (uintptr_t)getauxval(AT_ENTRY);
+    return is_binding(info.dli_fname) ||
+           (entry && dladdr((const void *)entry, &program) && program.dli_fbase == info.dli_fbase);
+}
+
+bool library_is_program(const void *caller) {
+    enum { PLACES_LOG2 = 8 };
+    // The place of a caller has its address, and in the lowest bit whether it is of the program.
+    static _Atomic uint64_t places[1 << PLACES_LOG2];
+    const uint64_t address = (uint64_t)(uintptr_t)caller << 1;
+    _Atomic uint64_t *place = &places[address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG2)];
+    const uint64_t kept = atomic_load_explicit(place, memory_order_relaxed);
+    if (__builtin_expect((kept & ~UINT64_C(1)) == address, 1))
+        return kept & 1;
+    const bool is_program = look_up_caller(caller);
+    atomic_store_explicit(place, address | is_program, memory_order_relaxed);
+    return is_program;
 }
 
 static bool find_local_functions(void) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of MPI that programs call in place of MPI's own. Each is a row of calls.h; what its class does before and after the
-// call is here. Rules: agent.h.
+// The functions of MPI that programs and MPI's Fortran bindings call in place of MPI's own. Each is a row of calls.h; what its class does
+// before and after the call is here. Rules: agent.h.
 #include <stdarg.h>
 
 #include "agent.h"
@@ -598,13 +598,19 @@ static inline void after_ABORT(enum call call, struct entry *entry, const struct
 #define WRAPPER_C(name, class, params, args, ...) WRAPPER_C_(name, class, params, args, __VA_ARGS__)
 #define WRAPPER_C_(name, class, params, args, ...) WRAPPER_(name##_c, class, params, args, __VA_ARGS__)
 #define WRAPPER_(name, class, params, args, ...)                                                             \
-    AGENT_EXPORT int MPI_##name params;                                                                      \
-    AGENT_EXPORT int MPI_##name params {                                                                     \
+    ENTRY(MPI, name, true, class, params, args, __VA_ARGS__)                                                 \
+    ENTRY(PMPI, name, library_is_program(__builtin_return_address(0)), class, params, args, __VA_ARGS__)
+#define ENTRY(prefix, name, is_program, class, params, args, ...)                                            \
+    AGENT_EXPORT int prefix##_##name params;                                                                 \
+    AGENT_EXPORT int prefix##_##name params {                                                                \
         struct entry entry;                                                                                  \
-        if (CALL_##name == CALL_Init || CALL_##name == CALL_Init_thread)                                     \
+        entry.is_outer = entry.is_on = false;                                                                \
+        const bool is_seen = is_program;                                                                     \
+        if (is_seen && (CALL_##name == CALL_Init || CALL_##name == CALL_Init_thread))                        \
             library_attach();                                                                                \
-        int(*const next) params = (int(*) params)(uintptr_t)library_next(CALL_##name);                       \
-        enter(&entry);                                                                                       \
+        int(*const next) params = (int(*) params)(uintptr_t)library_next(ENTRY_##prefix, CALL_##name);       \
+        if (is_seen)                                                                                         \
+            enter(&entry);                                                                                   \
         if (__builtin_expect(!next, 0))                                                                      \
             return MPI_NO_LIBRARY;                                                                           \
         const struct said said = {__VA_ARGS__};                                                              \
@@ -627,22 +633,27 @@ MPI_COUNTED(WRAPPER_C)
 MPI_OTHERS(WRAPPER)
 
 // A program marks something. The arguments after the level are the next library's, as words.
-AGENT_EXPORT int MPI_Pcontrol(int level, ...);
-AGENT_EXPORT int MPI_Pcontrol(int level, ...) {
-    int (*next)(int level, ...) = NULL;
-    struct entry entry;
-    va_list more;
-    void *words[4];
-    *(void **)&next = library_next(CALL_Pcontrol);
-    va_start(more, level);
-    for (int i = 0; i < 4; i++)
-        words[i] = va_arg(more, void *);
-    va_end(more);
-    enter(&entry);
-    if (entry.is_outer) {
-        if (entry.is_on)
-            record_mark(level);
-        leave();
+#define MARK(prefix, is_program)                                                                             \
+    AGENT_EXPORT int prefix##_Pcontrol(int level, ...);                                                      \
+    AGENT_EXPORT int prefix##_Pcontrol(int level, ...) {                                                     \
+        int (*next)(int level, ...) = NULL;                                                                  \
+        struct entry entry;                                                                                  \
+        entry.is_outer = false;                                                                              \
+        va_list more;                                                                                        \
+        void *words[4];                                                                                      \
+        *(void **)&next = library_next(ENTRY_##prefix, CALL_Pcontrol);                                       \
+        va_start(more, level);                                                                               \
+        for (int i = 0; i < 4; i++)                                                                          \
+            words[i] = va_arg(more, void *);                                                                 \
+        va_end(more);                                                                                        \
+        if (is_program)                                                                                      \
+            enter(&entry);                                                                                   \
+        if (entry.is_outer) {                                                                                \
+            if (entry.is_on)                                                                                 \
+                record_mark(level);                                                                          \
+            leave();                                                                                         \
+        }                                                                                                    \
+        return next ? next(level, words[0], words[1], words[2], words[3]) : MPI_NO_LIBRARY;                  \
     }
-    return next ? next(level, words[0], words[1], words[2], words[3]) : MPI_NO_LIBRARY;
-}
+MARK(MPI, true)
+MARK(PMPI, library_is_program(__builtin_return_address(0)))

@@ -92,7 +92,7 @@ for agent in "$TRACESMITH_BUILD_DIR"/lib/tracesmith/*.so; do
     libtracesmith-openmp.so) entry='ompt_start_tool' ;;
     libtracesmith-openacc.so) entry='acc_register_library' ;;
     libtracesmith-sycl.so) entry='xptiTrace(Init|Finish)' ;;
-    libtracesmith-mpi.so) entry='MPI_[A-Z][a-z_]*(_c)?|tracesmith_agent_devices' ;;
+    libtracesmith-mpi.so) entry='P?MPI_[A-Z][a-z_]*(_c)?|tracesmith_agent_devices' ;;
     libtracesmith-level-zero.so) entry='zeInit(Drivers)?|tracesmith_agent_devices' ;;
     libtracesmith-vulkan*.so) entry='vkNegotiateLoaderLayerInterfaceVersion|tracesmith_agent_devices|tracesmith_vulkan_correlation' ;;
     libtracesmith-cuda.so | libtracesmith-musa.so) entry='InitializeInjection|tracesmith_agent_(late|switched)' ;;

@@ -46,12 +46,14 @@ class Run(AgentRun):
     def check_abort(self):
         self.expect(self.names["MPI_Barrier"] >= self.names["MPI_Abort"] >= 1, f"{self.names}")
 
+    def check_own_tool(self):
+        self.expect(self.names["MPI_Barrier"] == 3 and self.names["MPI_Finalize"] == 1, f"{self.names}")
+
+    check_shared_tool = check_own_tool
+
     def check_opencl(self):
         self.expect(len(self.of("kernel")) == 2 and self.names["MPI_Allreduce"] == 2, f"{len(self.of('kernel'))} kernels, {self.names}")
         self.expect(not self.lost, f"lost {self.lost}")
-
-    def check_fortran(self):
-        self.expect(self.names["MPI_Allreduce"] == 6 and self.names["MPI_Init"] == 2, f"{self.names}")
 
 
 for run in sys.argv[2:]:

@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Threads that call MPI at once; looks that find nothing are one event with their number; an end by MPI_Abort keeps what was before;
-# a program that uses OpenCL too; one that loads MPI for itself; Fortran, where it can be seen. Programs without MPI, with MPI in their own
-# file, and with another tool.
+# a program that uses OpenCL too; one that loads MPI for itself. Programs without MPI, with MPI in their own file, and with another tool.
 set -eu
 # shellcheck source=tests/mpi/common.sh
 . "${TRACESMITH_SOURCE_DIR:?}/tests/mpi/common.sh"
@@ -45,15 +44,16 @@ check_manners() {
     "${CC:-cc}" -o "$work/opens" "$here/opens.c" -ldl
     MANNERS=$work/late.so one 2 opens "$work/opens" polls
     succeeds
-    fortran=
-    if [ "$mpi" = mpich ] && command -v mpifort.mpich >/dev/null && command -v gfortran >/dev/null; then
-        mpifort.mpich -w -o "$work/fortran" "$here/sums.f90"
-        one 2 fortran "$work/fortran"
-        succeeds
-        fortran=fortran
-    fi
-    # shellcheck disable=SC2086 # none, one or two words
-    python3 "$here/check_manners.py" "$work" threads polls abort opens $opencl $fortran
+    # A tool in the program's own file, and one in a library.
+    mpi_compile -o "$work/own_tool" "$here/tool.c"
+    one 1 own_tool "$work/own_tool"
+    succeeds
+    mpi_compile -DTOOL -shared -fPIC -o "$work/libtool.so" "$here/tool.c"
+    mpi_compile -DPROGRAM -o "$work/shared_tool" "$here/tool.c" -Wl,--no-as-needed "$work/libtool.so" -Wl,-rpath,"$work"
+    one 1 shared_tool "$work/shared_tool"
+    succeeds
+    # shellcheck disable=SC2086 # none, or a word
+    python3 "$here/check_manners.py" "$work" threads polls abort opens own_tool shared_tool $opencl
 }
 each_mpi check_manners
 
