@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "agentkit/control.h"
+#include "agentkit/stacks.h"
 #include "buffers.h"
 #include "launches.h"
 #include "library.h"
@@ -76,5 +77,10 @@ static void leave(void) {
     agent_leave();
 }
 
+static void park(void) {
+    stacks_end();
+    agent_park();
+}
+
 AGENT_EXPORT extern const struct agent_late tracesmith_agent_late;
-const struct agent_late tracesmith_agent_late = {.begin = begin, .leave = leave, .park = agent_park};
+const struct agent_late tracesmith_agent_late = {.begin = begin, .leave = leave, .park = park};

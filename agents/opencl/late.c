@@ -207,5 +207,10 @@ static void leave(void) {
     agent_leave();
 }
 
+static void park(void) {
+    stacks_end();
+    agent_park();
+}
+
 AGENT_EXPORT extern const struct agent_late tracesmith_agent_late;
-const struct agent_late tracesmith_agent_late = {.begin = begin, .leave = leave, .park = agent_park};
+const struct agent_late tracesmith_agent_late = {.begin = begin, .leave = leave, .park = park};

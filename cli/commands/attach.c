@@ -87,6 +87,7 @@ static bool read_options(const struct invocation *invocation, struct attachment 
         return false;
     }
     out->options.buffer_bytes = (size_t)bytes;
+    out->options.stacks = invocation_flag(invocation, "stacks");
     if (overflow)
         tsmith_overflow_find(overflow, &out->options.overflow);
     out->api_option = command_option(invocation->command, "api");
@@ -211,6 +212,13 @@ int command_attach(const struct invocation *invocation) {
     int code;
     if (!read_options(invocation, &attachment))
         return EXIT_USAGE;
+    if (attachment.options.stacks && armed_has(attachment.pid)) {
+        complain("process %" PRIu64
+                 " is armed: whether it records call stacks was decided when it was started ('tracesmith "
+                 "profile --armed --stacks')",
+                 attachment.pid);
+        return EXIT_USAGE;
+    }
     if (armed_record(attachment.pid, attachment.duration ? attachment.duration : UNTIL_STOPPED,
                      attachment.path, &code))
         return code;

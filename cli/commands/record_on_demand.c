@@ -228,6 +228,13 @@ static int run(struct recording *recording, const char *path) {
     return recording->code;
 }
 
+bool armed_has(uint64_t pid) {
+    static struct recording found;
+    found.pid = pid;
+    sessions_each(add_if_matching, &found);
+    return found.count != 0;
+}
+
 bool armed_record(uint64_t pid, int64_t duration, const char *path, int *code) {
     static struct recording recording;
     recording.pid = pid;

@@ -381,6 +381,9 @@ static const struct option attach_options[] = {
      .list = true,
      .doc = "GPU APIs to record, separated by commas; default all whose agents can be loaded into a running "
             "program (OpenCL, CUDA)"},
+    {.name = "stacks",
+     .doc = "Record the call stack of every call that enqueues a command, builds a program, allocates memory "
+            "or waits; not of an armed program"},
     {.name = "patience",
      .argument = "TIME",
      .doc = "How long to try before giving up (500ms, 10s); default about 2s"},

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "agentkit/stacks_private.h"
 #include "base/thread_sanitizer.h"
@@ -22,7 +23,8 @@ enum {
     WORDS_LEAST = 8,
     OURS_MAX = 8, // frames of ours at the beginning, which are left out
     NESTED_MAX = 160,
-    BACKOFF = 1024
+    BACKOFF = 1024,
+    PATIENCE = 50 // ms
 };
 
 // The number of a walk that comes again (unwind.h), where its code and its file are the same.
@@ -32,8 +34,10 @@ struct kept {
 };
 
 struct thread {
-    struct thread *next; // of the unused ones
-    uint64_t busy;       // the stack pointer of the call whose stack is being taken; 0: none is
+    struct thread *next;  // of the unused ones
+    struct thread *other; // of all there were
+    // The stack pointer of the call whose stack is being taken; 0: none is. Read by stacks_end.
+    _Atomic uint64_t busy;
     struct kept kept[UNWIND_MEMOS];
     struct unwind_thread unwind;
     struct python_thread python;
@@ -44,6 +48,7 @@ bool stacks_on;
 static struct channel *channel;
 static uint32_t words_max; // of a stack
 static struct thread *idle;
+static struct thread *_Atomic all;
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static __thread struct thread *here __attribute__((tls_model("initial-exec")));
@@ -61,9 +66,20 @@ static void after_fork_parent(void) {
         stacks_modules_end_turn();
 }
 
+static void set_busy(struct thread *thread, uint64_t stack_pointer) {
+    atomic_store_explicit(&thread->busy, stack_pointer, memory_order_relaxed);
+}
+
+static uint64_t get_busy(const struct thread *thread) {
+    return atomic_load_explicit(&thread->busy, memory_order_relaxed);
+}
+
 static void after_fork_child(void) {
     thread_sanitizer_pause();
-    pthread_mutex_init(&idle_lock, NULL); // the list is whole at every moment
+    pthread_mutex_init(&idle_lock, NULL); // both lists are whole at every moment
+    for (struct thread *thread = atomic_load(&all); thread; thread = thread->other)
+        if (thread != here)
+            set_busy(thread, 0); // it is not there any more
     after_fork_parent();
     thread_sanitizer_resume();
 }
@@ -83,7 +99,17 @@ static struct thread *take_idle(void) {
     if (thread)
         idle = thread->next;
     pthread_mutex_unlock(&idle_lock);
-    return thread ? thread : memory_take(sizeof *thread);
+    return thread;
+}
+
+static struct thread *make_thread(void) {
+    struct thread *thread = memory_take(sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->other = atomic_load(&all);
+    while (!atomic_compare_exchange_weak(&all, &thread->other, thread)) {
+    }
+    return thread;
 }
 
 // Once per thread, and again after a fork.
@@ -95,8 +121,10 @@ static bool make_ready(void) {
     if (!thread) {
         thread = take_idle();
         if (!thread)
+            thread = make_thread();
+        if (!thread)
             goto fail;
-        thread->busy = 0;
+        set_busy(thread, 0);
         memset(thread->kept, 0, sizeof thread->kept);
         python_reset(&thread->python);
         if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
@@ -217,19 +245,26 @@ uint32_t stacks_take(const struct unwind_registers *registers) {
     }
     struct thread *thread = here;
     const uint64_t stack_pointer = registers->values[CFI_STACK_POINTER];
-    if (__builtin_expect(unwind_is_nested(&thread->unwind, thread->busy, stack_pointer), 0))
+    const uint64_t busy = get_busy(thread);
+    if (__builtin_expect(unwind_is_nested(&thread->unwind, busy, stack_pointer), 0))
         return take_nested(thread, registers);
-    if (__builtin_expect(thread->busy != 0, 0)) { // a signal handler has jumped out of that one
+    if (__builtin_expect(busy != 0, 0)) { // a signal handler has jumped out of that one
         thread->python.is_walking = false;
         memset(thread->kept, 0, sizeof thread->kept);
     }
-    thread->busy = stack_pointer;
+    set_busy(thread, stack_pointer);
     atomic_signal_fence(memory_order_seq_cst);
+    // Another session may have begun since the first look: stacks_end waits for threads that are busy.
+    if (__builtin_expect(!stacks_file_current(channel), 0)) {
+        set_busy(thread, 0);
+        channel_lose(channel, TSMITH_REASON_NO_STACK, 1);
+        return 0;
+    }
     struct unwind_result result = walk(thread, registers);
     uint32_t stack =
         result.same && !python_found() ? number_again(thread, &result) : number_stack(thread, &result);
     atomic_signal_fence(memory_order_seq_cst);
-    thread->busy = 0;
+    set_busy(thread, 0);
     return stack;
 }
 
@@ -243,10 +278,20 @@ void stacks_refresh(void) {
         stacks_file_prepare();
 }
 
+// Once in the process.
+static bool prepare(void) {
+    static bool is_prepared;
+    if (!is_prepared && pthread_key_create(&key, thread_end) == 0) {
+        pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+        is_prepared = true;
+    }
+    return is_prepared;
+}
+
 bool stacks_start(struct channel *of) {
-    if (stacks_on || !of->process->control->stacks || pthread_key_create(&key, thread_end))
+    stacks_end();
+    if (!of->process->control->stacks || !prepare())
         return false;
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     channel = of;
     atomic_fetch_add(&of->process->stack_users, 1);
     words_max = of->process->control->stacks < WORDS_LEAST ? WORDS_LEAST : of->process->control->stacks;
@@ -254,4 +299,28 @@ bool stacks_start(struct channel *of) {
     stacks_on = true;
     stacks_refresh();
     return true;
+}
+
+static bool is_any_busy(void) {
+    for (const struct thread *thread = atomic_load(&all); thread; thread = thread->other)
+        if (get_busy(thread))
+            return true;
+    return false;
+}
+
+// A thread marks itself as busy before it looks whose file this is, and here it is the other way round. The event path has no fence
+// between the two: the first of these waits is longer than a store stays in a processor, and a thread that is stopped between them has
+// passed a fence of the kernel.
+void stacks_end(void) {
+    const struct timespec moment = {.tv_nsec = 1000000};
+    bool busy = true;
+    if (!stacks_on)
+        return;
+    stacks_on = false;
+    stacks_file_end();
+    for (int i = 0; i < PATIENCE && busy; i++) {
+        nanosleep(&moment, NULL);
+        busy = is_any_busy();
+    }
+    stacks_file_forget(busy);
 }

@@ -27,8 +27,11 @@
 #include "wire/channel.h"
 #include "wire/stack_words.h"
 
-// Stacks are taken from now on, for this channel, if the session wants them. One channel per library.
+// Stacks are taken from now on, for this channel, if the session wants them. One channel per library at a time. After stacks_end,
+// or for another session (agent_attach_late), it can be called again.
 bool stacks_start(struct channel *channel);
+// The channel is closed and nothing more is needed of its stacks: gives back their memory. Threads may still be in stacks_capture.
+void stacks_end(void);
 
 // Looks for code that was loaded, and for a Python interpreter. Takes the dynamic linker's lock.
 void stacks_refresh(void);

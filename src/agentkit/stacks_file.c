@@ -34,6 +34,7 @@ static struct {
     _Atomic uint32_t full;  // no more space is to be had
     _Atomic uint32_t asked; // as many segments as there were when more was asked for
     struct channel *channel;
+    bool is_used; // of a session that is over: a thread may still write into it, so that it stays mapped
 } file;
 
 // 1, 1, 2, 4 ... MiB.
@@ -78,15 +79,24 @@ static bool add_segment(int fd) {
     return true;
 }
 
-// Under the channel's lock. The parent's segments stay mapped: another thread of the parent had them, and this process
-// has no other threads yet.
-static void forget_segments(void) {
-    for (uint32_t i = 0; i < atomic_load(&file.count); i++)
+// The parent's segments, under the channel's lock: this process has no other threads yet. Or those of a session that is over.
+static void forget_segments(bool unmap) {
+    for (uint32_t i = 0; unmap && i < atomic_load(&file.count); i++)
         munmap(atomic_load(&file.segments[i]), segment_bytes(i));
     atomic_store(&file.count, 0);
     atomic_store(&file.growing, 0);
     atomic_store(&file.full, 0);
     atomic_store(&file.asked, 0);
+}
+
+void stacks_file_end(void) {
+    atomic_store(&file.channel_id, 0);
+}
+
+void stacks_file_forget(bool is_used) {
+    file.is_used = is_used;
+    if (!is_used)
+        forget_segments(true);
 }
 
 bool stacks_file_open(struct channel *channel) {
@@ -98,7 +108,8 @@ bool stacks_file_open(struct channel *channel) {
     done = atomic_load(&file.channel_id) == id;
     if (done)
         goto done;
-    forget_segments();
+    forget_segments(!file.is_used);
+    file.is_used = false;
     file.channel = channel;
     fd = open_file(channel, atomic_load(&channel->process->stack_bytes) ? 0 : O_CREAT | O_EXCL);
     if (fd >= 0 && file_reserve(fd, 0, LAYOUT_PAGE) && add_segment(fd)) {

@@ -13,6 +13,10 @@ bool stacks_file_current(const struct channel *channel);
 uint64_t stacks_file_of(void);
 // Makes the file of the channel as it is now (after a fork: the child's). False: there is none to be had.
 bool stacks_file_open(struct channel *channel);
+// No thread begins to use it from now on.
+void stacks_file_end(void);
+// After that: gives its memory back, unless a thread may still use it.
+void stacks_file_forget(bool is_used);
 // Makes more room before it is needed. Not on the event path.
 void stacks_file_prepare(void);
 // The number of these words; 0: there is no room and no more is to be had.

@@ -322,6 +322,8 @@ static tsmith_status open_process(const char *session_directory, const char *api
         channel_table_rebuild(process);
         channel_table_forget(before);
         atomic_store(&process->correlation, atomic_load(&before->correlation));
+        atomic_store(&process->stack_epoch,
+                     atomic_load(&before->stack_epoch)); // the entries of modules have it
     }
     process->channels = channel;
     channel_describe(channel);

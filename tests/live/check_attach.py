@@ -43,6 +43,34 @@ def opencl():
     check_file(last, 41, 60)
 
 
+def check_stacks(path, wanted):
+    """Every launch has the path that the program's own functions make, or none has a stack."""
+    answer = json.loads(run("view", "-f", "json", "--stacks", path).stdout)
+    launches = [event for event in answer["events"] if event["kind"] == "kernel" or event.get("name") == "clEnqueueNDRangeKernel"]
+    check(len(launches) == 2 * LAUNCHES, "a call and a kernel for each launch: %d" % len(launches))
+    for launch in launches:
+        frames = launch.get("frames", [])
+        check(bool(frames) == wanted, "stacks: %s" % launch)
+        own = [frame.get("function") for frame in frames if frame["module"].endswith("/cl_steps")]
+        check(not wanted or own[:2] == ["step", "main"], "the program's functions: %s" % frames)
+    reasons = {event["reason"] for event in answer["events"] if event["kind"] == "loss"}
+    check(not reasons & {"no_stack", "partial_stack", "deep_stack"}, reasons)
+
+
+def stacks():
+    """Whether there are stacks is decided anew by each attach."""
+    program = Steps(9)
+    path = os.path.join(WORK, "stacks.sbt")
+    for first, options in ((2, ["--stacks"]), (4, []), (6, ["--stacks"]), (8, ["--stacks"])):
+        program.step()
+        attached = Attached(program.pid, path, *options)
+        program.step()
+        attached.stop()
+        check_file(path, first, first)
+        check_stacks(path, bool(options))
+    program.finish()
+
+
 def updated():
     """The libraries that stay loaded are of an earlier build."""
     program, agents = Steps(20), Agents(os.path.join(WORK, "agents"))
@@ -71,7 +99,7 @@ def cycles():
     stops, counts = [], []
     path = os.path.join(WORK, "cycle.sbt")
     for cycle in range(CYCLES):
-        attached = Attached(program.pid, path)
+        attached = Attached(program.pid, path, *(["--stacks"] if cycle % 2 else []))
         program.step()
         stops.append(attached.stop()["stopped_ns"])
         check_file(path, 2 * cycle + 1, 2 * cycle + 1)
@@ -95,6 +123,8 @@ def armed():
     attached.process.send_signal(signal.SIGINT)
     attached.wait()
     check_file(path, 6, 10)
+    refused = run("attach", program.pid, "-o", path, "--stacks", code=2)
+    check(b"armed" in refused.stderr, refused.stderr)
     program.finish()
 
 
@@ -170,6 +200,7 @@ def refusals():
 
 
 opencl()
+stacks()
 cycles()
 if not os.environ.get("TRACESMITH_SANITIZE"):  # which allows one copy of a library in a process
     updated()
