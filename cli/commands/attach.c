@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tracesmith attach`: records a program that runs already. The ladder: it is armed; else one of its threads loads the agents
-// (tsmith_capture_attach).
+// `tracesmith attach`: records a program that runs already. The ladder: it is armed; else its Python loads the agents; else one of its
+// threads does (tsmith_capture_attach).
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -161,14 +161,16 @@ static void write_json(const struct attachment *attachment, const struct trace *
     struct text line = {0};
     text_add_cstr(&line, "{\"trace\":");
     text_add_json_cstr(&line, attachment->path);
-    text_add_format(
-        &line,
-        ",\"pid\":%" PRIu64 ",\"how\":\"borrowed thread\",\"thread\":%" PRIu32 ",\"threads_tried\":%" PRIu32
-        ",\"stopped_ns\":%" PRId64 ",\"longest_stop_ns\":%" PRId64 ",\"ready_ns\":%" PRId64
-        ",\"events\":%" PRIu64 ",\"kernels\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"not_recorded\":",
-        attachment->pid, report->thread, report->threads_tried, report->stopped_ns, report->longest_stop_ns,
-        report->ready_ns, trace->summary.events, trace->summary.kinds[TSMITH_KIND_KERNEL], trace_lost(trace));
+    text_add_format(&line,
+                    ",\"pid\":%" PRIu64 ",\"how\":\"%s\",\"thread\":%" PRIu32 ",\"threads_tried\":%" PRIu32
+                    ",\"stopped_ns\":%" PRId64 ",\"longest_stop_ns\":%" PRId64 ",\"ready_ns\":%" PRId64
+                    ",\"events\":%" PRIu64 ",\"kernels\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"not_recorded\":",
+                    attachment->pid, report->way, report->thread, report->threads_tried, report->stopped_ns,
+                    report->longest_stop_ns, report->ready_ns, trace->summary.events,
+                    trace->summary.kinds[TSMITH_KIND_KERNEL], trace_lost(trace));
     text_add_json_cstr(&line, report->text);
+    text_add_cstr(&line, ",\"not_remote\":");
+    text_add_json_cstr(&line, report->not_remote);
     text_add_cstr(&line, "}\n");
     if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
         (void)0; // no output is left to report it to
@@ -179,13 +181,18 @@ static void write_text(const struct attachment *attachment, const struct trace *
     struct text line = {0};
     if (attachment->report.text[0])
         complain("%s", attachment->report.text);
+    if (attachment->report.not_remote[0])
+        complain("a thread was borrowed: %s", attachment->report.not_remote);
     text_add_cstr(&line, attachment->path);
     text_add_cstr(&line, ": ");
     text_add_counted(&line, trace->summary.events, "event, ", "events, ");
     text_add_counted(&line, trace->summary.kinds[TSMITH_KIND_KERNEL], "kernel, ", "kernels, ");
     text_add_bytes(&line, (double)trace->summary.bytes);
-    text_add_format(&line, "; a thread of the program stood still for %.2f ms",
-                    (double)attachment->report.stopped_ns / 1e6);
+    if (attachment->report.stopped_ns)
+        text_add_format(&line, "; a thread of the program stood still for %.2f ms",
+                        (double)attachment->report.stopped_ns / 1e6);
+    else
+        text_add_cstr(&line, "; no thread of the program was stopped");
     if (trace_lost(trace)) {
         text_add_cstr(&line, "; ");
         text_add_counted(&line, trace_lost(trace), "event is", "events are");
@@ -213,8 +220,8 @@ int command_attach(const struct invocation *invocation) {
     if (!read_options(invocation, &attachment))
         return EXIT_USAGE;
     if (attachment.options.stacks && armed_has(attachment.pid)) {
-        complain("process %" PRIu64
-                 " is armed: whether it records call stacks was decided when it was started ('tracesmith "
+        complain("process %" PRIu64 " is armed: whether it records call stacks was "
+                 "decided when it was started ('tracesmith "
                  "profile --armed --stacks')",
                  attachment.pid);
         return EXIT_USAGE;

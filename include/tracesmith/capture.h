@@ -138,6 +138,10 @@ typedef struct tsmith_attach_report {
     int64_t longest_stop_ns; // the longest such time of any thread
     int64_t ready_ns;        // from the begin of the call until the agents recorded
     char text[512];          // a message about what is not recorded; "" if there is none
+    // How the agents were loaded: "borrowed thread", or "remote execution" by the program's own Python, for which no thread is
+    // stopped. And why a Python program was not recorded in the latter way; "" if it was, or is none.
+    char way[32];
+    char not_remote[192];
 } tsmith_attach_report;
 
 // Instead of tsmith_capture_start: records a running program of this user, from now until tsmith_capture_stop or its end. One of

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/attach_python.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/other_root.h"
@@ -177,6 +178,8 @@ static tsmith_status give_libraries(const struct attach_what *what, const struct
     }
     if (!status && !starter_stays)
         status = give_library(what, ATTACH_LIBRARY, error);
+    if (!status && !starter_stays && symlinkat(ATTACH_LIBRARY, what->session, ATTACH_LINK) != 0)
+        status = status_set_errno(error, "cannot make %s/" ATTACH_LINK, what->session_directory);
     return status;
 }
 
@@ -191,8 +194,6 @@ static tsmith_status call(const struct attach_what *what, struct inject_target *
         .function = "dlopen", .text = session, .then = ATTACH_LINK, .number = LOAD_NOW};
     const struct inject_call enter = {
         .file = library.bytes, .function = ATTACH_ENTER_SYMBOL, .text = session};
-    if (!starter_stays && symlinkat(ATTACH_LIBRARY, what->session, ATTACH_LINK) != 0)
-        return status_set_errno(error, "cannot make %s/" ATTACH_LINK, what->session_directory);
     return inject_call(target, starter_stays ? &enter : &load, what->patience / 2, report, error);
 }
 
@@ -222,7 +223,8 @@ tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, ts
     struct inject_target *target = NULL;
     struct attach_order *order = NULL;
     struct inject_report report = {0};
-    bool starter_stays = false;
+    bool starter_stays = false, is_remote = false;
+    char not_remote[sizeof out->not_remote] = "";
     tsmith_status status = inject_open(what->pid, &target, error);
     if (!status && !what->there && other_root_is((uint32_t)what->pid))
         status =
@@ -238,8 +240,12 @@ tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, ts
     }
     if (!status)
         status = give_libraries(what, target, starter_stays, error);
-    if (!status)
-        status = call(what, target, starter_stays, &report, error);
+    if (!status) {
+        is_remote = attach_python(
+            what, target, starter_stays ? own_library(what, ATTACH_LIBRARY).bytes : NULL, order, not_remote);
+        if (!is_remote)
+            status = call(what, target, starter_stays, &report, error);
+    }
     if (!status)
         status = wait_for_agents(what, order, begun + what->patience, error);
     tsmith_attach_report made = {.size = sizeof made,
@@ -248,6 +254,8 @@ tsmith_status attach_run(struct attach_what *what, tsmith_attach_report *out, ts
                                  .stopped_ns = report.stopped_ns,
                                  .longest_stop_ns = report.longest_ns,
                                  .ready_ns = clock_trace_now() - begun};
+    (void)snprintf(made.way, sizeof made.way, "%s", is_remote ? "remote execution" : "borrowed thread");
+    memcpy(made.not_remote, not_remote, sizeof made.not_remote);
     if (!status)
         memcpy(made.text, order->text, sizeof made.text);
     sized_give(tsmith_attach_report, &made, out);

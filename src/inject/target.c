@@ -195,7 +195,7 @@ bool target_is_mapped(const struct inject_target *target, const struct code_file
 
 // ---- exports
 
-static int open_file(const struct inject_target *target, const struct code_file *file) {
+int target_open_file(const struct inject_target *target, const struct code_file *file) {
     char path[4096 + 64];
     for (size_t i = 0; i < target->code.count; i++) {
         const struct code_mapping *mapping = &target->code.mappings[i];
@@ -229,7 +229,7 @@ bool exports_read_from(struct exports *exports, int fd, char build_id[2 * ELF_BU
 
 bool exports_read(struct exports *exports, const struct inject_target *target, const struct code_file *file) {
     char build_id[2 * ELF_BUILD_ID_MAX + 1];
-    const int fd = open_file(target, file);
+    const int fd = target_open_file(target, file);
     const bool read = fd >= 0 && exports_read_from(exports, fd, build_id);
     if (fd >= 0)
         close(fd);

@@ -52,6 +52,8 @@ const struct code_file *target_file(const struct inject_target *target, const ch
 bool target_has_file(const struct inject_target *target, const char *beginning);
 // Whether the file is what the process has mapped: their build ids are the same.
 bool target_is_mapped(const struct inject_target *target, const struct code_file *file);
+// The file that the process has mapped, for reading, or the one that has its path now; -1. Untrusted.
+int target_open_file(const struct inject_target *target, const struct code_file *file);
 // Whether what is mapped there has this build id, in hex.
 bool target_has_build_id(const struct inject_target *target, uint64_t bias, const char *build_id);
 bool exports_read(struct exports *exports, const struct inject_target *target, const struct code_file *file);

@@ -14,6 +14,17 @@ PROGRAMS = sys.argv[1]
 LAUNCHES = 5
 
 
+def cycles(usual):
+    """How often to attach and detach: many times in the long form (./dev soak)."""
+    return int(os.environ.get("TRACESMITH_ATTACH_CYCLES", usual))
+
+
+def say_stops(what, stops):
+    stops = sorted(stops)
+    print("%s, %d cycles; a thread stood still for %.0f us (median), %.0f us (99 %%), %.0f us (longest)" %
+          (what, len(stops), stops[len(stops) // 2] / 1e3, stops[len(stops) * 99 // 100] / 1e3, stops[-1] / 1e3))
+
+
 class Steps:
     """cl_steps, which waits for a byte before each step."""
 
@@ -69,9 +80,9 @@ class Agents:
 
 
 class Attached:
-    def __init__(self, pid, path, *options, environment=None):
+    def __init__(self, pid, path, *options, environment=None, patience="120s"):
         self.path = path
-        self.process = subprocess.Popen([TRACESMITH, "attach", str(pid), "-o", path, "--json", "--patience", "120s",
+        self.process = subprocess.Popen([TRACESMITH, "attach", str(pid), "-o", path, "--json", "--patience", patience,
                                          *options],
                                         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = self.process.stderr.readline()

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 
-from attach_steps import LAUNCHES, Agents, Attached, Steps, check_file, own_libraries, threads, wait_for
+import attach_steps
+from attach_steps import LAUNCHES, Agents, Attached, Steps, check_file, own_libraries, say_stops, threads, wait_for
 from support import TRACESMITH, check, run
 
 PROGRAMS, WORK = sys.argv[1:3]
-CYCLES = int(os.environ.get("TRACESMITH_ATTACH_CYCLES", "20"))
+CYCLES = attach_steps.cycles(20)
 # A sanitizer's own files are of no interest here, only its verdict: the exit code.
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -109,9 +110,7 @@ def cycles():
     program.finish()
     # A mapping may be in two pieces at one moment and in one at another; three of each session would be 3 * CYCLES.
     check(counts[-1] - counts[len(counts) // 2] < CYCLES // 2, "mappings after each cycle: %s" % counts)
-    stops.sort()
-    print("%d cycles; a thread stood still for %.0f us (median), %.0f us (99 %%), %.0f us (longest)" %
-          (CYCLES, stops[len(stops) // 2] / 1e3, stops[len(stops) * 99 // 100] / 1e3, stops[-1] / 1e3))
+    say_stops("OpenCL", stops)
 
 
 def armed():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+from attach_steps import cycles, say_stops
 from support import TRACESMITH, check, run
 
 PROGRAMS, WORK = sys.argv[1:3]
@@ -72,6 +73,20 @@ refused = run("attach", program.pid, "-o", os.path.join(WORK, "again.sbt"), "--p
 check(b"once only" in refused.stderr and b"profile" in refused.stderr, refused.stderr)
 program.make(1)
 program.end()
+
+# Once in a process: a process for each time.
+stops = []
+for _ in range(cycles(2)):
+    program = Rounds()
+    program.make(1)
+    attached = attach(program, path)
+    program.make(2)
+    report = stop(attached)
+    check(report["kernels"] == 2 * LAUNCHES * THREADS and report["lost"] == 0, report)
+    stops.append(report["stopped_ns"])
+    program.make(1)
+    program.end()
+say_stops("CUDA (mock libraries)", stops)
 
 # Its owner is killed; it goes on and ends well.
 program = Rounds()
