@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Small programs on pyopencl, as people write them: pyopencl_programs.py NAME runs one, without a name lists them.
+"""Small programs on pyopencl, as people write them: pyopencl_programs.py NAME... runs these, without a name lists all.
 
 Each prints a line that says what it computed, and is deterministic, but for those in NOISY: floating-point sums whose
 order is not fixed. A program ends with an exception when pyopencl computed something else than numpy.
@@ -561,4 +561,5 @@ if __name__ == "__main__":
     if len(sys.argv) == 1:
         print("\n".join(f"{name} {'noisy' if name in NOISY else ''}".strip() for name in PROGRAMS))
     else:
-        print(sys.argv[1], PROGRAMS[sys.argv[1]]())
+        for name in sys.argv[1:]:
+            print(name, PROGRAMS[name]())

@@ -5,7 +5,7 @@
 # floating-point sum is not fixed, it is noise. A program that is not installed is left out, which is printed.
 #
 # docs/replay.md lists the programs. TRACESMITH_SOAK: a hundred replays each, and programs whose kernels take minutes
-# to build. TRACESMITH_PROGRAMS: only those whose name has this in it.
+# to build. TRACESMITH_PROGRAMS: only those whose name has this in it. With one of these, each program of pyopencl is a process of its own.
 # shellcheck disable=SC2016 # inner shells expand what is in single quotes
 set -eu
 : "${TRACESMITH_SOURCE_DIR:?}"
@@ -62,9 +62,18 @@ try cl_what_if exact 1 sh -c '"$0" queues >/dev/null' "$programs/cl_what_if"
 # pyopencl: arrays, scans, sorts, images, shared memory, ...
 if "$python" -c 'import pyopencl' 2>/dev/null; then
     "$python" "$pyopencl" >"$work/names"
-    while read -r name noisy; do
-        try "pyopencl $name" "$([ -n "$noisy" ] && echo noise || echo exact)" 2 "$python" "$pyopencl" "$name"
-    done <"$work/names"
+    if [ -n "${TRACESMITH_SOAK-}${TRACESMITH_PROGRAMS-}" ]; then
+        while read -r name noisy; do
+            try "pyopencl $name" "$([ -n "$noisy" ] && echo noise || echo exact)" 2 "$python" "$pyopencl" "$name"
+        done <"$work/names"
+    else
+        # All in one process: each interpreter and each replay takes a second to start.
+        exact=$(awk 'NF == 1' "$work/names")
+        # shellcheck disable=SC2086 # words
+        try "pyopencl, exact" exact "$(($(echo "$exact" | wc -l) * 2))" "$python" "$pyopencl" $exact
+        # shellcheck disable=SC2046 # words
+        try "pyopencl, noisy" noise 2 "$python" "$pyopencl" $(awk 'NF == 2 { print $1 }' "$work/names")
+    fi
 else
     echo "left out: pyopencl (Debian: python3-pyopencl)"
 fi
