@@ -70,25 +70,6 @@ static bool is_nvidia_gpu(const tsmith_topology_node *node) {
     return node->kind == TSMITH_TOPOLOGY_GPU && node->vendor == NVIDIA;
 }
 
-// NVIDIA GPUs whose links are unknown, with the reason if NVML was asked.
-static void add_unknown_links(struct text *text, const tsmith_topology *topology) {
-    bool any = false;
-    for (size_t i = 0; i < tsmith_topology_count(topology); i++) {
-        const tsmith_topology_node node = node_at(topology, i);
-        if (!is_nvidia_gpu(&node) || node.nvlinks >= 0)
-            continue;
-        any |= !node.nvlinks_why[0];
-        if (node.nvlinks_why[0]) {
-            text_add_format(text, "The NVLinks of %s are unknown: ", node.name);
-            text_add_safe(text, text_string(node.nvlinks_why), 0);
-            text_add_cstr(text, ".\n");
-        }
-    }
-    if (any)
-        text_add_cstr(text,
-                      "/sys does not describe NVLink: NVIDIA GPUs may have links that are not shown.\n");
-}
-
 static void add_legend(struct text *text, const tsmith_topology *topology) {
     static const struct {
         tsmith_topology_path_kind kind;
@@ -109,7 +90,7 @@ static void add_legend(struct text *text, const tsmith_topology *topology) {
             used[path.kind] |= !path.nvlinks;
             counted |= path.nvlinks != 0;
             unknown |= path.kind != TSMITH_TOPOLOGY_NVSWITCH && path.kind != TSMITH_TOPOLOGY_NVLINK &&
-                       is_nvidia_gpu(&a) && is_nvidia_gpu(&b);
+                       is_nvidia_gpu(&a) && is_nvidia_gpu(&b) && (a.nvlinks < 0 || b.nvlinks < 0);
         }
     }
     text_add_char(text, '\n');
@@ -119,7 +100,8 @@ static void add_legend(struct text *text, const tsmith_topology *topology) {
         if (used[i])
             text_add_format(text, "%-8s %s\n", tsmith_topology_path_name(kinds[i].kind), kinds[i].text);
     if (unknown)
-        add_unknown_links(text, topology);
+        text_add_cstr(text,
+                      "/sys does not describe NVLink: NVIDIA GPUs may have links that are not shown.\n");
 }
 
 static const char *source_text(const char *source) {
@@ -150,6 +132,11 @@ static void add_nvlinks(struct text *text, const tsmith_topology *topology, size
         if (link.bytes_per_s)
             text_add_format(text, ", %.1f GB/s in one direction (%s)", (double)link.bytes_per_s / 1e9,
                             source_text(link.source));
+        text_add_char(text, '\n');
+    }
+    if (node.nvlinks_why[0]) {
+        text_add_cstr(text, "          NVLinks are unknown: ");
+        text_add_safe(text, text_string(node.nvlinks_why), 0);
         text_add_char(text, '\n');
     }
     if (node.nvlinks == 0 && !node.nvlinks_inactive)

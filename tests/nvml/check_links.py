@@ -97,6 +97,7 @@ def check_direct(mock):
     expect_paths(got, 4, lambda a, b: ("NVLINK", 4, 4 * 25_781_000_000, "common_speed"))
     check(got.gpu(1) == (None, None) and got.gpu(0) == (12, 0), "%s %s" % (got.gpu(1), got.gpu(0)))
     check("gave 15" in got.nodes[PLACES[1]]["nvlinks_why"], "%s" % got.nodes[PLACES[1]])
+    check(ask(mock, "direct", "gpu").count("NVLinks are unknown: nvmlDeviceGetNvLinkState of link 0 gave 15") == 1, "the text says why")
 
 
 def check_none(mock):
