@@ -41,7 +41,7 @@
 enum call_id {
     CALL_NONE,
 #define CALL_ENUM(name) CALL_##name,
-    OPENCL_CALLS(CALL_ENUM)
+    OPENCL_CALLS(CALL_ENUM) OPENCL_FETCHED_CALLS(CALL_ENUM)
 #undef CALL_ENUM
         CALL_LIMIT
 };

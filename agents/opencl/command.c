@@ -67,6 +67,17 @@ void command_flags(struct command *command, uint64_t flags) {
     copy->flags = flags;
 }
 
+void command_objects(struct command *command, uint64_t source, uint64_t destination) {
+    struct copy_words *copy = (struct copy_words *)(void *)(command->body + BODY_FIXED);
+    copy->source = source;
+    copy->destination = destination;
+}
+
+void command_filled(struct command *command, uint64_t destination) {
+    struct fill_words *fill = (struct fill_words *)(void *)(command->body + BODY_FIXED);
+    fill->destination = destination;
+}
+
 void command_map(struct command *command, tsmith_operation operation, cl_map_flags flags, uint64_t bytes,
                  cl_mem memory) {
     // A region that is mapped to be overwritten need not be moved to the host.

@@ -67,6 +67,9 @@ void command_copy(struct command *command, tsmith_operation operation, tsmith_di
                   uint64_t bytes, cl_mem source, cl_mem destination);
 // The flags of a command that command_copy has described.
 void command_flags(struct command *command, uint64_t flags);
+// The numbers of the objects of a command that command_copy or command_fill has described without them; 0: not known.
+void command_objects(struct command *command, uint64_t source, uint64_t destination);
+void command_filled(struct command *command, uint64_t destination);
 void command_map(struct command *command, tsmith_operation operation, cl_map_flags flags, uint64_t bytes,
                  cl_mem memory);
 void command_fill(struct command *command, tsmith_operation operation, uint64_t bytes, cl_mem destination);

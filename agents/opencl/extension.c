@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions the program fetches by name. Rules: agent.h.
 //
-// They go past the layer's table. Those that enqueue commands cannot be seen; that the program has one is
-// counted once per function as UNTRACED, so that no answer is given as if it were whole.
+// They go past the layer's table. For those of unified shared memory the program is given wrappers (usm.c). Others that enqueue
+// commands cannot be seen; that the program has one is counted once per function as UNTRACED, so that no answer is given as if it
+// were whole.
 #include <string.h>
 
 #include "agent.h"
+#include "usm.h"
 
 static void count_untraced(const char *name, const void *function) {
     enum { LIST = 31 };
@@ -17,14 +19,17 @@ static void count_untraced(const char *name, const void *function) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
 
+static void *give_function(const char *name, void *function) {
+    void *wrapper = function && name ? usm_wrapper(name, function) : NULL;
+    if (!wrapper)
+        count_untraced(name, function);
+    return wrapper ? wrapper : function;
+}
+
 void *layer_clGetExtensionFunctionAddress(const char *name) {
-    void *function = opencl_next.clGetExtensionFunctionAddress(name);
-    count_untraced(name, function);
-    return function;
+    return give_function(name, opencl_next.clGetExtensionFunctionAddress(name));
 }
 
 void *layer_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name) {
-    void *function = opencl_next.clGetExtensionFunctionAddressForPlatform(platform, name);
-    count_untraced(name, function);
-    return function;
+    return give_function(name, opencl_next.clGetExtensionFunctionAddressForPlatform(platform, name));
 }

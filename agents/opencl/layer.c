@@ -28,7 +28,7 @@ cl_icd_dispatch entry_table;
 _Atomic uint32_t agent_call_ids[CALL_LIMIT];
 const char *const agent_call_names[CALL_LIMIT] = {
 #define CALL_NAME(name) [CALL_##name] = #name,
-    OPENCL_CALLS(CALL_NAME)
+    OPENCL_CALLS(CALL_NAME) OPENCL_FETCHED_CALLS(CALL_NAME)
 #undef CALL_NAME
 };
 

@@ -78,14 +78,10 @@ static const void *argument_key(const struct object *kernel, uint32_t index) {
     return (const void *)(uintptr_t)(kernel->handle.number * ARGUMENTS_MOST + index + 2);
 }
 
-cl_int released_set_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
-    const cl_int result = opencl_next.clSetKernelArg(kernel, index, size, value);
+static void note_argument(cl_kernel kernel, cl_uint index, const void *pointer) {
     struct object *of = object_find(OBJECT_KERNEL, kernel);
-    void *pointer = NULL;
-    if (!of || result != CL_SUCCESS || index >= ARGUMENTS_MOST)
-        return result;
-    if (size == sizeof pointer && value)
-        memcpy(&pointer, value, sizeof pointer);
+    if (!of || index >= ARGUMENTS_MOST)
+        return;
     const struct object *memory = pointer ? object_find(OBJECT_MEMORY, pointer) : NULL;
     const void *key = argument_key(of, index);
     if (!memory) {
@@ -96,7 +92,24 @@ cl_int released_set_argument(cl_kernel kernel, cl_uint index, size_t size, const
         if (now <= index)
             atomic_store_explicit(&of->kernel.arguments, index + 1, memory_order_relaxed);
     }
+}
+
+cl_int released_set_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value) {
+    const cl_int result = opencl_next.clSetKernelArg(kernel, index, size, value);
+    const void *pointer = NULL;
+    if (result != CL_SUCCESS)
+        return result;
+    if (size == sizeof pointer && value)
+        memcpy(&pointer, value, sizeof pointer);
+    note_argument(kernel, index, pointer);
     return result;
+}
+
+void released_set_pointer(cl_kernel kernel, cl_uint index, const void *pointer, uint32_t stack) {
+    const struct object *memory = pointer ? object_find(OBJECT_MEMORY, pointer) : NULL;
+    if (pointer && !memory)
+        released_passed(CALL_clSetKernelArgMemPointerINTEL, stack, pointer, 0, -1);
+    note_argument(kernel, index, pointer);
 }
 
 void released_launch(cl_kernel kernel, uint32_t stack) {

@@ -36,6 +36,8 @@ void released_passed(enum call_id function, uint32_t stack, const void *key, uin
 void released_launch(cl_kernel kernel, uint32_t stack);
 void released_kernel_gone(const struct object *kernel);
 
+// After the driver took this allocation as an argument (clSetKernelArgMemPointerINTEL).
+void released_set_pointer(cl_kernel kernel, cl_uint index, const void *pointer, uint32_t stack);
 cl_int released_set_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value);
 
 #endif

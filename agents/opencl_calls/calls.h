@@ -119,6 +119,19 @@
     X(clEnqueueAcquireEGLObjectsKHR)                                                                         \
     X(clEnqueueReleaseEGLObjectsKHR)
 
+// By the agent, of cl_intel_unified_shared_memory: no loader has them, the program fetches them by name (../opencl/usm.c).
+#define OPENCL_FETCHED_CALLS(X)                                                                              \
+    X(clHostMemAllocINTEL)                                                                                   \
+    X(clDeviceMemAllocINTEL)                                                                                 \
+    X(clSharedMemAllocINTEL)                                                                                 \
+    X(clMemFreeINTEL)                                                                                        \
+    X(clMemBlockingFreeINTEL)                                                                                \
+    X(clSetKernelArgMemPointerINTEL)                                                                         \
+    X(clEnqueueMemcpyINTEL)                                                                                  \
+    X(clEnqueueMemFillINTEL)                                                                                 \
+    X(clEnqueueMemsetINTEL)                                                                                  \
+    X(clEnqueueMigrateMemINTEL)
+
 // Not in the lists above, but called by the agent itself (clSetKernelArg: for the program, released.h); and clGetPlatformIDs, with which preload.c starts the
 // loader.
 #define OPENCL_ASKED(X)                                                                                      \
@@ -221,6 +234,16 @@
 #define OPENCL_clEnqueueReleaseEGLObjectsKHR cl_int, (cl_command_queue queue, cl_uint memory_count, const cl_mem *memory, cl_uint count, const cl_event *waits, cl_event *event), (queue, memory_count, memory, count, waits, event)
 #define OPENCL_clGetExtensionFunctionAddress void *, (const char *name), (name)
 #define OPENCL_clGetExtensionFunctionAddressForPlatform void *, (cl_platform_id platform, const char *name), (platform, name)
+#define OPENCL_clHostMemAllocINTEL void *, (cl_context context, const cl_bitfield *properties, size_t size, cl_uint alignment, cl_int *error), (context, properties, size, alignment, error)
+#define OPENCL_clDeviceMemAllocINTEL void *, (cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size, cl_uint alignment, cl_int *error), (context, device, properties, size, alignment, error)
+#define OPENCL_clSharedMemAllocINTEL void *, (cl_context context, cl_device_id device, const cl_bitfield *properties, size_t size, cl_uint alignment, cl_int *error), (context, device, properties, size, alignment, error)
+#define OPENCL_clMemFreeINTEL cl_int, (cl_context context, void *pointer), (context, pointer)
+#define OPENCL_clMemBlockingFreeINTEL cl_int, (cl_context context, void *pointer), (context, pointer)
+#define OPENCL_clSetKernelArgMemPointerINTEL cl_int, (cl_kernel kernel, cl_uint index, const void *pointer), (kernel, index, pointer)
+#define OPENCL_clEnqueueMemcpyINTEL cl_int, (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size, cl_uint count, const cl_event *waits, cl_event *event), (queue, blocking, to, from, size, count, waits, event)
+#define OPENCL_clEnqueueMemFillINTEL cl_int, (cl_command_queue queue, void *to, const void *pattern, size_t pattern_size, size_t size, cl_uint count, const cl_event *waits, cl_event *event), (queue, to, pattern, pattern_size, size, count, waits, event)
+#define OPENCL_clEnqueueMemsetINTEL cl_int, (cl_command_queue queue, void *to, cl_int value, size_t size, cl_uint count, const cl_event *waits, cl_event *event), (queue, to, value, size, count, waits, event)
+#define OPENCL_clEnqueueMigrateMemINTEL cl_int, (cl_command_queue queue, const void *pointer, size_t size, cl_mem_migration_flags flags, cl_uint count, const cl_event *waits, cl_event *event), (queue, pointer, size, flags, count, waits, event)
 // clang-format on
 
 // ---- entry/, which is in both layers
