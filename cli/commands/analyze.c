@@ -43,7 +43,8 @@ struct analyze {
     bool ranks;   // the files are the ranks of one run
     bool partial; // write what their comparison keeps of them
     const char *to;
-    FILE *out; // NULL: standard output
+    FILE *out;      // NULL: standard output
+    bool *answered; // an answer about a file was written
 };
 
 // ---- what is asked for
@@ -307,6 +308,15 @@ static bool write_bytes(const struct analyze *analyze, const char *bytes, size_t
     return output_write(bytes, length);
 }
 
+// Before each answer about a file but the first. A file that cannot be read has none.
+static void put_separator(const struct analyze *analyze) {
+    if (*analyze->answered && analyze->form == FORM_JSON)
+        write_bytes(analyze, ",\n", 2);
+    else if (*analyze->answered)
+        write_bytes(analyze, "\n", 1);
+    *analyze->answered = true;
+}
+
 static bool put_text(const struct analyze *analyze, struct text *text) {
     bool written = write_bytes(analyze, text_cstr(text), text->length);
     text_clear(text);
@@ -376,6 +386,7 @@ static tsmith_status put_answer(const struct analyze *analyze, struct trace *tra
                                 const tsmith_analysis *analysis, tsmith_error *error) {
     struct text text = {0};
     tsmith_status status = TSMITH_OK;
+    put_separator(analyze);
     if (analyze->form == FORM_JSON)
         return put_json(analyze, trace, analysis, error);
     if (analyze->form != FORM_CSV)
@@ -495,7 +506,9 @@ static int put_ranks(const void *context, const tsmith_report *report) {
 
 static int run_apart(const void *context, size_t index, FILE *out) {
     struct analyze analyze = *(const struct analyze *)context;
+    bool answered = false;
     analyze.out = out;
+    analyze.answered = &answered;
     return analyze_file(&analyze, analyze.files[index]);
 }
 
@@ -504,11 +517,13 @@ static int put_file(const struct analyze *analyze, struct apart *apart, size_t i
     struct apart_answer answer;
     if (!apart || !apart_take(apart, index, &answer))
         return analyze_file(analyze, analyze->files[index]);
-    if (answer.signal)
+    if (answer.signal) {
         complain("%s: the process that analyzed it was ended by signal %d", analyze->files[index],
                  answer.signal);
-    else
+    } else if (answer.size) {
+        put_separator(analyze);
         write_bytes(analyze, answer.bytes, answer.size);
+    }
     apart_put_messages(&answer);
     const int code = answer.code;
     apart_answer_finish(&answer);
@@ -521,7 +536,7 @@ static const char RANKS_HINT[] =
 
 static int analyze_files(const struct analyze *analyze) {
     int worst = EXIT_DONE;
-    bool json = analyze->form == FORM_JSON, any = false;
+    const bool json = analyze->form == FORM_JSON;
     if (analyze->partial)
         return analyze_partial(analyze->files, analyze->file_count, analyze->out ? analyze->out : stdout);
     if (analyze->ranks)
@@ -530,10 +545,7 @@ static int analyze_files(const struct analyze *analyze) {
     if (json)
         write_bytes(analyze, "{\"traces\":[", 11);
     for (size_t i = 0; i < analyze->file_count; i++) {
-        if (any)
-            write_bytes(analyze, json ? ",\n" : "\n", json ? 2 : 1);
-        int code = put_file(analyze, apart, i);
-        any = true;
+        const int code = put_file(analyze, apart, i);
         worst = code > worst ? code : worst;
     }
     apart_destroy(apart);
@@ -560,7 +572,8 @@ static int analyze_into(struct analyze *analyze) {
 }
 
 int command_analyze(const struct invocation *invocation) {
-    struct analyze analyze = {.invocation = invocation, .form = FORM_OVERVIEW};
+    bool answered = false;
+    struct analyze analyze = {.invocation = invocation, .form = FORM_OVERVIEW, .answered = &answered};
     if (invocation_flag(invocation, "list"))
         return list(invocation_flag(invocation, "json"));
     analyze.files = calloc(invocation->operand_count + 1, sizeof *analyze.files);

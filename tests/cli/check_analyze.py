@@ -154,6 +154,9 @@ def check_several(directory, path, sbt):
                 done = run("analyze", *files, *form, code=code, **how)
                 found.append((done.stdout, done.stderr, "-o" in form and open(form[-1], "rb").read()))
             check(found[0] == found[1] and any(found[0]), f"{form}: the same from processes side by side")
+            if "--json" in form:
+                traces = json.loads(found[0][2] or found[0][0])["traces"]
+                check(len(traces) == len(files) - len({missing, directory}.intersection(files)), "JSON of the files that can be read")
 
 
 def open_files(process):
