@@ -207,7 +207,12 @@ tsmith_status execute_opencl_order(struct execution *execution, const struct pla
     return execute_order_end(order, status);
 }
 
-#else
+#else // built without the OpenCL headers
+
+static tsmith_status refuse(tsmith_error *error) {
+    return status_set(error, TSMITH_ERROR_MISSING,
+                      "this TraceSmith was built without the OpenCL headers: it cannot replay");
+}
 
 tsmith_status execute_opencl_order(struct execution *execution, const struct plan *plan,
                                    const uint32_t *nodes, size_t count, const tsmith_replay_options *options,
@@ -218,7 +223,46 @@ tsmith_status execute_opencl_order(struct execution *execution, const struct pla
     (void)count;
     (void)options;
     (void)client;
-    return status_set(error, TSMITH_ERROR_MISSING, "this TraceSmith cannot replay");
+    return refuse(error);
+}
+
+tsmith_status execute_order_begin(struct execution *execution, const struct plan *plan,
+                                  const tsmith_replay_options *options, const struct execute_client *client,
+                                  struct execute_order **out, tsmith_error *error) {
+    (void)execution;
+    (void)plan;
+    (void)options;
+    (void)client;
+    *out = NULL;
+    return refuse(error);
+}
+
+tsmith_status execute_order_step(struct execute_order *order, uint32_t node) {
+    (void)order;
+    (void)node;
+    return TSMITH_ERROR_MISSING;
+}
+
+tsmith_status execute_order_reach(struct execute_order *order, uint32_t node) {
+    (void)order;
+    (void)node;
+    return TSMITH_ERROR_MISSING;
+}
+
+tsmith_status execute_order_bring(struct execute_order *order, uint32_t node) {
+    (void)order;
+    (void)node;
+    return TSMITH_ERROR_MISSING;
+}
+
+tsmith_status execute_order_conclude(struct execute_order *order) {
+    (void)order;
+    return TSMITH_ERROR_MISSING;
+}
+
+tsmith_status execute_order_end(struct execute_order *order, tsmith_status status) {
+    (void)order;
+    return status;
 }
 
 #endif
