@@ -209,7 +209,7 @@ tsmith_status execute_opencl_order(struct execution *execution, const struct pla
 
 #else // built without the OpenCL headers
 
-static tsmith_status refuse(tsmith_error *error) {
+static tsmith_status refuse_replay(tsmith_error *error) {
     return status_set(error, TSMITH_ERROR_MISSING,
                       "this TraceSmith was built without the OpenCL headers: it cannot replay");
 }
@@ -223,7 +223,7 @@ tsmith_status execute_opencl_order(struct execution *execution, const struct pla
     (void)count;
     (void)options;
     (void)client;
-    return refuse(error);
+    return refuse_replay(error);
 }
 
 tsmith_status execute_order_begin(struct execution *execution, const struct plan *plan,
@@ -234,7 +234,7 @@ tsmith_status execute_order_begin(struct execution *execution, const struct plan
     (void)options;
     (void)client;
     *out = NULL;
-    return refuse(error);
+    return refuse_replay(error);
 }
 
 tsmith_status execute_order_step(struct execute_order *order, uint32_t node) {
