@@ -79,7 +79,7 @@ void nvlink_query_start(struct nvlink_query *query, const char *agent_directory)
     if (pid < 0)
         close(ends[0]);
     else
-        *query = (struct nvlink_query){pid, ends[0]};
+        *query = (struct nvlink_query){pid, ends[0], clock_trace_now()};
 }
 
 // Exactly so many bytes before the deadline.
@@ -187,7 +187,7 @@ static void set_why(struct tsmith_topology *topology, const char *why) {
 
 static bool take_answer(const struct nvlink_query *query, int64_t patience, struct tsmith_topology *topology,
                         bool *is_complete) {
-    const int64_t deadline = clock_trace_now() + patience;
+    const int64_t deadline = query->started + patience;
     struct agent_gpu_links links;
     char why[TOPOLOGY_REASON] = "NVML does not list this GPU";
     bool any = false;

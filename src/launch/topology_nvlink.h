@@ -11,12 +11,13 @@
 struct nvlink_query {
     pid_t pid; // 0: none
     int fd;    // where its answer can be read
+    int64_t started;
 };
 
 // Asks if the machine has NVIDIA's driver. Without an agent or a process there is no answer.
 void nvlink_query_start(struct nvlink_query *query, const char *agent_directory);
-// Waits until the answer is complete or `patience` (ns) is over, adds it to the topology, and ends the child. False when there was
-// no answer. With NULL it only ends the child.
+// Waits until the answer is complete or `patience` (ns since the start) is over, adds it to the topology, and ends the child. False when
+// there was no answer. With NULL it only ends the child.
 bool nvlink_query_finish(struct nvlink_query *query, int64_t patience, struct tsmith_topology *topology);
 
 #endif
