@@ -108,7 +108,7 @@ static bool write_location(struct tsdl *tsdl, const struct place *place, struct 
         CTF_ROOT_TABLE(NAME)
 #undef NAME
     };
-    size_t size = 64 + place->up * sizeof "null,", used = 0;
+    size_t size = 64 + INPUT_PADDING + place->up * sizeof "null,", used = 0; // JSON is read in whole vectors
     for (size_t i = 0; i < place->count; i++)
         size += place->path[i].length + sizeof "\"\",";
     char *text = ctf_make(tsdl->ctf, size, 1);
