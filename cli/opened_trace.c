@@ -352,9 +352,32 @@ bool trace_add_duty(struct text *text, const struct trace *trace) {
     return true;
 }
 
+bool trace_add_aggregate(struct text *text, const struct trace *trace) {
+    int64_t period;
+    if (!trace->dictionary || !read_attribute(trace, "aggregate.period_ns", &period))
+        return false;
+    text_add_cstr(text, "added up in the program: a sum in every ");
+    text_add_duration(text, period);
+    text_add_cstr(text, " for each kernel, stack and device (--aggregate)");
+    return true;
+}
+
+bool trace_refuses_sums(const struct trace *trace, const char *what) {
+    const uint64_t *kinds = trace->summary.kinds;
+    if (!kinds[TSMITH_KIND_SUM] || kinds[TSMITH_KIND_KERNEL] || kinds[TSMITH_KIND_MEMCPY] ||
+        kinds[TSMITH_KIND_MEMSET])
+        return false;
+    complain("%s: its kernels and transfers are in sums (--aggregate), and %s needs single events",
+             trace->path, what);
+    return true;
+}
+
 static void report_lost(const struct trace *trace) {
     struct text line = {0};
     if (trace_add_duty(&line, trace))
+        complain("%s: %s", trace->path, text_cstr(&line));
+    text_clear(&line);
+    if (trace_add_aggregate(&line, trace))
         complain("%s: %s", trace->path, text_cstr(&line));
     text_clear(&line);
     tsmith_string unrecorded = tsmith_dictionary_find_attribute(trace->dictionary, "unrecorded.processes");

@@ -104,6 +104,10 @@ static inline tsmith_string trace_string(const struct trace *trace, uint32_t id)
 
 // "recorded 1.0 s of 60 s (--duty)"; false for a trace of a recording without pauses.
 bool trace_add_duty(struct text *text, const struct trace *trace);
+// "sums of events, one in 10 s for each kernel, stack and device (--aggregate)"; false for a trace of events.
+bool trace_add_aggregate(struct text *text, const struct trace *trace);
+// Whether the kernels and transfers of a trace are in sums alone; then it complains that `what` needs single events.
+bool trace_refuses_sums(const struct trace *trace, const char *what);
 // What comes after the last slash of a program's path.
 tsmith_string trace_base_name(tsmith_string path);
 

@@ -11,6 +11,7 @@
 #include "agentkit/control.h"
 #include "agentkit/injection.h"
 #include "agentkit/stacks.h"
+#include "agentkit/sums.h"
 #include "buffers.h"
 #include "control.h"
 #include "graph_nodes.h"
@@ -46,9 +47,11 @@ static void begin(void) {
     cuda_correlation_base =
         channel_correlations(agent.channel, UINT64_C(1) << 32) + (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
     (void)stacks_start(agent.channel);
+    sums_start(agent.channel);
 }
 
-static struct agent_spec spec = {.begin = begin, .in_flight = launches_open, .not_in_children = true};
+static struct agent_spec spec = {
+    .begin = begin, .in_flight = launches_open, .not_in_children = true, .aggregates = true};
 
 // ---- CUDA's own injection
 

@@ -12,6 +12,7 @@
 #include "agent.h"
 #include "agentkit/control.h"
 #include "agentkit/stacks.h"
+#include "agentkit/sums.h"
 #include "buffers.h"
 #include "holder.h"
 #include "launches.h"
@@ -79,6 +80,7 @@ static bool periodic_pass(void) {
         look_for_other_buffers();
     }
     throttling_look(false);
+    sums_look();
     return true;
 }
 
@@ -116,6 +118,7 @@ static void last_pass(void) {
         records_dropped(NULL, 0);
     }
     throttling_look(true);
+    sums_write();
     sum_up();
 }
 

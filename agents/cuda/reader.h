@@ -4,6 +4,7 @@
 #define CUDA_READER_H
 
 #include "agentkit/foreign_clock.h"
+#include "agentkit/sums.h"
 #include "launches.h"
 #include "library.h"
 #include "shapes.h"
@@ -16,6 +17,7 @@ struct reader {
     struct foreign_clock_piece piece;
     int64_t earliest, latest;                       // trace times that a record can be of
     uint32_t device, context, stream, queue;        // the queue's track found last
+    uint32_t sums_device, sums;                     // the track of the sums found last, and its device
     uint32_t tid, thread;                           // the thread's
     uint32_t no_tid;                                // the last that is no thread of the system
     uint64_t ended;                                 // launches whose first record this was
@@ -73,6 +75,19 @@ static inline uint32_t reader_queue(struct reader *reader, uint32_t device, uint
         return reader->queue;
     return reader_queue_slow(reader, device, context, stream);
 }
+// What is added to a sum in place of a record (agentkit/sums.h).
+struct reader_sum {
+    tsmith_kind kind;
+    uint32_t device; // CUPTI_NONE: of the host
+    uint32_t name, stack;
+    tsmith_operation operation;
+    tsmith_direction direction;
+    uint64_t bytes;
+    const struct span *span; // NULL: it has no times
+    uint64_t queued, start;  // of CUPTI's clock; 0: not known
+};
+void reader_add_up(struct reader *reader, const struct reader_sum *sum);
+
 // The track of a thread that a record names; `launched_by`, where that is known otherwise, if CUPTI cannot name threads as
 // the system does.
 uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by);

@@ -110,6 +110,24 @@ uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t cont
     return reader->queue;
 }
 
+static uint32_t sums_track_of(struct reader *reader, uint32_t device) {
+    if (device == CUPTI_NONE)
+        return sums_host;
+    if (reader->sums_device != device || !reader->sums) {
+        reader->sums_device = device;
+        reader->sums = tracks_stream(device, CUPTI_NONE, CUPTI_NONE, "sums");
+    }
+    return reader->sums ? reader->sums : sums_host;
+}
+
+void reader_add_up(struct reader *reader, const struct reader_sum *sum) {
+    const bool delayed = sum->span && sum->queued && sum->start >= sum->queued;
+    const uint64_t known = (sum->span ? SUMS_TIMED : 0u) | (delayed ? SUMS_DELAYED : 0u);
+    sums_add(sums_what(sum->kind, known, sum->operation, sum->direction, sum->name),
+             sums_who(sums_track_of(reader, sum->device), sum->stack), sum->span ? sum->span->duration : 0,
+             delayed ? sum->start - sum->queued : 0, sum->bytes);
+}
+
 // Where the library cannot be asked how it names threads: whether it is as the system does.
 static bool is_system_thread(struct reader *reader, uint32_t tid) {
     char path[64];

@@ -17,8 +17,14 @@ static bool take_plausible_times(struct reader *reader, const struct launch *lau
 
 // It ran at an unknown time: an event at its launch, as far as that is known.
 static void write_untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
-                          const struct launch *launch) {
+                          const struct launch *launch, uint32_t device) {
     reader->untimed++;
+    if (sums_on) {
+        reader_add_up(
+            reader, &(struct reader_sum){
+                        .kind = TSMITH_KIND_KERNEL, .device = device, .name = name, .stack = launch->stack});
+        return;
+    }
     TRACK_RECORD_WRITE(reader->ring, untimed, queue,
                        .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()),
                        .certainty = TSMITH_CERTAINTY_UNTIMED, READER_LAUNCHED(correlation, name, launch));
@@ -90,6 +96,17 @@ static void put_kernel_parts(struct reader *reader, uint64_t *at, uint32_t parts
                    .submitted = time_or_none(reader, record->submitted));
 }
 
+static void add_up_kernel(struct reader *reader, const struct cupti_kernel *record,
+                          const struct launch *launch, uint32_t name, const struct span *span) {
+    reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_KERNEL,
+                                               .device = record->device,
+                                               .name = name,
+                                               .stack = launch->stack,
+                                               .span = span,
+                                               .queued = shapes.latency ? record->queued : 0,
+                                               .start = record->start});
+}
+
 static void write_kernel(struct reader *reader, const struct cupti_kernel *record, uint32_t queue,
                          const struct launch *launch, uint32_t name, const struct graph_node *graph,
                          const struct span *span) {
@@ -136,10 +153,12 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
         reader->unlaunched++;
     graph_nodes_look_up(graph.node, &launch);
     // A node of a graph may be launched long after the call, but not before it either.
-    if (take_plausible_times(reader, &launch, record->start, record->end, &span))
-        write_kernel(reader, record, queue, &launch, name, &graph, &span);
+    if (!take_plausible_times(reader, &launch, record->start, record->end, &span))
+        write_untimed(reader, queue, record->correlation, name, &launch, record->device);
+    else if (sums_on)
+        add_up_kernel(reader, record, &launch, name, &span);
     else
-        write_untimed(reader, queue, record->correlation, name, &launch);
+        write_kernel(reader, record, queue, &launch, name, &graph, &span);
 }
 
 void record_graph(struct reader *reader, const struct cupti_graph_trace *record) {
@@ -151,7 +170,15 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
         !throttling_hid_launches())
         reader->unlaunched++;
     if (!take_plausible_times(reader, &launch, record->start, record->end, &span)) {
-        write_untimed(reader, queue, record->correlation, name, &launch);
+        write_untimed(reader, queue, record->correlation, name, &launch, record->device);
+        return;
+    }
+    if (sums_on) {
+        reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_GRAPH_LAUNCH,
+                                                   .device = record->device,
+                                                   .name = name,
+                                                   .stack = launch.stack,
+                                                   .span = &span});
         return;
     }
     TRACK_RECORD_WRITE(reader->ring, graph, queue, READER_SPAN(&span),
@@ -171,7 +198,7 @@ void record_device_graph(struct reader *reader, const struct cupti_device_graph 
 
 struct transfer {
     uint64_t start, end, bytes, flags;
-    uint32_t queue, correlation;
+    uint32_t queue, correlation, device;
     uint32_t kinds[2]; // of memory: from, to
     uint32_t peer;     // track
     tsmith_operation operation;
@@ -201,6 +228,17 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
     graph_nodes_look_up(transfer->graph.node, &launch);
     if (!take_plausible_times(reader, &launch, transfer->start, transfer->end, &span)) {
         reader->untimed++;
+        return;
+    }
+    if (sums_on) {
+        reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_MEMCPY,
+                                                   .device = transfer->device,
+                                                   .name = name,
+                                                   .stack = launch.stack,
+                                                   .operation = transfer->operation,
+                                                   .direction = transfer->direction,
+                                                   .bytes = transfer->bytes,
+                                                   .span = &span});
         return;
     }
     const uint32_t source_kind = memory_name(transfer->kinds[0]);
@@ -242,7 +280,7 @@ static void direction_of(uint8_t copy_kind, struct transfer *transfer) {
 // What copies of every kind have.
 #define TRANSFER(reader, record)                                                                             \
     .start = record->start, .end = record->end, .bytes = record->bytes, .correlation = record->correlation,  \
-    .queue = reader_queue(reader, record->device, record->context, record->stream)
+    .device = record->device, .queue = reader_queue(reader, record->device, record->context, record->stream)
 
 void record_memcpy(struct reader *reader, const struct cupti_memcpy *record) {
     struct transfer transfer = {
@@ -283,6 +321,16 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
         return;
     }
     const uint32_t text = READER_TEXT(vendor.set);
+    if (sums_on) {
+        reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_MEMSET,
+                                                   .device = record->device,
+                                                   .name = text,
+                                                   .stack = launch.stack,
+                                                   .operation = TSMITH_OPERATION_FILL,
+                                                   .bytes = record->bytes,
+                                                   .span = &span});
+        return;
+    }
     const uint32_t memory_kind = memory_name(record->memory_kind);
     const uint32_t source_graph = cupti_has(CUPTI_13_4) ? record->source_graph : 0;
 #define FILL                                                                                                 \

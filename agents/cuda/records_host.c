@@ -49,8 +49,16 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
     if (!reader_needs_span(reader, record->start, record->end, &span))
         return;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
-    const uint32_t track = reader_thread(reader, record->thread, launch.track);
     const uint32_t name = call_name(domain, record->cbid);
+    if (sums_on) {
+        reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_API,
+                                                   .device = CUPTI_NONE,
+                                                   .name = name,
+                                                   .stack = launch.stack,
+                                                   .span = &span});
+        return;
+    }
+    const uint32_t track = reader_thread(reader, record->thread, launch.track);
 #define CALL                                                                                                 \
     READER_SPAN(&span), .correlation = reader_correlation(record->correlation), .name = name,                \
                         .result = record->result
@@ -84,6 +92,15 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     if (!track)
         track = queue ? queue : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "waits of unknown threads");
     const uint32_t name = READER_NAME(names, type);
+    if (sums_on) {
+        reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_SYNC,
+                                                   .device = CUPTI_NONE,
+                                                   .name = name,
+                                                   .stack = launch.stack,
+                                                   .operation = operations[type],
+                                                   .span = &span});
+        return;
+    }
     TRACK_RECORD_WRITE(reader->ring, sync, track, READER_SPAN(&span),
                        .correlation = reader_correlation(record->correlation), .name = name,
                        .operation = operations[type], .queue = queue, .host_track = launch.track,

@@ -115,6 +115,12 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
     if (result != CL_SUCCESS || !call->queue)
         return result;
     channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
+    if (sums_on) {
+        sums_add(sums_what((tsmith_kind)shapes_kinds[command->class], 0, command->operation, 0,
+                           agent_operation_name(command->operation)),
+                 sums_who(call->queue->queue.work_track, call->stack), 0, 0, 0);
+        return result;
+    }
     uint64_t *at = ring ? ring_reserve(ring, fixed + (listed ? events_list_room(wait_count) : 0)) : NULL;
     if (!at)
         return result;
@@ -132,6 +138,12 @@ cl_int command_end_eventless(struct command *command, cl_int result, cl_uint wai
 void sync_record(const struct call *call, tsmith_operation operation, uint32_t wait_count,
                  const cl_event *waits) {
     enum { FIXED = 1 + RECORD_PART_WORDS(sync_words) };
+    if (sums_on) {
+        sums_add(sums_what(TSMITH_KIND_SYNC, SUMS_TIMED | SUMS_TICKS, operation, 0,
+                           agent_call_name(call->function)),
+                 sums_who(sums_host, call->stack), call->end - call->start, 0, 0);
+        return;
+    }
     struct ring *ring = channel_ring(agent.channel);
     uint64_t *at = ring ? ring_reserve(ring, FIXED + (wait_count ? events_list_room(wait_count) : 0)) : NULL;
     if (!at)

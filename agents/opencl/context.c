@@ -8,6 +8,7 @@
 // Once the session is over, new queues are created as the program requests.
 
 #include "agentkit/device.h"
+#include "agentkit/sums.h"
 #include "command.h"
 #include "object_event.h"
 #include "pending.h"
@@ -60,6 +61,8 @@ static struct object *queue_add(cl_command_queue queue, cl_context context, cl_d
     object->queue.pending.out_of_order = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
     object->queue.no_complete_time = object_of_device && !object_of_device->device.enqueues;
     object->queue.track = queue_track(object, asked & CL_QUEUE_PROFILING_ENABLE);
+    object->queue.work_track =
+        sums_on ? sums_track(object_of_device ? object_of_device->device.id : 0, 0) : object->queue.track;
     return object;
 }
 

@@ -4,6 +4,7 @@
 #ifndef OPENCL_ENQUEUED_H
 #define OPENCL_ENQUEUED_H
 
+#include "agentkit/sums.h"
 #include "command.h"
 #include "events.h"
 #include "pending.h"
@@ -22,6 +23,12 @@ INLINED void command_place(struct command *command, cl_uint wait_count) {
 }
 
 INLINED void call_write(struct ring *ring, const struct call *call, cl_int result, enum blocking blocking) {
+    if (__builtin_expect(sums_on, 0)) {
+        sums_add_time(
+            sums_what(TSMITH_KIND_API, SUMS_TIMED | SUMS_TICKS, 0, 0, agent_call_name(call->function)),
+            sums_who(sums_host, call->stack), call->end - call->start);
+        return;
+    }
     const bool blocks = blocking != BLOCKING_NEVER, has_stack = call->stack != 0;
     const uint32_t words = 1u + RECORD_PART_WORDS(call_words) + has_stack + blocks;
     uint64_t *at = record_begin(ring, shapes.call[blocks][has_stack], words, agent_call_name(call->function));
@@ -62,8 +69,9 @@ INLINED void command_push(const struct command *command, cl_event event, uint32_
     entry->untimed = shapes.untimed[command->class][waited][has_stack];
     entry->held = command->program_has_event;
     entry->first_launch = command->first_launch;
+    entry->class = (uint8_t)command->class;
     entry->event = event;
-    entry->track = queue->track;
+    entry->track = queue->work_track;
     entry->stack = command->call.stack;
     entry->not_before = command->call.start;
     entry->not_after = command->call.end;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agentkit/stacks.h"
+#include "agentkit/sums.h"
 #include "command.h"
 #include "events.h"
 #include "late.h"
@@ -59,6 +60,7 @@ static bool prepare(void) {
 
 static void begin(void) {
     shapes_register(agent.channel);
+    sums_start(agent.channel);
     (void)stacks_start(agent.channel);
     overhead_start(agent.channel);
     released_begin(agent.channel);
@@ -72,10 +74,12 @@ static void again(void) {
     events_forget();
     released_again(agent.channel);
     times_begin();
+    sums_start(agent.channel);
     (void)stacks_start(agent.channel);
 }
 
 static const struct agent_spec spec = {.api = OPENCL_API,
+                                       .aggregates = true,
                                        .again = again,
                                        .prepare = prepare,
                                        .begin = begin,

@@ -39,6 +39,7 @@ struct device {
 struct queue {
     struct pending_queue pending; // first
     uint32_t track;
+    uint32_t work_track; // of the records of its commands: the same, or that of the sums of its device
     struct object *device;
     bool hidden;         // profiling is on because of us: not to be seen by the program
     bool has_properties; // made by clCreateCommandQueueWithProperties: the program's list is below

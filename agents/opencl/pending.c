@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "agentkit/sums.h"
 #include "command.h"
 #include "control.h"
 #include "events.h"
@@ -38,7 +39,7 @@ static void write_first_launch(struct ring *ring, const struct entry *entry,
     if (times->start < from + AT_LEAST)
         return;
     const struct command_words *command = (const struct command_words *)(const void *)entry->body;
-    RECORD_WRITE(ring, shapes.first_launch, entry->track, first_launch_words, .start = from,
+    RECORD_WRITE(ring, shapes.first_launch, queue_of(&entry->head)->track, first_launch_words, .start = from,
                  .end = times->start, .operation = TSMITH_OPERATION_FIRST_LAUNCH, .name = command->name,
                  .correlation = command->correlation, .host_track = command->host_track,
                  .certainty = TSMITH_CERTAINTY_INFERRED);
@@ -60,6 +61,23 @@ static void write_timed(struct ring *ring, const struct entry *entry, const stru
         RECORD_PUT(at, stack_words, entry->stack);
     body_copy(at, entry->body, body);
     ring_commit(ring, words);
+}
+
+// In place of a record of its own.
+static void add_up(const struct entry *entry, const struct pending_times *times, bool timed) {
+    const struct command_words *command = (const struct command_words *)(const void *)entry->body;
+    const uint64_t *details = entry->body + BODY_FIXED;
+    uint64_t bytes = 0, direction = 0;
+    if (entry->class == CLASS_COPY) {
+        bytes = ((const struct copy_words *)(const void *)details)->bytes;
+        direction = ((const struct copy_words *)(const void *)details)->direction;
+    } else if (entry->class == CLASS_FILL) {
+        bytes = ((const struct fill_words *)(const void *)details)->bytes;
+    }
+    sums_add(sums_what((tsmith_kind)shapes_kinds[entry->class], timed ? SUMS_TIMED | SUMS_DELAYED : 0,
+                       command->operation, direction, (uint32_t)command->name),
+             sums_who(entry->track, entry->stack), timed ? times->end - times->start : 0,
+             timed ? times->start - times->queued : 0, bytes);
 }
 
 static void write_untimed(struct ring *ring, const struct entry *entry, int64_t status) {
@@ -125,15 +143,19 @@ static void record(struct pending_entry *head, const struct pending_times *times
     struct queue *queue = queue_of(head);
     if (answer == PENDING_UNTIMED)
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
+    if (__builtin_expect(sums_on, 0))
+        add_up(entry, times, answer == PENDING_TIMED);
     if (!ring)
         return;
     if (answer == PENDING_UNTIMED) {
-        write_untimed(ring, entry, times->result);
+        if (!sums_on)
+            write_untimed(ring, entry, times->result);
         return;
     }
     if (entry->first_launch)
         write_first_launch(ring, entry, times);
-    write_timed(ring, entry, times);
+    if (__builtin_expect(!sums_on, 1))
+        write_timed(ring, entry, times);
     if (times->end > atomic_load_explicit(&queue->last_end, memory_order_relaxed))
         atomic_store_explicit(&queue->last_end, times->end, memory_order_relaxed);
 }

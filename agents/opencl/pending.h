@@ -21,7 +21,8 @@ struct entry {
     bool held;                 // the program has the event too
     bool first_launch;
     bool calibrates; // brings the host's times next to the device's
-    uint32_t track;  // of its queue
+    uint8_t class;   // enum device_class
+    uint32_t track;  // of its record
     uint32_t stack;  // of its call; 0: none
     cl_event event;
     uint64_t not_before;

@@ -3,6 +3,12 @@
 #include "shapes.h"
 
 struct shapes shapes;
+const uint8_t shapes_kinds[CLASS_LIMIT] = {
+    [CLASS_KERNEL_1D] = TSMITH_KIND_KERNEL,    [CLASS_KERNEL] = TSMITH_KIND_KERNEL,
+    [CLASS_COPY] = TSMITH_KIND_MEMCPY,         [CLASS_FILL] = TSMITH_KIND_MEMSET,
+    [CLASS_FREE] = TSMITH_KIND_FREE,           [CLASS_HOST] = TSMITH_KIND_HOST_FUNCTION,
+    [CLASS_MARKER] = TSMITH_KIND_EVENT_RECORD, [CLASS_BARRIER] = TSMITH_KIND_SYNC,
+};
 
 OPENCL_RECORD_PARTS(RECORD_PART_SHAPE)
 
@@ -20,13 +26,7 @@ static void add_class(struct record_shape *shape, enum device_class class) {
 
 static uint16_t device_shape(struct channel *channel, enum device_class class, bool timed, bool waits,
                              bool calibrates, bool stack) {
-    static const uint8_t kinds[CLASS_LIMIT] = {
-        [CLASS_KERNEL_1D] = TSMITH_KIND_KERNEL,    [CLASS_KERNEL] = TSMITH_KIND_KERNEL,
-        [CLASS_COPY] = TSMITH_KIND_MEMCPY,         [CLASS_FILL] = TSMITH_KIND_MEMSET,
-        [CLASS_FREE] = TSMITH_KIND_FREE,           [CLASS_HOST] = TSMITH_KIND_HOST_FUNCTION,
-        [CLASS_MARKER] = TSMITH_KIND_EVENT_RECORD, [CLASS_BARRIER] = TSMITH_KIND_SYNC,
-    };
-    struct record_shape shape = record_shape_begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
+    struct record_shape shape = record_shape_begin((tsmith_kind)shapes_kinds[class], RECORD_SUBJECT_TRACK);
     if (timed)
         timed_words_add(&shape);
     else

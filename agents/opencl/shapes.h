@@ -40,6 +40,7 @@ struct shapes {
     uint16_t first_launch; // FIRST_LAUNCH, on the queue's track
 };
 extern struct shapes shapes;
+extern const uint8_t shapes_kinds[CLASS_LIMIT]; // tsmith_kind
 
 void shapes_register(struct channel *channel);
 

@@ -456,6 +456,15 @@ static void find_names(const struct analyze *analyze, const struct trace *trace)
         (void)tsmith_trace_symbolize(trace->opened, NULL, NULL); // without it they are modules and offsets
 }
 
+// Whether an analysis that was asked for takes no sums.
+static bool needs_events(const char *asked) {
+    const char *name;
+    size_t i = 0;
+    while ((name = tsmith_analysis_name(i)) && strcmp(name, asked) != 0)
+        i++;
+    return name && !tsmith_analysis_reads_sums(i);
+}
+
 static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
     tsmith_analysis_options options = {.size = sizeof options,
                                        .names = analyze->name_count ? analyze->names : NULL,
@@ -468,6 +477,9 @@ static int analyze_trace(const struct analyze *analyze, struct trace *trace) {
                                        .frames = analyze->frames};
     tsmith_analysis *analysis = NULL;
     tsmith_error error;
+    for (size_t i = 0; i < analyze->name_count; i++)
+        if (needs_events(analyze->names[i]) && trace_refuses_sums(trace, analyze->names[i]))
+            return EXIT_NO;
     if (!place_window(analyze, trace, &options))
         return EXIT_USAGE;
     find_names(analyze, trace);

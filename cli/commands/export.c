@@ -234,6 +234,10 @@ int command_export(const struct invocation *invocation) {
         if (code != EXIT_DONE)
             return code;
     }
+    if (is_graph && trace_refuses_sums(&exporting.trace, "a graph")) {
+        trace_close(&exporting.trace);
+        return EXIT_NO;
+    }
     int code = is_graph ? export_graph(&exporting) : export_events(&exporting);
     trace_close(&exporting.trace);
     return code;

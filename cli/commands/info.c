@@ -412,6 +412,9 @@ static void write_duration(const struct trace *trace) {
     if (!trace_add_duty(&line, trace))
         line.length -= 2;
     end_line(&line);
+    label(&line, "sums");
+    if (trace_add_aggregate(&line, trace))
+        end_line(&line);
     text_finish(&line);
 }
 

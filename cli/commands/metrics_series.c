@@ -39,6 +39,8 @@ static void give_devices(const struct metric_visitor *visitor, const tsmith_live
     begin(visitor, &busy);
     for (uint32_t i = 0; i < totals->device_count; i++) {
         char id[24];
+        if (!totals->devices[i].busy && totals->devices[i].work)
+            continue; // of sums (--aggregate): not known
         snprintf(id, sizeof id, "%" PRIu64, totals->devices[i].id);
         const struct metric_label labels[] = {{"device", id}, {"name", totals->devices[i].name}};
         give_value(visitor, &busy, labels, 2, totals->devices[i].busy);

@@ -191,6 +191,23 @@ static bool read_duty(const struct invocation *invocation, tsmith_capture_option
     return good;
 }
 
+static bool read_aggregate(const struct invocation *invocation, tsmith_capture_options *options) {
+    const char *text = invocation_value(invocation, "aggregate");
+    if (!text)
+        return true;
+    if (!quantity_time(text, &options->aggregate) || options->aggregate < 10000000) {
+        complain("--aggregate: '%s' is not a time of 10 ms or more, such as 10s", text);
+        return false;
+    }
+    if (invocation_flag(invocation, "armed") || invocation_value(invocation, "capture") ||
+        invocation_flag(invocation, "flight") || invocation_value(invocation, "duty")) {
+        complain("--aggregate cannot be combined with --armed, --capture, --duty or --flight: they need "
+                 "events, and it records sums");
+        return false;
+    }
+    return true;
+}
+
 static bool read_ptp(const struct invocation *invocation, tsmith_capture_options *options) {
     const char *text = invocation_value(invocation, "ptp-error");
     options->ptp_clock = invocation_value(invocation, "ptp");
@@ -240,7 +257,8 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
     if (!read_rate(invocation, &options->gpu_counter_rate) ||
         !read_max_overhead(invocation, &options->max_overhead) ||
         !read_block_timeout(invocation, &options->block_timeout) || !read_duty(invocation, options) ||
-        !read_ptp(invocation, options) || !read_agent_options(invocation, apis, options))
+        !read_aggregate(invocation, options) || !read_ptp(invocation, options) ||
+        !read_agent_options(invocation, apis, options))
         return false;
     options->buffer_bytes = (size_t)bytes;
     options->stacks = invocation_flag(invocation, "stacks");
@@ -419,7 +437,9 @@ static void write_text(struct summary *summary) {
             text_add_cstr(&line, summary->path);
         text_add_cstr(&line, summary->is_split ? ", " : ": ");
         text_add_counted(&line, file->events, "event, ", "events, ");
-        text_add_counted(&line, file->kinds[TSMITH_KIND_KERNEL], "kernel, ", "kernels, ");
+        const bool sums = file->kinds[TSMITH_KIND_SUM] && !file->kinds[TSMITH_KIND_KERNEL];
+        text_add_counted(&line, file->kinds[sums ? TSMITH_KIND_SUM : TSMITH_KIND_KERNEL],
+                         sums ? "sum, " : "kernel, ", sums ? "sums, " : "kernels, ");
         text_add_bytes(&line, (double)file->bytes);
         text_add_cstr(&line, ", ");
         add_missing(&line, summary, lost);
@@ -427,6 +447,9 @@ static void write_text(struct summary *summary) {
         complain_of_times(&summary->trace);
         text_clear(&line);
         if (trace_add_duty(&line, &summary->trace))
+            complain("%s", text_cstr(&line));
+        text_clear(&line);
+        if (trace_add_aggregate(&line, &summary->trace))
             complain("%s", text_cstr(&line));
     }
     if (!summary->readable && summary->result->written)

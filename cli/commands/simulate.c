@@ -673,6 +673,8 @@ static int write_answers(struct simulate *simulate, struct text *text, bool json
 static int run(struct simulate *simulate, struct text *text) {
     const bool json = invocation_flag(simulate->invocation, "json");
     int code = trace_open(simulate->invocation->operands[0], &simulate->trace);
+    if (code == EXIT_DONE && trace_refuses_sums(&simulate->trace, "a simulation"))
+        code = EXIT_NO;
     if (code == EXIT_DONE)
         code = make_model(simulate);
     if (code == EXIT_DONE)

@@ -96,6 +96,8 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
     uint64_t duration = 0;
     row.start = (int64_t)get_or_zero(collector, AT_START, at);
     row.has_duration = get_bits(collector, AT_DURATION, at, &duration);
+    // That of a sum is its period, and no time of the events in it.
+    row.has_duration &= get_or_zero(collector, AT_KIND, at) != TSMITH_KIND_SUM;
     row.end = order_end(row.start, row.has_duration, (int64_t)duration);
     row.kind = (uint8_t)get_or_zero(collector, AT_KIND, at);
     row.name = (uint32_t)get_or_zero(collector, AT_NAME, at);

@@ -75,6 +75,10 @@ static void add_devices(struct text *text, const struct top_reading *reading) {
         const tsmith_live_device *device = &now->devices[i];
         text_add_format(text, "device %" PRIu64 "  ", device->id);
         add_name(text, device->name);
+        if (!device->busy && device->work) {
+            text_add_cstr(text, "  busy: not known of sums (--aggregate)\n");
+            continue;
+        }
         text_add_cstr(text, "  busy ");
         text_add_share(text, window > 0 ? (double)device->recent / window : 0);
         text_add_cstr(text, "  in all ");

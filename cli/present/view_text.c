@@ -41,7 +41,9 @@ enum {
     X(QUEUE_TRACK)                                                                                           \
     X(LIVE_BYTES)                                                                                            \
     X(RESULT)                                                                                                \
-    X(VALUE) X(LOST) X(REASON) X(TEXT) X(CERTAINTY) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER) X(WAKER_STACK)
+    X(VALUE)                                                                                                 \
+    X(LOST) X(REASON) X(TEXT) X(CERTAINTY) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER) X(WAKER_STACK)        \
+        X(SUMMED) X(TOTAL)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -209,12 +211,19 @@ static void add_counts_and_waker(struct text *record, const struct lines *lines,
     uint64_t bits, taken = 0;
     if (get_bits(lines, AT_LINE, row, &bits))
         text_add_format(record, "  line %" PRIu64, bits);
+    if (get_bits(lines, AT_SUMMED, row, &bits) && tsmith_value_name(TSMITH_TYPE_KIND, bits))
+        text_add_format(record, "  of %s", tsmith_value_name(TSMITH_TYPE_KIND, bits));
     const bool branched = get_bits(lines, AT_TAKEN, row, &taken);
     if (get_bits(lines, AT_COUNT, row, &bits)) {
         text_add_cstr(record, "  ");
         text_add_counted(record, bits, "time", "times");
         if (branched)
             text_add_format(record, " (true %" PRIu64 ")", taken);
+        if (get_bits(lines, AT_TOTAL, row, &bits)) {
+            text_add_cstr(record, ", ");
+            text_add_duration(record, (int64_t)bits);
+            text_add_cstr(record, " in all");
+        }
     } else if (branched && kind == TSMITH_KIND_INSTRUCTION) {
         text_add_cstr(record, taken ? "  true" : "  false");
     }

@@ -138,6 +138,9 @@ TSMITH_API const tsmith_timeline *tsmith_analysis_timeline(const tsmith_analysis
 // All analyses: name and question; NULL past the last.
 TSMITH_API const char *tsmith_analysis_name(size_t index);
 TSMITH_API const char *tsmith_analysis_question(size_t index);
+// Whether its answer takes sums of events too (TSMITH_KIND_SUM), or needs no kernels and transfers. Of a trace that has its
+// work in sums alone, the finding of the others says that the answer is not known.
+TSMITH_API bool tsmith_analysis_reads_sums(size_t index);
 
 // Writes a report: as text (at most `max_rows` rows per table, 0: 20; lines of at most `width` columns, 0: 100, unless the
 // numbers alone are wider), as one JSON object, or as CSV (one header per table; the first two columns are report and table).

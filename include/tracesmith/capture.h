@@ -99,6 +99,10 @@ typedef struct tsmith_capture_options {
     // the other hosts of the run (docs/cluster.md). A device that cannot be read is refused. NULL: none.
     const char *ptp_clock;
     int64_t ptp_error;
+    // Agents that can (OpenCL, CUDA) add up events in the program, and write sums of them (TSMITH_KIND_SUM) once in so many ns, in place of
+    // an event for each kernel, copy, call and wait. The attribute aggregate.period_ns of the trace states it. Not with `armed`, `duty_on`
+    // or a recording. 0: they write events.
+    int64_t aggregate;
 } tsmith_capture_options;
 
 // The commands that are recorded for replay. X("name", "argument", "which commands")

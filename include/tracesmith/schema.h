@@ -46,7 +46,10 @@ extern "C" {
     X(INSTRUCTION_COUNT, 24, "instruction_count",                                                            \
       "how often a launch ran an instruction of its kernel, on an interpreting device")                      \
     X(OFF_CPU, 25, "off_cpu", "off-CPU time of a host thread: why it did not run, and its waker")            \
-    X(DRIVER, 26, "driver", "GPU work in the operating system's kernel: fences, driver calls, faults, jobs")
+    X(DRIVER, 26, "driver", "GPU work in the operating system's kernel: fences, driver calls, faults, jobs") \
+    X(SUM, 27, "sum",                                                                                        \
+      "many events of one kind that the program added up in a time range (--aggregate), and no event "       \
+      "itself")
 
 typedef enum tsmith_kind {
     TSMITH_KIND_NONE = 0,
@@ -144,7 +147,14 @@ typedef enum tsmith_type {
     X(WAKER_TID, 48, "waker_tid", U64, "", "id of the thread that woke this one")                            \
     X(WAKER_STACK, 49, "waker_stack", U32, "", "id of the call stack of the waking thread")                  \
     X(CERTAINTY, 50, "certainty", CERTAINTY, "",                                                             \
-      "how sure its times are; without a value, they are as the source gave them")
+      "how sure its times are; without a value, they are as the source gave them")                           \
+    X(SUMMED, 51, "summed", KIND, "", "kind of the events that a sum stands for; count has their number")    \
+    X(TOTAL, 52, "total", I64, "ns", "the durations of these events, added up")                              \
+    X(SHORTEST, 53, "shortest", I64, "ns", "the shortest of these durations")                                \
+    X(LONGEST, 54, "longest", I64, "ns", "the longest of these durations")                                   \
+    X(DELAY_TOTAL, 55, "delay_total", I64, "ns", "the times from queued to start of these events, added up") \
+    X(DELAY_SHORTEST, 56, "delay_shortest", I64, "ns", "the shortest of these times")                        \
+    X(DELAY_LONGEST, 57, "delay_longest", I64, "ns", "the longest of these times")
 
 typedef enum tsmith_field {
     TSMITH_FIELD_NONE = 0,
@@ -280,7 +290,11 @@ typedef enum tsmith_direction {
     X(PYTHON_STACK, 21, "python_stack",                                                                      \
       "a call stack lacks Python functions: they are of another interpreter, or unreadable")                 \
     X(NOT_PERMITTED, 22, "not_permitted", "the system does not permit recording of such events")             \
-    X(OFF_DUTY, 23, "off_duty", "recording was switched off, as requested (--duty)")
+    X(OFF_DUTY, 23, "off_duty", "recording was switched off, as requested (--duty)")                         \
+    X(SUM_UNWRITTEN, 24, "sum_unwritten",                                                                    \
+      "added up in a process that ended before it wrote the sum (--aggregate)")                              \
+    X(SUM_FULL, 25, "sum_full",                                                                              \
+      "added up without name and stack: the process had too many different ones (--aggregate)")
 
 typedef enum tsmith_reason {
     TSMITH_REASON_NONE = 0,
@@ -325,7 +339,7 @@ TSMITH_API bool tsmith_operation_is_map(tsmith_operation operation);
 TSMITH_API const char *tsmith_reason_name(tsmith_reason reason);
 TSMITH_API const char *tsmith_reason_doc(tsmith_reason reason);
 // Whether a loss of this reason is of events that are missing or incomplete. An event without its call stack, or with
-// a part of it, is neither.
+// a part of it, is neither, nor one that a sum counts without its name.
 TSMITH_API bool tsmith_reason_is_of_events(tsmith_reason reason);
 // Whether events of such a loss may be in the trace without a part: their times (no_timing), or their end or begin
 // (unmatched). Of other reasons the event is missing.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agentkit/sums.h"
 #include "wire/environment.h"
 
 struct agent agent;
@@ -27,6 +28,14 @@ static void fork_child(void) {
         mine->fork_child();
 }
 
+// The user asked for sums.
+static void note_events(const struct agent_spec *mine) {
+    char text[128];
+    snprintf(text, sizeof text,
+             "%s: this agent adds nothing up (--aggregate); each of its events is in the trace", mine->api);
+    agent_notice(text);
+}
+
 static void attach(void) {
     const struct agent_spec *mine = atomic_load(&spec);
     const char *directory = given_directory ? given_directory : secure_getenv(CHANNEL_ENVIRONMENT);
@@ -40,6 +49,8 @@ static void attach(void) {
     agent.channel = channel;
     if (mine->begin)
         mine->begin();
+    if (channel_aggregate(channel) && !mine->aggregates)
+        note_events(mine);
     pthread_atfork(NULL, NULL, fork_child);
 }
 
@@ -78,6 +89,7 @@ bool agent_attach_late(const struct agent_spec *what, const char *directory, con
 
 void agent_leave(void) {
     atomic_store(&agent.over, true);
+    sums_write();
     channel_close(agent.channel);
 }
 
@@ -119,6 +131,7 @@ __attribute__((destructor)) static void at_unload(void) {
     if (left)
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
     atomic_store(&agent.over, true);
+    sums_write();
     agent_thread.busy++; // calls from the destructors of others go straight on
     channel_close(agent.channel);
 }

@@ -49,6 +49,7 @@ struct agent_spec {
     // Attached again, to another session: what was known of the program's objects is out of date. NULL: never.
     void (*again)(void);
     bool not_in_children; // the API does not work in forked children: they record nothing
+    bool aggregates;      // writes sums of its events where the session wants them (sums.h)
 };
 
 // The process's one agent. `channel` and `tsc` are written while it attaches, before any call of the API is recorded, and

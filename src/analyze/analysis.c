@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/sized.h"
+#include "tracesmith/view.h"
 
 static const struct analysis_kind *const KINDS[] = {
 #define ANALYSIS_ROW(name) &analysis_##name,
@@ -34,6 +35,7 @@ struct tsmith_analysis {
     tsmith_graph *graph;
     tsmith_states *states;
     struct advice advice;
+    uint64_t summed; // kernels and transfers that are in sums
     const char *const *skip;
     size_t skip_count;
     bool hide_interpreter;
@@ -161,8 +163,33 @@ static tsmith_status no_memory(const struct running *running, tsmith_status stat
     return status_set(error, status, "out of memory while running the analysis \"%s\"", running->kind->name);
 }
 
+bool tsmith_analysis_reads_sums(size_t index) {
+    return index < KIND_COUNT && KINDS[index]->reads_sums;
+}
+
+// How many kernels and transfers a batch has in sums.
+static uint64_t summed_work(const tsmith_batch *batch) {
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_SUMMED, TSMITH_FIELD_COUNT};
+    enum { KIND, SUMMED, COUNT, FIELDS };
+    const uint32_t rows = tsmith_batch_count(batch);
+    tsmith_view views[FIELDS];
+    uint64_t sum = 0;
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    if (!kinds || !memchr(kinds, TSMITH_KIND_SUM, rows))
+        return 0;
+    for (uint32_t row = 0; row < rows; row++) {
+        const uint8_t kind = tsmith_view_word(&views[SUMMED], row);
+        if (kinds[row] == TSMITH_KIND_SUM &&
+            (kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET))
+            sum += tsmith_view_u64_or(&views[COUNT], row, 0);
+    }
+    return sum;
+}
+
 tsmith_status tsmith_analysis_add(tsmith_analysis *analysis, const tsmith_dictionary *dictionary,
                                   const tsmith_batch *batch, tsmith_error *error) {
+    analysis->summed += summed_work(batch);
     tsmith_status status = tsmith_timeline_add(analysis->timeline, dictionary, batch, error);
     if (status != TSMITH_OK)
         return status;
@@ -284,6 +311,26 @@ static void say_what_is_timed(const struct analysis_context *context, const stru
                 (unsigned long long)timed, (unsigned long long)work, 100 * (double)timed / (double)work);
 }
 
+// What is in sums alone has no time of its own, no order and no place among other work.
+static void say_what_is_summed(const tsmith_analysis *analysis, const struct analysis_kind *kind,
+                               struct report *report) {
+    const uint64_t summed = analysis->summed, work = analysis->timeline->work;
+    if (!summed)
+        return;
+    if (!kind->reads_sums && !work)
+        report_finding(report,
+                       "Not known: all %llu kernels and transfers are in sums (--aggregate), and this needs "
+                       "single events. See sums, kernels and callsites.",
+                       (unsigned long long)summed);
+    else if (!kind->reads_sums)
+        report_note(report,
+                    "%llu kernels and transfers more are in sums (--aggregate), and are left out here.",
+                    (unsigned long long)summed);
+    else if (kind == &analysis_kernels || kind == &analysis_callsites)
+        report_note(report, "%llu kernels and transfers of the trace are in sums (--aggregate).",
+                    (unsigned long long)summed);
+}
+
 static tsmith_status make_report(const tsmith_analysis *analysis, struct running *running,
                                  const struct analysis_context *context) {
     tsmith_report *public = &running->report.public;
@@ -300,6 +347,8 @@ static tsmith_status make_report(const tsmith_analysis *analysis, struct running
         note_clocks(context, &running->report);
     if (status == TSMITH_OK)
         say_what_is_timed(context, running->kind, &running->report);
+    if (status == TSMITH_OK)
+        say_what_is_summed(analysis, running->kind, &running->report);
     release(running);
     return status == TSMITH_OK && !report_end(&running->report) ? TSMITH_ERROR_NO_MEMORY : status;
 }
@@ -381,6 +430,10 @@ const tsmith_report *tsmith_analysis_report(const tsmith_analysis *analysis, siz
 
 bool analysis_has_calls(const tsmith_analysis *analysis) {
     return analysis->timeline->call_count > 0;
+}
+
+uint64_t analysis_summed(const tsmith_analysis *analysis) {
+    return analysis->summed;
 }
 
 // ---- as a sink

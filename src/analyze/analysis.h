@@ -49,6 +49,8 @@ struct analysis_kind {
     // Takes a total instead of events (NULL: it cannot). False when memory is exhausted.
     bool (*add_total)(void *state, const tsmith_kernel_total *total);
     bool advises; // adds to the advice
+    // Its answer takes sums of events (TSMITH_KIND_SUM) too, or needs no kernels and transfers.
+    bool reads_sums;
 };
 
 #define ANALYSES(X)                                                                                          \
@@ -71,7 +73,8 @@ struct analysis_kind {
     X(bandwidth)                                                                                             \
     X(roofline)                                                                                              \
     X(memory)                                                                                                \
-    X(frames)
+    X(frames)                                                                                                \
+    X(sums)
 
 #define ANALYSIS_DECLARE(name) extern const struct analysis_kind analysis_##name;
 ANALYSES(ANALYSIS_DECLARE)
@@ -79,6 +82,8 @@ ANALYSES(ANALYSIS_DECLARE)
 
 // Whether the trace has calls of the host; without them nothing is known of waits and launches.
 bool analysis_has_calls(const tsmith_analysis *analysis);
+// How many kernels and transfers are in sums (--aggregate).
+uint64_t analysis_summed(const tsmith_analysis *analysis);
 // What every report calls a device, queue or thread.
 void analysis_device_text(struct report *report, struct report_table *table,
                           const struct analysis_context *context, const tsmith_row *device);

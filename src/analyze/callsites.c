@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/summed.h"
 #include "analyze/tally.h"
 #include "base/array.h"
 #include "base/plural.h"
@@ -72,6 +73,7 @@ struct way {
 struct callsites {
     struct seen *seen;
     size_t count, capacity;
+    struct summed summed; // commands in sums
     struct amount *by_stack;
     struct way *ways; // by stack: as it is, then without the interpreter
     uint32_t stack_count;
@@ -103,21 +105,27 @@ static void add(struct amount *to, struct amount more) {
 
 static tsmith_status write_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                                  const tsmith_interval *window) {
-    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_STACK, TSMITH_FIELD_CORRELATION};
-    enum { START, STACK, CORRELATION, FIELDS };
+    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_STACK, TSMITH_FIELD_CORRELATION,
+                                      TSMITH_FIELD_KIND};
+    enum { START, STACK, CORRELATION, KIND, FIELDS };
     struct callsites *sites = state;
     const uint32_t count = tsmith_batch_count(batch);
     tsmith_view views[FIELDS];
-    (void)dictionary, (void)window; // a call before the window may launch what is in it
+    (void)dictionary; // a call before the window may launch what is in it
     tsmith_view_batch(batch, fields, FIELDS, views);
     const int64_t *starts = tsmith_view_every(&views[START]);
-    if (!starts || !tsmith_view_exists(&views[STACK]))
+    const uint8_t *kinds = tsmith_view_every(&views[KIND]);
+    if (!starts || !kinds)
+        return TSMITH_OK;
+    if (memchr(kinds, TSMITH_KIND_SUM, count) && !summed_add(&sites->summed, batch, window))
+        return TSMITH_ERROR_NO_MEMORY;
+    if (!tsmith_view_exists(&views[STACK]))
         return TSMITH_OK;
     if (!ARRAY_RESERVE(sites->seen, sites->capacity, sites->count + count))
         return TSMITH_ERROR_NO_MEMORY;
     for (uint32_t row = 0; row < count; row++) {
         const uint32_t stack = tsmith_view_id(&views[STACK], row);
-        if (stack)
+        if (stack && kinds[row] != TSMITH_KIND_SUM)
             sites->seen[sites->count++] =
                 (struct seen){starts[row], tsmith_view_u64_or(&views[CORRELATION], row, 0),
                               tsmith_batch_track(batch), stack};
@@ -186,6 +194,14 @@ static bool add_commands(struct callsites *sites, const struct analysis_context 
         if (stack && stack < sites->stack_count)
             add(&sites->by_stack[stack], one);
         add(stack && stack < sites->stack_count ? &sites->with : &sites->without, one);
+    }
+    for (size_t i = 0; i < sites->summed.count; i++) {
+        const struct summed_commands *sum = &sites->summed.items[i];
+        const struct amount amount = {sum->time, sum->count};
+        const bool has_stack = sum->stack && sum->stack < sites->stack_count;
+        if (has_stack)
+            add(&sites->by_stack[sum->stack], amount);
+        add(has_stack ? &sites->with : &sites->without, amount);
     }
     return true;
 }
@@ -756,6 +772,7 @@ static void release(void *state) {
     tally_finish(&sites->file_numbers);
     tally_finish(&sites->site_numbers);
     free(sites->seen);
+    free(sites->summed.items);
     free(sites->by_stack);
     free(sites->skipped);
     free(sites->ways);
@@ -773,4 +790,5 @@ const struct analysis_kind analysis_callsites = {
     .write = write_batch,
     .finish = finish,
     .release = release,
+    .reads_sums = true,
 };

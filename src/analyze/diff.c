@@ -278,6 +278,9 @@ tsmith_status tsmith_diff_add(tsmith_diff *diff, tsmith_diff_side side, tsmith_s
         status = tsmith_analysis_sink(analysis, &sink);
     if (status == TSMITH_OK)
         status = read = tsmith_pump(source, sink, NULL, NULL, error);
+    if (status >= 0 && analysis_summed(analysis))
+        status = status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                            "The trace has sums of events (--aggregate); a comparison needs single events.");
     if (status >= 0 && !take_run(diff, analysis, (int)side))
         status = status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory while creating a diff");
     if (status >= 0) {

@@ -15,8 +15,9 @@ enum { DIMENSIONS = 6, OCCUPANCIES = 2 };
 struct entry {
     uint32_t name, shapes;
     struct samples durations;
-    uint64_t occupied; // kernels whose occupancy is known
-    double occupancy;  // of those, added up, in %
+    uint64_t occupied;     // kernels whose occupancy is known
+    double occupancy;      // of those, added up, in %
+    struct samples summed; // of those in sums, without single durations
 };
 
 struct shape {
@@ -36,6 +37,7 @@ struct kernels {
     size_t shape_capacity;
     uint64_t untimed;
     bool totals; // there are no single durations
+    bool summed; // of some kernels there are none
     uint32_t fields_seen;
     uint32_t occupancy[OCCUPANCIES]; // dynamic fields: as an integer, as a fraction
 };
@@ -144,6 +146,53 @@ static void add_occupancy(const struct details *details, uint32_t row, struct en
     }
 }
 
+// Kernels that the program added up: as with totals, there are no single durations.
+static bool add_sums(struct kernels *kernels, const tsmith_batch *batch, const tsmith_interval *window) {
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND,     TSMITH_FIELD_START,  TSMITH_FIELD_SUMMED,
+                                      TSMITH_FIELD_NAME,     TSMITH_FIELD_COUNT,  TSMITH_FIELD_TOTAL,
+                                      TSMITH_FIELD_SHORTEST, TSMITH_FIELD_LONGEST};
+    enum { KIND, START, SUMMED, NAME, COUNT, TOTAL, SHORTEST, LONGEST, FIELDS };
+    tsmith_view views[FIELDS];
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    const int64_t *starts = tsmith_view_every(&views[START]);
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        const uint64_t count = tsmith_view_u64_or(&views[COUNT], row, 0);
+        int64_t time;
+        if (tsmith_view_word(&views[KIND], row) != TSMITH_KIND_SUM ||
+            tsmith_view_word(&views[SUMMED], row) != TSMITH_KIND_KERNEL || !count ||
+            (window && (starts[row] < window->from || starts[row] >= window->to)))
+            continue;
+        kernels->summed = true;
+        if (!tsmith_view_i64(&views[TOTAL], row, &time)) {
+            kernels->untimed += count;
+            continue;
+        }
+        struct entry *entry = find_entry(kernels, tsmith_view_id(&views[NAME], row));
+        if (!entry)
+            return false;
+        struct samples *durations = &entry->summed;
+        const int64_t shortest = tsmith_view_i64_or(&views[SHORTEST], row, 0),
+                      longest = tsmith_view_i64_or(&views[LONGEST], row, 0);
+        durations->min = !durations->count || shortest < durations->min ? shortest : durations->min;
+        durations->max = !durations->count || longest > durations->max ? longest : durations->max;
+        durations->count += count;
+        durations->total = sweep_add(durations->total, time);
+    }
+    return true;
+}
+
+// After the last event: no duration is added any more, and no quantile asked for.
+static void join_sums(struct entry *entry) {
+    struct samples *all = &entry->durations;
+    const struct samples *summed = &entry->summed;
+    if (!summed->count)
+        return;
+    all->min = !all->count || summed->min < all->min ? summed->min : all->min;
+    all->max = !all->count || summed->max > all->max ? summed->max : all->max;
+    all->count += summed->count;
+    all->total = sweep_add(all->total, summed->total);
+}
+
 static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                                 const tsmith_interval *window) {
     struct kernels *kernels = state;
@@ -157,6 +206,8 @@ static tsmith_status take_batch(void *state, const tsmith_dictionary *dictionary
     const int64_t *starts = tsmith_view_every(&views[START]);
     if (!kinds || !starts)
         return TSMITH_OK;
+    if (memchr(kinds, TSMITH_KIND_SUM, tsmith_batch_count(batch)) && !add_sums(kernels, batch, window))
+        return TSMITH_ERROR_NO_MEMORY;
     if (tsmith_dictionary_dynamic_field_count(dictionary) != kernels->fields_seen)
         learn_fields(kernels, dictionary);
     find_details(kernels, batch, &details);
@@ -210,7 +261,7 @@ static void add_row(struct report *report, struct report_table *table, const str
     report_share(report, table, durations->total, total);
     report_integer(report, table, durations->min);
     for (int i = 0; i < 2; i++) {
-        if (totals)
+        if (totals || entry->summed.count)
             report_unknown(report, table);
         else
             report_integer(report, table, samples_quantile(durations, i ? 0.99 : 0.5));
@@ -298,9 +349,10 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     uint64_t count = 0;
     bool exact = true;
     for (size_t i = 0; i < kernels->count; i++) {
+        join_sums(&kernels->entries[i]);
         total = sweep_add(total, kernels->entries[i].durations.total);
         count += kernels->entries[i].durations.count;
-        exact &= samples_exact(&kernels->entries[i].durations);
+        exact &= kernels->entries[i].summed.count || samples_exact(&kernels->entries[i].durations);
     }
     if (kernels->count)
         qsort(kernels->entries, kernels->count, sizeof *kernels->entries, by_total);
@@ -324,6 +376,8 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
                     kernels->untimed == 1 ? " has" : "s have", kernels->untimed == 1 ? "is" : "are");
     if (kernels->totals)
         report_note(report, "From the totals of the file: median, p99 and shapes need its events.");
+    if (kernels->summed)
+        report_note(report, "The median and p99 of kernels in sums (--aggregate) are not known.");
     if (!exact)
         report_note(report,
                     "median and p99 of kernels that ran more than %d times are rounded down by up to 1.6%%.",
@@ -349,5 +403,6 @@ const struct analysis_kind analysis_kernels = {
     .write = take_batch,
     .finish = finish,
     .release = release,
+    .reads_sums = true,
     .add_total = add_total,
 };

@@ -738,4 +738,5 @@ const struct analysis_kind analysis_memory = {
     .write = take_batch,
     .finish = finish,
     .release = release,
+    .reads_sums = true,
 };

@@ -9,6 +9,7 @@
 
 #include "analyze/ranks_messages.h"
 #include "base/array.h"
+#include "event/sums.h"
 #include "state/names.h"
 #include "state/sweep.h"
 #include "state/timeline.h"
@@ -291,6 +292,10 @@ static tsmith_status read_source(struct reading *reading, tsmith_source *source,
     while ((got = tsmith_source_next(source, &batch, error)) == TSMITH_OK || got == TSMITH_AGAIN) {
         if (got == TSMITH_AGAIN)
             continue;
+        if (sums_in(batch))
+            return status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                              "The trace has sums of events (--aggregate); a comparison of ranks needs "
+                              "single events.");
         reading->dictionary = tsmith_source_dictionary(source);
         status = tsmith_timeline_add(reading->ledger, reading->dictionary, batch, error);
         if (status != TSMITH_OK)

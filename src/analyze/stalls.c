@@ -307,4 +307,5 @@ const struct analysis_kind analysis_stalls = {
     .write = take_batch,
     .finish = finish,
     .release = release,
+    .reads_sums = true,
 };

@@ -45,6 +45,7 @@ static const char PROBE_TOKEN[] = "TRACESMITH_PROBE_TOKEN";
 static const int64_t PATIENCE = 50000000;          // ns that next() waits for news
 static const int64_t LINGER = 100000000;           // ns
 static const int64_t LINGER_ATTACHED = 2000000000; // ns: its commands in flight
+static const int64_t AGGREGATE_LEAST = 10000000;   // ns
 static const int64_t LOOK = 100000000;             // ns between looks whether others run
 static const int64_t LOOK_AGAIN = 20000000; // ns, after a search that found no process and was not clear
 enum { SURE = 5 };                          // such looks in a row
@@ -324,6 +325,12 @@ static tsmith_status take_options(const tsmith_capture_options *given, tsmith_ca
             error, TSMITH_ERROR_INVALID_ARGUMENT,
             "recording for a part of the time needs a part that is shorter than its period, and "
             "cannot be combined with recording on demand or for replay");
+    if (status == TSMITH_OK && out->aggregate &&
+        (out->aggregate < AGGREGATE_LEAST || out->armed || out->duty_on || out->recording))
+        return status_set(
+            error, TSMITH_ERROR_INVALID_ARGUMENT,
+            "sums in place of events need a period of 10 ms or more, and cannot be combined with recording "
+            "on demand, for a part of the time or for replay");
     if (status == TSMITH_OK && out->clock_probe &&
         clock_probe_check(out->clock_probe, getenv(PROBE_TOKEN), error) != TSMITH_OK)
         return TSMITH_ERROR_INVALID_ARGUMENT;

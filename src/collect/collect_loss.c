@@ -220,20 +220,30 @@ static uint32_t threads_torn(struct collector *collector, struct collect_channel
     return count;
 }
 
-// Events that were begun and not recorded, of the APIs that did not close.
-static uint64_t in_flight(struct collect_channel *channel) {
-    uint64_t count = 0;
+struct unfinished {
+    uint64_t in_flight; // events that were begun and not recorded
+    uint64_t in_sums;   // events in sums that were not written
+};
+
+// Of the APIs that did not close.
+static struct unfinished find_unfinished(struct collect_channel *channel) {
+    struct unfinished all = {0};
     for (uint32_t i = 0; i < collect_ledger_count(channel); i++) {
         struct layout_ledger *ledger = layout_ledger_at(channel->head, i);
-        uint64_t open = 0;
-        for (uint32_t list = 0; list < LAYOUT_FLIGHTS; list++)
-            open += atomic_load_explicit(&ledger->flights[list].begun, memory_order_relaxed) -
-                    atomic_load_explicit(&ledger->flights[list].ended, memory_order_relaxed);
-        if (atomic_load_explicit(&ledger->state, memory_order_acquire) != LAYOUT_CHANNEL_CLOSED &&
-            (int64_t)open > 0)
-            count += open;
+        uint64_t open = 0, summed = 0;
+        for (uint32_t list = 0; list < LAYOUT_FLIGHTS; list++) {
+            struct layout_flight *flight = &ledger->flights[list];
+            open += atomic_load_explicit(&flight->begun, memory_order_relaxed) -
+                    atomic_load_explicit(&flight->ended, memory_order_relaxed);
+            summed += atomic_load_explicit(&flight->summed, memory_order_relaxed) -
+                      atomic_load_explicit(&flight->summed_written, memory_order_relaxed);
+        }
+        if (atomic_load_explicit(&ledger->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED)
+            continue;
+        all.in_flight += (int64_t)open > 0 ? open : 0;
+        all.in_sums += (int64_t)summed > 0 ? summed : 0;
     }
-    return count;
+    return all;
 }
 
 // When the process was last heard of, in a directory whose collector is gone.
@@ -263,11 +273,12 @@ void collect_channel_ended(struct collector *collector, struct collect_channel *
                      in_use, now, now, 0);
         collector->totals.dropped -= in_use; // they are not known to have been requested
     }
-    const uint64_t unfinished = in_flight(channel);
-    if (unfinished > 0) {
-        collector->totals.asked += unfinished;
-        collect_lose(collector, channel, TSMITH_REASON_NO_COMPLETION, unfinished, now, now, 0);
-    }
+    const struct unfinished unfinished = find_unfinished(channel);
+    collector->totals.asked += unfinished.in_flight + unfinished.in_sums;
+    if (unfinished.in_flight)
+        collect_lose(collector, channel, TSMITH_REASON_NO_COMPLETION, unfinished.in_flight, now, now, 0);
+    if (unfinished.in_sums)
+        collect_lose(collector, channel, TSMITH_REASON_SUM_UNWRITTEN, unfinished.in_sums, now, now, 0);
     for (uint32_t i = 0; i < collector->channel_count; i++) {
         if (collector->channels[i]->process != channel->process)
             continue;

@@ -16,7 +16,10 @@ static const int64_t RECENT = 1000000000;          // ns: the window of `recent`
 static const int64_t DELIVERED_AFTER = 1000000000; // ns: what is older was delivered, as good as always
 static const int64_t FAR = INT64_C(1) << 61; // ns: times beyond are no times, and would make sums overflow
 
-#define FIELDS(X) X(DURATION) X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(LIVE_BYTES) X(LOST) X(REASON)
+#define FIELDS(X)                                                                                            \
+    X(DURATION)                                                                                              \
+    X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(LIVE_BYTES) X(LOST) X(REASON) X(SUMMED) X(COUNT) X(TOTAL)   \
+        X(SHORTEST) X(LONGEST)
 enum {
 #define INDEX(NAME) AT_##NAME,
     FIELDS(INDEX)
@@ -58,6 +61,7 @@ struct live_totals {
 struct reading {
     tsmith_view views[FIELD_COUNT];
     const tsmith_track *track;
+    bool summed; // the row is a sum of events (--aggregate)
 };
 
 struct live_totals *live_totals_create(bool from_start, int64_t since) {
@@ -84,15 +88,26 @@ void live_totals_destroy(struct live_totals *totals) {
 
 // ---- adding
 
+// How many events the row stands for.
+static uint64_t count_of(const struct reading *reading, uint32_t row) {
+    return reading->summed ? tsmith_view_u64_or(&reading->views[AT_COUNT], row, 0) : 1;
+}
+
+// The time of these.
+static bool get_time(const struct reading *reading, uint32_t row, int64_t *out) {
+    return tsmith_view_i64(&reading->views[reading->summed ? AT_TOTAL : AT_DURATION], row, out);
+}
+
 static void add_amount(tsmith_live_amount *amount, const struct reading *reading, uint32_t row) {
+    const uint64_t count = count_of(reading, row);
     int64_t duration;
     uint64_t bytes;
-    amount->count++;
+    amount->count += count;
     if (tsmith_view_u64(&reading->views[AT_BYTES], row, &bytes))
         amount->bytes += bytes;
-    if (!tsmith_view_i64(&reading->views[AT_DURATION], row, &duration))
+    if (!get_time(reading, row, &duration))
         return;
-    amount->timed++;
+    amount->timed += count;
     amount->sum = tsmith_time_add(amount->sum, duration > 0 ? duration : 0);
 }
 
@@ -123,11 +138,14 @@ static void add_kernel(struct live_totals *totals, const struct reading *reading
     if (!kernel)
         return;
     add_amount(&kernel->amount, reading, row);
-    if (!tsmith_view_i64(&reading->views[AT_DURATION], row, &duration))
+    if (!get_time(reading, row, &duration))
         return;
     duration = duration > 0 ? duration : 0;
-    kernel->least = duration < kernel->least ? duration : kernel->least;
-    kernel->most = duration > kernel->most ? duration : kernel->most;
+    const tsmith_view *views = reading->views;
+    const int64_t least = reading->summed ? tsmith_view_i64_or(&views[AT_SHORTEST], row, 0) : duration,
+                  most = reading->summed ? tsmith_view_i64_or(&views[AT_LONGEST], row, 0) : duration;
+    kernel->least = least < kernel->least ? least : kernel->least;
+    kernel->most = most > kernel->most ? most : kernel->most;
 }
 
 // Of a list that has places for all that occurs in practice; what has none is in `kinds` alone.
@@ -177,6 +195,11 @@ static void add_loss(struct live_totals *totals, const struct reading *reading, 
         totals->sums.lost[reason] += tsmith_view_u64_or(&reading->views[AT_LOST], row, 0);
 }
 
+static bool is_device_work(uint8_t kind) {
+    return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET ||
+           kind == TSMITH_KIND_GRAPH_LAUNCH || kind == TSMITH_KIND_COLLECTIVE;
+}
+
 static void add_row(struct live_totals *totals, const struct reading *reading, uint8_t kind, uint32_t row) {
     tsmith_live_totals *sums = &totals->sums;
     switch (kind) {
@@ -204,11 +227,6 @@ static void add_row(struct live_totals *totals, const struct reading *reading, u
     default:
         break;
     }
-}
-
-static bool is_device_work(uint8_t kind) {
-    return kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET ||
-           kind == TSMITH_KIND_GRAPH_LAUNCH || kind == TSMITH_KIND_COLLECTIVE;
 }
 
 static struct device *device_of(struct live_totals *totals, const struct reading *reading) {
@@ -248,6 +266,26 @@ static void add_busy(struct live_totals *totals, const struct reading *reading, 
     device->late = tsmith_time_add(device->late, late);
 }
 
+// As its events, but for when they ran: how long the device was busy is not known.
+static void add_sum(struct live_totals *totals, struct reading *reading, uint32_t row) {
+    const uint8_t kind = tsmith_view_word(&reading->views[AT_SUMMED], row);
+    struct device *device = is_device_work(kind) ? device_of(totals, reading) : NULL;
+    tsmith_live_totals *sums = &totals->sums;
+    int64_t time;
+    reading->summed = true;
+    if (kind == TSMITH_KIND_SYNC && reading->track && !reading->track->device)
+        add_operation(sums->waits, &sums->wait_count, TSMITH_LIVE_WAITS, kind, reading, row);
+    else if (is_device_work(kind))
+        add_row(totals, reading, kind, row);
+    if (device)
+        device->commands += count_of(reading, row);
+    if (device && get_time(reading, row, &time) && time > 0) {
+        device->work = tsmith_time_add(device->work, time);
+        device->late = tsmith_time_add(device->late, time);
+    }
+    reading->summed = false;
+}
+
 void live_totals_add(struct live_totals *totals, const tsmith_dictionary *dictionary,
                      const tsmith_batch *batch) {
     static const uint32_t fields[FIELD_COUNT] = {
@@ -267,7 +305,9 @@ void live_totals_add(struct live_totals *totals, const tsmith_dictionary *dictio
         const uint8_t kind = rows.kinds[row];
         totals->sums.kinds[kind % TSMITH_LIVE_KINDS]++;
         works |= is_device_work(kind);
-        if (kind != TSMITH_KIND_API)
+        if (kind == TSMITH_KIND_SUM)
+            add_sum(totals, &reading, row);
+        else if (kind != TSMITH_KIND_API)
             add_row(totals, &reading, kind, row);
     }
     if (works)

@@ -179,6 +179,7 @@ static tsmith_status make_control(struct session_directory *directory, const tsm
     control->block_timeout = block_timeout_of(options->block_timeout);
     if (options->stacks)
         control->stacks = options->stack_frames ? options->stack_frames : TSMITH_STACK_FRAMES_DEFAULT;
+    control->aggregate = options->aggregate;
     choose_sizes(control, options->buffer_bytes);
     control->started = clock_trace_now();
     control->started_realtime = clock_now(CLOCK_REALTIME);
@@ -500,4 +501,7 @@ void session_directory_describe(const struct session_directory *directory, tsmit
     tsmith_dictionary_set_attribute(dictionary, "wall_clock_start_ns", text);
     snprintf(text, sizeof text, "%lld", (long long)control->started);
     tsmith_dictionary_set_attribute(dictionary, "trace_clock_start_ns", text);
+    snprintf(text, sizeof text, "%lld", (long long)control->aggregate);
+    if (control->aggregate > 0)
+        tsmith_dictionary_set_attribute(dictionary, "aggregate.period_ns", text);
 }

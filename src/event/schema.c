@@ -63,7 +63,8 @@ bool tsmith_reason_is_partial(tsmith_reason reason) {
 
 bool tsmith_reason_is_of_events(tsmith_reason reason) {
     return reason != TSMITH_REASON_NO_STACK && reason != TSMITH_REASON_PARTIAL_STACK &&
-           reason != TSMITH_REASON_DEEP_STACK && reason != TSMITH_REASON_PYTHON_STACK;
+           reason != TSMITH_REASON_DEEP_STACK && reason != TSMITH_REASON_PYTHON_STACK &&
+           reason != TSMITH_REASON_SUM_FULL;
 }
 
 NAMES_DEFINE(tsmith_track_kind_name, tsmith_track_kind, TSMITH_TRACK_KIND_TABLE, NAMES_NAME, NULL)

@@ -3,40 +3,45 @@
 #include "export/formats.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/sized.h"
 #include "base/status.h"
+#include "event/sums.h"
 
 static const struct format {
     const char *name, *doc, *extension;
     format_open *open;
+    bool sums; // sums of events (--aggregate) are what they are in it, and no events
 } formats[] = {
-    {"chrome", "Chrome trace JSON: chrome://tracing, Perfetto, HTA, TraceLens", ".json", chrome_open},
-    {"perfetto", "Perfetto protobuf: ui.perfetto.dev, trace_processor", ".pftrace", perfetto_open},
+    {"chrome", "Chrome trace JSON: chrome://tracing, Perfetto, HTA, TraceLens", ".json", chrome_open, false},
+    {"perfetto", "Perfetto protobuf: ui.perfetto.dev, trace_processor", ".pftrace", perfetto_open, false},
     {"csv", "CSV: one line per event, with every field; those of the trace itself as args.NAME", ".csv",
-     csv_open},
+     csv_open, true},
     {"folded",
      "folded stacks, for flame graphs: device time by call path if the trace has call stacks, otherwise ns "
      "in nested slices",
-     ".folded", folded_open},
+     ".folded", folded_open, true},
     {"flamegraph", "the same as a flame graph: an SVG that any browser shows, to zoom and search in", ".svg",
-     flamegraph_open},
-    {"pprof", "the same for pprof (profile.proto): go tool pprof, Parca, Pyroscope", ".pprof", pprof_open},
-    {"speedscope", "the same for speedscope", ".speedscope.json", speedscope_open},
+     flamegraph_open, true},
+    {"pprof", "the same for pprof (profile.proto): go tool pprof, Parca, Pyroscope", ".pprof", pprof_open,
+     true},
+    {"speedscope", "the same for speedscope", ".speedscope.json", speedscope_open, true},
     {"firefox",
      "the same for the Firefox Profiler (profiler.firefox.com), with each track's events as markers",
-     ".firefox.json", firefox_open},
+     ".firefox.json", firefox_open, false},
     {"memory-viz", "memory snapshot of PyTorch: pytorch.org/memory_viz, torch.cuda._memory_viz", ".pickle",
-     memory_viz_open},
+     memory_viz_open, false},
     {"arrow", "Arrow IPC file (Feather): events as a table, for pandas, polars, DuckDB and others", ".arrow",
-     arrow_ipc_open},
-    {"arrow-stream", "the same as an Arrow IPC stream, for a pipe", ".arrows", arrow_ipc_open_stream},
+     arrow_ipc_open, true},
+    {"arrow-stream", "the same as an Arrow IPC stream, for a pipe", ".arrows", arrow_ipc_open_stream, true},
     {"parquet", "the same table as Apache Parquet, with zstd: small files for archives and databases",
-     ".parquet", parquet_open},
+     ".parquet", parquet_open, true},
     {"chakra", "Chakra execution trace (MLCommons): the dependency graph, for simulators such as ASTRA-sim",
-     ".et", chakra_open},
-    {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open},
+     ".et", chakra_open, false},
+    {"otf2", "OTF2 archive, a directory: Vampir, otf2-print and the tools of Score-P", ".otf2", otf2_open,
+     false},
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
@@ -53,6 +58,49 @@ const char *tsmith_export_format_extension(unsigned index) {
     return index < FORMAT_COUNT ? formats[index].extension : NULL;
 }
 
+// ---- formats that have events only
+
+struct events_only {
+    tsmith_sink *sink;
+    const char *format;
+};
+
+static tsmith_status events_only_write(void *self, const tsmith_dictionary *dictionary,
+                                       const tsmith_batch *batch, tsmith_error *error) {
+    const struct events_only *only = self;
+    if (sums_in(batch))
+        return status_set(error, TSMITH_ERROR_UNSUPPORTED,
+                          "the trace has sums of events (--aggregate), and the format %s needs single "
+                          "events; export it as folded, flamegraph, pprof, speedscope, csv, arrow or parquet",
+                          only->format);
+    return tsmith_sink_write(only->sink, dictionary, batch, error);
+}
+
+static tsmith_status events_only_finish(void *self, const tsmith_dictionary *dictionary,
+                                        tsmith_error *error) {
+    return tsmith_sink_finish(((struct events_only *)self)->sink, dictionary, error);
+}
+
+static void events_only_destroy(void *self) {
+    tsmith_sink_destroy(((struct events_only *)self)->sink);
+    free(self);
+}
+
+// Takes over *sink, also if it fails.
+static tsmith_status refuse_sums(const char *format, tsmith_sink **sink, tsmith_error *error) {
+    static const tsmith_sink_ops OPS = {events_only_write, events_only_finish, events_only_destroy};
+    struct events_only *only = malloc(sizeof *only);
+    tsmith_sink *inner = *sink;
+    *sink = NULL;
+    if (only)
+        *only = (struct events_only){inner, format};
+    if (only && tsmith_sink_create(&OPS, only, sink) == TSMITH_OK)
+        return TSMITH_OK;
+    free(only);
+    tsmith_sink_destroy(inner);
+    return status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory");
+}
+
 static tsmith_status open_format(const char *name, const struct export_place *place,
                                  const tsmith_export_options *given, tsmith_sink **out, tsmith_error *error) {
     char names[256];
@@ -63,8 +111,11 @@ static tsmith_status open_format(const char *name, const struct export_place *pl
     if (status != TSMITH_OK)
         return status;
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
-        if (strcmp(formats[i].name, name) == 0)
-            return formats[i].open(place, &options, out, error);
+        if (strcmp(formats[i].name, name) == 0) {
+            const tsmith_status opened = formats[i].open(place, &options, out, error);
+            return opened == TSMITH_OK && !formats[i].sums ? refuse_sums(formats[i].name, out, error)
+                                                           : opened;
+        }
         int added = snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", formats[i].name);
         if (added > 0 && (size_t)added < sizeof names - length)
             length += (size_t)added;

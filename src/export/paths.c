@@ -219,7 +219,7 @@ static bool is_command(tsmith_kind kind) {
            kind == TSMITH_KIND_COLLECTIVE;
 }
 
-enum { START, DURATION, NAME, KIND, CORRELATION, STACK, PERIOD, FIELDS };
+enum { START, DURATION, NAME, KIND, CORRELATION, STACK, PERIOD, SUMMED, TOTAL, FIELDS };
 
 static const uint32_t fields[FIELDS] = {[START] = TSMITH_FIELD_START,
                                         [DURATION] = TSMITH_FIELD_DURATION,
@@ -227,7 +227,9 @@ static const uint32_t fields[FIELDS] = {[START] = TSMITH_FIELD_START,
                                         [KIND] = TSMITH_FIELD_KIND,
                                         [CORRELATION] = TSMITH_FIELD_CORRELATION,
                                         [STACK] = TSMITH_FIELD_STACK,
-                                        [PERIOD] = TSMITH_FIELD_SAMPLER_PERIOD};
+                                        [PERIOD] = TSMITH_FIELD_SAMPLER_PERIOD,
+                                        [SUMMED] = TSMITH_FIELD_SUMMED,
+                                        [TOTAL] = TSMITH_FIELD_TOTAL};
 
 static void add_work(struct paths *paths, const tsmith_batch *batch, const tsmith_view views[FIELDS]) {
     uint32_t track = tsmith_batch_track(batch);
@@ -249,13 +251,35 @@ static void add_work(struct paths *paths, const tsmith_batch *batch, const tsmit
                                  .process = entry ? entry->process : 0,
                                  .track = track,
                                  .stack = tsmith_view_id(&views[STACK], row)};
-        if (!is_command(kind) && (!one.stack || !one.correlation))
+        if (kind == TSMITH_KIND_SUM || (!is_command(kind) && (!one.stack || !one.correlation)))
             continue;
         if (!is_command(kind))
             one.duration = -1;
         else if (one.duration < 0)
             continue;
         paths->work[paths->work_count++] = one;
+    }
+}
+
+// Commands that the program added up (--aggregate): their time, wherever it was within the period.
+static void add_sums(struct paths *paths, const tsmith_batch *batch, const tsmith_view views[FIELDS]) {
+    const uint32_t track = tsmith_batch_track(batch);
+    const tsmith_track *entry = tsmith_dictionary_track(paths->dictionary, track);
+    for (uint32_t row = 0; row < tsmith_batch_count(batch) && !paths->failed; row++) {
+        const tsmith_kind kind = (tsmith_kind)tsmith_view_word(&views[SUMMED], row);
+        const int64_t time = tsmith_view_i64_or(&views[TOTAL], row, -1);
+        const uint32_t name = tsmith_view_id(&views[NAME], row);
+        if (tsmith_view_word(&views[KIND], row) != TSMITH_KIND_SUM || !is_command(kind) || time < 0)
+            continue;
+        struct paths_work *work = ARRAY_PUSH(paths->work, paths->work_count, paths->work_capacity);
+        paths->failed = !work;
+        if (work)
+            *work = (struct paths_work){.duration = time,
+                                        .name = name ? name_number(PATHS_COMMAND, name)
+                                                     : name_number(PATHS_KIND, kind),
+                                        .process = entry ? entry->process : 0,
+                                        .track = track,
+                                        .stack = paths->by_stack ? tsmith_view_id(&views[STACK], row) : 0};
     }
 }
 
@@ -414,7 +438,8 @@ static void count_work(struct paths *paths) {
     size_t count = paths->work_count - calls;
     uint32_t path = 0;
     // For each stack, first unchanged and then without the interpreter.
-    struct paths_end *ends = calloc(tsmith_dictionary_stack_count(paths->dictionary), 2 * sizeof *ends);
+    struct paths_end *ends =
+        calloc(tsmith_dictionary_stack_count(paths->dictionary) + (size_t)1, 2 * sizeof *ends);
     if (!ends)
         paths->failed = true;
     if (count)
@@ -458,7 +483,7 @@ static void add_rows(struct paths *paths, struct paths_track *track, const tsmit
         const uint8_t kind = tsmith_view_word(&views[KIND], row);
         int64_t lasted;
         if (!tsmith_view_i64(&views[DURATION], row, &lasted) || lasted < 0 || kind == TSMITH_KIND_LOSS ||
-            __builtin_add_overflow(it.start, lasted, &it.end))
+            kind == TSMITH_KIND_SUM || __builtin_add_overflow(it.start, lasted, &it.end))
             continue;
         if (tsmith_view_has(&views[NAME], row))
             it.at = tsmith_view_id(&views[NAME], row);
@@ -491,6 +516,8 @@ tsmith_status paths_add(struct paths *paths, const tsmith_dictionary *dictionary
     struct paths_track *track = ok ? find_track(paths, tsmith_batch_track(batch)) : NULL;
     tsmith_view_batch(batch, fields, FIELDS, views);
     const bool has_events = tsmith_view_exists(&views[START]);
+    if (ok && track && has_events && !paths->of_samples && tsmith_view_exists(&views[SUMMED]))
+        add_sums(paths, batch, views);
     if (ok && track && has_events && paths->of_samples)
         add_samples(paths, batch, views);
     else if (ok && track && has_events && paths->by_stack)
@@ -509,7 +536,7 @@ tsmith_status paths_end(struct paths *paths, const tsmith_dictionary *dictionary
     for (size_t id = 0; id < paths->track_capacity; id++)
         if (paths->tracks[id].count)
             count_waiting(paths, (uint32_t)id, true);
-    if (ok && paths->by_stack)
+    if (ok && paths->work_count)
         count_work(paths);
     return paths->failed || !ok ? status_set(error, TSMITH_ERROR_NO_MEMORY, "out of memory") : TSMITH_OK;
 }

@@ -38,6 +38,8 @@ static bool takes_constraint(const struct event_column *column, uint8_t op) {
     case TSMITH_TYPE_REASON:
     case TSMITH_TYPE_CERTAINTY:
         return false;
+    case TSMITH_TYPE_KIND:
+        return column->slot == TSMITH_FIELD_KIND; // and not the kind of what a sum stands for
     case TSMITH_TYPE_TRACK:
         return column->slot == SLOT_TRACK || column->aspect == ASPECT_VALUE;
     default:

@@ -58,6 +58,9 @@ static uint64_t fields_of_kind(tsmith_kind kind) {
                                     F(ADDRESS) | F(BYTES) | F(TAKEN),
         [TSMITH_KIND_OFF_CPU] = F(DURATION) | F(OPERATION) | F(WOKEN) | F(WAKER) | F(WAKER_TID) | F(STACK),
         [TSMITH_KIND_DRIVER] = F(DURATION) | F(OPERATION),
+        [TSMITH_KIND_SUM] = F(DURATION) | F(SUMMED) | F(COUNT) | F(TOTAL) | F(SHORTEST) | F(LONGEST) |
+                            F(DELAY_TOTAL) | F(DELAY_SHORTEST) | F(DELAY_LONGEST) | F(OPERATION) |
+                            F(DIRECTION) | F(BYTES) | F(STACK),
         [TSMITH_KIND_INSTRUCTION_COUNT] = F(CORRELATION) | F(TEXT) | F(FILE) | F(LINE) | F(COUNT) | F(TAKEN),
     };
     return ALWAYS | fields[kind];

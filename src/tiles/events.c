@@ -73,7 +73,8 @@ struct tile_event tile_event_of(const struct tile_rows *rows, uint32_t row) {
     event.flags = trait & TRAIT_FLAGS;
     if (!event.is_timed && (trait & TRAIT_COMMAND))
         event.flags |= TSMITH_TILE_UNTIMED;
-    event.is_idle = rows->is_queue && !(trait & TRAIT_WORK);
+    // The duration of a sum is its period, in which its track did nothing.
+    event.is_idle = (rows->is_queue && !(trait & TRAIT_WORK)) || event.kind == TSMITH_KIND_SUM;
     return event;
 }
 

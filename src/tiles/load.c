@@ -158,8 +158,8 @@ static uint32_t add_plain(struct load *load, const struct tile_rows *rows, uint3
     for (; row + 1 < to; row++) {
         const int64_t start = starts[row], next = starts[row + 1] < end ? starts[row + 1] : end;
         const uint8_t trait = tile_traits[kinds[row]];
-        if (start >= end || (trait & needed) != needed || !tsmith_view_has(&rows->duration, row) ||
-            (uint64_t)durations[row] > (uint64_t)(next - start))
+        if (start >= end || (trait & needed) != needed || kinds[row] == TSMITH_KIND_SUM ||
+            !tsmith_view_has(&rows->duration, row) || (uint64_t)durations[row] > (uint64_t)(next - start))
             break;
         if (load->open_count) {
             load->time = time - origin;

@@ -638,6 +638,10 @@ uint64_t channel_tick_scale(const struct channel *channel) {
                                                                                : 0;
 }
 
+int64_t channel_aggregate(const struct channel *channel) {
+    return channel->process->control->aggregate;
+}
+
 uint64_t channel_correlations(struct channel *channel, uint64_t count) {
     return atomic_fetch_add_explicit(&channel->process->correlation, count, memory_order_relaxed) + 1;
 }

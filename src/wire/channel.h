@@ -62,6 +62,8 @@ bool channel_live(const struct channel *channel);
 bool channel_tick_is_tsc(const struct channel *channel);
 // How many ns of the trace clock a tick is, times 2^32, as it was measured when the session began; 0: it is not known.
 uint64_t channel_tick_scale(const struct channel *channel);
+// How often, in ns, agents are to write sums of events instead of events; 0: they write events.
+int64_t channel_aggregate(const struct channel *channel);
 
 // Registering. Ids are local to the channel, dense from 1; 0 means the table is full (counted as a loss) and
 // reads as "unknown". Strings are interned. Entries take local ids of strings, devices and tracks.
@@ -192,6 +194,15 @@ static inline void channel_begun(struct channel *channel, uint32_t list, uint64_
 }
 static inline void channel_ended(struct channel *channel, uint32_t list, uint64_t count) {
     channel_flight_add(&channel_flight(channel, list)->ended, list, count);
+}
+
+// The same of what was added to a sum (agentkit/sums.h), and of what was in sums that are written: of a process that dies, the
+// difference is SUM_UNWRITTEN losses.
+static inline void channel_summed(struct channel *channel, uint32_t list, uint64_t count) {
+    channel_flight_add(&channel_flight(channel, list)->summed, list, count);
+}
+static inline void channel_summed_written(struct channel *channel, uint32_t list, uint64_t count) {
+    channel_flight_add(&channel_flight(channel, list)->summed_written, list, count);
 }
 
 // Counts events that never reached a ring: a LOSS event of this reason comes into the trace.

@@ -81,6 +81,8 @@ struct layout_control {
         block_timeout; // policy block: ns of silence of the collector; INT64_MAX: as long as its process lives
     // Every call that enqueues something gets its call stack, of at most this many frames; 0: none.
     uint32_t stacks;
+    int64_t
+        aggregate; // ns: agents write sums of events, once in this time (agentkit/sums.h); 0: they write events
     _Alignas(64) _Atomic uint32_t state;
     _Atomic uint32_t armed;
     _Atomic uint32_t generation;           // grows when a process has added a file
@@ -176,11 +178,14 @@ enum { LAYOUT_REASONS = 32 };
 
 enum { LAYOUT_FLIGHTS = 32 };
 
-// How many events of one list were begun, and how many of those have been recorded. Each is written by one thread at a
-// time, with plain stores: an atomic addition would wait for all that was stored into the ring before.
+// How many events of one list were begun, and how many of those have been recorded; how many were added to sums, and how
+// many of those are in sums that were written. Each is written by one thread at a time, with plain stores: an atomic addition
+// would wait for all that was stored into the ring before.
 struct layout_flight {
     _Alignas(64) _Atomic uint64_t begun;
     _Atomic uint64_t ended;
+    _Atomic uint64_t summed;
+    _Atomic uint64_t summed_written;
 };
 
 enum { LAYOUT_API_BYTES = 32 }; // of the name of an API, its NUL included

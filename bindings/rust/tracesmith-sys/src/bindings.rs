@@ -61,6 +61,7 @@ pub const TSMITH_KIND_INSTRUCTION: tsmith_kind = 23;
 pub const TSMITH_KIND_INSTRUCTION_COUNT: tsmith_kind = 24;
 pub const TSMITH_KIND_OFF_CPU: tsmith_kind = 25;
 pub const TSMITH_KIND_DRIVER: tsmith_kind = 26;
+pub const TSMITH_KIND_SUM: tsmith_kind = 27;
 
 pub const TSMITH_TYPE_TIME: tsmith_type = 1;
 pub const TSMITH_TYPE_I64: tsmith_type = 2;
@@ -127,6 +128,13 @@ pub const TSMITH_FIELD_WAKER: tsmith_field = 47;
 pub const TSMITH_FIELD_WAKER_TID: tsmith_field = 48;
 pub const TSMITH_FIELD_WAKER_STACK: tsmith_field = 49;
 pub const TSMITH_FIELD_CERTAINTY: tsmith_field = 50;
+pub const TSMITH_FIELD_SUMMED: tsmith_field = 51;
+pub const TSMITH_FIELD_TOTAL: tsmith_field = 52;
+pub const TSMITH_FIELD_SHORTEST: tsmith_field = 53;
+pub const TSMITH_FIELD_LONGEST: tsmith_field = 54;
+pub const TSMITH_FIELD_DELAY_TOTAL: tsmith_field = 55;
+pub const TSMITH_FIELD_DELAY_SHORTEST: tsmith_field = 56;
+pub const TSMITH_FIELD_DELAY_LONGEST: tsmith_field = 57;
 pub const TSMITH_FIELD_DYNAMIC: tsmith_field = 4096;
 
 pub const TSMITH_CELL_TEXT: tsmith_cell_type = 0;
