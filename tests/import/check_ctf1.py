@@ -62,12 +62,12 @@ class Integer:
 
 
 class Float:
-    def __init__(self, size, order=None):
-        self.size, self.order, self.align = size, order, 8
+    def __init__(self, size, order=None, has_align=True):
+        self.size, self.order, self.has_align, self.align = size, order, has_align, 8
 
     def tsdl(self):
         digits = {32: "exp_dig = 8; mant_dig = 24;", 64: "exp_dig = 11; mant_dig = 53;"}[self.size]
-        return "floating_point { %s align = 8; %s }" % (digits, "byte_order = %s;" % self.order if self.order else "")
+        return "floating_point { %s %s %s }" % (digits, "align = 8;" if self.has_align else "", "byte_order = %s;" % self.order if self.order else "")
 
     def random(self, rng):
         return rng.randrange(-2000, 2000) / 8
@@ -206,7 +206,7 @@ def simple(rng):
     if kind == "integer":
         return integer(rng)
     if kind == "float":
-        return Float(rng.choice([32, 64]), rng.choice([None, "le", "be"]))
+        return Float(rng.choice([32, 64]), rng.choice([None, "le", "be"]), rng.random() < 0.5)
     if kind == "enum":
         return Enum(Integer(rng.choice([8, 16, 32]), rng.random() < 0.5, rng.choice([None, "le", "be"])))
     return Text() if kind == "text" else Bytes(rng.randrange(1, 9))
@@ -573,7 +573,8 @@ def check_damage():
     check([r["text"] for r in rows(make("lacks", text, {"s": one + three}), "SELECT text FROM loss")] == ["stream s lacks 4 packets"], "missing packets")
     for number, (wrong, said) in enumerate(((text.replace(b"uint5_t {", b"uint6_t {"), b"not described"), (text.replace(b"minor = 8", b"minor = 9"), b"version"),
                                             (text.replace(b"variant <id>", b"variant <none>"), b"tag"), (text[:-3], b"end"), (text.replace(b"stream_id = 1", b"stream_id = 6"), b"no stream"),
-                                            (text.replace(b"size = 5;", b"size = 5000;"), b"bits"), (text.replace(b"clock.made", b"clock.none"), b"clock"))):
+                                            (text.replace(b"size = 5;", b"size = 5000;"), b"bits"), (text.replace(b"size = 5;", b"size = 4096; size = 4096;"), b"4,096 bits"),
+                                            (text.replace(b"offset = 77", b"offset = -77"), b"below 0"), (text.replace(b"clock.made", b"clock.none"), b"clock"))):
         check(wrong != text, said.decode())
         done = run("query", "--json", "--no-cache", make("wrong%d" % number, wrong, {"s": one}), "SELECT 1", code=None)
         check(done.returncode != 0 and said in done.stderr and b"at byte" in done.stderr, "wrong metadata: %s" % done.stderr.decode())

@@ -166,6 +166,7 @@ static bool read_clock(struct tsdl *tsdl) {
     if (!clock)
         return false;
     *clock = (struct ctf_clock){.frequency = 1000000000, .unix_epoch = true};
+    int64_t cycles = 0;
     while (next_entry(tsdl, &entry)) {
         if (strcmp(entry.key, "name") == 0)
             name = entry.kind == ENTRY_STRING ? entry.string
@@ -177,10 +178,13 @@ static bool read_clock(struct tsdl *tsdl) {
         else if (is_number(&entry, "offset_s"))
             clock->seconds = entry.number;
         else if (is_number(&entry, "offset"))
-            clock->cycles = (uint64_t)entry.number;
+            cycles = entry.number;
     }
     if (tsdl->problem)
         return false;
+    if (cycles < 0)
+        return tsdl_fail(tsdl, "a clock has an offset below 0");
+    clock->cycles = (uint64_t)cycles;
     if (!name || !clock->frequency || clock->frequency > INT64_MAX)
         return tsdl_fail(tsdl, "a clock has no name, or a frequency that is not 1 Hz or more");
     uint64_t *slot = table_add(&ctf->clocks, name, NULL);

@@ -66,6 +66,7 @@ struct tsdl_type {
     size_t member_count;
     struct tsdl_label *labels, *last_label;
     size_t label_count;
+    struct ctf_member *mappings; // of the labels
 };
 
 struct tsdl {

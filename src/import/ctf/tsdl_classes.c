@@ -158,16 +158,9 @@ static bool fill_number(struct tsdl *tsdl, const struct tsdl_type *type, struct 
 }
 
 static bool fill_enum(struct tsdl *tsdl, const struct tsdl_type *type, struct ctf_class *made) {
-    made->mappings = ctf_make(tsdl->ctf, type->label_count, sizeof *made->mappings);
-    struct ctf_range *ranges = ctf_make(tsdl->ctf, type->label_count, sizeof *ranges);
-    for (const struct tsdl_label *label = type->labels; made->mappings && ranges && label;
-         label = label->next) {
-        *ranges = label->range;
-        made->mappings[made->mapping_count++] =
-            (struct ctf_member){.name = intern(tsdl, label->name), .ranges = ranges, .range_count = 1};
-        ranges++;
-    }
-    return made->mappings && fill_number(tsdl, type->element, made);
+    made->mappings = type->mappings;
+    made->mapping_count = type->label_count;
+    return fill_number(tsdl, type->element, made);
 }
 
 static bool fill_structure(struct tsdl *tsdl, const struct tsdl_type *type, struct ctf_class *made,

@@ -12,7 +12,8 @@ struct tsdl_named {
     struct tsdl_type *type;
 };
 
-enum { DIMENSIONS_MAX = 8, MEMBERS_MAX = 1 << 14 };
+enum { DIMENSIONS_MAX = 8, MEMBERS_MAX = 1 << 14, NUMBER_MAX = 4096 };
+static const char SIZE_PROBLEM[] = "a number has a size that is not 1 to 4,096 bits";
 
 // ---- memory
 
@@ -188,8 +189,8 @@ static bool read_attribute(struct tsdl *tsdl, struct tsdl_type *type) {
     if (strcmp(key, "map") == 0)
         return read_map(tsdl, type);
     if (strcmp(key, "size") == 0 || strcmp(key, "exp_dig") == 0 || strcmp(key, "mant_dig") == 0) {
-        if (!read_size(tsdl, &number) || number < 1 || number > 4096)
-            return tsdl_fail(tsdl, "a number has a size that is not 1 to 4,096 bits");
+        if (!read_size(tsdl, &number) || number < 1 || number > NUMBER_MAX)
+            return tsdl_fail(tsdl, SIZE_PROBLEM);
         type->size += (uint64_t)number;
         return true;
     }
@@ -216,8 +217,8 @@ static struct tsdl_type *read_basic(struct tsdl *tsdl, enum tsdl_kind kind) {
     tsdl_next(tsdl);
     if (!made || (tsdl_accept(tsdl, '{') && !read_attributes(tsdl, made)))
         return NULL;
-    if (kind != TSDL_TEXT && !made->size) {
-        (void)tsdl_fail(tsdl, "a number has no size");
+    if (kind != TSDL_TEXT && (!made->size || made->size > NUMBER_MAX)) { // a size may be given more than once
+        (void)tsdl_fail(tsdl, made->size ? SIZE_PROBLEM : "a number has no size");
         return NULL;
     }
     if (kind == TSDL_FLOAT && made->size != 16 && made->size != 32 && made->size != 64) {
@@ -225,7 +226,7 @@ static struct tsdl_type *read_basic(struct tsdl *tsdl, enum tsdl_kind kind) {
         return NULL;
     }
     if (!made->alignment)
-        made->alignment = kind == TSDL_INTEGER && made->size % 8 == 0 ? 8 : 1;
+        made->alignment = made->size % 8 == 0 ? 8 : 1;
     return made;
 }
 
@@ -399,6 +400,18 @@ static bool read_label(struct tsdl *tsdl, struct tsdl_type *made, int64_t *next)
     return true;
 }
 
+// The classes of all uses share them: only what a field depends on is a matter of its place.
+static bool make_mappings(struct tsdl *tsdl, struct tsdl_type *made) {
+    made->mappings = ctf_make(tsdl->ctf, made->label_count, sizeof *made->mappings);
+    struct ctf_member *mapping = made->mappings;
+    for (struct tsdl_label *label = made->labels; mapping && label; label = label->next, mapping++)
+        *mapping = (struct ctf_member){
+            .name = tsmith_dictionary_intern(tsdl->ctf->rows.dictionary, label->name.at, label->name.length),
+            .ranges = &label->range,
+            .range_count = 1};
+    return made->mappings != NULL;
+}
+
 static bool read_labels(struct tsdl *tsdl, struct tsdl_type *made) {
     int64_t next = 0;
     while (!tsdl_accept(tsdl, '}')) {
@@ -424,7 +437,7 @@ static struct tsdl_type *read_enum(struct tsdl *tsdl, unsigned depth) {
     if (!tsdl_accept(tsdl, '{'))
         return find_tagged(tsdl, &name);
     struct tsdl_type *made = make_type(tsdl, TSDL_ENUM);
-    if (!made || !read_labels(tsdl, made))
+    if (!made || !read_labels(tsdl, made) || !make_mappings(tsdl, made))
         return NULL;
     made->element = element ? element : find_type(tsdl, (struct tsdl_text){"int", 3});
     if (!made->element || made->element->kind != TSDL_INTEGER) {
