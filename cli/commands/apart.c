@@ -30,16 +30,15 @@ struct apart {
     struct worker workers[AT_ONCE_MAX];
 };
 
-static size_t processors(void) {
+size_t apart_at_once(void) {
     cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+    const size_t processors = sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+    return processors < AT_ONCE_MAX ? processors : AT_ONCE_MAX;
 }
 
 struct apart *apart_create(size_t count, int (*run)(const void *context, size_t index, FILE *out),
                            const void *context) {
-    size_t at_once = processors();
-    at_once = at_once < AT_ONCE_MAX ? at_once : AT_ONCE_MAX;
-    at_once = at_once < count ? at_once : count;
+    const size_t most = apart_at_once(), at_once = most < count ? most : count;
     struct apart *apart = at_once > 1 ? calloc(1, sizeof *apart) : NULL;
     if (apart)
         *apart = (struct apart){.count = count, .at_once = at_once, .run = run, .context = context};

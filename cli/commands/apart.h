@@ -10,6 +10,9 @@
 
 struct apart;
 
+// How many processes run at the same time at most.
+size_t apart_at_once(void);
+
 // `run` writes the answer about file `index` to `out` and returns the exit code; it is called in a child process. NULL if the files are as
 // well read one after the other: there is one file or one processor. The caller has started no thread.
 struct apart *apart_create(size_t count, int (*run)(const void *context, size_t index, FILE *out),
