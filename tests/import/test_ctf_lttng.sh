@@ -53,7 +53,7 @@ record() {
 }
 
 record whole 60 --subbuf-size=64K --num-subbuf=8
-record lossy 20000 --discard --subbuf-size=4K --num-subbuf=2
+record lossy 5000 --discard --subbuf-size=4K --num-subbuf=2
 whole=$(dirname "$(find "$TMPDIR/out/whole" -name metadata)")
 lossy=$(dirname "$(find "$TMPDIR/out/lossy" -name metadata)")
 babeltrace2 convert "$whole" -o ctf -w "$TMPDIR/again" >"$TMPDIR/err" 2>&1 || { cat "$TMPDIR/err" && exit 1; }
