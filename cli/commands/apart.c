@@ -16,7 +16,7 @@
 
 #include "cli/present/terminal.h"
 
-enum { AT_ONCE_MAX = 16 };
+enum { AT_ONCE_MAX = 16, NOT_KEPT = 100 }; // exit code of a process whose answer is not complete
 
 struct worker {
     pid_t process; // 0, -1: none
@@ -57,12 +57,10 @@ static void run_in_child(const struct apart *apart, const struct worker *worker,
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     FILE *out = fdopen(worker->out, "w");
     if (getppid() != parent || !out || dup2(worker->messages, STDERR_FILENO) < 0)
-        _exit(EXIT_LACKING);
+        _exit(NOT_KEPT);
     const int code = apart->run(apart->context, index, out);
-    if (fclose(out) == 0)
-        _exit(code);
-    complain("out of memory for the answer");
-    _exit(EXIT_LACKING);
+    const bool is_lost = ferror(out) != 0; // files are limited in size, or memory is exhausted
+    _exit(fclose(out) == 0 && !is_lost ? code : NOT_KEPT);
 }
 
 // On failure there is no process.
@@ -109,7 +107,7 @@ bool apart_take(struct apart *apart, size_t index, struct apart_answer *answer) 
     worker_close(worker);
     answer->code = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_LACKING;
     answer->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    if (answer->bytes && answer->messages)
+    if (answer->bytes && answer->messages && answer->code != NOT_KEPT)
         return true;
     apart_answer_finish(answer);
     return false;

@@ -26,8 +26,8 @@ struct apart_answer {
     size_t size, message_size;
 };
 
-// The answer about file `index`; called for 0, 1, 2 and so on. False if no process could be started, or memory is exhausted:
-// the caller finds it itself.
+// The answer about file `index`; called for 0, 1, 2 and so on. False if no process could be started, or the answer could
+// not be kept: the caller finds it itself.
 bool apart_take(struct apart *apart, size_t index, struct apart_answer *answer);
 // Writes the messages on stderr, after the answer that was written until now.
 void apart_put_messages(const struct apart_answer *answer);

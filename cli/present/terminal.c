@@ -3,6 +3,7 @@
 #include "terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
@@ -43,7 +44,16 @@ static void ignore_signal(int signal_number) {
         sigaction(signal_number, &action, NULL);
 }
 
+// A file that is opened would take the number of a standard one that is closed, and messages would be written into it. These fail as
+// closed ones do, and a program that we start has them closed.
+static void keep_closed(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 void terminal_init(void) {
+    keep_closed();
     setlocale(LC_CTYPE, "");
     terminal.unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     setlocale(LC_CTYPE, "C.UTF-8"); // for the widths of characters, independent of the user's charset

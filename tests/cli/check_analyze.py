@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import tempfile
@@ -159,6 +160,23 @@ def check_several(directory, path, sbt):
                 check(len(traces) == len(files) - len({missing, directory}.intersection(files)), "JSON of the files that can be read")
 
 
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def check_closed(directory, sbt):
+    """The same answer if standard output, input or error is closed when the command starts, or files cannot be as large as the answer."""
+    wanted = run("analyze", sbt, sbt, "--all", "--json").stdout
+    check(len(wanted) > 2 * 4096 and run("analyze", sbt, sbt, "--all", "--json", preexec_fn=limit_files).stdout == wanted, "files are limited")
+    wanted = run("analyze", sbt, sbt, "kernels", "--json").stdout
+    for closed in (2,), (0, 1, 2):
+        path = os.path.join(directory, "closed")
+        subprocess.run([TRACESMITH, "analyze", sbt, sbt, "kernels", "--json", "-o", path], check=True,
+                       preexec_fn=lambda: [os.close(one) for one in closed])
+        with open(path, "rb") as file:
+            check(file.read() == wanted, f"{closed} are closed")
+
+
 def open_files(process):
     folder, found = f"/proc/{process}/fd", []
     try:
@@ -213,6 +231,7 @@ def main():
         both = reports(path, sbt)
         check([r["kernels"] for r in both] == [by_name["kernels"]] * 2, "two traces, two answers")
         check_several(directory, path, sbt)
+        check_closed(directory, sbt)
         check_killed(path)
         with open(path, "rb") as f:
             data = f.read()
