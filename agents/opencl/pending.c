@@ -102,11 +102,16 @@ static bool time_get(cl_event event, cl_profiling_info what, uint64_t *out) {
 }
 
 // False when the driver gives none (yet).
-static inline bool times_get(cl_event event, struct queue *queue, struct pending_times *times) {
+static inline bool times_get(cl_event event, struct queue *queue, bool first_launch,
+                             struct pending_times *times) {
     if (!time_get(event, CL_PROFILING_COMMAND_END, &times->end) ||
         !time_get(event, CL_PROFILING_COMMAND_START, &times->start) ||
-        !time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted) ||
         !time_get(event, CL_PROFILING_COMMAND_QUEUED, &times->queued))
+        return false;
+    // A sum has no use for it.
+    if (sums_on && !first_launch)
+        times->submitted = times->queued;
+    else if (!time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted))
         return false;
     times->complete = 0;
     if (!queue->no_complete_time && !time_get(event, CL_PROFILING_COMMAND_COMPLETE, &times->complete))
@@ -118,7 +123,7 @@ static enum pending_answer poll(struct pending_entry *head, struct pending_times
     const struct entry *entry = entry_of(head);
     struct queue *queue = queue_of(head);
     cl_int status = CL_COMPLETE;
-    bool timed = times_get(entry->event, queue, times);
+    bool timed = times_get(entry->event, queue, entry->first_launch, times);
     // Oclgrind gives times of a command that runs, with an end of 0.
     if (!timed || times->end < times->start) {
         opencl_thread.asks = true;
@@ -129,7 +134,7 @@ static enum pending_answer poll(struct pending_entry *head, struct pending_times
         if (status > CL_COMPLETE)
             return PENDING_RUNNING;
         if (status == CL_COMPLETE) // it may have become so between the two questions
-            timed = times_get(entry->event, queue, times);
+            timed = times_get(entry->event, queue, entry->first_launch, times);
     }
     times->result = status;
     timed = timed && times_believed(times, queue, entry->not_before, entry->not_after, &times->now);
