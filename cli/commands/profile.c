@@ -462,7 +462,9 @@ static void write_text(struct summary *summary) {
         split_complain(&summary->split, summary->pattern);
     if (summary->readable && summary->result->written && summary->result->used_api &&
         (!summary->is_split || summary->split.result.files == 1))
-        complain_command("next: tracesmith view ", name_of(summary), " --timeline");
+        complain_command(file->kinds[TSMITH_KIND_SUM] ? "next: tracesmith analyze "
+                                                      : "next: tracesmith view ",
+                         name_of(summary), file->kinds[TSMITH_KIND_SUM] ? " sums" : " --timeline");
     text_finish(&line);
 }
 

@@ -53,7 +53,7 @@ static int answer(const struct invocation *invocation, struct view *view) {
     bool csv = !json && format && strcmp(format, "csv") == 0;
     if (invocation_flag(invocation, "timeline")) {
         if (!json && !csv)
-            return view_timeline(view);
+            return trace_refuses_sums(&view->trace, "a timeline") ? EXIT_NO : view_timeline(view);
         complain("--timeline has only a text form; use --stats --json or --format json");
         return EXIT_USAGE;
     }

@@ -107,6 +107,7 @@ def answers(path, truth):
         done = run("analyze", "--only", name, path, code=1)
         check(b"needs single events" in done.stderr and not done.stdout, done.stderr)
     check(b"needs single events" in run("simulate", path, code=1).stderr, "simulate")
+    check(b"needs single events" in run("view", "--timeline", path, code=1).stderr, "a timeline")
     check(b"single events" in run("diff", path, path, code=None).stderr, "diff")
     exports(path, truth)
 
