@@ -240,6 +240,9 @@ static tsmith_status pump_into(struct tsmith_trace *trace, tsmith_source *source
     if (status == TSMITH_OK)
         status = tsmith_sink_finish(sink, tsmith_source_dictionary(source), &why);
     tsmith_sink_destroy(sink);
+    if (status != TSMITH_OK &&
+        !why.system_errno) // not the file: an event has too much in it, or memory is exhausted
+        return status_set(error, status, "%s: %s", trace->place.name, why.message);
     if (status != TSMITH_OK) {
         errno = why.system_errno;
         return no_temporary(&trace->place, error);

@@ -578,6 +578,10 @@ def check_damage():
         check(wrong != text, said.decode())
         done = run("query", "--json", "--no-cache", make("wrong%d" % number, wrong, {"s": one}), "SELECT 1", code=None)
         check(done.returncode != 0 and said in done.stderr and b"at byte" in done.stderr, "wrong metadata: %s" % done.stderr.decode())
+    wide = '/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; }; event { name = "a"; fields := struct { %s }; };' % "".join(
+        "integer { size = 8; } f%d;" % i for i in range(5000))
+    done = run("query", "--json", "--no-cache", make("wide", wide.encode(), {"s": bytes(5000)}), "SELECT 1", code=None)
+    check(done.returncode != 0 and b"too much in one event" in done.stderr, "5,000 fields: %s" % done.stderr.decode())
     rng = random.Random(2)
     for at in range(60):
         data, damaged = bytearray(one + two), bytearray(text)
