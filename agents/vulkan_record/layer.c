@@ -102,7 +102,6 @@ static void fill(struct device *device) {
     if (!next->name)                                                                                         \
         next->name = (PFN_vk##name)device->get(device->handle, "vk" #name suffix);
     VULKAN_RECORD_ALIASES(FILL_ALIAS)
-    FILL_ALIAS(GetSemaphoreCounterValue, "KHR") // not wrapped
 #undef FILL_ALIAS
 }
 

@@ -44,6 +44,8 @@
     X(QueuePresentKHR)                                                                                       \
     X(WaitForFences)                                                                                         \
     X(WaitSemaphores)                                                                                        \
+    X(GetFenceStatus)                                                                                        \
+    X(GetSemaphoreCounterValue)                                                                              \
     X(CreateSwapchainKHR)                                                                                    \
     X(DestroySwapchainKHR)                                                                                   \
     X(GetSwapchainImagesKHR)                                                                                 \
@@ -82,12 +84,12 @@
     X(CreateFence)                                                                                           \
     X(DestroyFence)                                                                                          \
     X(ResetFences)                                                                                           \
-    X(MapMemory)                                                                                             \
-    X(GetSemaphoreCounterValue)
+    X(MapMemory)
 
 // Functions of extensions that became part of Vulkan itself: the same function under its older name.
 #define VULKAN_RECORD_ALIASES(X)                                                                             \
     X(QueueSubmit2, "KHR")                                                                                   \
+    X(GetSemaphoreCounterValue, "KHR")                                                                       \
     X(WaitSemaphores, "KHR")                                                                                 \
     X(SignalSemaphore, "KHR")                                                                                \
     X(CreateRenderPass2, "KHR")                                                                              \

@@ -592,19 +592,69 @@ VkResult record_DeviceWaitIdle(VkDevice handle) {
     return result;
 }
 
+// Submissions that are held back may wait for what no call of this device says: work of an earlier frame that was not captured, another
+// device, sparse bindings. So their values are read again while the program waits or asks; nothing else might come. Whether any are left.
+static bool look_at_held(struct device *device) {
+    recorder_lock();
+    release_ready(device);
+    const bool left = device->held != NULL;
+    recorder_unlock();
+    return left;
+}
+
+// The same where the program only asks. The layer above asks too, with a lock of its own: this one is not waited for.
+static void try_held(struct device *device) {
+    if (pthread_mutex_trylock(&recorder.lock) != 0)
+        return;
+    release_ready(device);
+    recorder_unlock();
+}
+
+// How long to wait at once, in ns.
+static uint64_t part_of_wait(struct device *device, uint64_t left) {
+    const uint64_t part = 5000000;
+    return look_at_held(device) && left > part ? part : left;
+}
+
 VkResult record_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all,
                               uint64_t timeout) {
-    const VkResult result = device_of(handle)->next.WaitForFences(handle, count, fences, all, timeout);
+    struct device *device = device_of(handle);
+    VkResult result;
+    uint64_t left = timeout, part;
+    do {
+        part = part_of_wait(device, left);
+        result = device->next.WaitForFences(handle, count, fences, all, part);
+        left -= part;
+    } while (result == VK_TIMEOUT && left);
     if (timeout)
         end_wait();
     return result;
 }
 
 VkResult record_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
-    const VkResult result = device_of(handle)->next.WaitSemaphores(handle, info, timeout);
+    struct device *device = device_of(handle);
+    VkResult result;
+    uint64_t left = timeout, part;
+    do {
+        part = part_of_wait(device, left);
+        result = device->next.WaitSemaphores(handle, info, part);
+        left -= part;
+    } while (result == VK_TIMEOUT && left);
     if (timeout)
         end_wait();
     return result;
+}
+
+VkResult record_GetFenceStatus(VkDevice handle, VkFence fence) {
+    struct device *device = device_of(handle);
+    try_held(device);
+    return device->next.GetFenceStatus(handle, fence);
+}
+
+VkResult record_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t *out) {
+    struct device *device = device_of(handle);
+    try_held(device);
+    return device->next.GetSemaphoreCounterValue(handle, semaphore, out);
 }
 
 VkResult record_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {

@@ -7,6 +7,8 @@
 //     early      by values, and the copies are submitted before what signals for them: only with as many queues in the driver, or if
 //                a layer holds them back
 //     host       by values, the first of which the host signals after everything is submitted
+//     carried    as host, with a submission without commands between the host and the first; and the end is asked for before it is
+//                waited for
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,7 +326,7 @@ static void submit_value(uint32_t family, VkCommandBuffer buffer, uint64_t wait,
                                .waitSemaphoreCount = wait != 0,
                                .pWaitSemaphores = &timeline,
                                .pWaitDstStageMask = &stage,
-                               .commandBufferCount = 1,
+                               .commandBufferCount = buffer != VK_NULL_HANDLE,
                                .pCommandBuffers = &buffer,
                                .signalSemaphoreCount = 1,
                                .pSignalSemaphores = &timeline};
@@ -352,22 +354,29 @@ static void frame_binary(VkCommandBuffer buffers[3]) {
     CHECK(vkResetFences(device, 1, &fence));
 }
 
+static void signal_value(uint64_t value) {
+    const VkSemaphoreSignalInfo signal = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = value};
+    CHECK(vkSignalSemaphore(device, &signal));
+}
+
 static void frame_values(VkCommandBuffer buffers[3], uint64_t from, const char *mode) {
-    const bool host = strcmp(mode, "host") == 0;
-    const uint64_t last = from + 4;
+    const bool carried = strcmp(mode, "carried") == 0, host = carried || strcmp(mode, "host") == 0;
+    const uint64_t last = from + 5;
+    if (carried)
+        submit_value(OTHER, VK_NULL_HANDLE, from + 1, from + 2);
     if (strcmp(mode, "early") == 0) {
-        submit_value(OTHER, buffers[1], from + 2, from + 3);
-        submit_value(FIRST, buffers[0], 0, from + 2);
+        submit_value(OTHER, buffers[1], from + 3, from + 4);
+        submit_value(FIRST, buffers[0], 0, from + 3);
     } else {
-        submit_value(FIRST, buffers[0], host ? from + 1 : 0, from + 2);
-        submit_value(OTHER, buffers[1], from + 2, from + 3);
+        submit_value(FIRST, buffers[0], carried ? from + 2 : host ? from + 1 : 0, from + 3);
+        submit_value(OTHER, buffers[1], from + 3, from + 4);
     }
-    submit_value(FIRST, buffers[2], from + 3, last);
-    if (host) {
-        const VkSemaphoreSignalInfo signal = {
-            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = from + 1};
-        CHECK(vkSignalSemaphore(device, &signal));
-    }
+    submit_value(FIRST, buffers[2], from + 4, last);
+    if (host)
+        signal_value(from + 1);
+    for (uint64_t now = 0; carried && now < last;)
+        CHECK(vkGetSemaphoreCounterValue(device, timeline, &now));
     const VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                       .semaphoreCount = 1,
                                       .pSemaphores = &timeline,

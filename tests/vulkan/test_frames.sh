@@ -176,7 +176,7 @@ grep -q '"exact"' "$work/queues.json" || fail "queues: $(cat "$work/queues.json"
 # between the recorder and the layer that makes the families: VK_LAYER_PATH has the order.
 [ -z "$profile_layers" ] || recording_layers=$profile_layers
 export VK_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:/usr/share/vulkan/explicit_layer.d:$work/layers"
-for mode in binary timeline host early; do
+for mode in binary timeline host early carried; do
     frames=3 range=frames:2+1 alone=$mode
     # Without the recorder the one queue of the driver would wait for itself.
     [ $mode != early ] || frames=1 range=frames:1+1 alone=binary
@@ -188,10 +188,12 @@ for mode in binary timeline host early; do
     replay $mode 0 --all --save-results "$work/$mode.saved"
     unset replay_layers
     ! grep -q 'VUID' "$work/$mode.json" "$work/err" || fail "validation of the replay of $mode: $(cat "$work/err" "$work/$mode.json")"
-    python3 - "$work/$mode" $((frames == 1 ? 1 : 2)) <<'PYTHON' || fail "the replay of $mode"
+    commands=3
+    [ $mode != carried ] || commands=4
+    python3 - "$work/$mode" $((frames == 1 ? 1 : 2)) $commands <<'PYTHON' || fail "the replay of $mode"
 import array, glob, json, sys
 
-base, frame = sys.argv[1], int(sys.argv[2])
+base, frame, commands = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 ITEMS, PIXELS, MASK = 4096, 256, 0xFFFFFFFF
 
 
@@ -208,7 +210,7 @@ copied = array.array("I", once).tobytes() + bytes([frame, 2, 3, 4]) * PIXELS
 with open(f"{base}.json", encoding="utf-8") as file:
     answer = json.load(file)
 assert answer["results"] and {r["verdict"] for r in answer["results"]} == {"exact"}, answer
-assert answer["recording"]["commands"] == 3, answer
+assert answer["recording"]["commands"] == commands, answer
 saved = set()
 for path in glob.glob(f"{base}.saved/*.replayed.u8"):
     with open(path, "rb") as file:
