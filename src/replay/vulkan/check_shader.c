@@ -325,12 +325,16 @@ static void use_operands(struct walk *walk, size_t at) {
     }
 }
 
+// Each instruction once at most, also if functions have no end.
 static void walk_functions(struct walk *walk) {
     const struct vulkan_shader *shader = walk->shader;
-    for (size_t i = 0; i < walk->function_count && !walk->failed; i++)
-        for (size_t at = shader->places[walk->functions[i]];
-             at < shader->count && op_of(shader, at) != OP_FUNCTION_END; at += length_of(shader, at))
+    for (size_t i = 0; i < walk->function_count && !walk->failed; i++) {
+        const size_t from = shader->places[walk->functions[i]];
+        for (size_t at = from; at < shader->count && op_of(shader, at) != OP_FUNCTION_END &&
+                               (at == from || op_of(shader, at) != OP_FUNCTION);
+             at += length_of(shader, at))
             use_operands(walk, at);
+    }
 }
 
 // The words after the name of an entry point; 0: it has another name, or none that ends.
