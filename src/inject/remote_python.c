@@ -158,7 +158,8 @@ bool remote_python_is_taken(const struct inject_target *target, const struct rem
 
 void remote_python_withdraw(const struct inject_target *target, const struct remote_python *request) {
     const char end = '\0';
-    if (target_is_over(target)) // another program has these addresses
+    // Another program has these addresses, or what is there now may be the request of another process.
+    if (target_is_over(target) || remote_python_is_taken(target, request))
         return;
     // The path first: an interpreter that takes the request between the two finds an empty one, and runs nothing.
     (void)target_write(target, request->path, &end, sizeof end);
