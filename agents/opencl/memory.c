@@ -58,6 +58,10 @@ void memory_freed(struct call *call, struct object *object) {
     }
 }
 
+void memory_forgotten(const struct object *object) {
+    atomic_fetch_sub(&live_bytes, object->memory.owned);
+}
+
 // The driver's size of an object that was just created; 0: there is none. The call ends before the question, which is ours.
 static uint64_t created_size(struct call *call, cl_mem memory, cl_int result) {
     size_t bytes = 0;

@@ -16,5 +16,7 @@ struct object *memory_forget(const void *key);
 // After it: records the FREE event (and those of the parents that only this object kept alive). NULL:
 // nothing.
 void memory_freed(struct call *call, struct object *object);
+// Of an object of an earlier recording, which is forgotten: its bytes are not live any more.
+void memory_forgotten(const struct object *object);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "identity.h"
+#include "memory.h"
 
 enum { LOG2_BUCKETS = 14 };
 
@@ -82,8 +83,11 @@ struct object *object_adopt(enum object_type type, const void *key) {
 }
 
 static void forget_object(void *entry, void *context) {
+    struct object *object = entry;
     (void)context;
-    object_recycle(entry);
+    if (atomic_load(&object->handle.kind) == OBJECT_MEMORY)
+        memory_forgotten(object);
+    object_recycle(object);
 }
 
 // Devices stay: their ids are those of the channel, which is continued.
