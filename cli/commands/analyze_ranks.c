@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analyze_parts.h"
 #include "apart.h"
@@ -11,9 +12,12 @@
 #include "cli/present/terminal.h"
 #include "tracesmith/ranks.h"
 
+// Only of a regular file: reading the beginning of a pipe would take it away.
 bool analyze_is_partial(const char *path) {
     char head[8];
-    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rbe");
+    struct stat status;
+    const bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = strcmp(path, "-") == 0 || !is_regular ? NULL : fopen(path, "rbe");
     const bool is = file && tsmith_ranks_is_partial(head, fread(head, 1, sizeof head, file));
     if (file)
         (void)fclose(file);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/convert.h"
@@ -18,9 +19,12 @@
 
 enum { SAMPLE = 65536 }; // bytes of the beginning and of the end
 
+// Only of a regular file: reading the beginning of a pipe would take it away.
 bool query_is_partial(const char *path) {
     char head[8];
-    FILE *file = strcmp(path, "-") == 0 ? NULL : fopen(path, "rbe");
+    struct stat status;
+    const bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = strcmp(path, "-") == 0 || !is_regular ? NULL : fopen(path, "rbe");
     const bool is = file && tsmith_query_is_partial(head, fread(head, 1, sizeof head, file));
     if (file)
         (void)fclose(file);

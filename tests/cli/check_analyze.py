@@ -160,6 +160,19 @@ def check_several(directory, path, sbt):
                 check(len(traces) == len(files) - len({missing, directory}.intersection(files)), "JSON of the files that can be read")
 
 
+def check_named_pipes(path):
+    """Traces that come through pipes with names, as those of a shell: <(zcat trace.json.gz)."""
+    wanted = run("analyze", path, "kernels").stdout.partition(b"\n")[2]
+    read, write = os.pipe()
+    with open(path, "rb") as file:
+        shown = subprocess.Popen(["cat"], stdin=file, stdout=write)
+    os.close(write)
+    found = run("analyze", f"/dev/fd/{read}", "kernels", pass_fds=[read]).stdout
+    os.close(read)
+    shown.wait()
+    check(found.partition(b"\n")[2] == wanted, "a pipe with a name")
+
+
 def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
@@ -232,6 +245,7 @@ def main():
         check([r["kernels"] for r in both] == [by_name["kernels"]] * 2, "two traces, two answers")
         check_several(directory, path, sbt)
         check_closed(directory, sbt)
+        check_named_pipes(path)
         check_killed(path)
         with open(path, "rb") as f:
             data = f.read()
