@@ -104,8 +104,9 @@ static void name_ctf_traces(const char *path, unsigned depth, struct ctf_search 
             continue;
         if (!has_metadata(inner))
             name_ctf_traces(inner, depth - 1, search);
-        else if (used + strlen(inner) + 3 < CTF_NAMES)
-            (void)snprintf(search->names + used, CTF_NAMES - used, "%s%s", used ? ", " : "", inner);
+        else if (snprintf(search->names + used, CTF_NAMES - used, "%s%s", used ? ", " : "", inner) >=
+                 (int)(CTF_NAMES - used))
+            search->names[used] = '\0'; // whole names only
     }
     if (folder)
         (void)closedir(folder);
