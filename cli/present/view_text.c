@@ -43,8 +43,17 @@ enum {
     X(RESULT)                                                                                                \
     X(VALUE)                                                                                                 \
     X(LOST)                                                                                                  \
-    X(REASON) X(TEXT) X(CERTAINTY) X(STACK) X(LINE) X(COUNT) X(TAKEN) X(WAKER) X(WAKER_STACK) X(SUMMED)      \
-        X(TOTAL)
+    X(REASON)                                                                                                \
+    X(TEXT)                                                                                                  \
+    X(CERTAINTY)                                                                                             \
+    X(STACK)                                                                                                 \
+    X(LINE)                                                                                                  \
+    X(COUNT)                                                                                                 \
+    X(TAKEN)                                                                                                 \
+    X(WAKER)                                                                                                 \
+    X(WAKER_STACK)                                                                                           \
+    X(SUMMED)                                                                                                \
+    X(TOTAL)
 
 enum {
 #define INDEX(NAME) AT_##NAME,

@@ -19,8 +19,17 @@ static const int64_t FAR = INT64_C(1) << 61; // ns: times beyond are no times, a
 #define FIELDS(X)                                                                                            \
     X(DURATION)                                                                                              \
     X(NAME)                                                                                                  \
-    X(OPERATION) X(DIRECTION) X(BYTES) X(LIVE_BYTES) X(LOST) X(REASON) X(SUMMED) X(COUNT) X(TOTAL)           \
-        X(SHORTEST) X(LONGEST)
+    X(OPERATION)                                                                                             \
+    X(DIRECTION)                                                                                             \
+    X(BYTES)                                                                                                 \
+    X(LIVE_BYTES)                                                                                            \
+    X(LOST)                                                                                                  \
+    X(REASON)                                                                                                \
+    X(SUMMED)                                                                                                \
+    X(COUNT)                                                                                                 \
+    X(TOTAL)                                                                                                 \
+    X(SHORTEST)                                                                                              \
+    X(LONGEST)
 enum {
 #define INDEX(NAME) AT_##NAME,
     FIELDS(INDEX)

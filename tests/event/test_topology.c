@@ -207,8 +207,8 @@ static void other_texts_are_refused(void **unused) {
                                           "1\ngpu G 0 10de 1 0 0 -\nnvlink 0 a gpu 0 1 1 -\n",
                                           "1\ngpu G 0 10de 1 0 0 -\nnvlink 0 a cpu 1 1 1 -\n",
                                           "1\ngpu G 0 10de 1 0 0 -\nnvlink 0 a gpu 1 1 1 x\n",
-                                          "1\ngpu G 0 10de 1 0 0 -\ngpu G 0 10de 1 0 0 -\n"
-                                          "nvlink 1 a gpu 1 1 1 -\nnvlink 0 a gpu 1 1 1 -\n",
+                                          ("1\ngpu G 0 10de 1 0 0 -\ngpu G 0 10de 1 0 0 -\n"
+                                           "nvlink 1 a gpu 1 1 1 -\nnvlink 0 a gpu 1 1 1 -\n"),
                                           "1\nnic N 0 10de 1 0 0 -\nnvlink 0 a gpu 1 1 1 -\n"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_null(parse(refused[i]));

@@ -21,4 +21,4 @@ export RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer -Clin
 export TSAN_OPTIONS="halt_on_error=1 suppressions=$here/tests/rust/tsan.supp"
 # shellcheck disable=SC2086 # nothing, or an option
 cargo +nightly test --offline --locked $whole --target x86_64-unknown-linux-gnu -p tracesmith --tests -- --test-threads=1
-echo "ThreadSanitizer: nothing reported${whole:+, Rust's own library included}"
+echo "ThreadSanitizer: nothing reported${whole:+, with the standard library}"

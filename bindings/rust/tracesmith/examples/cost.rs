@@ -50,6 +50,7 @@ extern "C" {
 const CLOCK_THREAD_CPUTIME_ID: std::os::raw::c_int = 3; // Linux
 const RUNS: usize = 9;
 
+#[allow(clippy::unnecessary_cast)] // c_long has 32 bits on some systems
 fn now() -> i64 {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
     // SAFETY: the struct is ours, and what the C library fills on the only system that these crates emit on.
