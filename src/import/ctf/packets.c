@@ -120,6 +120,12 @@ static void note_discarded(struct ctf *ctf, bool has_begin, int64_t begin, bool 
         if (timed)
             (void)tsmith_batch_set(batch, TSMITH_FIELD_DURATION, (uint64_t)(end - from));
     }
+    // Begun anew, or of 32 bits and full: how many is not known.
+    if (ctf->roles.known[CTF_ROLE_DISCARDED] && count >= UINT64_MAX / 2)
+        ledger_note(&ctf->rows.ledger, ctf->rows.dictionary, TSMITH_REASON_RING_FULL, 0, true,
+                    "stream %.100s: the counter of discarded records went back from %llu to %llu",
+                    ctf->streams[ctf->stream_at].name, (unsigned long long)ctf->discarded,
+                    (unsigned long long)ctf->roles.values[CTF_ROLE_DISCARDED]);
     if (ctf->roles.known[CTF_ROLE_DISCARDED]) {
         ctf->discarded = ctf->roles.values[CTF_ROLE_DISCARDED];
         ctf->has_discarded = true;
