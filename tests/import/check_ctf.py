@@ -398,6 +398,11 @@ def check_damage():
     # A packet is missing.
     folder = make("gap", text, {"s": one + packet(records, 201, 300, 0, 5, 0, 0)})
     check([r["text"] for r in rows(folder, "SELECT text FROM loss")] == ["stream s lacks 4 packets"], "missing packets")
+    # The counter of discarded records begins anew: how many are missing is not known.
+    folder = make("counter", text, {"s": packet(records, 1, 200, 5, 0, 0, 0) + packet(records, 201, 300, 2, 1, 0, 0)})
+    losses = rows(folder, "SELECT text, lost FROM loss", code=None)
+    check(sorted(r["lost"] or 0 for r in losses) == [0, 5] and
+          "stream s: the counter of discarded records went back from 5 to 2" in [r["text"] for r in losses], "a counter that goes back: %s" % losses)
     # Metadata that cannot be read.
     for wrong in (text.replace('"path": ["n_', '"path": ["none_') if '"path"' in text else text[:-40], text[:200], text.replace('"version": 2', '"version": 3')):
         folder = make("wrong", wrong, {"s": one})
