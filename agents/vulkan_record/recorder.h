@@ -15,6 +15,7 @@
 #define VULKAN_RECORD_RECORDER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <vulkan/vk_layer.h>
@@ -58,6 +59,7 @@ struct device {
     uint32_t queue_count;
     bool has_families; // its queues are of several
     struct held *held; // submissions that are held back (held.h)
+    atomic_bool lost;  // one of them was refused by the driver
     VkBuffer staging;  // for copies
     VkDeviceMemory staging_memory;
     VkDeviceSize staging_bytes;

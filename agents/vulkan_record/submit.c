@@ -437,6 +437,23 @@ static VkResult pass_on(const struct device *device, const struct given *given) 
                          : device->next.QueueSubmit(given->queue, given->count, given->infos, given->fence);
 }
 
+// The driver refused a submission that the program takes for made. Its fence and semaphores are never signaled, and what was
+// held back behind it may wait for them. Vulkan has one answer for that: the device is lost, from now on and for all that ask.
+static void lose_device(struct device *device) {
+    device->lost = true;
+    refuse(device, "vkQueueSubmit", "the driver refused a submission that was held back: the device is lost");
+    while (device->held) {
+        struct held *held = device->held;
+        held_take(device, held);
+        held_free(held);
+    }
+}
+
+// What a call returns: an error of its own first.
+static VkResult or_lost(const struct device *device, VkResult result) {
+    return result >= VK_SUCCESS && device->lost ? VK_ERROR_DEVICE_LOST : result;
+}
+
 // One that was held back. Another thread may use its queue now.
 static void submit_held(struct device *device, struct held *held, bool captured) {
     if (!captured)
@@ -447,6 +464,8 @@ static void submit_held(struct device *device, struct held *held, bool captured)
     pthread_mutex_lock(&submission.queue->lock);
     const VkResult result = pass_on(device, &held->given);
     pthread_mutex_unlock(&submission.queue->lock);
+    if (result != VK_SUCCESS)
+        lose_device(device);
     after(&submission, result);
     held_free(held);
 }
@@ -499,14 +518,16 @@ static VkResult submit(struct device *device, struct given *given) {
     const bool waits = submission.waits_for_later || held_has(device, given->queue),
                may = given->frame && submission.queue && !submission.unknown &&
                      !(device->frame == given->frame && device->gave_up);
-    if (waits && may && held_add(device, given)) {
+    if (device->lost)
+        submission.frame = 0;
+    if (waits && may && !device->lost && held_add(device, given)) {
         device->gave_up = false; // that was an earlier frame
         submission_free(&submission);
     } else {
         if (waits)
             release_all(device);
         before(&submission);
-        result = pass_on(device, given);
+        result = device->lost ? VK_ERROR_DEVICE_LOST : pass_on(device, given);
         after(&submission, result);
         release_ready(device);
     }
@@ -565,14 +586,15 @@ VkResult record_QueueWaitIdle(VkQueue handle) {
     const VkResult result = device->next.QueueWaitIdle(handle);
     end_use(queue);
     end_wait();
-    return result;
+    return or_lost(device, result);
 }
 
 VkResult record_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos,
                                 VkFence fence) {
     struct device *device = device_of(handle);
     struct queue *queue = begin_use(device, handle);
-    const VkResult result = device->next.QueueBindSparse(handle, count, infos, fence);
+    const VkResult result =
+        device->lost ? VK_ERROR_DEVICE_LOST : device->next.QueueBindSparse(handle, count, infos, fence);
     end_use(queue);
     return result;
 }
@@ -589,7 +611,7 @@ VkResult record_DeviceWaitIdle(VkDevice handle) {
     for (uint32_t i = count; i-- > 0;)
         pthread_mutex_unlock(&device->queues[i].lock);
     end_wait();
-    return result;
+    return or_lost(device, result);
 }
 
 // Submissions that are held back may wait for what no call of this device says: work of an earlier frame that was not captured, another
@@ -610,10 +632,13 @@ static void try_held(struct device *device) {
     recorder_unlock();
 }
 
-// How long to wait at once, in ns.
+// How long to wait at once, in ns: of a lost device what is signaled already.
 static uint64_t part_of_wait(struct device *device, uint64_t left) {
     const uint64_t part = 5000000;
-    return look_at_held(device) && left > part ? part : left;
+    const bool held = look_at_held(device);
+    if (device->lost)
+        return 0;
+    return held && left > part ? part : left;
 }
 
 VkResult record_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all,
@@ -625,10 +650,10 @@ VkResult record_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fe
         part = part_of_wait(device, left);
         result = device->next.WaitForFences(handle, count, fences, all, part);
         left -= part;
-    } while (result == VK_TIMEOUT && left);
+    } while (result == VK_TIMEOUT && left && !device->lost);
     if (timeout)
         end_wait();
-    return result;
+    return result == VK_TIMEOUT ? or_lost(device, result) : result;
 }
 
 VkResult record_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
@@ -639,28 +664,29 @@ VkResult record_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info,
         part = part_of_wait(device, left);
         result = device->next.WaitSemaphores(handle, info, part);
         left -= part;
-    } while (result == VK_TIMEOUT && left);
+    } while (result == VK_TIMEOUT && left && !device->lost);
     if (timeout)
         end_wait();
-    return result;
+    return result == VK_TIMEOUT ? or_lost(device, result) : result;
 }
 
 VkResult record_GetFenceStatus(VkDevice handle, VkFence fence) {
     struct device *device = device_of(handle);
     try_held(device);
-    return device->next.GetFenceStatus(handle, fence);
+    const VkResult result = device->next.GetFenceStatus(handle, fence);
+    return result == VK_NOT_READY ? or_lost(device, result) : result;
 }
 
 VkResult record_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t *out) {
     struct device *device = device_of(handle);
     try_held(device);
-    return device->next.GetSemaphoreCounterValue(handle, semaphore, out);
+    return or_lost(device, device->next.GetSemaphoreCounterValue(handle, semaphore, out));
 }
 
 VkResult record_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
     struct device *device = device_of(handle);
     struct queue *queue = begin_use(device, handle);
-    const VkResult result = device->next.QueuePresentKHR(handle, info);
+    const VkResult result = device->lost ? VK_ERROR_DEVICE_LOST : device->next.QueuePresentKHR(handle, info);
     end_use(queue);
     recorder_lock();
     if (result >= VK_SUCCESS)

@@ -7,6 +7,7 @@
 //     early      by values, and the copies are submitted before what signals for them: only with as many queues in the driver, or if
 //                a layer holds them back
 //     host       by values, the first of which the host signals after everything is submitted
+//     refused    as host; prints what calls return after that, instead of a hash
 //     carried    as host, with a submission without commands between the host and the first; and the end is asked for before it is
 //                waited for
 #include <stdbool.h>
@@ -360,6 +361,32 @@ static void signal_value(uint64_t value) {
     CHECK(vkSignalSemaphore(device, &signal));
 }
 
+// What the driver says of a submission after its call has returned is said by the calls that could wait for it.
+static void print_answers(VkCommandBuffer buffer) {
+    const uint64_t value = 13;
+    uint64_t now;
+    const VkSubmitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &buffer};
+    const VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .semaphoreCount = 1,
+                                      .pSemaphores = &timeline,
+                                      .pValues = &value};
+    printf("%d", vkWaitSemaphores(device, &wait, UINT64_MAX));
+    printf(" %d", vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX));
+    printf(" %d", vkGetFenceStatus(device, fence));
+    printf(" %d", vkGetSemaphoreCounterValue(device, timeline, &now));
+    printf(" %d", vkQueueSubmit(queues[FIRST], 1, &info, fence));
+    printf(" %d", vkQueueWaitIdle(queues[FIRST]));
+    printf(" %d\n", vkDeviceWaitIdle(device));
+}
+
+static void frame_refused(VkCommandBuffer buffers[3]) {
+    submit_value(FIRST, buffers[0], 11, 12);
+    submit_value(OTHER, buffers[1], 12, 13);
+    signal_value(11);
+    print_answers(buffers[2]);
+}
+
 static void frame_values(VkCommandBuffer buffers[3], uint64_t from, const char *mode) {
     const bool carried = strcmp(mode, "carried") == 0, host = carried || strcmp(mode, "host") == 0;
     const uint64_t last = from + 5;
@@ -404,9 +431,13 @@ int main(int argc, char **argv) {
         VkCommandBuffer buffers[3] = {compute(frame), copy(), compute_again()};
         if (strcmp(argv[2], "binary") == 0)
             frame_binary(buffers);
+        else if (strcmp(argv[2], "refused") == 0)
+            frame_refused(buffers);
         else
             frame_values(buffers, 10 * (uint64_t)frame, argv[2]);
     }
+    if (strcmp(argv[2], "refused") == 0)
+        return 0;
     CHECK(vkDeviceWaitIdle(device));
     printf("%016llx\n", (unsigned long long)hash());
     end();

@@ -2,7 +2,8 @@
 // A layer that gives a device of one queue a second one, which is the same: lavapipe has one, and what the agent does with several
 // cannot be tried on it otherwise. It is nearer to the driver than the agent. For test_queues.sh and test_frames.sh. Built with
 // FAULTY, it leaves out the last work-group of each dispatch and the last half of each draw as well, as a faulty driver might. Built
-// with FAMILIES, the second queue is of a second queue family, without graphics; families mean nothing to the driver.
+// with FAMILIES, the second queue is of a second queue family, without graphics; families mean nothing to the driver. Built with REFUSES,
+// a submission that waits for something is refused, as by a driver that is out of memory.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,10 @@ static void VKAPI_CALL get_queue(VkDevice handle, uint32_t family, uint32_t inde
 }
 
 static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence) {
+#ifdef REFUSES
+    if (count && infos[0].waitSemaphoreCount)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+#endif
     pthread_mutex_lock(&mutex); // the program may use its queues at once, but this is one
     const VkResult result = NEXT(QueueSubmit)(real(queue), count, infos, fence);
     pthread_mutex_unlock(&mutex);

@@ -135,10 +135,11 @@ if [ -n "$profile_layers" ]; then
 fi
 
 # ---- a device that leaves out work-groups, and devices with a second queue, also of another family (simulated)
-for kind in queues faulty families; do
+for kind in queues faulty families refuses; do
     case $kind in
     queues) define= ;;
     faulty) define=-DFAULTY ;;
+    refuses) define="-DFAMILIES -DREFUSES" ;;
     *) define=-DFAMILIES ;;
     esac
     # shellcheck disable=SC2086 # no word where there is none
@@ -150,7 +151,7 @@ for kind in queues faulty families; do
 JSON
 done
 mkdir "$work/layers"
-mv "$work/queues.json" "$work/faulty.json" "$work/families.json" "$work/layers"
+mv "$work/queues.json" "$work/faulty.json" "$work/families.json" "$work/refuses.json" "$work/layers"
 agents=$TRACESMITH_BUILD_DIR/lib/tracesmith
 export VK_ADD_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:$work/layers"
 replay_layers=VK_LAYER_TESTS_faulty
@@ -219,6 +220,13 @@ for path in glob.glob(f"{base}.saved/*.replayed.u8"):
 assert saved == {bytes([frame, 2, 3, 4]) * PIXELS, copied, array.array("I", twice).tobytes()}, len(saved)
 PYTHON
 done
+# The driver refuses a submission that was held back: the program's next calls say that the device is lost, and it waits for nothing.
+VK_INSTANCE_LAYERS=VK_LAYER_TRACESMITH_profile:VK_LAYER_TRACESMITH_record:VK_LAYER_TESTS_refuses timeout 120 "$TRACESMITH" profile \
+    --api vulkan --capture=frames:1+1 -o "$work/refused.sbt" -- "$work/families" "$shader" refused 1 >"$work/out" 2>"$work/err" ||
+    fail "refused: exit status $?: $(cat "$work/out" "$work/err")"
+[ "$(cat "$work/out")" = "-4 -4 -4 -4 -4 -4 -4" ] || fail "a refused submission: $(cat "$work/out")"
+"$TRACESMITH" replay "$work/refused.sbt" >"$work/out" 2>&1 || :
+grep -q 'the driver refused a submission that was held back' "$work/out" || fail "refused: $(cat "$work/out")"
 unset VK_LAYER_PATH
 # The order of commands is examined for OpenCL only; "nothing to check" would be an answer.
 for option in --hazards "--permute 2" "--contents 0" "--emit-c $work/emitted"; do
