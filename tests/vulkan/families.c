@@ -11,25 +11,12 @@
 //     carried    as host, with a submission without commands between the host and the first; and the end is asked for before it is
 //                waited for
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <vulkan/vulkan.h>
+
+#include "setup.h"
 
 enum { ITEMS = 4096, BYTES = ITEMS * 4, SIDE = 16, PIXELS = SIDE * SIDE * 4 };
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        const VkResult result = (call);                                                                      \
-        if (result != VK_SUCCESS) {                                                                          \
-            fprintf(stderr, "%s: %d\n", #call, result);                                                      \
-            exit(1);                                                                                         \
-        }                                                                                                    \
-    } while (0)
-
-static VkInstance instance;
-static VkPhysicalDevice physical;
-static VkDevice device;
 static VkQueue queues[2]; // one of each family
 static VkCommandPool pools[2];
 static VkDeviceMemory memory, image_memory;
@@ -46,10 +33,6 @@ static VkSemaphore timeline, signals[2];
 static VkFence fence;
 
 static void open_device(void) {
-    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                           .apiVersion = VK_API_VERSION_1_3};
-    const VkInstanceCreateInfo made = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                       .pApplicationInfo = &application};
     const float priority = 1;
     const VkDeviceQueueCreateInfo families[2] = {
         {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority},
@@ -63,10 +46,8 @@ static void open_device(void) {
                                      .pNext = &features,
                                      .queueCreateInfoCount = 2,
                                      .pQueueCreateInfos = families};
-    uint32_t count = 1, family_count = 0;
-    CHECK(vkCreateInstance(&made, NULL, &instance));
-    if (vkEnumeratePhysicalDevices(instance, &count, &physical) < 0 || !count)
-        exit(2);
+    uint32_t family_count = 0;
+    open_instance();
     vkGetPhysicalDeviceQueueFamilyProperties(physical, &family_count, NULL);
     if (family_count < 2)
         exit(3);
@@ -80,15 +61,6 @@ static void open_device(void) {
     }
 }
 
-static uint32_t find_type(uint32_t allowed, VkMemoryPropertyFlags wanted) {
-    VkPhysicalDeviceMemoryProperties all;
-    uint32_t type = 0;
-    vkGetPhysicalDeviceMemoryProperties(physical, &all);
-    while (!(allowed >> type & 1) || (all.memoryTypes[type].propertyFlags & wanted) != wanted)
-        type++;
-    return type;
-}
-
 static void make_buffers(void) {
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = BYTES,
@@ -100,12 +72,8 @@ static void make_buffers(void) {
     info.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     CHECK(vkCreateBuffer(device, &info, NULL, &out));
     vkGetBufferMemoryRequirements(device, data, &needs);
-    const VkMemoryAllocateInfo taken = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-        .allocationSize = 2 * BYTES + PIXELS,
-        .memoryTypeIndex = find_type(needs.memoryTypeBits, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                                               VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)};
-    CHECK(vkAllocateMemory(device, &taken, NULL, &memory));
+    needs.size = 2 * BYTES + PIXELS;
+    memory = allocate(&needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     CHECK(vkBindBufferMemory(device, data, memory, 0));
     vkGetBufferMemoryRequirements(device, out, &needs);
     CHECK(vkBindBufferMemory(device, out, memory, BYTES));
@@ -123,14 +91,7 @@ static void make_image(void) {
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .usage =
                                         VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkMemoryRequirements needs;
-    CHECK(vkCreateImage(device, &info, NULL, &image));
-    vkGetImageMemoryRequirements(device, image, &needs);
-    const VkMemoryAllocateInfo taken = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                        .allocationSize = needs.size,
-                                        .memoryTypeIndex = find_type(needs.memoryTypeBits, 0)};
-    CHECK(vkAllocateMemory(device, &taken, NULL, &image_memory));
-    CHECK(vkBindImageMemory(device, image, image_memory, 0));
+    image = make_bound_image(&info, &image_memory);
 }
 
 static void make_set(void) {
@@ -163,19 +124,11 @@ static void make_set(void) {
 }
 
 static void make_pipeline(const char *path) {
-    static uint32_t code[1 << 14];
-    FILE *file = fopen(path, "rb");
-    const size_t bytes = file ? fread(code, 1, sizeof code, file) : 0;
-    if (!bytes)
-        exit(2);
-    fclose(file);
     const VkPipelineLayoutCreateInfo sets = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                              .setLayoutCount = 1,
                                              .pSetLayouts = &set_layout};
-    const VkShaderModuleCreateInfo shader = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = bytes, .pCode = code};
     CHECK(vkCreatePipelineLayout(device, &sets, NULL, &layout));
-    CHECK(vkCreateShaderModule(device, &shader, NULL, &module));
+    module = read_module(path);
     const VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -412,9 +365,9 @@ static void frame_values(VkCommandBuffer buffers[3], uint64_t from, const char *
 }
 
 static uint64_t hash(void) {
-    uint64_t value = 14695981039346656037u;
+    uint64_t value = hash_start;
     for (size_t i = 0; i < 2 * BYTES + PIXELS; i++)
-        value = (value ^ at[i]) * 1099511628211u;
+        value = hash_more(value, at[i]);
     return value;
 }
 

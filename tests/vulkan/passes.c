@@ -12,21 +12,11 @@
 //   atlas     a part of a buffer, up to its last byte, is copied into a part of an image
 //   bindings  one write fills two bindings of a descriptor set
 //   blocks    a compressed image
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <vulkan/vulkan.h>
 
-enum { SIZE = 32, BYTES = SIZE * SIZE * 4, CODE = 1 << 14, EXECUTIONS = 2 };
+#include "setup.h"
 
-#define CHECK(call)                                                                                          \
-    do {                                                                                                     \
-        if ((call) != VK_SUCCESS) {                                                                          \
-            fprintf(stderr, "%s failed\n", #call);                                                           \
-            exit(3);                                                                                         \
-        }                                                                                                    \
-    } while (0)
+enum { SIZE = 32, BYTES = SIZE * SIZE * 4, EXECUTIONS = 2 };
 
 struct image {
     VkImage image;
@@ -34,9 +24,6 @@ struct image {
     VkImageView view;
 };
 
-static VkInstance instance;
-static VkPhysicalDevice physical;
-static VkDevice device;
 static VkQueue queue;
 static VkCommandPool pool;
 static VkBuffer buffer;
@@ -58,10 +45,6 @@ static struct image blocks;
 static void open_device(void) {
     VkPhysicalDeviceFeatures have, enabled = {0};
     const float priority = 1;
-    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                           .apiVersion = VK_API_VERSION_1_3};
-    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                       .pApplicationInfo = &application};
     const VkDeviceQueueCreateInfo queues = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
     VkPhysicalDeviceVulkan13Features features = {.sType =
@@ -75,29 +58,13 @@ static void open_device(void) {
                                        .pEnabledFeatures = &enabled};
     const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     const VkEventCreateInfo events = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
-    uint32_t count = 1;
-    CHECK(vkCreateInstance(&info, NULL, &instance));
-    if (vkEnumeratePhysicalDevices(instance, &count, &physical) < VK_SUCCESS || !count)
-        exit(4);
+    open_instance();
     vkGetPhysicalDeviceFeatures(physical, &have);
     enabled.textureCompressionBC = have.textureCompressionBC;
     CHECK(vkCreateDevice(physical, &create, NULL, &device));
     vkGetDeviceQueue(device, 0, 0, &queue);
     CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
     CHECK(vkCreateEvent(device, &events, NULL, &event));
-}
-
-static VkDeviceMemory allocate(const VkMemoryRequirements *needs, VkMemoryPropertyFlags wanted) {
-    VkPhysicalDeviceMemoryProperties types;
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .allocationSize = needs->size};
-    VkDeviceMemory memory;
-    vkGetPhysicalDeviceMemoryProperties(physical, &types);
-    while (!(needs->memoryTypeBits >> info.memoryTypeIndex & 1) ||
-           (types.memoryTypes[info.memoryTypeIndex].propertyFlags & wanted) != wanted)
-        info.memoryTypeIndex++;
-    CHECK(vkAllocateMemory(device, &info, NULL, &memory));
-    return memory;
 }
 
 static void make_buffer(void) {
@@ -133,11 +100,7 @@ static struct image make_image(VkSampleCountFlagBits count) {
                                   .viewType = VK_IMAGE_VIEW_TYPE_2D,
                                   .format = format,
                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    VkMemoryRequirements needs;
-    CHECK(vkCreateImage(device, &info, NULL, &made.image));
-    vkGetImageMemoryRequirements(device, made.image, &needs);
-    made.memory = allocate(&needs, 0);
-    CHECK(vkBindImageMemory(device, made.image, made.memory, 0));
+    made.image = make_bound_image(&info, &made.memory);
     view.image = made.image;
     CHECK(vkCreateImageView(device, &view, NULL, &made.view));
     return made;
@@ -153,11 +116,7 @@ static void make_blocks(void) {
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
-    VkMemoryRequirements needs;
-    CHECK(vkCreateImage(device, &info, NULL, &blocks.image));
-    vkGetImageMemoryRequirements(device, blocks.image, &needs);
-    blocks.memory = allocate(&needs, 0);
-    CHECK(vkBindImageMemory(device, blocks.image, blocks.memory, 0));
+    blocks.image = make_bound_image(&info, &blocks.memory);
 }
 
 // Bindings 0 and 3 are filled by one write: 1 has no descriptors, and 2 is none.
@@ -248,20 +207,10 @@ static void make_pass(int resolves, int keeps) {
     CHECK(vkCreateFramebuffer(device, &frames, NULL, &frame));
 }
 
-static VkShaderModule read_module(const char *folder, const char *name) {
-    static uint32_t code[CODE];
+static VkShaderModule read_shader(const char *folder, const char *name) {
     char path[4096];
-    VkShaderModule module;
     snprintf(path, sizeof path, "%s/%s.spv", folder, name);
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        exit(5);
-    const VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                           .codeSize = fread(code, 1, sizeof code, file),
-                                           .pCode = code};
-    fclose(file);
-    CHECK(vkCreateShaderModule(device, &info, NULL, &module));
-    return module;
+    return read_module(path);
 }
 
 // shape: the structs that a pipeline is made of
@@ -274,11 +223,11 @@ static void make_pipeline(const char *folder) {
     const VkPipelineShaderStageCreateInfo stages[2] = {
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_VERTEX_BIT,
-         .module = read_module(folder, "graphics.vert"),
+         .module = read_shader(folder, "graphics.vert"),
          .pName = "main"},
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-         .module = read_module(folder, "graphics.frag"),
+         .module = read_shader(folder, "graphics.frag"),
          .pName = "main"}};
     const VkPipelineRenderingCreateInfo rendering = {.sType =
                                                          VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
@@ -571,7 +520,7 @@ static void close_device(void) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = hash_start;
     if (argc < 3)
         return 2;
     const char *mode = argv[2];
@@ -591,7 +540,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < EXECUTIONS; i++)
         execute(mode);
     for (uint32_t i = 0; i < SIZE * SIZE; i++)
-        hash = (hash ^ pixels[i]) * 1099511628211u;
+        hash = hash_more(hash, pixels[i]);
     printf("%016llx\n", (unsigned long long)hash);
     close_device();
     return 0;
