@@ -5,7 +5,8 @@
 #     or two around its pass, or these and a copy of their results by the device, or one before and one within its pass, which is what the
 #     layer adds on this driver; or it is recorded, with times and without (vulkan.program-only). This separates the cost of the driver's
 #     timestamps from that of the layer.
-#   - vkcube, drawn into memory: 2,500 frames.
+#   - vkcube, drawn into memory. What is measured is near the noise, so it runs in many short rounds (CUBE_ROUNDS, 31; CUBE_FRAMES, 400), in
+#     another order in each, and differences are taken within a round (paired.py). Only this: CUBE_ONLY=1.
 # Of each: wall time, and processor time of the program with all its threads, of which the driver has one for each processor. The
 # collector takes processor time from them.
 # shellcheck disable=SC2016 # the inner shell and awk expand what is in single quotes
@@ -39,7 +40,7 @@ compare() {
     done
 }
 
-if command -v glslangValidator >/dev/null && "${CC:-cc}" -O1 -o "$work/graphics" "$TRACESMITH_SOURCE_DIR/tests/vulkan/graphics.c" -ldl -lpthread; then
+if [ -z "${CUBE_ONLY-}" ] && command -v glslangValidator >/dev/null && "${CC:-cc}" -O1 -o "$work/graphics" "$TRACESMITH_SOURCE_DIR/tests/vulkan/graphics.c" -ldl -lpthread; then
     for shader in graphics.vert graphics.frag; do
         glslangValidator -V "$TRACESMITH_SOURCE_DIR/tests/vulkan/$shader" -o "$work/$shader.spv" >/dev/null
     done
@@ -65,18 +66,33 @@ if ! command -v vkcube >/dev/null || ! command -v Xvfb >/dev/null; then
     exit 0
 fi
 mkfifo "$work/display"
-Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$work/display" >/dev/null 2>&1 &
+Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp -noreset 3>"$work/display" >/dev/null 2>&1 &
 server=$!
 read -r number <"$work/display"
 export DISPLAY=":$number"
-frames=2500
-cube=(vkcube --c "$frames" --width 500 --height 500)
-for _ in $(seq "$ROUNDS"); do
-    timed "$work/cube" "${cube[@]}"
-    recorded "$work/cube-only" "--agent-option vulkan.program-only" "${cube[@]}"
-    recorded "$work/cube-recorded" "" "${cube[@]}"
+frames=${CUBE_FRAMES:-400}
+paired=$TRACESMITH_SOURCE_DIR/bench/paired.py
+mkdir "$work/cube"
+# cube NAME FRAMES FILE
+cube() {
+    local program=(python3 "$paired" --time "$work/cube/$3" vkcube --c "$2" --width 500 --height 500)
+    case $1 in
+    alone) "${program[@]}" ;;
+    recorded) "$TRACESMITH" profile -o "$work/run.sbt" --api vulkan -- "${program[@]}" ;;
+    program-only)
+        "$TRACESMITH" profile -o "$work/only.sbt" --api vulkan --agent-option vulkan.program-only -- "${program[@]}"
+        ;;
+    esac >/dev/null 2>&1
+}
+kinds=(alone recorded program-only)
+for round in $(seq "${CUBE_ROUNDS:-31}"); do
+    for i in 0 1 2; do
+        kind=${kinds[(i * (round % 2 + 1) + round / 2) % 3]}
+        cube "$kind" 1 "$kind.start"
+        cube "$kind" "$frames" "$kind"
+    done
 done
-echo "-- vkcube"
-compare $frames cube cube-recorded cube-only
+echo "-- vkcube, $frames frames a round"
+python3 "$paired" --compare "$frames" "$work/cube"
 "$TRACESMITH" query "$work/run.sbt" "SELECT kind_name AS kind, count(*) AS events FROM events GROUP BY kind ORDER BY events DESC" 2>/dev/null ||
     "$TRACESMITH" view --stats "$work/run.sbt" | head -30

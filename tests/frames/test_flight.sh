@@ -12,7 +12,7 @@ trap '[ -z "$server" ] || kill "$server" 2>/dev/null || :; rm -rf "$work"' EXIT
 command -v vkcube >/dev/null || skip "no vkcube (Debian: apt install vulkan-tools)"
 command -v Xvfb >/dev/null || skip "no display to draw on (Debian: apt install xvfb)"
 mkfifo "$work/display"
-Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$work/display" >"$work/server.log" 2>&1 &
+Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp -noreset 3>"$work/display" >"$work/server.log" 2>&1 &
 server=$!
 read -r number <"$work/display" || fail "Xvfb does not start: $(cat "$work/server.log")"
 export DISPLAY=":$number"

@@ -15,7 +15,7 @@ command -v Xvfb >/dev/null || skip "no display to draw on (Debian: apt install x
 
 # The server chooses a number and writes it when it is ready.
 mkfifo "$work/display"
-Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$work/display" >"$work/server.log" 2>&1 &
+Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp -noreset 3>"$work/display" >"$work/server.log" 2>&1 &
 server=$!
 read -r number <"$work/display" || fail "Xvfb does not start: $(cat "$work/server.log")"
 export DISPLAY=":$number"
