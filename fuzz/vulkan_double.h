@@ -52,6 +52,8 @@ struct double_object {
 static struct {
     struct double_object *objects;
     unsigned fail_at, calls; // the creation that fails; 0: none
+    unsigned copies;         // of descriptors
+    uint8_t fill;            // what is in memory that is new
 } vulkan_double;
 
 static void double_expect(bool good) {
@@ -498,6 +500,7 @@ static VkResult double_AllocateMemory(VkDevice device, const VkMemoryAllocateInf
     object->size = info->allocationSize;
     object->bytes = calloc(1, object->size + 1);
     double_expect(object->bytes);
+    memset(object->bytes, vulkan_double.fill, object->size);
     *out = (VkDeviceMemory)(uintptr_t)object;
     return VK_SUCCESS;
 }
@@ -540,7 +543,11 @@ static VkResult double_AllocateDescriptorSets(VkDevice device, const VkDescripto
 }
 static void double_UpdateDescriptorSets(VkDevice device, uint32_t count, const VkWriteDescriptorSet *writes,
                                         uint32_t copy_count, const VkCopyDescriptorSet *copies) {
-    (void)device, (void)copy_count, (void)copies;
+    (void)device;
+    for (uint32_t i = 0; i < copy_count; i++) {
+        double_expect(OBJECT(copies[i].srcSet, VULKAN_SET) == OBJECT(copies[i].dstSet, VULKAN_SET));
+        vulkan_double.copies += copies[i].descriptorCount;
+    }
     for (uint32_t i = 0; i < count; i++) {
         VkWriteDescriptorSet copy = writes[i];
         (void)OBJECT(copy.dstSet, VULKAN_SET);

@@ -13,6 +13,7 @@
 
 #include "../fuzz/vulkan_double_loader.h"
 #include "recording/record.h"
+#include "replay/vulkan/vulkan.h"
 
 // Numbers of objects.
 enum {
@@ -69,10 +70,56 @@ static const uint32_t fragment_code[] = {0x07230203, 0x10000, 0,         12,   0
                                          OP(5, 54),  2,       4,         0,    3, OP(2, 248), 10, OP(1, 253),
                                          OP(1, 56)};
 
+// The compute shader with its decorations given to it by a group.
+static const uint32_t grouped_code[] = {
+    0x07230203, 0x10000, 0,         13,   0,                                    //
+    OP(2, 17),  1,       OP(3, 14), 0,    1,                                    //
+    OP(5, 15),  5,       4,         MAIN, 0,                                    //
+    OP(6, 16),  4,       17,        1,    1,          1,                        //
+    OP(4, 71),  12,      34,        0,    OP(4, 71),  12,         33,        0, // decorations of the group
+    OP(2, 73),  12,      OP(3, 74), 12,   9, // which are those of the variable
+    OP(3, 71),  7,       3,                  //
+    OP(2, 19),  2,       OP(3, 33), 3,    2,          OP(4, 21),  5,         32, 0, OP(3, 30),
+    7,          5,       OP(4, 32), 8,    2,          7,          OP(4, 59), 8,  9, 2, //
+    OP(5, 54),  2,       4,         0,    3,          OP(2, 248), 10,                  //
+    OP(4, 61),  7,       11,        9,    OP(1, 253), OP(1, 56)};
+// The vertex shader with a matrix of two columns as its input: locations 0 and 1.
+static const uint32_t matrix_code[] = {
+    0x07230203, 0x10000, 0,         14,   0,             //
+    OP(2, 17),  1,       OP(3, 14), 0,    1,             //
+    OP(6, 15),  0,       4,         MAIN, 0,          9, //
+    OP(4, 71),  9,       30,        0,                   //
+    OP(2, 19),  2,       OP(3, 33), 3,    2,          OP(3, 22),  5,  32,
+    OP(4, 23),  6,       5,         2,    OP(4, 24),  7,          6,  2, // two numbers; two columns
+    OP(4, 32),  8,       1,         7,    OP(4, 59),  8,          9,  1, //
+    OP(5, 54),  2,       4,         0,    3,          OP(2, 248), 10,    //
+    OP(4, 61),  7,       11,        9,    OP(1, 253), OP(1, 56)};
+// One with an output at location 2 besides, and a fragment shader with that input, in a block.
+static const uint32_t output_code[] = {
+    0x07230203, 0x10000, 0,         14,        0, //
+    OP(2, 17),  1,       OP(3, 14), 0,         1, //
+    OP(7, 15),  0,       4,         MAIN,      0,          9,          12, OP(4, 71),
+    9,          30,      0,         OP(4, 71), 12,         30,         2, //
+    OP(2, 19),  2,       OP(3, 33), 3,         2,          OP(3, 22),  5,  32,
+    OP(4, 32),  8,       1,         5,         OP(4, 59),  8,          9,  1, //
+    OP(4, 32),  13,      3,         5,         OP(4, 59),  13,         12, 3, //
+    OP(5, 54),  2,       4,         0,         3,          OP(2, 248), 10,    //
+    OP(4, 61),  5,       11,        9,         OP(1, 253), OP(1, 56)};
+static const uint32_t input_code[] = {
+    0x07230203, 0x10000,   0,         14,   0,                                       //
+    OP(2, 17),  1,         OP(3, 14), 0,    1,                                       //
+    OP(6, 15),  4,         4,         MAIN, 0, 9,          OP(3, 16), 4,          7, //
+    OP(5, 72),  6,         0,         30,   2,                                       // a member's location
+    OP(2, 19),  2,         OP(3, 33), 3,    2, OP(3, 22),  5,         32,         OP(3, 30), 6,
+    5,          OP(4, 32), 8,         1,    6, OP(4, 59),  8,         9,          1, //
+    OP(5, 54),  2,         4,         0,    3, OP(2, 248), 10,        OP(1, 253), OP(1, 56)};
+enum { GROUPED_SET = 24 };
+
 // ---- the frame: everything that a case may change
 
 static struct {
     uint32_t code[3][96];
+    size_t sizes[3];
     VkBufferCreateInfo buffer;
     VkImageCreateInfo image;
     VkImageViewCreateInfo view;
@@ -86,18 +133,21 @@ static struct {
     VkSubpassDescription subpass;
     VkSubpassDependency dependency;
     VkPipelineShaderStageCreateInfo stages[2];
-    VkVertexInputBindingDescription vertices;
-    VkVertexInputAttributeDescription attribute;
+    VkVertexInputBindingDescription vertices, other_vertices;
+    VkVertexInputAttributeDescription attribute, other_attribute;
+    uint32_t attributes; // 1, or 2: also the others
+    VkPrimitiveTopology topology;
     VkPipelineRasterizationStateCreateInfo raster;
     VkPipelineMultisampleStateCreateInfo samples;
     VkPipelineColorBlendAttachmentState blend;
-    VkDynamicState dynamic[2];
+    VkDynamicState dynamic[3];
+    uint32_t dynamic_count;
     VkDescriptorBufferInfo described;
     VkWriteDescriptorSet write;
     uint32_t writes; // 0 or 1
     VkMemoryBarrier memory;
     VkBufferMemoryBarrier part;
-    VkImageMemoryBarrier layout;
+    VkImageMemoryBarrier layouts[2]; // of which the barrier has one
     struct call_CmdPipelineBarrier barrier;
     VkBufferCopy region;
     struct call_CmdCopyBuffer copy;
@@ -122,11 +172,14 @@ static struct {
     uint64_t released; // an object, before the submission; 0: none
 } scene;
 
+#define SHADER(place, words)                                                                                 \
+    (memcpy(scene.code[place], words, sizeof(words)), scene.sizes[place] = sizeof(words))
+
 static void reset_objects(void) {
     memset(&scene, 0, sizeof scene);
-    memcpy(scene.code[0], compute_code, sizeof compute_code);
-    memcpy(scene.code[1], vertex_code, sizeof vertex_code);
-    memcpy(scene.code[2], fragment_code, sizeof fragment_code);
+    SHADER(0, compute_code);
+    SHADER(1, vertex_code);
+    SHADER(2, fragment_code);
     scene.buffer = (VkBufferCreateInfo){.size = SIZE, .usage = 0x1ff};
     scene.image = (VkImageCreateInfo){.imageType = VK_IMAGE_TYPE_2D,
                                       .format = VK_FORMAT_R8G8B8A8_UNORM,
@@ -171,11 +224,17 @@ static void reset_pipeline(void) {
             .pName = "main"};
     scene.vertices = (VkVertexInputBindingDescription){.stride = 4};
     scene.attribute = (VkVertexInputAttributeDescription){.format = VK_FORMAT_R32_SFLOAT};
+    scene.other_vertices = (VkVertexInputBindingDescription){.binding = 1, .stride = 4};
+    scene.other_attribute =
+        (VkVertexInputAttributeDescription){.location = 1, .binding = 1, .format = VK_FORMAT_R32_SFLOAT};
+    scene.attributes = 1;
+    scene.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST;
     scene.raster = (VkPipelineRasterizationStateCreateInfo){.lineWidth = 1};
     scene.samples = (VkPipelineMultisampleStateCreateInfo){.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT};
     scene.blend = (VkPipelineColorBlendAttachmentState){.colorWriteMask = 15};
     scene.dynamic[0] = VK_DYNAMIC_STATE_VIEWPORT;
     scene.dynamic[1] = VK_DYNAMIC_STATE_SCISSOR;
+    scene.dynamic_count = 2;
 }
 
 static void reset_commands(void) {
@@ -185,9 +244,9 @@ static void reset_commands(void) {
                                          .pBufferInfo = &scene.described};
     scene.writes = 1;
     scene.part = (VkBufferMemoryBarrier){.buffer = AS(VkBuffer, BUFFER), .size = VK_WHOLE_SIZE};
-    scene.layout = (VkImageMemoryBarrier){.newLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-                                          .image = AS(VkImage, IMAGE),
-                                          .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    scene.layouts[0] = (VkImageMemoryBarrier){.newLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                              .image = AS(VkImage, IMAGE),
+                                              .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
     scene.barrier = (struct call_CmdPipelineBarrier){.f = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                                                      .t = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                                                      .n = 1,
@@ -195,7 +254,7 @@ static void reset_commands(void) {
                                                      .k = 1,
                                                      .b = &scene.part,
                                                      .l = 1,
-                                                     .i = &scene.layout};
+                                                     .i = scene.layouts};
     scene.region = (VkBufferCopy){0, 128, 64};
     scene.copy = (struct call_CmdCopyBuffer){
         .s = AS(VkBuffer, BUFFER), .d = AS(VkBuffer, BUFFER), .n = 1, .r = &scene.region};
@@ -283,14 +342,17 @@ static void put_set(uint64_t number, uint64_t layout) {
 }
 
 static void put_graphics(void) {
-    const VkPipelineVertexInputStateCreateInfo vertices = {.vertexBindingDescriptionCount = 1,
-                                                           .pVertexBindingDescriptions = &scene.vertices,
-                                                           .vertexAttributeDescriptionCount = 1,
-                                                           .pVertexAttributeDescriptions = &scene.attribute};
-    const VkPipelineInputAssemblyStateCreateInfo assembly = {.topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+    const VkVertexInputBindingDescription bindings[] = {scene.vertices, scene.other_vertices};
+    const VkVertexInputAttributeDescription attributes[] = {scene.attribute, scene.other_attribute};
+    const VkPipelineVertexInputStateCreateInfo vertices = {.vertexBindingDescriptionCount = scene.attributes,
+                                                           .pVertexBindingDescriptions = bindings,
+                                                           .vertexAttributeDescriptionCount =
+                                                               scene.attributes,
+                                                           .pVertexAttributeDescriptions = attributes};
+    const VkPipelineInputAssemblyStateCreateInfo assembly = {.topology = scene.topology};
     const VkPipelineViewportStateCreateInfo views = {.viewportCount = 1, .scissorCount = 1};
     const VkPipelineColorBlendStateCreateInfo blend = {.attachmentCount = 1, .pAttachments = &scene.blend};
-    const VkPipelineDynamicStateCreateInfo dynamic = {.dynamicStateCount = 2,
+    const VkPipelineDynamicStateCreateInfo dynamic = {.dynamicStateCount = scene.dynamic_count,
                                                       .pDynamicStates = scene.dynamic};
     VkGraphicsPipelineCreateInfo info = {.stageCount = 2,
                                          .pStages = scene.stages,
@@ -309,7 +371,6 @@ static void put_graphics(void) {
 static void put_objects(void) {
     const VkDescriptorSetLayout set_layout = AS(VkDescriptorSetLayout, SET_LAYOUT);
     const VkImageView view = AS(VkImageView, VIEW);
-    const size_t sizes[] = {sizeof compute_code, sizeof vertex_code, sizeof fragment_code};
     VkPipelineLayoutCreateInfo layout = {.setLayoutCount = 1,
                                          .pSetLayouts = &set_layout,
                                          .pushConstantRangeCount = 1,
@@ -333,7 +394,7 @@ static void put_objects(void) {
     put_set_layout(OTHER_LAYOUT, &scene.other_binding);
     PUT_OBJECT(LAYOUT, LAYOUT, "vkCreatePipelineLayout", VkPipelineLayoutCreateInfo, &layout);
     for (uint32_t i = 0; i < 3; i++) {
-        VkShaderModuleCreateInfo module = {.codeSize = sizes[i], .pCode = scene.code[i]};
+        VkShaderModuleCreateInfo module = {.codeSize = scene.sizes[i], .pCode = scene.code[i]};
         PUT_OBJECT(COMPUTE + i, MODULE, "vkCreateShaderModule", VkShaderModuleCreateInfo, &module);
     }
     PUT_OBJECT(DISPATCHED, PIPELINE, "vkCreateComputePipelines", VkComputePipelineCreateInfo, &scene.compute);
@@ -452,6 +513,7 @@ static void replay(void) {
 }
 
 static void reset(void) {
+    vulkan_double.fill = 0;
     reset_objects();
     reset_pipeline();
     reset_commands();
@@ -473,6 +535,15 @@ static void test_right(void **state) {
         replay();                                                                                            \
         if (has_result || !strstr(notes, reason) || strncmp(notes, "record ", 7) != 0)                       \
             fail_msg("%s: %s", #change, *notes ? notes : "it was not refused");                              \
+    } while (0)
+// Another value that is allowed.
+#define ACCEPTED(change)                                                                                     \
+    do {                                                                                                     \
+        reset();                                                                                             \
+        change;                                                                                              \
+        replay();                                                                                            \
+        if (!has_result || *notes)                                                                           \
+            fail_msg("%s: %s", #change, notes);                                                              \
     } while (0)
 #define LEFT_OUT(name) scene.left_out |= (uint64_t)1 << VULKAN_##name
 
@@ -527,11 +598,11 @@ static void test_values(void **state) {
     REFUSED(scene.memory.srcAccessMask = 1u << 20, mask);
     REFUSED(scene.part.dstAccessMask = 1u << 31, mask);
     REFUSED(scene.part.offset = SIZE, "a barrier's range");
-    REFUSED(scene.layout.dstAccessMask = 1u << 17, mask);
-    REFUSED(scene.layout.newLayout = (VkImageLayout)99, layout);
-    REFUSED(scene.layout.oldLayout = (VkImageLayout)1000111000, layout);
-    REFUSED((scene.layout.oldLayout = VK_IMAGE_LAYOUT_GENERAL,
-             scene.layout.newLayout = VK_IMAGE_LAYOUT_UNDEFINED),
+    REFUSED(scene.layouts[0].dstAccessMask = 1u << 17, mask);
+    REFUSED(scene.layouts[0].newLayout = (VkImageLayout)99, layout);
+    REFUSED(scene.layouts[0].oldLayout = (VkImageLayout)1000111000, layout);
+    REFUSED((scene.layouts[0].oldLayout = VK_IMAGE_LAYOUT_GENERAL,
+             scene.layouts[0].newLayout = VK_IMAGE_LAYOUT_UNDEFINED),
             layout);
     REFUSED(scene.attachment.finalLayout = VK_IMAGE_LAYOUT_UNDEFINED, layout);
     REFUSED(scene.color.layout = (VkImageLayout)77, layout);
@@ -574,10 +645,115 @@ static void test_shaders(void **state) {
     REFUSED(scene.binding.descriptorCount = DOUBLE_LIMIT + 1, "more descriptors than the device allows");
 }
 
+// What a shader has by decorations of a group, by members of a block and by the columns of a matrix.
+static void test_interfaces(void **state) {
+    static const char attribute[] = "reads an attribute that its pipeline does not have",
+                      input[] = "an input that the stage before it has no output for";
+    (void)state;
+    ACCEPTED(SHADER(0, grouped_code));
+    REFUSED((SHADER(0, grouped_code), scene.code[0][GROUPED_SET] = 3),
+            "a descriptor that its pipeline layout does not have");
+    REFUSED(scene.attribute.location = 1, attribute);
+    REFUSED(SHADER(1, matrix_code), attribute);
+    REFUSED((SHADER(1, matrix_code), scene.attributes = 2), "a vertex buffer that is not bound");
+    ACCEPTED((SHADER(1, matrix_code), scene.attributes = 2, scene.other_attribute.binding = 0));
+    REFUSED(SHADER(2, input_code), input);
+    ACCEPTED((SHADER(1, output_code), SHADER(2, input_code)));
+}
+
+// The frame moves its image from nothing to an attachment, where its pass begins.
+static void test_layouts(void **state) {
+    static const char other[] = "an image is used in another layout than it has";
+    (void)state;
+    ACCEPTED(scene.attachment.initialLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    ACCEPTED((scene.attachment.initialLayout = VK_IMAGE_LAYOUT_GENERAL, LEFT_OUT(CmdPipelineBarrier)));
+    REFUSED(scene.attachment.initialLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, other);
+    REFUSED((scene.layouts[1] = scene.layouts[0], scene.barrier.l = 2,
+             scene.layouts[1].oldLayout = VK_IMAGE_LAYOUT_GENERAL),
+            other);
+    ACCEPTED((scene.layouts[1] = scene.layouts[0], scene.barrier.l = 2,
+              scene.layouts[1].oldLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL));
+}
+
+// The numbers of an indirect dispatch are read before the submission, unless a command of it may write them first.
+static void test_indirect(void **state) {
+    static const char groups[] = "an indirect dispatch has more work-groups than the device allows";
+    (void)state;
+    reset();
+    assert_int_equal(scene.indirect.b == scene.copy.d, 1);
+    ACCEPTED(vulkan_double.fill = 0xff);
+    ACCEPTED((LEFT_OUT(CmdCopyBuffer), LEFT_OUT(CmdDispatch)));
+    ACCEPTED((LEFT_OUT(CmdDispatch), vulkan_double.fill = 0xff));
+    ACCEPTED((LEFT_OUT(CmdCopyBuffer), vulkan_double.fill = 0xff));
+    REFUSED((LEFT_OUT(CmdCopyBuffer), LEFT_OUT(CmdDispatch), vulkan_double.fill = 0xff), groups);
+}
+
+static void add_dynamic(VkDynamicState state) {
+    scene.dynamic[scene.dynamic_count++] = state;
+}
+
+static void test_dynamic(void **state) {
+    static const VkDynamicState always[] = {VK_DYNAMIC_STATE_FRONT_FACE, VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY,
+                                            VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE,
+                                            VK_DYNAMIC_STATE_DEPTH_BIAS_ENABLE,
+                                            VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE};
+    static const char unset[] = "a dynamic state of the pipeline is not set";
+    (void)state;
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        REFUSED(add_dynamic(always[i]), unset);
+    ACCEPTED(add_dynamic(VK_DYNAMIC_STATE_CULL_MODE));
+    REFUSED((add_dynamic(VK_DYNAMIC_STATE_CULL_MODE), LEFT_OUT(CmdSetCullMode)), unset);
+    ACCEPTED(add_dynamic(VK_DYNAMIC_STATE_DEPTH_BIAS));
+    REFUSED((add_dynamic(VK_DYNAMIC_STATE_DEPTH_BIAS), scene.raster.depthBiasEnable = VK_TRUE), unset);
+    ACCEPTED(add_dynamic(VK_DYNAMIC_STATE_LINE_WIDTH));
+    REFUSED((add_dynamic(VK_DYNAMIC_STATE_LINE_WIDTH), scene.topology = VK_PRIMITIVE_TOPOLOGY_LINE_LIST),
+            unset);
+    REFUSED((add_dynamic(VK_DYNAMIC_STATE_BLEND_CONSTANTS), scene.blend.blendEnable = VK_TRUE,
+             scene.blend.srcColorBlendFactor = VK_BLEND_FACTOR_CONSTANT_COLOR),
+            unset);
+}
+
+// Elements of an array that were not written have what another one has, and count as that.
+static void test_arrays(void **state) {
+    const uint32_t offsets[2] = {0, SIZE - 240};
+    (void)state;
+    vulkan_double.copies = 0;
+    ACCEPTED(scene.binding.descriptorCount = 3);
+    assert_int_equal(vulkan_double.copies, 2);
+    REFUSED((scene.binding.descriptorCount = 3, scene.writes = 0), "a descriptor that was not written");
+    REFUSED((scene.binding.descriptorCount = 2,
+             scene.binding.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC,
+             scene.write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC, scene.sets.k = 2,
+             scene.sets.o = offsets),
+            "a dynamic offset is beyond the end");
+}
+
+// A set of which one descriptor with a high number was written takes no memory for those before it.
+static void test_sparse(void **state) {
+    enum { COUNT = 1 << 20, MOST = 1024 };
+    struct vulkan_binding binding = {.count = COUNT, .type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER};
+    struct vulkan_run run = {.changes = 1};
+    struct vulkan_live *layout = vulkan_add(&run, 1, VULKAN_SET_LAYOUT, NULL);
+    const VkWriteDescriptorSet write = {.dstArrayElement = COUNT - 2, .descriptorCount = 2};
+    struct vulkan_live set = {.made_of = 1};
+    (void)state;
+    assert_non_null(layout);
+    layout->bindings = &binding;
+    layout->binding_count = 1;
+    assert_true(vulkan_know_write(&run, &set, &write));
+    assert_int_equal(set.named_count, 2);
+    assert_true(set.named_capacity * sizeof *set.named <= MOST);
+    vulkan_forget_writes(&set);
+    chunk_table_finish(&run.by_number);
+    free(run.lives);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_right), cmocka_unit_test(test_state),
-                                       cmocka_unit_test(test_usages), cmocka_unit_test(test_values),
-                                       cmocka_unit_test(test_shaders)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_right),   cmocka_unit_test(test_state),    cmocka_unit_test(test_usages),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_shaders),  cmocka_unit_test(test_interfaces),
+        cmocka_unit_test(test_layouts), cmocka_unit_test(test_indirect), cmocka_unit_test(test_dynamic),
+        cmocka_unit_test(test_arrays),  cmocka_unit_test(test_sparse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -469,7 +469,8 @@ bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, co
     run->reason = NULL;
     if (!is_in_place(run, number))
         return check_fails(run, "it is within a render pass and must not be, or the other way round");
-    return check_values(run, number, call) && check_regions(run, number, call) &&
+    return check_values(run, number, call) && check_layouts(run, number, call) &&
+           check_regions(run, number, call) && check_indirect(run, number, call) &&
            check_state(run, number, call);
 }
 

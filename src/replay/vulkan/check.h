@@ -34,6 +34,21 @@ bool check_same_layout(const struct vulkan_live *left, const struct vulkan_live 
 // The binding with the lowest number from this one on that has descriptors; NULL: there is none.
 const struct vulkan_binding *check_used_binding(const struct vulkan_live *layout, uint64_t from);
 
+// ---- check_layouts.c
+// Before the command: that the images which it uses have the layouts that it says, and those that they have after it.
+bool check_layouts(struct vulkan_run *run, enum vulkan_command number, const void *call);
+bool check_view_layout(struct vulkan_run *run, uint64_t view, VkImageLayout layout); // by its number
+
+// ---- check_indirect.c
+// What the command may write to buffers; the buffer that it reads its numbers from.
+bool check_indirect(struct vulkan_run *run, enum vulkan_command number, const void *call);
+bool check_may_write(const struct vulkan_binding *binding);
+void check_writes_descriptor(struct vulkan_run *run, const struct vulkan_binding *binding, uint64_t number);
+
+// ---- check_dynamic.c: dynamic state besides viewports and scissors
+void check_know_dynamic(struct vulkan_needs *needs, const VkGraphicsPipelineCreateInfo *info);
+void check_set_dynamic(struct vulkan_bound *bound, enum vulkan_command number, const void *call);
+
 // ---- check_support.c: what the device supports
 bool check_image(struct vulkan_run *run, const VkImageCreateInfo *info);
 bool check_view_format(struct vulkan_run *run, const struct vulkan_live *image, VkFormat format);

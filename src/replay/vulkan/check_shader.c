@@ -19,6 +19,8 @@ enum {
     OP_TYPE_BOOL = 20,
     OP_TYPE_INT = 21,
     OP_TYPE_FLOAT = 22,
+    OP_TYPE_VECTOR = 23,
+    OP_TYPE_MATRIX = 24,
     OP_TYPE_IMAGE = 25,
     OP_TYPE_SAMPLER = 26,
     OP_TYPE_SAMPLED_IMAGE = 27,
@@ -43,6 +45,9 @@ enum {
     OP_ARRAY_LENGTH = 68,
     OP_IN_BOUNDS_PTR_ACCESS_CHAIN = 70,
     OP_DECORATE = 71,
+    OP_MEMBER_DECORATE = 72,
+    OP_GROUP_DECORATE = 74,
+    OP_GROUP_MEMBER_DECORATE = 75,
     OP_COPY_OBJECT = 83,
     OP_SELECT = 169,
     OP_ATOMIC_LOAD = 227,
@@ -52,6 +57,8 @@ enum {
 enum {
     SPEC_ID = 1,
     BUFFER_BLOCK = 3,
+    BUILT_IN = 11,
+    PATCH = 15,
     LOCATION = 30,
     BINDING = 33,
     SET = 34,
@@ -59,14 +66,17 @@ enum {
     CLASS_CONSTANT = 0,
     CLASS_INPUT = 1,
     CLASS_UNIFORM = 2,
+    CLASS_OUTPUT = 3,
     CLASS_PUSH = 9,
     CLASS_STORAGE = 12,
     DIM_BUFFER = 5,
     DIM_SUBPASS = 6
 };
 
+// A decoration of an id, or of a member of a struct.
 struct mark {
     uint32_t id, decoration, value;
+    uint32_t member; // its number + 1; 0: of the id itself
 };
 
 struct vulkan_shader {
@@ -99,6 +109,8 @@ static uint32_t result_of(uint32_t op) {
     case OP_TYPE_BOOL:
     case OP_TYPE_INT:
     case OP_TYPE_FLOAT:
+    case OP_TYPE_VECTOR:
+    case OP_TYPE_MATRIX:
     case OP_TYPE_IMAGE:
     case OP_TYPE_SAMPLER:
     case OP_TYPE_SAMPLED_IMAGE:
@@ -123,7 +135,16 @@ static int by_mark(const void *left, const void *right) {
     const struct mark *a = left, *b = right;
     if (a->id != b->id)
         return a->id < b->id ? -1 : 1;
+    if (a->member != b->member)
+        return a->member < b->member ? -1 : 1;
     return a->decoration < b->decoration ? -1 : a->decoration > b->decoration;
+}
+
+static bool add_mark(struct vulkan_shader *shader, struct mark mark) {
+    if (!ARRAY_RESERVE(shader->marks, shader->mark_capacity, shader->mark_count + 1))
+        return false;
+    shader->marks[shader->mark_count++] = mark;
+    return true;
 }
 
 static bool read_one(struct vulkan_shader *shader, size_t at) {
@@ -134,13 +155,56 @@ static bool read_one(struct vulkan_shader *shader, size_t at) {
             return false;
         shader->places[id] = (uint32_t)at;
     }
-    if (op != OP_DECORATE)
-        return true;
-    if (!ARRAY_RESERVE(shader->marks, shader->mark_capacity, shader->mark_count + 1))
-        return false;
-    shader->marks[shader->mark_count++] =
-        (struct mark){word(shader, at, 1), word(shader, at, 2), word(shader, at, 3)};
+    if (op == OP_DECORATE)
+        return add_mark(shader, (struct mark){.id = word(shader, at, 1),
+                                              .decoration = word(shader, at, 2),
+                                              .value = word(shader, at, 3)});
+    if (op == OP_MEMBER_DECORATE && word(shader, at, 2) < UINT32_MAX)
+        return add_mark(shader, (struct mark){.id = word(shader, at, 1),
+                                              .member = word(shader, at, 2) + 1,
+                                              .decoration = word(shader, at, 3),
+                                              .value = word(shader, at, 4)});
     return true;
+}
+
+// The first mark of an id that is not sorted before it.
+static size_t first_mark(const struct vulkan_shader *shader, size_t count, uint32_t id) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (shader->marks[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Decorations of a group are those of each of its targets. A few words can ask for a great many: more than there are words is not sound.
+static bool read_groups(struct vulkan_shader *shader) {
+    const size_t count = shader->mark_count;
+    for (size_t at = HEADER; at < shader->count; at += length_of(shader, at)) {
+        const uint32_t op = op_of(shader, at), step = op == OP_GROUP_MEMBER_DECORATE ? 2 : 1;
+        if (op != OP_GROUP_DECORATE && op != OP_GROUP_MEMBER_DECORATE)
+            continue;
+        const uint32_t group = word(shader, at, 1);
+        const size_t first = first_mark(shader, count, group);
+        for (uint32_t i = 2; i + step <= length_of(shader, at); i += step)
+            for (size_t j = first; j < count && shader->marks[j].id == group; j++) {
+                struct mark mark = shader->marks[j];
+                mark.id = word(shader, at, i);
+                mark.member =
+                    step == 2 && word(shader, at, i + 1) < UINT32_MAX ? word(shader, at, i + 1) + 1 : 0;
+                if (shader->mark_count - count >= shader->count || !add_mark(shader, mark))
+                    return false;
+            }
+    }
+    return true;
+}
+
+static void sort_marks(struct vulkan_shader *shader) {
+    if (shader->mark_count)
+        qsort(shader->marks, shader->mark_count, sizeof *shader->marks, by_mark);
 }
 
 struct vulkan_shader *vulkan_shader_of(const uint32_t *words, size_t count) {
@@ -160,12 +224,12 @@ struct vulkan_shader *vulkan_shader_of(const uint32_t *words, size_t count) {
         length = length_of(shader, at);
         good = length && length <= count - at && read_one(shader, at);
     }
-    if (!good) {
+    sort_marks(shader);
+    if (!good || !read_groups(shader)) {
         vulkan_shader_end(shader);
         return NULL;
     }
-    if (shader->mark_count)
-        qsort(shader->marks, shader->mark_count, sizeof *shader->marks, by_mark);
+    sort_marks(shader);
     return shader;
 }
 
@@ -186,13 +250,19 @@ static size_t find(const struct vulkan_shader *shader, uint32_t id, uint32_t op)
     return at && op_of(shader, at) == op ? at : 0;
 }
 
-static bool find_mark(const struct vulkan_shader *shader, uint32_t id, uint32_t decoration, uint32_t *value) {
-    const struct mark key = {.id = id, .decoration = decoration};
+// `member`: of a struct, its number + 1, or 0.
+static bool find_member(const struct vulkan_shader *shader, uint32_t id, uint32_t member, uint32_t decoration,
+                        uint32_t *value) {
+    const struct mark key = {.id = id, .member = member, .decoration = decoration};
     const struct mark *found =
         shader->mark_count ? bsearch(&key, shader->marks, shader->mark_count, sizeof *shader->marks, by_mark)
                            : NULL;
     *value = found ? found->value : 0;
     return found != NULL;
+}
+
+static bool find_mark(const struct vulkan_shader *shader, uint32_t id, uint32_t decoration, uint32_t *value) {
+    return find_member(shader, id, 0, decoration, value);
 }
 
 #define TYPE(NAME) ((uint32_t)1 << VK_DESCRIPTOR_TYPE_##NAME)
@@ -354,14 +424,89 @@ static size_t find_entry(const struct vulkan_shader *shader, uint32_t model, con
     return 0;
 }
 
-static void find_inputs(struct walk *walk, size_t entry, uint32_t from) {
-    for (uint32_t i = from; i < length_of(walk->shader, entry); i++) {
-        const uint32_t id = word(walk->shader, entry, i);
-        const size_t at = find(walk->shader, id, OP_VARIABLE);
-        uint32_t location;
-        if (at && word(walk->shader, at, 3) == CLASS_INPUT &&
-            find_mark(walk->shader, id, LOCATION, &location) && location < 64)
-            walk->stage->locations |= (uint64_t)1 << location;
+// ---- locations
+
+enum { LOCATIONS = 64 }; // of those from here on nothing is known
+
+// How many locations a value of this type takes; LOCATIONS: as many, more, or it is not known.
+static uint32_t locations_of(const struct vulkan_shader *shader, uint32_t type, uint32_t depth) {
+    const size_t at = type < shader->bound ? shader->places[type] : 0;
+    const uint32_t op = at ? op_of(shader, at) : 0;
+    uint64_t count = LOCATIONS;
+    size_t of;
+    if (op == OP_TYPE_INT || op == OP_TYPE_FLOAT || op == OP_TYPE_BOOL)
+        return 1;
+    if (!at || depth > 8)
+        return LOCATIONS;
+    if (op == OP_TYPE_VECTOR) { // of three or four numbers of 64 bits: two
+        of = find(shader, word(shader, at, 2), OP_TYPE_FLOAT);
+        of = of ? of : find(shader, word(shader, at, 2), OP_TYPE_INT);
+        return of && word(shader, of, 2) == 64 && word(shader, at, 3) > 2 ? 2 : 1;
+    }
+    if (op == OP_TYPE_MATRIX) {
+        count = (uint64_t)locations_of(shader, word(shader, at, 2), depth + 1) * word(shader, at, 3);
+    } else if (op == OP_TYPE_ARRAY) {
+        of = find(shader, word(shader, at, 3), OP_CONSTANT);
+        count = (uint64_t)locations_of(shader, word(shader, at, 2), depth + 1) *
+                (of ? word(shader, of, 3) : LOCATIONS);
+    } else if (op == OP_TYPE_STRUCT) {
+        count = 0;
+        for (uint32_t i = 2; i < length_of(shader, at) && count < LOCATIONS; i++)
+            count += locations_of(shader, word(shader, at, i), depth + 1);
+    }
+    return count < LOCATIONS ? (uint32_t)count : LOCATIONS;
+}
+
+static uint64_t location_bits(uint32_t first, uint32_t count) {
+    const uint64_t bits = count < LOCATIONS ? ((uint64_t)1 << count) - 1 : UINT64_MAX;
+    return first < LOCATIONS ? bits << first : 0;
+}
+
+// Of a block: a member has a location of its own, or the one behind the member before it.
+static uint64_t block_locations(const struct vulkan_shader *shader, size_t at, bool placed, uint32_t next) {
+    const uint32_t id = word(shader, at, 1);
+    uint64_t all = 0;
+    for (uint32_t i = 2; i < length_of(shader, at); i++) {
+        uint32_t value, count = locations_of(shader, word(shader, at, i), 0);
+        if (find_member(shader, id, i - 1, BUILT_IN, &value))
+            continue;
+        if (find_member(shader, id, i - 1, LOCATION, &value)) {
+            next = value;
+            placed = true;
+        }
+        all |= placed ? location_bits(next, count) : 0;
+        next = next < LOCATIONS ? next + count : next;
+    }
+    return all;
+}
+
+// The locations of a variable, as bits. `arrayed`: it is one for each vertex of a primitive.
+static uint64_t variable_locations(const struct vulkan_shader *shader, size_t variable, bool arrayed) {
+    const uint32_t id = word(shader, variable, 2);
+    const size_t pointer = find(shader, word(shader, variable, 1), OP_TYPE_POINTER);
+    uint32_t type = pointer ? word(shader, pointer, 3) : 0, location, value;
+    const bool placed = find_mark(shader, id, LOCATION, &location);
+    if (find_mark(shader, id, PATCH, &value) || find_mark(shader, id, BUILT_IN, &value))
+        return 0;
+    const size_t array = arrayed ? find(shader, type, OP_TYPE_ARRAY) : 0;
+    type = array ? word(shader, array, 2) : type;
+    const size_t block = find(shader, type, OP_TYPE_STRUCT);
+    if (block)
+        return block_locations(shader, block, placed, location);
+    return placed ? location_bits(location, locations_of(shader, type, 0)) : 0;
+}
+
+static void find_locations(struct walk *walk, size_t entry, uint32_t from, VkShaderStageFlagBits stage) {
+    const struct vulkan_shader *shader = walk->shader;
+    const bool control = stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT,
+               many = control || stage == VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT ||
+                      stage == VK_SHADER_STAGE_GEOMETRY_BIT;
+    for (uint32_t i = from; i < length_of(shader, entry); i++) {
+        const size_t at = find(shader, word(shader, entry, i), OP_VARIABLE);
+        if (at && word(shader, at, 3) == CLASS_INPUT)
+            walk->stage->locations |= variable_locations(shader, at, many);
+        else if (at && word(shader, at, 3) == CLASS_OUTPUT)
+            walk->stage->outputs |= variable_locations(shader, at, control);
     }
 }
 
@@ -388,7 +533,7 @@ static const char *check_group(const struct vulkan_shader *shader, uint32_t func
 static uint64_t constant_bytes(const struct vulkan_shader *shader, uint32_t number) {
     for (size_t i = 0; i < shader->mark_count; i++) {
         const struct mark *mark = &shader->marks[i];
-        if (mark->decoration != SPEC_ID || mark->value != number)
+        if (mark->member || mark->decoration != SPEC_ID || mark->value != number)
             continue;
         if (find(shader, mark->id, OP_SPEC_TRUE) || find(shader, mark->id, OP_SPEC_FALSE))
             return sizeof(VkBool32);
@@ -433,7 +578,7 @@ const char *vulkan_shader_stage(const struct vulkan_shader *shader,
     walk.seen = why ? NULL : calloc((size_t)shader->bound + 1, 1);
     if (!walk.seen)
         return why ? why : "out of memory";
-    find_inputs(&walk, entry, after_name(shader, entry, info->pName));
+    find_locations(&walk, entry, after_name(shader, entry, info->pName), info->stage);
     use_function(&walk, word(shader, entry, 2));
     walk_functions(&walk);
     free(walk.seen);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "recording/vulkan/words.h"
 #include "replay/vulkan/check.h"
 
@@ -38,10 +39,11 @@ static uint64_t number_of(struct vulkan_run *run, uint64_t handle, enum vulkan_k
 #define NUMBER(handle, KIND) number_of(run, (uint64_t)(uintptr_t)(handle), VULKAN_##KIND)
 
 static struct vulkan_named named_of(struct vulkan_run *run, const VkWriteDescriptorSet *write, uint32_t i) {
-    struct vulkan_named named = {.written = true};
+    struct vulkan_named named = {0};
     if (write->pImageInfo) {
         named.number = NUMBER(write->pImageInfo[i].imageView, IMAGE_VIEW);
         named.sampler = NUMBER(write->pImageInfo[i].sampler, SAMPLER);
+        named.layout = write->pImageInfo[i].imageLayout;
     } else if (write->pBufferInfo) {
         const VkDescriptorBufferInfo *info = &write->pBufferInfo[i];
         const uint64_t whole = bytes_of(run, info->buffer);
@@ -54,6 +56,26 @@ static struct vulkan_named named_of(struct vulkan_run *run, const VkWriteDescrip
     return named;
 }
 
+// Few of a set's descriptors may be written, with high numbers: only these take memory.
+static struct vulkan_named *add_named(struct vulkan_live *set, uint64_t place) {
+    if (!TABLE_ROOM(set->named, set->named_capacity, set->named_count, 8, slot, slot->place != 0,
+                    slot->place))
+        return NULL;
+    struct vulkan_named *found = TABLE_SLOT(set->named, set->named_capacity, place + 1, slot,
+                                            !slot->place || slot->place == place + 1);
+    set->named_count += !found->place;
+    return found;
+}
+
+// NULL: it was not written.
+static const struct vulkan_named *find_named(const struct vulkan_live *set, uint64_t place) {
+    if (!set->named_capacity)
+        return NULL;
+    const struct vulkan_named *found = TABLE_SLOT(set->named, set->named_capacity, place + 1, slot,
+                                                  !slot->place || slot->place == place + 1);
+    return found->place ? found : NULL;
+}
+
 bool vulkan_know_write(struct vulkan_run *run, struct vulkan_live *set, const VkWriteDescriptorSet *write) {
     const struct vulkan_live *layout = vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT);
     const struct vulkan_binding *binding = layout ? check_used_binding(layout, write->dstBinding) : NULL;
@@ -63,16 +85,56 @@ bool vulkan_know_write(struct vulkan_run *run, struct vulkan_live *set, const Vk
             element = 0;
             binding = check_used_binding(layout, (uint64_t)binding->binding + 1);
         }
-        const size_t at = binding ? (size_t)binding->first + element : 0, before = set->named_count;
-        if (!binding || !ARRAY_RESERVE(set->named, set->named_capacity, at + 1))
+        const uint64_t place = binding ? (uint64_t)binding->first + element : 0;
+        struct vulkan_named *named = binding ? add_named(set, place) : NULL;
+        if (!named)
             return check_fails(run, "out of memory");
-        if (at >= before) {
-            memset(set->named + before, 0, (at + 1 - before) * sizeof *set->named);
-            set->named_count = at + 1;
-        }
-        set->named[at] = named_of(run, write, i);
+        *named = named_of(run, write, i);
+        named->place = place + 1;
     }
     return true;
+}
+
+void vulkan_forget_writes(struct vulkan_live *set) {
+    free(set->named);
+    set->named = NULL;
+    set->named_count = set->named_capacity = 0;
+}
+
+// The first element of a binding that was written; the number of its elements: none was.
+static uint64_t first_written(const struct vulkan_live *set, const struct vulkan_binding *binding) {
+    uint64_t i = 0;
+    while (i < binding->count && !find_named(set, binding->first + i))
+        i++;
+    return i;
+}
+
+void vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set) {
+    const struct vulkan_live *layout = vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT);
+    const struct vulkan_binding *binding = layout ? check_used_binding(layout, 0) : NULL;
+    VkCopyDescriptorSet copies[64];
+    uint32_t count = 0;
+    for (; binding; binding = check_used_binding(layout, (uint64_t)binding->binding + 1)) {
+        const uint64_t from = binding->count > 1 ? first_written(set, binding) : binding->count;
+        for (uint64_t i = 0; from < binding->count && i < binding->count; i++) {
+            if (find_named(set, binding->first + i))
+                continue;
+            copies[count++] = (VkCopyDescriptorSet){.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                                    .srcSet = (VkDescriptorSet)(uintptr_t)set->handle,
+                                                    .srcBinding = binding->binding,
+                                                    .srcArrayElement = (uint32_t)from,
+                                                    .dstSet = (VkDescriptorSet)(uintptr_t)set->handle,
+                                                    .dstBinding = binding->binding,
+                                                    .dstArrayElement = (uint32_t)i,
+                                                    .descriptorCount = 1};
+            if (count == sizeof copies / sizeof *copies) {
+                set->device->UpdateDescriptorSets(set->device->handle, 0, NULL, count, copies);
+                count = 0;
+            }
+        }
+    }
+    if (count)
+        set->device->UpdateDescriptorSets(set->device->handle, 0, NULL, count, copies);
 }
 
 static bool is_there(struct vulkan_run *run, uint64_t number, enum vulkan_kind kind) {
@@ -82,7 +144,7 @@ static bool is_there(struct vulkan_run *run, uint64_t number, enum vulkan_kind k
 
 // A view whose buffer or image is gone must not be used.
 static bool is_valid(struct vulkan_run *run, const struct vulkan_named *named, uint32_t type) {
-    if (!named->written || (named->sampler && !is_there(run, named->sampler, VULKAN_SAMPLER)))
+    if (named->sampler && !is_there(run, named->sampler, VULKAN_SAMPLER))
         return false;
     switch (type) {
     case VK_DESCRIPTOR_TYPE_SAMPLER:
@@ -104,19 +166,24 @@ static bool is_valid(struct vulkan_run *run, const struct vulkan_named *named, u
     }
 }
 
-// Many draws use the same large array.
+// Many draws use the same large array. One element at least is written: the others have what it has (vulkan_fill_arrays).
 static bool binding_is_valid(struct vulkan_run *run, struct vulkan_live *set,
                              const struct vulkan_binding *binding) {
     if ((binding->type == VK_DESCRIPTOR_TYPE_SAMPLER && binding->has_samplers) ||
         (set->valid_at == run->changes && set->valid_binding == binding->binding))
         return true;
-    for (size_t i = 0; i < binding->count; i++) {
-        const size_t at = binding->first + i;
-        // Of an array the elements that no shader uses need not be written.
-        const bool written = at < set->named_count && set->named[at].written;
-        if (written ? !is_valid(run, &set->named[at], binding->type) : binding->count == 1)
+    const bool few = binding->count < set->named_capacity;
+    bool written = false;
+    for (size_t i = 0; i < (few ? binding->count : set->named_capacity); i++) {
+        const struct vulkan_named *named = few ? find_named(set, binding->first + i) : &set->named[i];
+        if (!named || named->place <= binding->first || named->place - binding->first > binding->count)
+            continue;
+        written = true;
+        if (!is_valid(run, named, binding->type))
             return false;
     }
+    if (!written)
+        return false;
     set->valid_at = run->changes;
     set->valid_binding = binding->binding;
     return true;
@@ -155,7 +222,7 @@ static bool has_range(const struct vulkan_live *layout, uint32_t stage) {
 }
 
 static bool know_stage(struct vulkan_run *run, struct vulkan_needs *needs,
-                       const VkPipelineShaderStageCreateInfo *info, uint64_t *locations) {
+                       const VkPipelineShaderStageCreateInfo *info, struct vulkan_stage *out) {
     const struct vulkan_live *module =
         vulkan_find_handle(run, (uint64_t)(uintptr_t)info->module, VULKAN_MODULE);
     const struct vulkan_live *layout = vulkan_find(run, needs->layout, VULKAN_LAYOUT);
@@ -170,7 +237,8 @@ static bool know_stage(struct vulkan_run *run, struct vulkan_needs *needs,
     if (good && stage.pushes && !has_range(layout, (uint32_t)info->stage))
         good = check_fails(run, "a shader reads push constants that its pipeline layout does not have");
     free(stage.slots);
-    *locations = stage.locations;
+    stage.slots = NULL;
+    *out = stage;
     return good || check_fails(run, why ? why : "out of memory");
 }
 
@@ -186,9 +254,9 @@ static struct vulkan_needs *make_needs(struct vulkan_run *run, struct vulkan_liv
 
 bool vulkan_know_VkComputePipelineCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                              const VkComputePipelineCreateInfo *info) {
-    uint64_t locations;
+    struct vulkan_stage stage;
     struct vulkan_needs *needs = make_needs(run, live, VK_PIPELINE_BIND_POINT_COMPUTE, info->layout);
-    return needs ? know_stage(run, needs, &info->stage, &locations) : check_fails(run, "out of memory");
+    return needs ? know_stage(run, needs, &info->stage, &stage) : check_fails(run, "out of memory");
 }
 
 static void know_part(struct vulkan_run *run, struct vulkan_needs *needs,
@@ -234,14 +302,42 @@ static void know_viewports(struct vulkan_needs *needs, const VkGraphicsPipelineC
 }
 
 // The bindings of the attributes that the vertex shader has inputs for.
-static void know_vertices(struct vulkan_needs *needs, const VkGraphicsPipelineCreateInfo *info,
-                          uint64_t locations) {
+static bool know_vertices(struct vulkan_run *run, struct vulkan_needs *needs,
+                          const VkGraphicsPipelineCreateInfo *info, uint64_t locations) {
     const VkPipelineVertexInputStateCreateInfo *all = info->pVertexInputState;
+    uint64_t left = locations;
     for (uint32_t i = 0; i < all->vertexAttributeDescriptionCount; i++) {
         const VkVertexInputAttributeDescription *at = &all->pVertexAttributeDescriptions[i];
+        if (at->location < 64)
+            left &= ~((uint64_t)1 << at->location);
         if (at->location < 64 && at->binding < 64 && locations >> at->location & 1)
             needs->vertices |= (uint64_t)1 << at->binding;
     }
+    REQUIRE(!left, "the vertex shader reads an attribute that its pipeline does not have");
+    return true;
+}
+
+// In the order in which one passes its outputs on to the next. Without rasterizing no fragments are shaded.
+static bool know_stages(struct vulkan_run *run, struct vulkan_needs *needs,
+                        const VkGraphicsPipelineCreateInfo *info) {
+    static const VkShaderStageFlagBits order[] = {VK_SHADER_STAGE_VERTEX_BIT,
+                                                  VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT,
+                                                  VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT,
+                                                  VK_SHADER_STAGE_GEOMETRY_BIT, VK_SHADER_STAGE_FRAGMENT_BIT};
+    uint64_t outputs = 0;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        for (uint32_t j = 0; j < info->stageCount; j++) {
+            struct vulkan_stage stage;
+            if (info->pStages[j].stage != order[i])
+                continue;
+            if (!know_stage(run, needs, &info->pStages[j], &stage) ||
+                (order[i] == VK_SHADER_STAGE_VERTEX_BIT && !know_vertices(run, needs, info, stage.locations)))
+                return false;
+            REQUIRE(order[i] == VK_SHADER_STAGE_VERTEX_BIT || !(stage.locations & ~outputs),
+                    "a shader has an input that the stage before it has no output for");
+            outputs = stage.outputs;
+        }
+    return true;
 }
 
 bool vulkan_know_VkGraphicsPipelineCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
@@ -249,15 +345,11 @@ bool vulkan_know_VkGraphicsPipelineCreateInfo(struct vulkan_run *run, struct vul
     struct vulkan_needs *needs = make_needs(run, live, VK_PIPELINE_BIND_POINT_GRAPHICS, info->layout);
     if (!needs)
         return check_fails(run, "out of memory");
-    for (uint32_t i = 0; i < info->stageCount; i++) {
-        uint64_t locations;
-        if (!know_stage(run, needs, &info->pStages[i], &locations))
-            return false;
-        if (info->pStages[i].stage == VK_SHADER_STAGE_VERTEX_BIT)
-            know_vertices(needs, info, locations);
-    }
+    if (!know_stages(run, needs, info))
+        return false;
     know_part(run, needs, info);
     know_viewports(needs, info);
+    check_know_dynamic(needs, info);
     return true;
 }
 
@@ -282,10 +374,12 @@ static bool offsets_fit(struct vulkan_run *run, const struct call_CmdBindDescrip
                 continue;
             const uint64_t unit =
                 uniform ? limits->minUniformBufferOffsetAlignment : limits->minStorageBufferOffsetAlignment;
+            const struct vulkan_named *filled = find_named(set, binding->first + first_written(set, binding));
             for (size_t j = 0; j < binding->count && offset < at->k; j++, offset++) {
-                const size_t named = binding->first + j;
+                const struct vulkan_named *named = find_named(set, binding->first + j);
+                named = named ? named : filled;
                 REQUIRE(!unit || at->o[offset] % unit == 0, "a dynamic offset is not aligned");
-                REQUIRE(named >= set->named_count || at->o[offset] <= set->named[named].left,
+                REQUIRE(!named || at->o[offset] <= named->left,
                         "a dynamic offset is beyond the end of its buffer");
             }
         }
@@ -323,6 +417,17 @@ static bool bind_index(struct vulkan_run *run, const struct call_CmdBindIndexBuf
 
 // ---- draws and dispatches
 
+// Of arrays those that no shader uses may have any layout, and those of a subpass have the subpass's.
+static bool layout_fits(struct vulkan_run *run, const struct vulkan_live *set,
+                        const struct vulkan_binding *binding) {
+    const struct vulkan_named *named = binding->count == 1 ? find_named(set, binding->first) : NULL;
+    return !named ||
+           (binding->type != VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE &&
+            binding->type != VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER &&
+            binding->type != VK_DESCRIPTOR_TYPE_STORAGE_IMAGE) ||
+           check_view_layout(run, named->number, named->layout);
+}
+
 static bool sets_fit(struct vulkan_run *run, const struct vulkan_needs *needs) {
     const struct vulkan_live *layout = vulkan_find(run, needs->layout, VULKAN_LAYOUT);
     REQUIRE(layout && layout->handle, "the pipeline's layout is gone");
@@ -338,6 +443,12 @@ static bool sets_fit(struct vulkan_run *run, const struct vulkan_needs *needs) {
         const struct vulkan_binding *binding = find_binding(made_of, slot->binding);
         REQUIRE(binding && binding_is_valid(run, set, binding),
                 "a shader uses a descriptor that was not written, or names something that is gone");
+        if (!layout_fits(run, set, binding))
+            return false;
+        for (uint32_t j = 0; check_may_write(binding) && j < binding->count && !run->wrote_any; j++) {
+            const struct vulkan_named *named = find_named(set, binding->first + j);
+            check_writes_descriptor(run, binding, named ? named->number : 0);
+        }
     }
     return true;
 }
@@ -380,6 +491,8 @@ static bool draw_fits(struct vulkan_run *run) {
                 (!needs->viewport_count || bound->viewport_count) &&
                 (!needs->scissor_count || bound->scissor_count),
             "viewports or scissors of the pipeline are not set");
+    REQUIRE(!(needs->dynamic & ~bound->dynamic) && !(needs->dynamic_if & bound->enabled & ~bound->dynamic),
+            "a dynamic state of the pipeline is not set");
     return sets_fit(run, needs);
 }
 
@@ -393,6 +506,7 @@ static bool indexed_fits(struct vulkan_run *run, uint64_t first, uint64_t count)
 
 bool check_state(struct vulkan_run *run, enum vulkan_command number, const void *call) {
     struct vulkan_bound *bound = &run->bound;
+    check_set_dynamic(bound, number, call);
     switch (number) {
     case VULKAN_CmdBindPipeline:
         return bind_pipeline(run, call);

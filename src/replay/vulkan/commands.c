@@ -65,6 +65,7 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
     bool good = true;
     run->now = (struct vulkan_now){.place = VULKAN_OUTSIDE};
     run->bound = (struct vulkan_bound){.has_index = false};
+    run->into = commands;
     run->commands = (size_t)(record - run->process->records);
     while (good && words.at < words.end)
         good = put_command(run, words_value(&words, 0), &words, device, commands);

@@ -153,8 +153,33 @@ tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_reco
     } else {
         memcpy(live->device->staging_at, bytes, size);
         status = run_copy(run, live, layout_of(record), copies, count, true);
+        if (live->kind == VULKAN_IMAGE)
+            vulkan_layout_set(live, layout_of(record));
     }
     free(bytes);
+    return status;
+}
+
+tsmith_status vulkan_read(struct vulkan_run *run, const struct vulkan_live *buffer, uint64_t offset,
+                          uint64_t size, const uint8_t **bytes) {
+    struct vulkan_device *device = buffer->device;
+    const VkBufferCopy region = {offset, 0, size};
+    *bytes = NULL;
+    if (!buffer->handle || size > buffer->bytes || offset > buffer->bytes - size)
+        return TSMITH_OK;
+    VkCommandBuffer commands = have_staging(device, size) ? vulkan_begin(device) : NULL;
+    if (!commands)
+        return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
+    memory_barrier(device, commands);
+    device->CmdCopyBuffer(commands, (VkBuffer)(uintptr_t)buffer->handle, device->staging, 1, &region);
+    memory_barrier(device, commands);
+    tsmith_status status = device->EndCommandBuffer(commands) == VK_SUCCESS
+                               ? vulkan_submit(run, device, &commands, 1)
+                               : status_set(run->error, TSMITH_ERROR_IO, "a copy cannot be recorded");
+    if (status != TSMITH_ERROR_LIMIT)
+        device->FreeCommandBuffers(device->handle, device->pool, 1, &commands);
+    if (status == TSMITH_OK)
+        *bytes = device->staging_at;
     return status;
 }
 
@@ -178,13 +203,17 @@ static void give_result(struct vulkan_run *run, uint64_t buffer, const uint8_t *
 tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_record *record) {
     VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
     const uint64_t number = recording_value(record, RECORDING_KEY_OBJECT);
-    const struct vulkan_live *live = resource_of(run, record);
+    struct vulkan_live *live = resource_of(run, record);
     uint32_t count = 0;
     const uint64_t size = live ? bytes_of(live, copies, &count) : 0;
     if (run->why[0] || !size) {
         give_result(run, number, NULL, 0,
                     run->why[0] ? "its frame cannot be replayed on this device; see the notes"
                                 : "it cannot be made on this device");
+        return TSMITH_OK;
+    }
+    if (live->kind == VULKAN_IMAGE && !vulkan_layout_is(live, layout_of(record))) {
+        give_result(run, number, NULL, 0, "it does not have the layout that it was recorded with");
         return TSMITH_OK;
     }
     if (!have_staging(live->device, size))

@@ -95,12 +95,15 @@ static tsmith_status submit(struct vulkan_run *run, const struct recording_recor
         return TSMITH_OK;
     }
     VkCommandBuffer *buffers = calloc(count + 1, sizeof *buffers);
+    vulkan_indirect_forget(run);
     tsmith_status status =
         buffers ? TSMITH_OK : status_set(run->error, TSMITH_ERROR_NO_MEMORY, "out of memory while replaying");
     if (buffers && !record_all(run, live->device, record, buffers, count))
         vulkan_give_up(
             run, "record %zu: a command cannot be replayed: what it uses is missing on this device", run->at);
     else if (buffers)
+        status = vulkan_indirect_check(run);
+    if (buffers && status == TSMITH_OK && !run->why[0])
         status = vulkan_submit(run, live->device, buffers, (uint32_t)count);
     for (size_t i = 0; buffers && status != TSMITH_ERROR_LIMIT && i < count; i++)
         if (buffers[i])
@@ -126,6 +129,7 @@ static tsmith_status execute_record(struct vulkan_run *run, const struct recordi
         return vulkan_object(run, record);
     case RECORDING_VULKAN_FRAME:
         run->why[0] = '\0';
+        vulkan_layouts_forget(run);
         run->skips = is_skipped(run);
         return TSMITH_OK;
     case RECORDING_VULKAN_SET:
@@ -176,6 +180,8 @@ tsmith_status execute_vulkan_run(struct vulkan_execution *execution, struct tsmi
             vulkan_device_end(run->lives[i].device);
     chunk_table_finish(&run->by_number);
     chunk_table_finish(&run->states);
+    vulkan_indirect_forget(run);
+    free(run->indirects);
     free(run->lives);
     free(run);
     return status;

@@ -171,7 +171,8 @@ static void prepare_VkRenderPassCreateInfo(struct vulkan_run *run, struct vulkan
     for (uint32_t i = 0; live->surfaces && i < info->attachmentCount; i++) {
         const VkAttachmentDescription *at = &info->pAttachments[i];
         const bool stencil = vulkan_format_aspect(at->format) & VK_IMAGE_ASPECT_STENCIL_BIT;
-        live->surfaces[i] = (struct vulkan_surface){at->format, at->samples, 0};
+        live->surfaces[i] =
+            (struct vulkan_surface){at->format, at->samples, 0, at->initialLayout, at->finalLayout};
         if (at->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR ||
             (stencil && at->stencilLoadOp == VK_ATTACHMENT_LOAD_OP_CLEAR))
             live->clear_values = i + 1;
@@ -219,6 +220,8 @@ static void prepare_VkImageViewCreateInfo(struct vulkan_run *run, struct vulkan_
     const uint32_t depth = size.depth >> level ? size.depth >> level : 1,
                    layers = slices ? depth : image->image.arrayLayers;
     live->of = image->number;
+    live->base_level = range->baseMipLevel;
+    live->base_layer = range->baseArrayLayer;
     live->usage = image->usage;
     live->image = image->image;
     live->image.format = info->format;
@@ -409,7 +412,7 @@ tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *
     struct words words = vulkan_words(run, set->device, bytes, length);
     const uint64_t count = words_value(&words, 0);
     run->reason = NULL;
-    set->named_count = 0;
+    vulkan_forget_writes(set);
     run->changes++;
     for (uint64_t i = 0; i < count && !words.failed; i++) {
         VkWriteDescriptorSet write = {0};
@@ -420,6 +423,8 @@ tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *
         if (!words.failed)
             set->device->UpdateDescriptorSets(set->device->handle, 1, &write, 0, NULL);
     }
+    if (!words.failed)
+        vulkan_fill_arrays(run, set);
     if (words.failed)
         vulkan_give_up(run, "record %zu: descriptor set %llu: %s", run->at, (unsigned long long)set->number,
                        run->reason ? run->reason
@@ -456,7 +461,8 @@ void vulkan_release(struct vulkan_live *live) {
     free(live->parts);
     free(live->numbers);
     free(live->ranges);
-    free(live->named);
+    free(live->layouts);
+    vulkan_forget_writes(live);
     live->shader = NULL;
     live->needs = NULL;
     live->bindings = NULL;
@@ -464,8 +470,7 @@ void vulkan_release(struct vulkan_live *live) {
     live->parts = NULL;
     live->numbers = NULL;
     live->ranges = NULL;
-    live->named = NULL;
-    live->named_count = live->named_capacity = 0;
+    live->layouts = NULL;
     live->binding_count = live->set_count = live->range_count = 0;
     live->memory = VK_NULL_HANDLE;
     live->pool = VK_NULL_HANDLE;

@@ -8,6 +8,7 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "base/table.h"
 #include "recording/vulkan/calls.h"
 #include "recording/vulkan/words.h"
 #include "replay/execute.h"
@@ -111,6 +112,8 @@ struct vulkan_live {
     uint64_t made_of;                // of a set: its layout's number
     uint32_t attachments, subpasses; // of a pass; attachments also of a framebuffer
     VkExtent2D extent;               // of a framebuffer, and of a view's first level
+    uint32_t base_level, base_layer; // of a view
+    VkImageLayout *layouts;          // of an image: by level and layer (check_layouts.c)
     uint32_t layers;                 // of a framebuffer
     uint32_t set_count, range_count; // of a pipeline layout
     uint64_t *numbers;               // of a pipeline layout: its set layouts; of a framebuffer: its views
@@ -119,7 +122,8 @@ struct vulkan_live {
     struct vulkan_surface {
         VkFormat format;
         uint32_t samples, usage; // the latter: that an image of it needs
-    } * surfaces;                // the attachments of a pass, and of the pass that a framebuffer was made for
+        VkImageLayout initial, final;
+    } * surfaces; // the attachments of a pass, and of the pass that a framebuffer was made for
     struct vulkan_part {
         uint32_t colors, samples; // 0 samples: it uses no attachment
         bool uses_colors, uses_depth;
@@ -128,10 +132,11 @@ struct vulkan_live {
     struct vulkan_shader *shader;                             // of a module
     struct vulkan_needs *needs;                               // of a pipeline
     struct vulkan_named {
-        bool written;
+        uint64_t place;           // of the descriptor in the set, + 1; 0: the slot is free
         uint64_t number, sampler; // of a buffer or a view; 0: none
         uint64_t left;            // bytes of a buffer that are behind the descriptor's range
-    } * named;                    // of a set: its descriptors, until the last one that was written
+        VkImageLayout layout;     // of an image
+    } * named;                    // of a set: a table (base/table.h) of its descriptors that were written
     size_t named_count, named_capacity;
     uint64_t valid_at; // of a set: the number of run->changes when this binding of it was valid
     uint32_t valid_binding;
@@ -148,6 +153,8 @@ struct vulkan_needs {
     uint32_t viewports, scissors; // dynamic ones that have to be set; the numbers may be dynamic too: 0
     bool viewport_count, scissor_count;
     uint64_t vertices; // bindings that the vertex shader reads, as bits; of 64 and more nothing is known
+    uint32_t dynamic,
+        dynamic_if; // states to be set, as bits (check_state.c); the latter if a dynamic one enables them
     struct vulkan_slot *slots; // descriptors that the shaders use
     size_t slot_count, slot_capacity;
 };
@@ -183,14 +190,27 @@ struct vulkan_run {
         bool has_index;
         uint32_t viewports, scissors; // that were set, as bits
         bool viewport_count, scissor_count;
-    } bound;            // what a command buffer has bound
-    uint64_t changes;   // releases and writes of sets, from 1
-    size_t commands;    // record of those that are put
-    const char *reason; // why a value is refused; NULL: out of the bounds of what it uses
-    bool skips;         // this frame: none of its submissions is asked for
-    char why[200];      // this frame has no results; "": it has
-    size_t submissions; // record + 1 of the last one
-    uint8_t *left_out;  // by record, of frames
+        uint32_t dynamic, enabled; // states that were set, and those that are on, as bits
+    } bound;                       // what a command buffer has bound
+    struct vulkan_indirect {
+        enum vulkan_command command;
+        uint32_t count, stride;
+        uint64_t buffer, offset; // the former: its number
+        uint64_t indexes;        // that the index buffer has
+        size_t record;
+    } * indirects; // of a submission, before which their buffers are read (check_indirect.c)
+    size_t indirect_count, indirect_capacity;
+    struct table written; // numbers of buffers that the submission may have written
+    bool wrote_any;       // it may have written each
+    uint64_t changes;     // releases and writes of sets, from 1
+    size_t commands;      // record of those that are put
+    VkCommandBuffer into; // that they are put into
+    uint64_t framebuffer; // of the current pass: its number
+    const char *reason;   // why a value is refused; NULL: out of the bounds of what it uses
+    bool skips;           // this frame: none of its submissions is asked for
+    char why[200];        // this frame has no results; "": it has
+    size_t submissions;   // record + 1 of the last one
+    uint8_t *left_out;    // by record, of frames
 };
 
 // ---- device.c
@@ -249,7 +269,8 @@ struct vulkan_slot {
 struct vulkan_stage {
     struct vulkan_slot *slots; // free() by the caller
     size_t count, capacity;
-    uint64_t locations; // of inputs, as bits
+    uint64_t locations; // of inputs, as bits; of 64 and more nothing is known
+    uint64_t outputs;   // the same
     bool pushes;        // it reads push constants
 };
 // What a stage uses of its module. NULL, or why the stage cannot be of it.
@@ -265,6 +286,20 @@ bool vulkan_know_VkGraphicsPipelineCreateInfo(struct vulkan_run *run, struct vul
                                               const VkGraphicsPipelineCreateInfo *info);
 // What was written to a set, after it was checked.
 bool vulkan_know_write(struct vulkan_run *run, struct vulkan_live *set, const VkWriteDescriptorSet *write);
+void vulkan_forget_writes(struct vulkan_live *set);
+// Gives the elements of arrays that were not written what another one has, after the writes: a shader may use them by a number that it computes.
+void vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set);
+
+// ---- check_indirect.c
+void vulkan_indirect_forget(struct vulkan_run *run); // before the commands of a submission are put
+// After that, before they run: gives the frame up if indirect commands would read what is not allowed.
+tsmith_status vulkan_indirect_check(struct vulkan_run *run);
+
+// ---- check_layouts.c
+// Whether all of an image has this layout; the content that is put into it gives it one.
+bool vulkan_layout_is(struct vulkan_live *image, VkImageLayout layout);
+void vulkan_layout_set(struct vulkan_live *image, VkImageLayout layout);
+void vulkan_layouts_forget(struct vulkan_run *run); // of all images
 
 // ---- commands.c
 // Puts recorded commands into a command buffer. False: they are not sound, or something they need is missing.
@@ -273,6 +308,9 @@ bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkComma
 
 // ---- content.c
 tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_record *record);
+// A part of a buffer: *bytes, until the next copy; NULL: it cannot be read.
+tsmith_status vulkan_read(struct vulkan_run *run, const struct vulkan_live *buffer, uint64_t offset,
+                          uint64_t size, const uint8_t **bytes);
 tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_record *record);
 
 #endif
