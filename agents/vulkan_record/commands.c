@@ -37,7 +37,7 @@ void commands_reset(struct object *commands) {
 #define ARGUMENT_B(name, count) , name
 
 #define PUT(function, number)                                                                                \
-    static void put_##function(struct object *commands, const struct call_##function *given) {               \
+    void commands_put_##function(struct object *commands, const struct call_##function *given) {             \
         struct describing describing;                                                                        \
         struct call_##function call = *given;                                                                \
         describe_more(&describing, commands);                                                                \
@@ -54,7 +54,7 @@ VULKAN_FRAME_COMMANDS(PUT)
         CALL_##function(SET_V, SET_F, SET_H, SET_H, SET_M, SET_A, SET_P, SET_B) recorder_lock();             \
         struct object *commands = find(c_);                                                                  \
         if (commands)                                                                                        \
-            put_##function(commands, &call);                                                                 \
+            commands_put_##function(commands, &call);                                                        \
         recorder_unlock();                                                                                   \
         device_of(c_)->next.function(c_ CALL_##function(ARGUMENT_V, ARGUMENT_F, ARGUMENT_H, ARGUMENT_H,      \
                                                         ARGUMENT_M, ARGUMENT_A, ARGUMENT_P, ARGUMENT_B));    \
@@ -108,7 +108,7 @@ void record_CmdWaitEvents(VkCommandBuffer handle, uint32_t count, const VkEvent 
     recorder_lock();
     struct object *commands = find_for_wait(handle, from & VK_PIPELINE_STAGE_HOST_BIT);
     if (commands)
-        put_CmdPipelineBarrier(commands, &call);
+        commands_put_CmdPipelineBarrier(commands, &call);
     recorder_unlock();
     device_of(handle)->next.CmdWaitEvents(handle, count, events, from, to, memory_count, memory, buffer_count,
                                           buffers, image_count, images);
@@ -134,7 +134,7 @@ void record_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent
     recorder_lock();
     struct object *commands = find_for_wait(handle, for_host);
     for (uint32_t i = 0; commands && i < count; i++)
-        put_CmdPipelineBarrier2(commands, &(struct call_CmdPipelineBarrier2){.i = &infos[i]});
+        commands_put_CmdPipelineBarrier2(commands, &(struct call_CmdPipelineBarrier2){.i = &infos[i]});
     recorder_unlock();
     device_of(handle)->next.CmdWaitEvents2(handle, count, events, infos);
 }

@@ -59,7 +59,7 @@ static void described_VkImageViewCreateInfo(struct object *object, const VkImage
     object->range = info->subresourceRange;
 }
 
-static void described_VkRenderPassCreateInfo(struct object *object, const VkRenderPassCreateInfo *info) {
+void pass_describe(struct object *object, const VkRenderPassCreateInfo *info) {
     const size_t count = info->attachmentCount;
     object->initial = calloc(count + 1, sizeof *object->initial);
     object->final = calloc(count + 1, sizeof *object->final);
@@ -77,6 +77,10 @@ static void described_VkRenderPassCreateInfo(struct object *object, const VkRend
              info->pSubpasses[i].pResolveAttachments && j < info->pSubpasses[i].colorAttachmentCount; j++)
             if (info->pSubpasses[i].pResolveAttachments[j].attachment < count)
                 object->clears[info->pSubpasses[i].pResolveAttachments[j].attachment] = true;
+}
+
+static void described_VkRenderPassCreateInfo(struct object *object, const VkRenderPassCreateInfo *info) {
+    pass_describe(object, info);
 }
 
 #define NOTHING(type)                                                                                        \
@@ -145,30 +149,27 @@ VULKAN_DESTROY_CALLS(DESTROY)
     }
 VULKAN_PIPELINE_CALLS(PIPELINES)
 
-VkResult record_CreateRenderPass2(VkDevice handle, const VkRenderPassCreateInfo2 *info,
-                                  const VkAllocationCallbacks *allocator, VkRenderPass *out) {
-    struct device *device = device_of(handle);
-    const VkResult result = device->next.CreateRenderPass2(handle, info, allocator, out);
-    if (result != VK_SUCCESS)
-        return result;
-    recorder_lock();
-    struct object *object = object_add(device, VULKAN_PASS, (uint64_t)(uintptr_t)*out, "vkCreateRenderPass2");
-    if (object)
-        words_missing(&object->words, "a render pass of vkCreateRenderPass2");
-    recorder_unlock();
-    return result;
-}
-
 // ---- memory
+
+// Others may write to memory that was imported, or is to be exported.
+static bool is_shared(const void *chain) {
+    for (const VkBaseInStructure *at = chain; at; at = at->pNext)
+        if (at->sType != VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO &&
+            at->sType != VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO &&
+            at->sType != VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT)
+            return true;
+    return false;
+}
 
 static void add_memory(struct device *device, const VkMemoryAllocateInfo *info, VkDeviceMemory memory) {
     recorder_lock();
     struct object *object = object_add(device, KIND_MEMORY, (uint64_t)(uintptr_t)memory, "vkAllocateMemory");
     if (object) {
         object->size = info->allocationSize;
-        object->host = info->memoryTypeIndex < device->memory.memoryTypeCount &&
-                       device->memory.memoryTypes[info->memoryTypeIndex].propertyFlags &
-                           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+        object->host =
+            is_shared(info->pNext) || (info->memoryTypeIndex < device->memory.memoryTypeCount &&
+                                       device->memory.memoryTypes[info->memoryTypeIndex].propertyFlags &
+                                           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
     }
     recorder_unlock();
 }

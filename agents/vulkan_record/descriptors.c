@@ -52,7 +52,7 @@ void set_write(struct object *set) {
 }
 
 // One that was written before in the same place is replaced, and is then the last.
-static void write_one(const VkWriteDescriptorSet *from) {
+void set_note(const VkWriteDescriptorSet *from) {
     struct object *set = find(from->dstSet);
     struct describing describing;
     VkWriteDescriptorSet copy = *from;
@@ -87,28 +87,73 @@ static void write_one(const VkWriteDescriptorSet *from) {
     set->changed = true;
 }
 
+// ---- copies between sets
+
+// The handle of what a write names by its number; 0: it is gone.
+static uint64_t handle_of(void *context, enum vulkan_kind kind, uint64_t number, bool written) {
+    const struct write *write = context;
+    (void)written;
+    for (size_t i = 0; i < write->use_count; i++) {
+        const struct object *object = write->uses[i].object;
+        if (object->kind == (uint32_t)kind && object->number == number)
+            return object->alive ? object->handle : 0;
+    }
+    return 0;
+}
+
+static const struct write *find_write(const struct object *set, uint32_t binding, uint32_t element) {
+    for (size_t i = set->write_count; i-- > 0;) {
+        const struct write *write = &set->writes[i];
+        if (write->binding == binding && write->element <= element && element - write->element < write->count)
+            return write;
+    }
+    return NULL;
+}
+
+// What the place has is written to the other one. What is gone, or was never written, is not used there either.
+static void copy_one(const struct write *from, uint32_t index, const VkCopyDescriptorSet *copy, uint32_t i) {
+    struct words words = {.reading = true,
+                          .at = from->words.bytes,
+                          .end = from->words.bytes + from->words.length,
+                          .translate = handle_of,
+                          .context = (void *)(uintptr_t)from};
+    VkWriteDescriptorSet write = {.descriptorCount = 0};
+    words_VkWriteDescriptorSet(&words, &write);
+    if (!words.failed && index < write.descriptorCount) {
+        write.dstSet = copy->dstSet;
+        write.dstBinding = copy->dstBinding;
+        write.dstArrayElement = copy->dstArrayElement + i;
+        write.descriptorCount = 1;
+        write.pImageInfo = write.pImageInfo ? write.pImageInfo + index : NULL;
+        write.pBufferInfo = write.pBufferInfo ? write.pBufferInfo + index : NULL;
+        write.pTexelBufferView = write.pTexelBufferView ? write.pTexelBufferView + index : NULL;
+        set_note(&write);
+    }
+    words_finish(&words);
+}
+
+static void note_copy(const VkCopyDescriptorSet *copy) {
+    const struct object *from = find(copy->srcSet);
+    struct object *to = find(copy->dstSet);
+    for (uint32_t i = 0; from && to && i < copy->descriptorCount; i++) {
+        const uint32_t element = copy->srcArrayElement + i;
+        const struct write *write = find_write(from, copy->srcBinding, element);
+        if (write)
+            copy_one(write, element - write->element, copy, i);
+        else
+            words_missing(&to->words, "descriptors that are copied, and of which nothing is known");
+    }
+}
+
 void record_UpdateDescriptorSets(VkDevice handle, uint32_t count, const VkWriteDescriptorSet *writes,
                                  uint32_t copy_count, const VkCopyDescriptorSet *copies) {
     recorder_lock();
     for (uint32_t i = 0; i < count; i++)
-        write_one(&writes[i]);
-    for (uint32_t i = 0; i < copy_count; i++) {
-        struct object *set = find(copies[i].dstSet);
-        if (set)
-            words_missing(&set->words, "descriptors that are copied from another set");
-    }
+        set_note(&writes[i]);
+    for (uint32_t i = 0; i < copy_count; i++)
+        note_copy(&copies[i]);
     recorder_unlock();
     device_of(handle)->next.UpdateDescriptorSets(handle, count, writes, copy_count, copies);
-}
-
-void record_UpdateDescriptorSetWithTemplate(VkDevice handle, VkDescriptorSet set,
-                                            VkDescriptorUpdateTemplate template, const void *data) {
-    recorder_lock();
-    struct object *object = find(set);
-    if (object)
-        words_missing(&object->words, "vkUpdateDescriptorSetWithTemplate");
-    recorder_unlock();
-    device_of(handle)->next.UpdateDescriptorSetWithTemplate(handle, set, template, data);
 }
 
 // ---- sets and pools

@@ -36,6 +36,13 @@ static void instance_made(struct loader_instance *base, const VkInstanceCreateIn
 
 // ---- devices
 
+static bool is_one_of(const char *extension, const char *const *known, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(known[i], extension) == 0)
+            return true;
+    return false;
+}
+
 // Extensions that have no commands, or whose commands became part of Vulkan under names that are wrapped, and that change nothing of
 // what a frame computes by more than the structs that words_... know.
 static bool is_harmless(const char *extension) {
@@ -86,10 +93,69 @@ static bool is_harmless(const char *extension) {
                                         "VK_EXT_pipeline_creation_feedback",
                                         "VK_EXT_separate_stencil_usage",
                                         "VK_EXT_tooling_info"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i], extension) == 0)
-            return true;
-    return false;
+    return is_one_of(extension, known, sizeof known / sizeof *known);
+}
+
+// Extensions of which the commands are refused one by one (VULKAN_REFUSED_COMMANDS), and the structs and flags by words_...: programs enable
+// them also if they use little or nothing of them. Memory that others share may change without a command (add_memory).
+static bool is_refused_by_use(const char *extension) {
+    static const char *const known[] = {"VK_KHR_push_descriptor",
+                                        "VK_KHR_sampler_mirror_clamp_to_edge",
+                                        "VK_KHR_relaxed_block_layout",
+                                        "VK_KHR_uniform_buffer_standard_layout",
+                                        "VK_KHR_separate_depth_stencil_layouts",
+                                        "VK_KHR_shader_integer_dot_product",
+                                        "VK_KHR_shader_clock",
+                                        "VK_KHR_zero_initialize_workgroup_memory",
+                                        "VK_KHR_workgroup_memory_explicit_layout",
+                                        "VK_KHR_format_feature_flags2",
+                                        "VK_KHR_device_group",
+                                        "VK_KHR_buffer_device_address",
+                                        "VK_EXT_buffer_device_address",
+                                        "VK_KHR_imageless_framebuffer",
+                                        "VK_KHR_external_memory",
+                                        "VK_KHR_external_memory_fd",
+                                        "VK_EXT_external_memory_dma_buf",
+                                        "VK_EXT_external_memory_host",
+                                        "VK_KHR_external_semaphore",
+                                        "VK_KHR_external_semaphore_fd",
+                                        "VK_KHR_external_fence",
+                                        "VK_KHR_external_fence_fd",
+                                        "VK_EXT_image_drm_format_modifier",
+                                        "VK_EXT_queue_family_foreign",
+                                        "VK_KHR_sampler_ycbcr_conversion",
+                                        "VK_EXT_4444_formats",
+                                        "VK_EXT_border_color_swizzle",
+                                        "VK_EXT_color_write_enable",
+                                        "VK_EXT_conditional_rendering",
+                                        "VK_EXT_custom_border_color",
+                                        "VK_EXT_debug_marker",
+                                        "VK_EXT_depth_clip_control",
+                                        "VK_EXT_depth_clip_enable",
+                                        "VK_EXT_descriptor_indexing",
+                                        "VK_EXT_extended_dynamic_state2",
+                                        "VK_EXT_image_robustness",
+                                        "VK_EXT_inline_uniform_block",
+                                        "VK_EXT_line_rasterization",
+                                        "VK_EXT_multi_draw",
+                                        "VK_EXT_pipeline_creation_cache_control",
+                                        "VK_EXT_post_depth_coverage",
+                                        "VK_EXT_private_data",
+                                        "VK_EXT_provoking_vertex",
+                                        "VK_EXT_robustness2",
+                                        "VK_EXT_sampler_filter_minmax",
+                                        "VK_EXT_shader_demote_to_helper_invocation",
+                                        "VK_EXT_shader_stencil_export",
+                                        "VK_EXT_shader_subgroup_ballot",
+                                        "VK_EXT_shader_subgroup_vote",
+                                        "VK_EXT_shader_viewport_index_layer",
+                                        "VK_EXT_subgroup_size_control",
+                                        "VK_EXT_texel_buffer_alignment",
+                                        "VK_EXT_transform_feedback",
+                                        "VK_EXT_vertex_attribute_divisor",
+                                        "VK_EXT_vertex_input_dynamic_state",
+                                        "VK_EXT_ycbcr_2plane_444_formats"};
+    return is_one_of(extension, known, sizeof known / sizeof *known);
 }
 
 static void fill(struct device *device) {
@@ -122,7 +188,8 @@ static bool adopt(const struct loader_creation *creation, VkDevice handle, PFN_v
     device->driver = properties.driverVersion;
     device->version = properties.apiVersion;
     for (uint32_t i = 0; i < info->enabledExtensionCount && !device->missing[0]; i++)
-        if (!is_harmless(info->ppEnabledExtensionNames[i]))
+        if (!is_harmless(info->ppEnabledExtensionNames[i]) &&
+            !is_refused_by_use(info->ppEnabledExtensionNames[i]))
             snprintf(device->missing, sizeof device->missing, "the device is used with %.60s",
                      info->ppEnabledExtensionNames[i]);
     recorder_lock();

@@ -8,27 +8,42 @@
 
 #include "recording/vulkan/calls.h"
 
-// Commands that are part of Vulkan and cannot be captured. The parameters after the command buffer, and the arguments.
+// Commands that are part of Vulkan, or of an extension of which programs use other things, and cannot be captured. The parameters after the command buffer, and the arguments.
 // clang-format off
 #define VULKAN_REFUSED_COMMANDS(X) \
     X(CmdCopyQueryPoolResults, (VkCommandBuffer c, VkQueryPool p, uint32_t q, uint32_t n, VkBuffer b, VkDeviceSize o, VkDeviceSize s, VkQueryResultFlags f), (c, p, q, n, b, o, s, f)) \
     X(CmdSetDeviceMask, (VkCommandBuffer c, uint32_t m), (c, m)) \
     X(CmdDrawIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
     X(CmdDrawIndexedIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
-    X(CmdBeginRenderPass2, (VkCommandBuffer c, const VkRenderPassBeginInfo *i, const VkSubpassBeginInfo *s), (c, i, s)) \
-    X(CmdNextSubpass2, (VkCommandBuffer c, const VkSubpassBeginInfo *b, const VkSubpassEndInfo *e), (c, b, e)) \
-    X(CmdEndRenderPass2, (VkCommandBuffer c, const VkSubpassEndInfo *e), (c, e)) \
-    X(CmdCopyBuffer2, (VkCommandBuffer c, const VkCopyBufferInfo2 *i), (c, i)) \
-    X(CmdCopyImage2, (VkCommandBuffer c, const VkCopyImageInfo2 *i), (c, i)) \
-    X(CmdCopyBufferToImage2, (VkCommandBuffer c, const VkCopyBufferToImageInfo2 *i), (c, i)) \
-    X(CmdCopyImageToBuffer2, (VkCommandBuffer c, const VkCopyImageToBufferInfo2 *i), (c, i)) \
-    X(CmdBlitImage2, (VkCommandBuffer c, const VkBlitImageInfo2 *i), (c, i)) \
-    X(CmdResolveImage2, (VkCommandBuffer c, const VkResolveImageInfo2 *i), (c, i)) \
-    X(CmdBindVertexBuffers2, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *z, const VkDeviceSize *s), (c, f, n, b, o, z, s))
+    X(CmdBindVertexBuffers2, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *z, const VkDeviceSize *s), (c, f, n, b, o, z, s)) \
+    X(CmdPushDescriptorSetKHR, (VkCommandBuffer c, VkPipelineBindPoint p, VkPipelineLayout l, uint32_t s, uint32_t n, const VkWriteDescriptorSet *w), (c, p, l, s, n, w)) \
+    X(CmdPushDescriptorSetWithTemplateKHR, (VkCommandBuffer c, VkDescriptorUpdateTemplate t, VkPipelineLayout l, uint32_t s, const void *d), (c, t, l, s, d)) \
+    X(CmdBeginConditionalRenderingEXT, (VkCommandBuffer c, const VkConditionalRenderingBeginInfoEXT *i), (c, i)) \
+    X(CmdBindTransformFeedbackBuffersEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *s), (c, f, n, b, o, s)) \
+    X(CmdBeginTransformFeedbackEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o), (c, f, n, b, o)) \
+    X(CmdDrawIndirectByteCountEXT, (VkCommandBuffer c, uint32_t n, uint32_t f, VkBuffer b, VkDeviceSize o, uint32_t k, uint32_t s), (c, n, f, b, o, k, s)) \
+    X(CmdSetVertexInputEXT, (VkCommandBuffer c, uint32_t n, const VkVertexInputBindingDescription2EXT *b, uint32_t k, const VkVertexInputAttributeDescription2EXT *a), (c, n, b, k, a)) \
+    X(CmdSetLineStippleEXT, (VkCommandBuffer c, uint32_t f, uint16_t p), (c, f, p)) \
+    X(CmdSetColorWriteEnableEXT, (VkCommandBuffer c, uint32_t n, const VkBool32 *e), (c, n, e)) \
+    X(CmdSetLogicOpEXT, (VkCommandBuffer c, VkLogicOp o), (c, o)) \
+    X(CmdSetPatchControlPointsEXT, (VkCommandBuffer c, uint32_t n), (c, n)) \
+    X(CmdDrawMultiEXT, (VkCommandBuffer c, uint32_t n, const VkMultiDrawInfoEXT *d, uint32_t i, uint32_t f, uint32_t s), (c, n, d, i, f, s)) \
+    X(CmdDrawMultiIndexedEXT, (VkCommandBuffer c, uint32_t n, const VkMultiDrawIndexedInfoEXT *d, uint32_t i, uint32_t f, uint32_t s, const int32_t *o), (c, n, d, i, f, s, o))
 // clang-format on
 
 // Wrapped by hand.
 #define VULKAN_RECORD_CALLS(X)                                                                               \
+    X(CmdBeginRenderPass2)                                                                                   \
+    X(CmdNextSubpass2)                                                                                       \
+    X(CmdEndRenderPass2)                                                                                     \
+    X(CmdCopyBuffer2)                                                                                        \
+    X(CmdCopyImage2)                                                                                         \
+    X(CmdCopyBufferToImage2)                                                                                 \
+    X(CmdCopyImageToBuffer2)                                                                                 \
+    X(CmdBlitImage2)                                                                                         \
+    X(CmdResolveImage2)                                                                                      \
+    X(CreateDescriptorUpdateTemplate)                                                                        \
+    X(DestroyDescriptorUpdateTemplate)                                                                       \
     X(CmdExecuteCommands)                                                                                    \
     X(CmdWaitEvents)                                                                                         \
     X(CmdWaitEvents2)                                                                                        \
@@ -95,6 +110,8 @@
     X(CreateRenderPass2, "KHR")                                                                              \
     X(BindBufferMemory2, "KHR")                                                                              \
     X(BindImageMemory2, "KHR")                                                                               \
+    X(CreateDescriptorUpdateTemplate, "KHR")                                                                 \
+    X(DestroyDescriptorUpdateTemplate, "KHR")                                                                \
     X(UpdateDescriptorSetWithTemplate, "KHR")                                                                \
     X(CmdDispatchBase, "KHR")                                                                                \
     X(CmdDrawIndirectCount, "KHR")                                                                           \

@@ -9,7 +9,7 @@
 // All that is known of the program's objects is under one lock. It is held while a submission of a captured frame runs.
 //
 // Files: layer.c (instances and devices), objects.c (the table of objects), create.c (their wrappers), commands.c (command
-// buffers), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, held.c (submissions that wait), content.c
+// buffers), newer.c (newer forms of both), templates.c (of descriptors), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, held.c (submissions that wait), content.c
 // (copies), frames.c (which frames), keys.c (key presses), file.c (the recording).
 #ifndef VULKAN_RECORD_RECORDER_H
 #define VULKAN_RECORD_RECORDER_H
@@ -186,6 +186,7 @@ void objects_write(struct device *device); // those alive that are not in the re
 
 // ---- descriptors.c
 void set_forget(struct object *set);
+void set_note(const VkWriteDescriptorSet *write);
 void set_write(struct object *set);
 bool set_is_known(const struct object *set);
 
@@ -197,9 +198,15 @@ void transfer_add(struct object *commands, struct object *resource, bool acquire
 void effects_of(struct object *commands, uint32_t number, const void *call);
 void effects_apply(const struct object *commands);
 
+#define DECLARE(function, number)                                                                            \
+    void commands_put_##function(struct object *commands, const struct call_##function *given);
+VULKAN_FRAME_COMMANDS(DECLARE)
+#undef DECLARE
+
 // ---- create.c
 // Objects that have a wrapper know more of themselves than their words.
 void image_describe(struct object *image, const VkImageCreateInfo *info);
+void pass_describe(struct object *pass, const VkRenderPassCreateInfo *info);
 
 // ---- frames.c
 bool frames_begin(const char *words, const char *directory);

@@ -12,6 +12,8 @@
 //   atlas     a part of a buffer, up to its last byte, is copied into a part of an image
 //   bindings  one write fills two bindings of a descriptor set
 //   blocks    a compressed image
+//   newer     as resolve with the functions of create_renderpass2 and copy_commands2, and descriptors written by an update template and by a copy
+#include <stddef.h>
 #include <string.h>
 
 #include "setup.h"
@@ -119,8 +121,39 @@ static void make_blocks(void) {
     blocks.image = make_bound_image(&info, &blocks.memory);
 }
 
+// The descriptors lie apart in what the template reads. Binding 3 then gets what the second one of binding 0 has.
+static void write_by_template(const VkDescriptorBufferInfo three[3]) {
+    struct {
+        uint64_t before;
+        VkDescriptorBufferInfo info;
+    } items[3];
+    const VkDescriptorUpdateTemplateEntry entries[2] = {
+        {0, 0, 2, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, offsetof(__typeof__(items[0]), info), sizeof *items},
+        {3, 0, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2 * sizeof *items + offsetof(__typeof__(items[0]), info),
+         0}};
+    const VkDescriptorUpdateTemplateCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
+        .descriptorUpdateEntryCount = 2,
+        .pDescriptorUpdateEntries = entries,
+        .templateType = VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET,
+        .descriptorSetLayout = set_layout};
+    VkDescriptorUpdateTemplate template;
+    for (int i = 0; i < 3; i++)
+        items[i].info = three[i];
+    CHECK(vkCreateDescriptorUpdateTemplate(device, &info, NULL, &template));
+    vkUpdateDescriptorSetWithTemplate(device, set, template, items);
+    vkDestroyDescriptorUpdateTemplate(device, template, NULL);
+    const VkCopyDescriptorSet copy = {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                      .srcSet = set,
+                                      .srcArrayElement = 1,
+                                      .dstSet = set,
+                                      .dstBinding = 3,
+                                      .descriptorCount = 1};
+    vkUpdateDescriptorSets(device, 0, NULL, 1, &copy);
+}
+
 // Bindings 0 and 3 are filled by one write: 1 has no descriptors, and 2 is none.
-static void make_set(void) {
+static void make_set(int by_template) {
     VkDescriptorSetLayoutBinding all[3] = {{.binding = 3}, {.binding = 1}, {.binding = 0}};
     const uint32_t counts[3] = {1, 0, 2};
     for (int i = 0; i < 3; i++) {
@@ -154,11 +187,55 @@ static void make_set(void) {
                                         .descriptorCount = 3,
                                         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                         .pBufferInfo = three};
-    vkUpdateDescriptorSets(device, 1, &write, 0, NULL);
+    if (by_template)
+        write_by_template(three);
+    else
+        vkUpdateDescriptorSets(device, 1, &write, 0, NULL);
+}
+
+// A pass and its parts in the newer form.
+static void make_pass2(const VkRenderPassCreateInfo *from) {
+    VkAttachmentDescription2 attachments[2];
+    VkAttachmentReference2 references[2];
+    VkSubpassDependency2 dependencies[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const VkAttachmentDescription *at = &from->pAttachments[i];
+        const VkSubpassDependency *by = &from->pDependencies[i];
+        attachments[i] = (VkAttachmentDescription2){.sType = VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_2,
+                                                    .format = at->format,
+                                                    .samples = at->samples,
+                                                    .loadOp = at->loadOp,
+                                                    .storeOp = at->storeOp,
+                                                    .initialLayout = at->initialLayout,
+                                                    .finalLayout = at->finalLayout};
+        references[i] = (VkAttachmentReference2){.sType = VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_2,
+                                                 .attachment = i,
+                                                 .layout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                                 .aspectMask = VK_IMAGE_ASPECT_COLOR_BIT};
+        dependencies[i] = (VkSubpassDependency2){.sType = VK_STRUCTURE_TYPE_SUBPASS_DEPENDENCY_2,
+                                                 .srcSubpass = by->srcSubpass,
+                                                 .dstSubpass = by->dstSubpass,
+                                                 .srcStageMask = by->srcStageMask,
+                                                 .dstStageMask = by->dstStageMask,
+                                                 .srcAccessMask = by->srcAccessMask,
+                                                 .dstAccessMask = by->dstAccessMask};
+    }
+    const VkSubpassDescription2 subpass = {.sType = VK_STRUCTURE_TYPE_SUBPASS_DESCRIPTION_2,
+                                           .colorAttachmentCount = 1,
+                                           .pColorAttachments = references,
+                                           .pResolveAttachments = references + 1};
+    const VkRenderPassCreateInfo2 info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO_2,
+                                          .attachmentCount = 2,
+                                          .pAttachments = attachments,
+                                          .subpassCount = 1,
+                                          .pSubpasses = &subpass,
+                                          .dependencyCount = 2,
+                                          .pDependencies = dependencies};
+    CHECK(vkCreateRenderPass2(device, &info, NULL, &pass));
 }
 
 // With a resolve into the target, or without.
-static void make_pass(int resolves, int keeps) {
+static void make_pass(int resolves, int keeps, int newer) {
     const VkAttachmentDescription attachments[2] = {
         {.format = format,
          .samples = VK_SAMPLE_COUNT_4_BIT,
@@ -196,7 +273,10 @@ static void make_pass(int resolves, int keeps) {
                                          .dependencyCount = 2,
                                          .pDependencies = both};
     const VkImageView views[2] = {samples.view, target.view};
-    CHECK(vkCreateRenderPass(device, &info, NULL, &pass));
+    if (newer)
+        make_pass2(&info);
+    else
+        CHECK(vkCreateRenderPass(device, &info, NULL, &pass));
     const VkFramebufferCreateInfo frames = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
                                             .renderPass = pass,
                                             .attachmentCount = info.attachmentCount,
@@ -299,16 +379,24 @@ static void draw(VkCommandBuffer c) {
 
 static const VkClearValue red = {.color = {.float32 = {1, 0, 0, 1}}};
 
-static void put_pass(VkCommandBuffer c) {
+static void put_pass(VkCommandBuffer c, int newer) {
     const VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
                                          .renderPass = pass,
                                          .framebuffer = frame,
                                          .renderArea = {{0, 0}, {SIZE, SIZE}},
                                          .clearValueCount = 1,
                                          .pClearValues = &red};
-    vkCmdBeginRenderPass(c, &begin, VK_SUBPASS_CONTENTS_INLINE);
+    const VkSubpassBeginInfo inside = {.sType = VK_STRUCTURE_TYPE_SUBPASS_BEGIN_INFO};
+    const VkSubpassEndInfo end = {.sType = VK_STRUCTURE_TYPE_SUBPASS_END_INFO};
+    if (newer)
+        vkCmdBeginRenderPass2(c, &begin, &inside);
+    else
+        vkCmdBeginRenderPass(c, &begin, VK_SUBPASS_CONTENTS_INLINE);
     draw(c);
-    vkCmdEndRenderPass(c);
+    if (newer)
+        vkCmdEndRenderPass2(c, &end);
+    else
+        vkCmdEndRenderPass(c);
 }
 
 static void put_dynamic(VkCommandBuffer c) {
@@ -436,6 +524,30 @@ static void put_copy(VkCommandBuffer c) {
     vkCmdCopyImageToBuffer(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, 1, &region);
 }
 
+// The whole image, and then the first half of the buffer over its last.
+static void put_copy2(VkCommandBuffer c) {
+    const VkBufferImageCopy2 region = {.sType = VK_STRUCTURE_TYPE_BUFFER_IMAGE_COPY_2,
+                                       .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                       .imageExtent = {SIZE, SIZE, 1}};
+    const VkCopyImageToBufferInfo2 image = {.sType = VK_STRUCTURE_TYPE_COPY_IMAGE_TO_BUFFER_INFO_2,
+                                            .srcImage = target.image,
+                                            .srcImageLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                            .dstBuffer = buffer,
+                                            .regionCount = 1,
+                                            .pRegions = &region};
+    const VkBufferCopy2 half = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_COPY_2, .dstOffset = BYTES / 2, .size = BYTES / 2};
+    const VkCopyBufferInfo2 halves = {.sType = VK_STRUCTURE_TYPE_COPY_BUFFER_INFO_2,
+                                      .srcBuffer = buffer,
+                                      .dstBuffer = buffer,
+                                      .regionCount = 1,
+                                      .pRegions = &half};
+    vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, bindings, 0, 1, &set, 0, NULL);
+    vkCmdCopyImageToBuffer2(c, &image);
+    put_barrier(c);
+    vkCmdCopyBuffer2(c, &halves);
+}
+
 static void put(VkCommandBuffer c, const char *mode) {
     if (strcmp(mode, "events2") == 0) {
         put_events2(c);
@@ -454,8 +566,11 @@ static void put(VkCommandBuffer c, const char *mode) {
     } else if (strcmp(mode, "dynamic") == 0) {
         put_dynamic(c);
         put_copy(c);
+    } else if (strcmp(mode, "newer") == 0) {
+        put_pass(c, 1);
+        put_copy2(c);
     } else {
-        put_pass(c);
+        put_pass(c, 0);
         if (strcmp(mode, "resolve") == 0)
             put_wait(c, 0);
         else
@@ -486,7 +601,7 @@ static void execute(const char *mode) {
 
 // The first execution of "again" clears.
 static void first_pass(const char *folder) {
-    make_pass(0, 0);
+    make_pass(0, 0, 0);
     make_pipeline(folder);
     execute("command");
     vkDestroyPipeline(device, pipeline, NULL);
@@ -530,11 +645,12 @@ int main(int argc, char **argv) {
     target = make_image(VK_SAMPLE_COUNT_1_BIT);
     if (strcmp(mode, "again") == 0)
         first_pass(argv[1]);
+    const int newer = strcmp(mode, "newer") == 0;
     if (strcmp(mode, "dynamic") != 0)
-        make_pass(strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0);
+        make_pass(newer || strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0, newer);
     make_pipeline(argv[1]);
-    if (strcmp(mode, "bindings") == 0)
-        make_set();
+    if (newer || strcmp(mode, "bindings") == 0)
+        make_set(newer);
     if (strcmp(mode, "blocks") == 0)
         make_blocks();
     for (int i = 0; i < EXECUTIONS; i++)

@@ -85,7 +85,7 @@ for mode in "render 3" "dynamic 3" "nested 2" "images 2" "instances 2"; do
     replay "${mode% *}" 0
 done
 # Passes with several samples, events, parts of a buffer, and descriptors of several bindings: the buffer that each frame ends with is the program's own, by the hash that it prints.
-for mode in resolve dynamic command events2 atlas bindings; do
+for mode in resolve dynamic command events2 atlas bindings newer; do
     capture "passes_$mode" frames:2+1 "$work/passes" "$work" $mode
     replay "passes_$mode" 0 --all --save-results "$work/passes_$mode.saved"
     python3 - "$work/passes_$mode" "$work/alone" <<'PYTHON' || fail "the result of passes $mode"
@@ -109,6 +109,11 @@ with open(alone, encoding="utf-8") as file:
 PYTHON
 done
 "$TRACESMITH" view --frame 2 --frames wait "$work/passes_resolve.sbt" >"$work/out" || fail "no state"
+"$TRACESMITH" view --json --frame 2 --frames wait "$work/passes_newer.sbt" >"$work/newer.json" || fail "no state of newer"
+python3 -c 'import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    found = sorted((d["binding"], d["element"], d.get("bytes", 4096)) for d in json.load(file)["descriptors"])
+sys.exit(0 if found == [(0, 0, 4096), (0, 1, 2048), (3, 0, 2048)] else str(found))' "$work/newer.json" || fail "descriptors of newer"
 grep -q 'image, 32x32x1, 4 samples, R8G8B8A8_UNORM' "$work/out" || fail "an image with samples: $(cat "$work/out")"
 # refused MODE WHY: such a frame is given up, and nothing that was captured before it is wrong.
 refused() {

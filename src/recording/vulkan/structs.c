@@ -17,7 +17,10 @@ void words_chain(struct words *words, const char *name, const void *chain, VkStr
     for (const VkBaseInStructure *at = chain; at; at = at->pNext)
         if (at->sType != known && at->sType != VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO &&
             at->sType != VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT &&
-            at->sType != VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO)
+            at->sType != VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO &&
+            // A replay does not share its memory.
+            at->sType != VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO &&
+            at->sType != VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO)
             words_missing(words, "structure type %d in the chain of %s", (int)at->sType, name);
 }
 
@@ -236,6 +239,8 @@ void words_VkImageCreateInfo(struct words *words, VkImageCreateInfo *s) {
     WORD(usage);
     EXCLUSIVE
     ENUM(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED);
+    if ((uint32_t)s->tiling > VK_IMAGE_TILING_LINEAR)
+        words_missing(words, "an image with a tiling of an extension");
     if (s->flags & ~known)
         words_missing(words, "an image with flags 0x%x", (unsigned)(s->flags & ~known));
     if (!vulkan_format_bytes(s->format) && vulkan_format_aspect(s->format) == VK_IMAGE_ASPECT_COLOR_BIT)

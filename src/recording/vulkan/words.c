@@ -92,6 +92,8 @@ uint64_t words_handle(struct words *words, enum vulkan_kind kind, uint64_t handl
                       bool optional) {
     if (!words->reading) {
         const uint64_t number = handle ? words->translate(words->context, kind, handle, written) : 0;
+        if (!handle && !optional)
+            words_missing(words, "no %s where one has to be", vulkan_kind_name(kind));
         if (handle && !number)
             words_missing(words, "a %s that is not known", vulkan_kind_name(kind));
         words_value(words, number);

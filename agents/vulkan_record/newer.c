@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Newer functions that do what older ones do: copies of copy_commands2 and render passes of create_renderpass2 are recorded as the older
+// ones, if they have nothing that those cannot say. Rules: recorder.h.
+#include <stdlib.h>
+
+#include "recorder.h"
+
+static struct object *find(VkCommandBuffer commands) {
+    return object_find(VULKAN_COMMANDS, (uint64_t)(uintptr_t)commands);
+}
+
+// ---- copies
+
+static VkBufferCopy older_VkBufferCopy(const VkBufferCopy2 *at) {
+    return (VkBufferCopy){at->srcOffset, at->dstOffset, at->size};
+}
+static VkImageCopy older_VkImageCopy(const VkImageCopy2 *at) {
+    return (VkImageCopy){at->srcSubresource, at->srcOffset, at->dstSubresource, at->dstOffset, at->extent};
+}
+static VkImageResolve older_VkImageResolve(const VkImageResolve2 *at) {
+    return (VkImageResolve){at->srcSubresource, at->srcOffset, at->dstSubresource, at->dstOffset, at->extent};
+}
+static VkBufferImageCopy older_VkBufferImageCopy(const VkBufferImageCopy2 *at) {
+    return (VkBufferImageCopy){at->bufferOffset,     at->bufferRowLength, at->bufferImageHeight,
+                               at->imageSubresource, at->imageOffset,     at->imageExtent};
+}
+static VkImageBlit older_VkImageBlit(const VkImageBlit2 *at) {
+    return (VkImageBlit){at->srcSubresource,
+                         {at->srcOffsets[0], at->srcOffsets[1]},
+                         at->dstSubresource,
+                         {at->dstOffsets[0], at->dstOffsets[1]}};
+}
+
+// The last arguments: members of the older call, from `i`.
+#define RECORD_COPY(name, type, region, ...)                                                                 \
+    void record_Cmd##name##2(VkCommandBuffer c, const type *i) {                                             \
+        region *regions = calloc(i->regionCount + (size_t)1, sizeof *regions);                               \
+        bool older = !i->pNext;                                                                              \
+        for (uint32_t at = 0; regions && at < i->regionCount; at++) {                                        \
+            older &= !i->pRegions[at].pNext;                                                                 \
+            regions[at] = older_##region(&i->pRegions[at]);                                                  \
+        }                                                                                                    \
+        recorder_lock();                                                                                     \
+        struct object *commands = find(c);                                                                   \
+        if (commands && regions && older)                                                                    \
+            commands_put_Cmd##name(                                                                          \
+                commands, &(struct call_Cmd##name){.n = i->regionCount, .r = regions, __VA_ARGS__});         \
+        else if (commands)                                                                                   \
+            words_missing(&commands->words, "vkCmd" #name "2 with more than its older form");                \
+        recorder_unlock();                                                                                   \
+        free(regions);                                                                                       \
+        device_of(c)->next.Cmd##name##2(c, i);                                                               \
+    }
+RECORD_COPY(CopyBuffer, VkCopyBufferInfo2, VkBufferCopy, .s = i->srcBuffer, .d = i->dstBuffer)
+RECORD_COPY(CopyImage, VkCopyImageInfo2, VkImageCopy, .s = i->srcImage, .l = i->srcImageLayout,
+            .d = i->dstImage, .m = i->dstImageLayout)
+RECORD_COPY(BlitImage, VkBlitImageInfo2, VkImageBlit, .s = i->srcImage, .l = i->srcImageLayout,
+            .d = i->dstImage, .m = i->dstImageLayout, .f = i->filter)
+RECORD_COPY(ResolveImage, VkResolveImageInfo2, VkImageResolve, .s = i->srcImage, .l = i->srcImageLayout,
+            .d = i->dstImage, .m = i->dstImageLayout)
+RECORD_COPY(CopyBufferToImage, VkCopyBufferToImageInfo2, VkBufferImageCopy, .s = i->srcBuffer,
+            .d = i->dstImage, .l = i->dstImageLayout)
+RECORD_COPY(CopyImageToBuffer, VkCopyImageToBufferInfo2, VkBufferImageCopy, .s = i->srcImage,
+            .l = i->srcImageLayout, .d = i->dstBuffer)
+
+// ---- render passes
+
+// An older one in memory of its own.
+struct older_pass {
+    VkRenderPassCreateInfo info;
+    VkAttachmentDescription *attachments;
+    VkSubpassDescription *subpasses;
+    VkSubpassDependency *dependencies;
+    VkAttachmentReference *references; // of all subpasses
+    const char *missing;               // what the older form cannot say; NULL: nothing
+};
+
+static VkAttachmentReference *add_references(struct older_pass *pass, size_t *used,
+                                             const VkAttachmentReference2 *from, uint32_t count) {
+    VkAttachmentReference *first = &pass->references[*used];
+    if (!from)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (from[i].pNext)
+            pass->missing = "a render pass with layouts of stencils";
+        pass->references[(*used)++] = (VkAttachmentReference){from[i].attachment, from[i].layout};
+    }
+    return first;
+}
+
+static void add_subpass(struct older_pass *pass, size_t *used, VkSubpassDescription *to,
+                        const VkSubpassDescription2 *from) {
+    if (from->pNext || from->viewMask)
+        pass->missing = "a render pass with several views or a resolve of depth";
+    *to = (VkSubpassDescription){
+        .flags = from->flags,
+        .pipelineBindPoint = from->pipelineBindPoint,
+        .inputAttachmentCount = from->inputAttachmentCount,
+        .pInputAttachments = add_references(pass, used, from->pInputAttachments, from->inputAttachmentCount),
+        .colorAttachmentCount = from->colorAttachmentCount,
+        .pColorAttachments = add_references(pass, used, from->pColorAttachments, from->colorAttachmentCount),
+        .pResolveAttachments =
+            add_references(pass, used, from->pResolveAttachments, from->colorAttachmentCount),
+        .pDepthStencilAttachment = add_references(pass, used, from->pDepthStencilAttachment, 1),
+        .preserveAttachmentCount = from->preserveAttachmentCount,
+        .pPreserveAttachments = from->pPreserveAttachments};
+}
+
+static void fill_attachments(struct older_pass *pass, const VkRenderPassCreateInfo2 *from) {
+    for (uint32_t i = 0; i < from->attachmentCount; i++) {
+        const VkAttachmentDescription2 *at = &from->pAttachments[i];
+        if (at->pNext)
+            pass->missing = "a render pass with layouts of stencils";
+        pass->attachments[i] = (VkAttachmentDescription){
+            at->flags,         at->format,         at->samples,       at->loadOp,     at->storeOp,
+            at->stencilLoadOp, at->stencilStoreOp, at->initialLayout, at->finalLayout};
+    }
+}
+
+static void fill_dependencies(struct older_pass *pass, const VkRenderPassCreateInfo2 *from) {
+    for (uint32_t i = 0; i < from->dependencyCount; i++) {
+        const VkSubpassDependency2 *at = &from->pDependencies[i];
+        if (at->pNext || at->viewOffset)
+            pass->missing = "a render pass with dependencies of synchronization2 or of views";
+        pass->dependencies[i] =
+            (VkSubpassDependency){at->srcSubpass,    at->dstSubpass,    at->srcStageMask,   at->dstStageMask,
+                                  at->srcAccessMask, at->dstAccessMask, at->dependencyFlags};
+    }
+}
+
+static void older_pass(struct older_pass *pass, const VkRenderPassCreateInfo2 *from) {
+    size_t references = 1, used = 0;
+    for (uint32_t i = 0; i < from->subpassCount; i++)
+        references += (size_t)from->pSubpasses[i].inputAttachmentCount +
+                      2 * (size_t)from->pSubpasses[i].colorAttachmentCount + 1;
+    *pass = (struct older_pass){
+        .attachments = calloc(from->attachmentCount + (size_t)1, sizeof *pass->attachments),
+        .subpasses = calloc(from->subpassCount + (size_t)1, sizeof *pass->subpasses),
+        .dependencies = calloc(from->dependencyCount + (size_t)1, sizeof *pass->dependencies),
+        .references = calloc(references, sizeof *pass->references)};
+    if (!pass->attachments || !pass->subpasses || !pass->dependencies || !pass->references) {
+        pass->missing = "out of memory";
+        return;
+    }
+    if (from->pNext)
+        pass->missing = "a render pass with structs that are not known";
+    fill_attachments(pass, from);
+    for (uint32_t i = 0; i < from->subpassCount; i++)
+        add_subpass(pass, &used, &pass->subpasses[i], &from->pSubpasses[i]);
+    fill_dependencies(pass, from);
+    pass->info = (VkRenderPassCreateInfo){.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                          .flags = from->flags,
+                                          .attachmentCount = from->attachmentCount,
+                                          .pAttachments = pass->attachments,
+                                          .subpassCount = from->subpassCount,
+                                          .pSubpasses = pass->subpasses,
+                                          .dependencyCount = from->dependencyCount,
+                                          .pDependencies = pass->dependencies};
+}
+
+VkResult record_CreateRenderPass2(VkDevice handle, const VkRenderPassCreateInfo2 *info,
+                                  const VkAllocationCallbacks *allocator, VkRenderPass *out) {
+    struct device *device = device_of(handle);
+    const VkResult result = device->next.CreateRenderPass2(handle, info, allocator, out);
+    struct older_pass pass;
+    struct describing describing;
+    if (result != VK_SUCCESS)
+        return result;
+    older_pass(&pass, info);
+    recorder_lock();
+    describe_begin(&describing);
+    if (pass.missing)
+        words_missing(&describing.words, "%s", pass.missing);
+    else
+        words_VkRenderPassCreateInfo(&describing.words, &pass.info);
+    struct object *object = object_add(device, VULKAN_PASS, (uint64_t)(uintptr_t)*out, "vkCreateRenderPass");
+    describe_end(&describing, object);
+    if (object && !pass.missing)
+        pass_describe(object, &pass.info);
+    recorder_unlock();
+    free(pass.attachments);
+    free(pass.subpasses);
+    free(pass.dependencies);
+    free(pass.references);
+    return result;
+}
+
+void record_CmdBeginRenderPass2(VkCommandBuffer c, const VkRenderPassBeginInfo *info,
+                                const VkSubpassBeginInfo *subpass) {
+    recorder_lock();
+    struct object *commands = find(c);
+    if (commands)
+        commands_put_CmdBeginRenderPass(commands,
+                                        &(struct call_CmdBeginRenderPass){.i = info, .s = subpass->contents});
+    recorder_unlock();
+    device_of(c)->next.CmdBeginRenderPass2(c, info, subpass);
+}
+
+void record_CmdNextSubpass2(VkCommandBuffer c, const VkSubpassBeginInfo *subpass,
+                            const VkSubpassEndInfo *end) {
+    recorder_lock();
+    struct object *commands = find(c);
+    if (commands)
+        commands_put_CmdNextSubpass(commands, &(struct call_CmdNextSubpass){.s = subpass->contents});
+    recorder_unlock();
+    device_of(c)->next.CmdNextSubpass2(c, subpass, end);
+}
+
+void record_CmdEndRenderPass2(VkCommandBuffer c, const VkSubpassEndInfo *end) {
+    recorder_lock();
+    struct object *commands = find(c);
+    if (commands)
+        commands_put_CmdEndRenderPass(commands, &(struct call_CmdEndRenderPass){.end = 0});
+    recorder_unlock();
+    device_of(c)->next.CmdEndRenderPass2(c, end);
+}
