@@ -144,10 +144,18 @@ static int add_group(tsmith_ranks *ranks, struct apart *apart, const struct grou
     return code;
 }
 
+// Their results would be partials again: a process would save nothing.
+static bool are_partials(const char *const *paths, size_t count) {
+    size_t partials = 0;
+    while (partials < count && analyze_is_partial(paths[partials]))
+        partials++;
+    return partials == count;
+}
+
 // All files; the exit code, and LACKING ends it.
 static int add_files(const char *const *paths, size_t count, tsmith_ranks **ranks) {
     enum { GROUPS_OF_EACH = 4 }; // one group may take longer than another
-    const size_t most = apart_at_once() * GROUPS_OF_EACH;
+    const size_t most = are_partials(paths, count) ? 1 : apart_at_once() * GROUPS_OF_EACH;
     const struct groups groups = {paths, count, count < most ? count : most};
     int code = create_ranks(ranks);
     if (code != EXIT_DONE)

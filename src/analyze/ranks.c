@@ -265,22 +265,24 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
     return true;
 }
 
-static int by_start(const void *left, const void *right) {
-    const struct rank_collective *a = left, *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
-}
-
-void rank_number_collectives(const tsmith_ranks *ranks, struct rank *rank) {
-    if (rank->collective_count)
-        qsort(rank->collectives, rank->collective_count, sizeof *rank->collectives, by_start);
-    for (size_t i = 1; i < rank->collective_count; i++)
-        if (rank->collectives[i].key == rank->collectives[i - 1].key &&
-            !ranks_key_is_numbered(tsmith_dictionary_string(ranks->keys, rank->collectives[i].key)))
-            rank->collectives[i].number = rank->collectives[i - 1].number + 1;
+bool rank_number_collectives(const tsmith_ranks *ranks, struct rank *rank) {
+    struct rank_collective *spare = malloc((rank->collective_count + 1) * sizeof *spare), *sorted = NULL;
+    if (!spare)
+        return false;
+    sorted = ranks_sort_by_key(rank->collectives, spare, rank->collective_count);
+    if (sorted == spare)
+        memcpy(rank->collectives, spare, rank->collective_count * sizeof *spare);
+    free(spare);
+    bool is_numbered = false;
+    for (size_t i = 0; i < rank->collective_count; i++) {
+        struct rank_collective *one = &rank->collectives[i];
+        const bool is_first = i == 0 || one->key != one[-1].key;
+        if (is_first)
+            is_numbered = ranks_key_is_numbered(tsmith_dictionary_string(ranks->keys, one->key));
+        else if (!is_numbered)
+            one->number = one[-1].number + 1;
+    }
+    return true;
 }
 
 static tsmith_status read_source(struct reading *reading, tsmith_source *source, tsmith_error *error) {
@@ -348,7 +350,8 @@ static bool describe(struct reading *reading, struct rank *rank) {
     rank->missing = timeline_hole_time(reading->ledger, 0, window);
     for (size_t i = 0; i < reading->ledger->hole_count; i++)
         rank->lost += reading->ledger->holes[i].lost;
-    rank_number_collectives(reading->ranks, rank);
+    if (!rank_number_collectives(reading->ranks, rank))
+        return false;
     messages_finish_trace(&reading->messages, rank);
     const tsmith_string job = tsmith_dictionary_string(reading->dictionary, stated.job);
     rank->job = job.length ? strdup(job.bytes) : NULL;

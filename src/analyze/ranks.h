@@ -88,8 +88,14 @@ struct tsmith_ranks {
 };
 
 void rank_finish(struct rank *rank);
-// Sorts the collectives, and numbers those whose trace has no numbers; each rank once, after it was read.
-void rank_number_collectives(const tsmith_ranks *ranks, struct rank *rank);
+// Sorts the collectives, and numbers those whose trace has no numbers; each rank once, after it was read. False when memory is exhausted.
+bool rank_number_collectives(const tsmith_ranks *ranks, struct rank *rank);
+// The collectives by time, those of one time by their key; or by key and time. Quick where there are few sorted runs. `spare` has
+// room for `count` as well, and the sorted ones are in the one that is returned.
+struct rank_collective *ranks_sort_by_time(struct rank_collective *items, struct rank_collective *spare,
+                                           size_t count);
+struct rank_collective *ranks_sort_by_key(struct rank_collective *items, struct rank_collective *spare,
+                                          size_t count);
 // Takes over the contents of `rank`; false when memory is exhausted, and then it still belongs to the caller.
 bool ranks_push(tsmith_ranks *ranks, struct rank *rank);
 

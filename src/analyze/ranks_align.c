@@ -20,53 +20,47 @@ static size_t occurrence_end(const struct rank_member *members, size_t count, si
     return to;
 }
 
-struct difference {
-    uint32_t rank;
-    int64_t ends; // its end minus that of the first rank
-};
-
-static int by_rank_and_ends(const void *left, const void *right) {
-    const struct difference *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->ends < b->ends ? -1 : a->ends > b->ends;
-}
-
-// The differences of one rank, in ascending order.
-static void align_one(struct rank *rank, const struct difference *differences, size_t count) {
-    int64_t below, above;
-    rank->offset = differences[count / 2].ends;
-    if (__builtin_sub_overflow(rank->offset, differences[0].ends, &below) ||
-        __builtin_sub_overflow(differences[count - 1].ends, rank->offset, &above))
+// Of one rank: the ends of its collectives minus those of the first rank.
+static void align_one(struct rank *rank, int64_t *differences, size_t count) {
+    int64_t below, above, least = INT64_MAX, most = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        least = differences[i] < least ? differences[i] : least;
+        most = differences[i] > most ? differences[i] : most;
+    }
+    rank->offset = ranks_select(differences, count, count / 2);
+    if (__builtin_sub_overflow(rank->offset, least, &below) ||
+        __builtin_sub_overflow(most, rank->offset, &above))
         return;
     rank->bound = above > below ? above : below;
     rank->is_aligned = true;
 }
 
-bool ranks_align(const struct rank_matching *matching) {
+static void list_differences(const struct rank_matching *matching, int64_t *differences, size_t *found) {
     const struct rank_member *members = matching->members;
-    struct difference *differences = malloc((matching->count + 1) * sizeof *differences);
-    size_t found = 0;
-    if (!differences)
-        return false;
     for (size_t from = 0, to; from < matching->count; from = to) {
         to = occurrence_end(members, matching->count, from);
         for (size_t i = from + 1; members[from].rank == 0 && i < to; i++) {
-            struct difference *one = &differences[found];
-            one->rank = members[i].rank;
-            found += !__builtin_sub_overflow(members[i].end, members[from].end, &one->ends);
+            const uint32_t rank = members[i].rank;
+            int64_t *place = &differences[matching->first_of[rank] + found[rank]];
+            found[rank] += !__builtin_sub_overflow(members[i].end, members[from].end, place);
         }
     }
-    qsort(differences, found, sizeof *differences, by_rank_and_ends);
-    matching->ranks->items[0].is_aligned = true; // its clock is the one that the others are compared with
-    for (size_t from = 0, to; from < found; from = to) {
-        for (to = from; to < found && differences[to].rank == differences[from].rank; to++)
-            ;
-        if (!matching->ranks->items[differences[from].rank].by_clocks)
-            align_one(&matching->ranks->items[differences[from].rank], &differences[from], to - from);
-    }
+}
+
+bool ranks_align(const struct rank_matching *matching) {
+    tsmith_ranks *ranks = matching->ranks;
+    int64_t *differences = malloc((matching->count + 1) * sizeof *differences); // by rank
+    size_t *found = calloc(ranks->count, sizeof *found);
+    const bool done = differences && found;
+    if (done)
+        list_differences(matching, differences, found);
+    ranks->items[0].is_aligned = true; // its clock is the one that the others are compared with
+    for (size_t i = 1; done && i < ranks->count; i++)
+        if (found[i] && !ranks->items[i].by_clocks)
+            align_one(&ranks->items[i], &differences[matching->first_of[i]], found[i]);
     free(differences);
-    return true;
+    free(found);
+    return done;
 }
 
 // ---- lateness
@@ -90,18 +84,24 @@ static void extent(const struct rank_member *members, size_t count, int64_t *sho
     }
 }
 
-static void write_key(const struct rank_matching *matching, uint32_t key, const struct late *late,
+static int by_rank(const void *left, const void *right) {
+    const uint32_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+// The ranks that take part, which may be few of all; then nothing of them is left in `late`.
+static void write_key(const struct rank_matching *matching, uint32_t key, struct late *late, size_t touched,
                       struct report *report, struct report_table *table) {
-    const tsmith_ranks *ranks = matching->ranks;
-    for (size_t i = 0; i < ranks->count; i++) {
-        if (!late[i].matched)
-            continue;
+    qsort(matching->touched, touched, sizeof *matching->touched, by_rank);
+    for (size_t i = 0; i < touched; i++) {
+        struct late *one = &late[matching->touched[i]];
         ranks_write_key(report, table, matching->names[key]);
-        report_integer(report, table, ranks->items[i].number);
-        report_integer(report, table, (int64_t)late[i].matched);
-        report_integer(report, table, late[i].total / (int64_t)late[i].matched);
-        report_integer(report, table, late[i].most);
-        report_integer(report, table, late[i].waited);
+        report_integer(report, table, matching->ranks->items[matching->touched[i]].number);
+        report_integer(report, table, (int64_t)one->matched);
+        report_integer(report, table, one->total / (int64_t)one->matched);
+        report_integer(report, table, one->most);
+        report_integer(report, table, one->waited);
+        *one = (struct late){0};
     }
 }
 
@@ -115,6 +115,7 @@ static bool write_each(const struct rank_matching *matching, tsmith_ranks *ranks
     const size_t count = matching->count;
     struct report *report = &ranks->report;
     struct late *late = calloc(ranks->count, sizeof *late);
+    size_t touched = 0;
     if (!late)
         return false;
     struct report_table *table = REPORT_TABLE(
@@ -127,15 +128,16 @@ static bool write_each(const struct rank_matching *matching, tsmith_ranks *ranks
         for (size_t i = from; to - from > 1 && i < to; i++) {
             struct late *one = &late[members[i].rank];
             const int64_t by = longest - length_of(&members[i]);
-            one->matched++;
+            if (one->matched++ == 0)
+                matching->touched[touched++] = members[i].rank;
             one->total = sweep_add(one->total, by);
             one->most = by > one->most ? by : one->most;
             one->waited = sweep_add(one->waited, length_of(&members[i]) - shortest);
         }
         if (to < count && members[to].key == members[from].key)
             continue;
-        write_key(matching, members[from].key, late, report, table);
-        memset(late, 0, ranks->count * sizeof *late);
+        write_key(matching, members[from].key, late, touched, report, table);
+        touched = 0;
     }
     free(late);
     return true;

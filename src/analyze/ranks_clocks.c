@@ -298,15 +298,18 @@ static void note_contradictions(const struct rank_matching *matching, struct rep
 static void note_bounds(const struct rank_matching *matching, struct report *report) {
     const tsmith_ranks *ranks = matching->ranks;
     char bound[REPORT_TEXT];
-    size_t unknown = 0;
-    int64_t most = 0;
+    size_t unknown = 0, first = 0; // first: it has the largest bound
+    int64_t other = 0;             // the largest one of another clock
     bool several = false;
     for (size_t i = 0; i < ranks->count; i++) {
         unknown += !ranks->items[i].by_clocks;
         several |= ranks->items[i].clock != 0;
-        const int64_t of = ranks_clock_bound_of(matching, i);
-        most = of > most ? of : most;
+        first = ranks->items[i].bound > ranks->items[first].bound ? i : first;
     }
+    for (size_t i = 0; i < ranks->count; i++)
+        if (ranks->items[i].clock != ranks->items[first].clock && ranks->items[i].bound > other)
+            other = ranks->items[i].bound;
+    const int64_t most = add_bounds(ranks->items[first].bound, other);
     if (several && !unknown)
         report_note(report, "The clocks of the hosts are known within %s of each other.",
                     report_duration(bound, most));

@@ -29,8 +29,11 @@ struct rank_matching {
     uint32_t *order;      // by string of the ranks' dictionary: its index in names
     struct rank_member *members;
     size_t count;
+    size_t *first_of; // by rank: how many collectives the ranks before it have; one more element: all
     struct rank_sums *of_rank;
-    uint64_t *last_of; // of the key at hand, by rank
+    uint64_t *last_of; // of the key at hand, by rank; 0 between keys
+    uint32_t *touched; // ranks that have something in it
+    size_t touched_count;
     uint64_t unmatched;
     int64_t waited;
     struct host_clocks *clocks; // NULL: no trace states its clock
@@ -39,14 +42,16 @@ struct rank_matching {
 // Fills names, order and members, which are sorted by key, number and rank; false when memory is exhausted.
 bool ranks_match(struct rank_matching *matching);
 void ranks_matching_finish(struct rank_matching *matching);
-// By key, number and rank.
+// By key, number, rank and time.
 int ranks_compare_members(const void *left, const void *right);
 // The end of the members of one key, of one collective, that begin at `from`.
 size_t ranks_key_end(const struct rank_matching *matching, size_t from);
 size_t ranks_collective_end(const struct rank_matching *matching, size_t from);
 // Two cells: the name of a collective and its group.
 void ranks_write_key(struct report *report, struct report_table *table, tsmith_string key);
-// The mean of the two in the middle; sorts them. 0 of none.
+// The value that is at `place` once they are sorted. Afterwards none before that place is larger, and none behind it smaller.
+int64_t ranks_select(int64_t *values, size_t count, size_t place);
+// The mean of the two in the middle; changes their order. 0 of none.
 int64_t ranks_median(int64_t *values, size_t count);
 // How likely `count` fair coins give `heads` or more; 1 of no coin.
 double ranks_coin_tail(uint64_t heads, uint64_t count);

@@ -52,12 +52,16 @@ static void add(struct bytes *bytes, const void *data, size_t size) {
 }
 
 static void add_varint(struct bytes *bytes, uint64_t value) {
-    uint8_t encoded[VARINT_MAX];
-    size_t size = 0;
+    if (bytes->failed || (bytes->capacity - bytes->size < VARINT_MAX &&
+                          !ARRAY_RESERVE(bytes->data, bytes->capacity, bytes->size + VARINT_MAX))) {
+        bytes->failed = true;
+        return;
+    }
+    uint8_t *at = bytes->data + bytes->size;
     for (; value >= 0x80; value >>= 7)
-        encoded[size++] = (uint8_t)(value | 0x80);
-    encoded[size++] = (uint8_t)value;
-    add(bytes, encoded, size);
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    bytes->size = (size_t)(at - bytes->data);
 }
 
 static void add_signed(struct bytes *bytes, int64_t value) {
@@ -112,10 +116,11 @@ static void add_collectives(struct bytes *bytes, const tsmith_ranks *ranks, cons
         int64_t before = 0;
         add_string(bytes, runs[i].name.bytes, runs[i].name.length);
         add_varint(bytes, runs[i].count);
+        const bool is_numbered = ranks_key_is_numbered(runs[i].name);
         for (size_t k = 0; k < runs[i].count; k++) {
             const struct rank_collective *one = &rank->collectives[runs[i].first + k];
             add_interval(bytes, &before, one->start, one->end);
-            if (ranks_key_is_numbered(runs[i].name))
+            if (is_numbered)
                 add_varint(bytes, one->number);
         }
     }
@@ -375,12 +380,13 @@ static bool take_collectives(struct cursor *cursor, tsmith_ranks *ranks, struct 
         if (cursor->damaged)
             break;
         const uint32_t key = tsmith_dictionary_intern(ranks->keys, name.bytes, name.length);
+        const bool is_numbered = ranks_key_is_numbered(name);
         if (!key ||
             !ARRAY_RESERVE(rank->collectives, rank->collective_capacity, rank->collective_count + count))
             return false;
         for (; count && !cursor->damaged; count--) {
             const tsmith_interval one = take_interval(cursor, &before);
-            const uint64_t number = ranks_key_is_numbered(name) ? take_varint(cursor) : 0;
+            const uint64_t number = is_numbered ? take_varint(cursor) : 0;
             cursor->damaged |= number > UINT32_MAX;
             rank->collectives[rank->collective_count++] =
                 (struct rank_collective){one.from, one.to, key, (uint32_t)number};
@@ -576,8 +582,7 @@ static tsmith_status add_entry(tsmith_ranks *ranks, const char *label, struct cu
     struct rank rank = {0};
     bool done = take_rank(&cursor, ranks, &rank);
     if (done && !cursor.damaged) {
-        rank_number_collectives(ranks, &rank);
-        if (ranks_push(ranks, &rank))
+        if (rank_number_collectives(ranks, &rank) && ranks_push(ranks, &rank))
             return TSMITH_OK;
         done = false;
     }

@@ -33,7 +33,8 @@ static void judge_collective(struct rank_matching *matching, const struct rank_m
     }
     if (longest > shortest) { // among those that come at once none is the last
         matching->of_rank[last].last += second > shortest;
-        matching->last_of[last] += second > shortest;
+        if (second > shortest && matching->last_of[last]++ == 0)
+            matching->touched[matching->touched_count++] = last;
         matching->of_rank[last].delay = sweep_add(matching->of_rank[last].delay, second - shortest);
     }
     of_key->matched++;
@@ -60,8 +61,9 @@ struct of_key {
 static struct of_key judge_key(struct rank_matching *matching, size_t from, size_t to) {
     const tsmith_ranks *ranks = matching->ranks;
     struct rank_sums sums = {0};
-    size_t most = 0;
-    memset(matching->last_of, 0, ranks->count * sizeof *matching->last_of);
+    uint32_t most = 0;
+    uint64_t most_count = 0;
+    matching->touched_count = 0;
     for (size_t i = from, end; i < to; i = end) {
         end = ranks_collective_end(matching, i);
         if (end - i > 1)
@@ -70,15 +72,21 @@ static struct of_key judge_key(struct rank_matching *matching, size_t from, size
             matching->unmatched++;
     }
     matching->waited = sweep_add(matching->waited, sums.waited);
-    for (size_t i = 0; i < ranks->count; i++)
-        most = matching->last_of[i] > matching->last_of[most] ? i : most;
+    // A run may have as many groups as ranks: only the ranks that take part are read.
+    for (size_t i = 0; i < matching->touched_count; i++) {
+        const uint32_t rank = matching->touched[i];
+        const uint64_t count = matching->last_of[rank];
+        most = count > most_count || (count == most_count && rank < most) ? rank : most;
+        most_count = count > most_count ? count : most_count;
+        matching->last_of[rank] = 0;
+    }
     return (struct of_key){.key = matching->members[from].key,
                            .matched = sums.matched,
                            .waited = sums.waited,
                            .skew_total = sums.skew_total,
                            .skew_max = sums.skew_max,
-                           .last_count = matching->last_of[most],
-                           .last_rank = matching->last_of[most] ? ranks->items[most].number : -1,
+                           .last_count = most_count,
+                           .last_rank = most_count ? ranks->items[most].number : -1,
                            .clock_bound = sums.matched ? sums.clock_bound : -1,
                            .not_shown = sums.not_shown};
 }

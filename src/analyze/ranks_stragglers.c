@@ -18,11 +18,6 @@
 static const double SIGNIFICANT = 0.01, DEVIATIONS = 6, WORTH = 0.005;
 enum { OUTLIERS = 2, RANKS_LEAST = 8, NOTES_MAX = 5 };
 
-struct lateness {
-    uint32_t rank;
-    int64_t by; // ns; below 0: earlier than the median
-};
-
 struct straggler {
     uint64_t late, judged;     // collectives; those at which the rank is neither late nor early do not count
     int64_t typical;           // median of those at which it is late
@@ -30,9 +25,10 @@ struct straggler {
     double chance, deviations; // deviations: NAN where there are too few ranks
 };
 
+// How late the ranks are, in ns; below 0: earlier than the median.
 struct found {
-    struct lateness *items;
-    size_t count;
+    int64_t *by;   // of each rank, where its collectives begin
+    size_t *count; // by rank
     int64_t *scratch;
 };
 
@@ -43,7 +39,8 @@ static int64_t agree(int64_t a, int64_t b) {
     return a < 0 && b < 0 ? (a > b ? a : b) : 0;
 }
 
-static void judge_collective(struct found *found, const struct rank_member *members, size_t count) {
+static void judge_collective(const size_t *first_of, struct found *found, const struct rank_member *members,
+                             size_t count) {
     int64_t longest = 0, times[2];
     size_t known = 0;
     for (size_t i = 0; i < count; i++)
@@ -57,48 +54,62 @@ static void judge_collective(struct found *found, const struct rank_member *memb
     times[1] = ranks_median(found->scratch, known);
     for (size_t i = 0; i < count; i++) {
         const int64_t arrival = longest - (members[i].end - members[i].start) - times[0];
+        const uint32_t rank = members[i].rank;
         if (!members[i].first)
-            found->items[found->count++] =
-                (struct lateness){members[i].rank, agree(arrival, members[i].before - times[1])};
+            found->by[first_of[rank] + found->count[rank]++] = agree(arrival, members[i].before - times[1]);
     }
 }
 
-static int by_rank_and_size(const void *left, const void *right) {
-    const struct lateness *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->by < b->by ? -1 : a->by > b->by;
-}
-
 static bool find(const struct rank_matching *matching, struct found *found) {
-    found->items = malloc((matching->count + 1) * sizeof *found->items);
+    found->by = malloc((matching->count + 1) * sizeof *found->by);
+    found->count = calloc(matching->ranks->count, sizeof *found->count);
     found->scratch = malloc((matching->count + 1) * sizeof *found->scratch);
-    if (!found->items || !found->scratch)
+    if (!found->by || !found->count || !found->scratch)
         return false;
     for (size_t from = 0, to; from < matching->count; from = to) {
         to = ranks_collective_end(matching, from);
         if (to - from > 1)
-            judge_collective(found, &matching->members[from], to - from);
+            judge_collective(matching->first_of, found, &matching->members[from], to - from);
     }
-    qsort(found->items, found->count, sizeof *found->items, by_rank_and_size);
     return true;
 }
 
-// Of the rank whose collectives are items[from] up to items[to], in ascending order.
-static struct straggler judge_rank(const struct found *found, size_t from, size_t to, size_t ranks) {
-    struct straggler straggler = {0};
-    size_t first_late = to;
-    for (size_t i = to; i > from; i--) {
-        const int64_t by = found->items[i - 1].by;
-        straggler.total = sweep_add(straggler.total, by);
-        straggler.usual = to - i < OUTLIERS && by > 0 ? straggler.usual : sweep_add(straggler.usual, by);
-        straggler.judged += by != 0;
-        straggler.late += by > 0;
-        first_late = by > 0 ? i - 1 : first_late;
+static int64_t limited(__int128 sum) {
+    return sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
+}
+
+// The largest first.
+static void keep_largest(int64_t most[OUTLIERS], int64_t value) {
+    for (size_t i = 0; i < OUTLIERS; i++) {
+        const int64_t before = most[i];
+        most[i] = value > before ? value : before;
+        value = value > before ? before : value;
     }
+}
+
+// Of one rank; changes the order of the values. The sums are exact and limited at their end, so that they do not depend on it.
+static struct straggler judge_rank(int64_t *by, size_t count, size_t ranks) {
+    struct straggler straggler = {0};
+    int64_t most[OUTLIERS] = {0};
+    __int128 total = 0, outliers = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t late = by[i];
+        total += late;
+        straggler.judged += late != 0;
+        if (late <= 0)
+            continue;
+        keep_largest(most, late);
+        by[i] = by[straggler.late];
+        by[straggler.late++] = late;
+    }
+    for (size_t k = 0; k < OUTLIERS; k++)
+        outliers += most[k];
+    straggler.total = limited(total);
+    straggler.usual = limited(total - outliers);
     if (straggler.late)
-        straggler.typical = found->items[first_late + straggler.late / 2].by;
-    straggler.chance = ranks_coin_tail(straggler.late, straggler.judged) * (double)ranks;
+        straggler.typical = ranks_select(by, straggler.late, straggler.late / 2);
+    straggler.chance = straggler.judged ? ranks_coin_tail(straggler.late, straggler.judged) * (double)ranks
+                                        : 1; // one without collectives
     return straggler;
 }
 
@@ -199,21 +210,16 @@ bool ranks_write_stragglers(const struct rank_matching *matching, struct report 
     struct straggler *all = calloc(ranks->count, sizeof *all);
     int64_t *scratch = malloc(ranks->count * sizeof *scratch);
     const bool done = all && scratch && find(matching, &found);
-    for (size_t from = 0, to; done && from < found.count; from = to) {
-        const uint32_t rank = found.items[from].rank;
-        for (to = from; to < found.count && found.items[to].rank == rank; to++)
-            ;
-        all[rank] = judge_rank(&found, from, to, ranks->count);
-    }
     for (size_t i = 0; done && i < ranks->count; i++)
-        all[i].chance = all[i].judged ? all[i].chance : 1; // one without collectives
+        all[i] = judge_rank(&found.by[matching->first_of[i]], found.count[i], ranks->count);
     if (done) {
         measure_deviations(all, ranks->count, scratch);
         write_all(ranks, all, scratch, report);
     }
     free(all);
     free(scratch);
-    free(found.items);
+    free(found.by);
+    free(found.count);
     free(found.scratch);
     return done;
 }
