@@ -4,7 +4,7 @@
 # What reading needs of each room; files that write, and those that ask an operating system, are not for here.
 file(GLOB reading_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} src/base/*.c src/event/*.c src/sbt/*.c src/tiles/*.c
     src/platform/*.c)
-list(FILTER reading_sources EXCLUDE REGEX "^src/base/(clock|destination|file|other_root|system)\\.c$")
+list(FILTER reading_sources EXCLUDE REGEX "^src/base/(clock|destination|file|other_root|processors|system)\\.c$")
 list(FILTER reading_sources EXCLUDE REGEX "^src/sbt/(column_encode|file|lock|pack|pack_log|pack_search|recording|recover|column_search|writer)\\.c$")
 list(APPEND reading_sources src/api/tiles_load.c cli/present/text.c cli/studio/overview.c cli/studio/tile.c)
 # For tests/platform/test_elsewhere.sh, which builds them for other systems.

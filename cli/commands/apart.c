@@ -6,7 +6,6 @@
 #include "apart.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/present/terminal.h"
+#include "tracesmith/processors.h"
 
 enum { AT_ONCE_MAX = 16, NOT_KEPT = 100 }; // exit code of a process whose answer is not complete
 
@@ -31,8 +31,7 @@ struct apart {
 };
 
 size_t apart_at_once(void) {
-    cpu_set_t set;
-    const size_t processors = sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+    const size_t processors = tsmith_processors();
     return processors < AT_ONCE_MAX ? processors : AT_ONCE_MAX;
 }
 

@@ -37,6 +37,7 @@
 #include "tracesmith/on_demand.h"
 #include "tracesmith/output.h"
 #include "tracesmith/plan.h"
+#include "tracesmith/processors.h"
 #include "tracesmith/profiler.h"
 #include "tracesmith/query.h"
 #include "tracesmith/ranks.h"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """analyze: every option does what it says; one answer in text, JSON and CSV, of an .sbt and of what it came from."""
 import csv
+import glob
 import io
 import json
 import os
@@ -200,9 +201,19 @@ def open_files(process):
     return found
 
 
+def is_limited():
+    """Whether a control group limits the processor time, perhaps to that of one processor."""
+    for path in ["/sys/fs/cgroup/cpu.max", *glob.glob("/sys/fs/cgroup/*/cpu.cfs_quota_us")]:
+        if os.path.exists(path):
+            with open(path) as file:
+                if file.read().split()[0] not in ("max", "-1"):
+                    return True
+    return False
+
+
 def check_killed(path):
     """The answers of the other files, if a process is killed."""
-    if len(os.sched_getaffinity(0)) < 2:
+    if len(os.sched_getaffinity(0)) < 2 or is_limited():
         return
     command = subprocess.Popen([TRACESMITH, "analyze", path, "-", path, "kernels", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     command.stdin.write(b'{"traceEvents":[' + b" " * (1 << 20))  # more than a pipe holds: its process reads

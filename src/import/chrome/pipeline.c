@@ -9,7 +9,6 @@
 // A thread is started for a regular file that is longer than a few blocks, if the process may use two processors. A pipe is read by
 // the thread that asks: a thread that waits for a pipe could not be ended.
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 #include "import/chrome/reader.h"
 #include "import/chrome/rows.h"
 #include "import/chrome/source.h"
+#include "tracesmith/processors.h"
 
 enum { BLOCKS = 4, BLOCKS_ALONE = 4 };
 
@@ -72,11 +72,6 @@ static void *read_ahead(void *context) {
     return NULL;
 }
 
-static bool may_use_two(void) {
-    cpu_set_t processors;
-    return sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1;
-}
-
 static bool is_regular(int fd) {
     struct stat file;
     return fd >= 0 && fstat(fd, &file) == 0 && S_ISREG(file.st_mode);
@@ -85,7 +80,7 @@ static bool is_regular(int fd) {
 // On failure the caller continues alone.
 static void start_thread(struct pipeline *pipeline) {
     sigset_t all, had;
-    if (!is_regular(pipeline->lexer.fd) || !may_use_two())
+    if (!is_regular(pipeline->lexer.fd) || tsmith_processors() < 2)
         return;
     // The program's signals are for its own threads.
     (void)sigfillset(&all);
