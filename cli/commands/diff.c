@@ -55,8 +55,13 @@ static bool read_sides(const struct invocation *invocation, struct differing *di
         return false;
     }
     if (base) {
+        size_t inputs = 0;
+        for (size_t i = 0; i < differing->base_count; i++)
+            inputs += strcmp(differing->listed[i], "-") == 0;
+        for (size_t i = 0; i < count; i++)
+            inputs += strcmp(differing->files[i], "-") == 0;
         if (differing->base_count && count)
-            return true;
+            return command_reads_stdin_once(invocation->command, inputs);
         complain(
             "--base needs at least one file, and the new side needs one too; see 'tracesmith help diff'");
         return false;

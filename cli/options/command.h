@@ -91,6 +91,8 @@ static inline bool invocation_flag(const struct invocation *invocation, const ch
 
 // Understands what follows `command` in argv. The words are permuted in place. False after a complaint.
 bool command_parse(const struct command *command, char **words, struct invocation *out);
+// Whether standard input is named at most once among the inputs; complains if not, because who reads it second finds it empty.
+bool command_reads_stdin_once(const struct command *command, size_t count);
 // The name nearest to `wrong` among what `name_at` gives (NULL after the last); NULL when none is near.
 const char *nearest(const char *wrong, const char *(*name_at)(size_t index));
 const char *command_name_at(size_t index);

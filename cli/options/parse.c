@@ -182,6 +182,25 @@ static bool parse_option(const char *word, const char *next, struct invocation *
     return !option->argument || (option->optional && !*attached) || check_words(option, attached);
 }
 
+bool command_reads_stdin_once(const struct command *command, size_t count) {
+    if (count < 2)
+        return true;
+    complain("%s: standard input ('-') is named %zu times, but can be read only once; name files or named "
+             "pipes instead",
+             command->name, count);
+    return false;
+}
+
+// query has a message of its own, because the second one may be the SQL.
+static bool has_one_stdin(const struct invocation *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < out->operand_count; i++)
+        count += strcmp(out->operands[i], "-") == 0;
+    const bool is_query = out->operand_count == 2 && strcmp(out->command->name, "query") == 0;
+    return out->command->operand_kind != VALUE_TRACE || is_query ||
+           command_reads_stdin_once(out->command, count);
+}
+
 static bool check_operands(const struct invocation *out) {
     const struct command *command = out->command;
     if (out->help || out->version)
@@ -200,7 +219,7 @@ static bool check_operands(const struct invocation *out) {
                  out->operands[command->operands_most], command->name);
         return false;
     }
-    return true;
+    return has_one_stdin(out);
 }
 
 bool command_parse(const struct command *command, char **words, struct invocation *out) {

@@ -47,6 +47,16 @@ expect 2 'before the command' -x
 expect 2 'needs FILE' view
 expect 2 "('file' was taken as the value of --permute)" replay --permute file
 expect 2 "unexpected argument 'b'" view a b
+# The second would find standard input empty.
+expect 2 'named 2 times, but can be read only once' analyze - -
+expect 2 'named 3 times, but can be read only once' analyze --ranks - "$work" - -
+expect 2 'can be read only once' diff - -
+expect 2 'can be read only once' diff --base a,- -
+expect 2 'can be read only once' diff --base -,- new
+expect 2 'can be read only once' merge -o "$work/none.sbt" - -
+expect 2 'can be read only once' import -o "$work/none.sbt" - -
+expect 2 'can be read only once' studio - -
+expect 2 'cannot both come from standard input' query - -
 expect 2 "did you mean '--stats'" view --stat file
 expect 2 "did you mean '--format'" view --formt=json file
 expect 2 "unknown option '-x'" view -x file
