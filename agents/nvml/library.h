@@ -74,6 +74,7 @@ struct nvml_field {
     X(nvmlDeviceGetCurrPcieLinkWidth, (nvml_device, unsigned *))                                             \
     X(nvmlDeviceGetFieldValues, (nvml_device, int, struct nvml_field *))                                     \
     X(nvmlDeviceGetMigMode, (nvml_device, unsigned *, unsigned *))                                           \
+    X(nvmlDeviceGetArchitecture, (nvml_device, unsigned *))                                                  \
     X(nvmlDeviceGetNvLinkState, (nvml_device, unsigned, unsigned *))                                         \
     X(nvmlDeviceGetNvLinkVersion, (nvml_device, unsigned, unsigned *))                                       \
     X(nvmlDeviceGetNvLinkRemotePciInfo_v2, (nvml_device, unsigned, struct nvml_pci *))                       \

@@ -16,10 +16,18 @@
 enum { NVSWITCH_A100 = 0x1af110de, NVSWITCH_H100 = 0x22a310de };
 enum { GPUS_MAX = 64 };
 
-// Rates of one link in one direction by NVIDIA's specifications, by nvmlNvlinkVersion_t: 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0. Older
-// drivers give the number before the point, which has the same rate up to 4.
+// Rates of one link in one direction by NVIDIA's specifications, by nvmlNvlinkVersion_t: 1.0, 2.0, 2.2, 3.0, 3.1, 4.0, 5.0.
 static const uint64_t version_rates[] = {0,           20000000000, 25000000000, 25000000000,
                                          25000000000, 25000000000, 25000000000, 50000000000};
+// The numbers before the point, up to 6.0; and nvmlNvlinkVersion_t of those numbers with .0.
+static const uint8_t version_majors[] = {0, 1, 2, 2, 3, 3, 4, 5, 6}, major_versions[] = {0, 1, 2, 4, 6, 7, 8};
+// The same, by nvmlDeviceArchitecture_t: Pascal, Volta, Turing, Ampere, Hopper and Blackwell have NVLinks. 0: it has none, or is unknown.
+static const uint8_t architecture_majors[] = {0, 0, 0, 0, 1, 2, 2, 3, 0, 4, 5};
+enum {
+    VERSIONS = sizeof version_majors,
+    MAJORS = sizeof major_versions,
+    ARCHITECTURES = sizeof architecture_majors
+};
 
 // "00000000:65:00.0", as NVML has it, is "0000:65:00.0" in /sys.
 static void copy_address(char out[AGENT_LINK_ADDRESS], const char *bus) {
@@ -102,6 +110,25 @@ static void find_end(const struct nvml_library *nvml, nvml_device gpu, unsigned 
         one->end = AGENT_END_GPU;
 }
 
+// nvmlNvlinkVersion_t; 0: unknown. NVML documents that type since driver 565; before, its value was "the version", and where a driver
+// means the number before the point, 4 is 4.0 and not 3.0. The architecture tells which of both a number is.
+static uint32_t find_version(const struct nvml_library *nvml, nvml_device gpu, unsigned link) {
+    unsigned stated = 0, architecture = 0;
+    if (!ANSWERS(nvml, nvmlDeviceGetNvLinkVersion, gpu, link, &stated) || stated >= VERSIONS)
+        return 0;
+    if (stated <= 2)
+        return stated; // the same in both
+    const unsigned major =
+        ANSWERS(nvml, nvmlDeviceGetArchitecture, gpu, &architecture) && architecture < ARCHITECTURES
+            ? architecture_majors[architecture]
+            : 0;
+    if (!major) // the largest number before the point that is older than the type is 4
+        return stated > 4 ? stated : 0;
+    if (version_majors[stated] == major)
+        return stated;
+    return stated == major ? major_versions[major] : 0;
+}
+
 // ---- one GPU
 
 static bool is_same_group(const struct agent_link_group *a, const struct agent_link_group *b) {
@@ -150,8 +177,7 @@ static void find_links(const struct nvml_library *nvml, nvml_device gpu, struct 
         *(active ? &links->active : &links->inactive) += 1;
         if (!active)
             continue;
-        if (!ANSWERS(nvml, nvmlDeviceGetNvLinkVersion, gpu, link, &one.version))
-            one.version = 0;
+        one.version = find_version(nvml, gpu, link);
         find_rate(nvml, gpu, link, &one);
         find_end(nvml, gpu, link, &one);
         if (!add_link(links, &one)) {

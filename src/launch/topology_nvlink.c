@@ -11,6 +11,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,9 +47,57 @@ static void put_links(void *context, const struct agent_gpu_links *links) {
     }
 }
 
-static void ask_nvml(const char *path, int fd) {
+static pid_t parent_of_child;
+
+// A thread of the parent has ended, or all of it.
+static void on_parent_end(int number) {
+    (void)number;
+    if (getppid() != parent_of_child)
+        _exit(CHILD_FAILED);
+}
+
+// The kernel's signal comes when the thread ends that made this process, so a handler asks whether its process did.
+static void end_with_parent(pid_t parent) {
+    struct sigaction action = {.sa_handler = on_parent_end, .sa_flags = SA_RESTART};
+    sigset_t signals;
+    parent_of_child = parent;
+    (void)sigaction(SIGUSR1, &action, NULL);
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGUSR1);
+    (void)sigprocmask(SIG_UNBLOCK, &signals, NULL);
+    (void)prctl(PR_SET_PDEATHSIG, SIGUSR1);
+    on_parent_end(0); // it may have ended before
+}
+
+// Nothing that the caller has open stays open here: who reads a pipe of the caller's would wait for this process too. `fd` is moved
+// and returned.
+static int close_inherited(int fd) {
+    enum { KEPT = 3, OLD_KERNEL_MOST = 1 << 16 };
+    fd = fcntl(fd, F_DUPFD, KEPT + 1);
+    if (fd < 0)
+        _exit(CHILD_FAILED);
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int i = 0; i < KEPT; i++)
+        if (null < 0 || (null != i && dup2(null, i) < 0))
+            close(i);
+    if (dup2(fd, KEPT) < 0)
+        _exit(CHILD_FAILED);
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, KEPT + 1U, ~0U, 0U) == 0)
+        return KEPT;
+#endif
+    struct rlimit limit;
+    const bool is_known = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < OLD_KERNEL_MOST;
+    for (int i = KEPT + 1, most = is_known ? (int)limit.rlim_cur : OLD_KERNEL_MOST; i < most; i++)
+        close(i);
+    return KEPT;
+}
+
+static void ask_nvml(const char *path, int fd, pid_t parent) {
     agent_links_function *links = NULL;
-    (void)alarm(CHILD_SECONDS); // it ends also where it is forgotten
+    (void)alarm(CHILD_SECONDS); // it ends also where a driver holds it
+    end_with_parent(parent);
+    fd = close_inherited(fd);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library)
         *(void **)&links = dlsym(library, AGENT_LINKS_SYMBOL);
@@ -68,11 +119,9 @@ void nvlink_query_start(struct nvlink_query *query, const char *agent_directory)
          access("/proc/driver/nvidia", F_OK) != 0 && access("/dev/dxg", F_OK) != 0) ||
         !launch_agent_path(agent_directory, "nvml", path, sizeof path) || pipe2(ends, O_CLOEXEC))
         return;
-    const pid_t pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        ask_nvml(path, ends[1]);
-    }
+    const pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        ask_nvml(path, ends[1], parent);
     close(ends[1]);
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK); // it is polled
     (void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);

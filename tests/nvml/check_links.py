@@ -3,6 +3,8 @@
 machine. Other GPUs of the machine on which this runs are left out."""
 import json
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -132,6 +134,45 @@ def check_broken(mock):
         check(not json.loads(done.stdout)["nvlinks"] or broken == "crash", "%s" % done.stdout)
 
 
+def check_versions(mock):
+    """NVML's number is nvmlNvlinkVersion_t, or, of a driver that is older than that type, the number before the point."""
+    pascal, volta, ampere, ada, hopper, blackwell, newer, silent = 4, 5, 7, 8, 9, 10, 12, -1
+    for architecture, number, version in (
+            (pascal, 1, "1.0"), (volta, 2, "2.0"), (volta, 3, "2.2"), (ampere, 4, "3.0"), (ampere, 5, "3.1"), (ampere, 3, "3.0"),
+            (hopper, 6, "4.0"), (hopper, 4, "4.0"), (hopper, 5, None), (hopper, 9, None), (blackwell, 7, "5.0"), (blackwell, 5, "5.0"),
+            (blackwell, 0, None), (ada, 4, None), (newer, 8, "6.0"), (newer, 4, None),
+            (silent, 1, "1.0"), (silent, 2, "2.0"), (silent, 3, None), (silent, 4, None), (silent, 5, "3.1"), (silent, 6, "4.0")):
+        environment = {"LD_LIBRARY_PATH": mock, "NVML_MOCK_MACHINE": "dgx", "NVML_MOCK_VERSION": str(number),
+                       "NVML_MOCK_ARCHITECTURE": str(architecture)}
+        got = json.loads(run("devices", "--topology", "--json", env=environment, code=None).stdout)
+        check({link["version"] for link in got["nvlinks"]} == {version},
+              "version %d of architecture %d: %s" % (number, architecture, got["nvlinks"][:1]))
+
+
+def check_killed(directory, mock):
+    """A driver does not answer, and the process that asked is killed: the one that asks NVML ends too, and has none of its files open."""
+    if not hasattr(os, "pidfd_open"):
+        return
+    says = os.path.join(directory, "says")
+    os.mkfifo(says)
+    environment = dict(os.environ, LD_LIBRARY_PATH=mock, NVML_MOCK_MACHINE="dgx", NVML_MOCK_HANG=says)
+    held = os.open(directory, os.O_RDONLY)
+    asking = subprocess.Popen([os.environ["TRACESMITH"], "devices", "--topology"], stdout=subprocess.PIPE, env=environment,
+                              pass_fds=(held,))
+    with open(says, encoding="utf-8") as file:
+        child = int(file.read())
+    ended = os.pidfd_open(child)
+    folder = "/proc/%d/fd" % child
+    files = {int(name): os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)}
+    check(sorted(files) == [0, 1, 2, 3] and files[3].startswith("pipe:"), "%s" % files)
+    check({files[number] for number in (0, 1, 2)} == {"/dev/null"}, "%s" % files)
+    asking.send_signal(signal.SIGKILL)
+    asking.stdout.read()  # its end comes at once, because no other process has it open
+    asking.wait()
+    # Alone it would end after 60 s.
+    check(select.select([ended], [], [], 30)[0], "the process that asks NVML is still there")
+
+
 def check_recorded(directory, mock):
     """A trace has what `devices` states of the machine."""
     trace = os.path.join(directory, "links.sbt")
@@ -186,6 +227,8 @@ def main():
         check_none(mock)
         check_old(directory)
         check_broken(mock)
+        check_versions(mock)
+        check_killed(directory, mock)
         check_recorded(directory, mock)
         check_answer(directory)
         print("of simulated machines")

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mock of libnvidia-ml.so.1, as far as NVLinks are asked for: simulated machines. NVML_MOCK_MACHINE selects one: "dgx" (eight GPUs
 // with 18 links to four NVSwitches), "direct" (four GPUs, four links between each two), "none" (two GPUs without NVLink). What
-// NVML_MOCK_BROKEN names is broken. NO_STATE, NO_TYPE and NO_REMOTE leave functions out, as an old library does.
+// NVML_MOCK_BROKEN names is broken. NVML_MOCK_VERSION is the version of links, NVML_MOCK_ARCHITECTURE that of the GPUs (-1: no answer).
+// NVML_MOCK_HANG is a named pipe: the process writes its number there and then does not answer. NO_STATE, NO_TYPE and NO_REMOTE leave
+// functions out, as an old library does.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "library.h"
 
@@ -27,6 +30,21 @@ static int is_machine(const char *name) {
 
 static int is_broken(const char *what) {
     return is_set("NVML_MOCK_BROKEN", what);
+}
+
+static int number_of(const char *variable, int otherwise) {
+    const char *set = getenv(variable);
+    return set ? atoi(set) : otherwise;
+}
+
+static void hang(void) {
+    FILE *pipe = getenv("NVML_MOCK_HANG") ? fopen(getenv("NVML_MOCK_HANG"), "w") : NULL;
+    if (!pipe)
+        return;
+    fprintf(pipe, "%d", (int)getpid());
+    fclose(pipe);
+    for (;;)
+        pause();
 }
 
 static unsigned count_gpus(void) {
@@ -76,6 +94,7 @@ int nvmlDeviceGetFieldValues(nvml_device device, int count, struct nvml_field *f
 }
 #ifndef NO_STATE
 int nvmlDeviceGetNvLinkState(nvml_device device, unsigned link, unsigned *active) {
+    hang();
     if (is_broken("crash") && device->index == 1)
         abort();
     if (is_broken("gpu") && device->index == 1)
@@ -88,8 +107,14 @@ int nvmlDeviceGetNvLinkState(nvml_device device, unsigned link, unsigned *active
 #endif
 int nvmlDeviceGetNvLinkVersion(nvml_device device, unsigned link, unsigned *version) {
     (void)device, (void)link;
-    *version = is_machine("dgx") ? 6 : 4; // NVLink 4.0, 3.0
+    *version = (unsigned)number_of("NVML_MOCK_VERSION", is_machine("dgx") ? 6 : 4); // NVLink 4.0, 3.0
     return 0;
+}
+int nvmlDeviceGetArchitecture(nvml_device device, unsigned *architecture) {
+    const int number = number_of("NVML_MOCK_ARCHITECTURE", is_machine("dgx") ? 9 : 7); // Hopper, Ampere
+    (void)device;
+    *architecture = (unsigned)number;
+    return number < 0 ? NOT_SUPPORTED : 0;
 }
 #ifndef NO_REMOTE
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_device device, unsigned link, struct nvml_pci *pci) {
