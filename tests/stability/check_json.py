@@ -34,6 +34,7 @@ FILES = {
     "query-tables": ("query IN/a.sbt .tables", 0),
     "query-schema": ("query IN/a.sbt .schema", 0),
     "import": ("import -o OUT/i.sbt IN/rank0.json", 0),
+    "split": ("split -o OUT/s.%p.sbt IN/a.sbt", 0),
     "merge": ("merge -o OUT/m.sbt IN/rank0.json IN/rank1.json", 0),
     "recover": ("recover -o OUT/r.sbt IN/a.sbt", 0),
     "replay-dry-run": ("replay --mode dry-run IN/capture.sbt", 0),
