@@ -141,6 +141,11 @@ def alike(mine, theirs):
     return mine == theirs
 
 
+def value_of(row, field):
+    """A field that is called as one of the schema has a number behind its name."""
+    return row.get(field + "_2", row.get(field))
+
+
 def compare(folder, rows, check, apart=0):
     """Every event of babeltrace2 is one of the importer, with its time and all its fields; and there are no others. `apart`: ns that the times
     may differ by, because babeltrace2 rounds the offset of a clock and the time by themselves, where a cycle is not a nanosecond."""
@@ -152,9 +157,9 @@ def compare(folder, rows, check, apart=0):
         by_time[row["start"], row["name"]].append(row)
     for time, name, fields in theirs:
         same = [row for near in range(time - apart, time + apart + 1) for row in by_time.get((near, name), [])]
-        fits = [row for row in same if all(alike(row.get(field), value) for field, value in fields.items())]
+        fits = [row for row in same if all(alike(value_of(row, field), value) for field, value in fields.items())]
         if not fits:
-            differ = [(f, v, same[0].get(f)) for f, v in fields.items() if not alike(same[0].get(f), v)] if same else "no event of this time and name"
+            differ = [(f, v, value_of(same[0], f)) for f, v in fields.items() if not alike(value_of(same[0], f), v)] if same else "no event of this time and name"
             check(False, "%s at %d ns is another with babeltrace2: %s" % (name, time, differ))
         kept = {f for f, v in fits[0].items() if v is not None and f.startswith(("context.", "packet.")) and not f.endswith(".name")}
         check(kept == {f for f in fields if f.startswith(("context.", "packet."))}, "%s: contexts have %s" % (name, sorted(kept)))

@@ -4,6 +4,7 @@ importer. Where babeltrace2 is installed, it reads the same traces too.  usage: 
 import json
 import os
 import random
+import re
 import struct
 import sys
 import tempfile
@@ -591,10 +592,30 @@ def check_damage():
         check(done.returncode in (0, 1, 3), "damage: %d, %s" % (done.returncode, done.stderr))
 
 
+def check_limits():
+    """Metadata that are large, or that take long: what is read in time is read, and what is refused says why and where."""
+    top = "/* CTF 1.8 */ typealias integer { size = 8; } := u8; trace { major = 1; minor = 8; byte_order = le; };\n"
+    # An option looks its labels up: 16,000 times 300,000 comparisons would take longer than this test may.
+    labels = ["l%d" % i for i in range(300000)] + ["twice", "twice"]
+    text = top + 'event { name = "a"; fields := struct { enum : integer { size = 32; } { %s } tag; variant <tag> { u8 twice; %s } v; }; };' % (
+        ", ".join(labels), " ".join("u8 l%d;" % (299999 - 18 * i) for i in range(16000)))
+    data = b"".join(struct.pack("<IB", tag, value) for tag, value in ((299999, 1), (299999 - 18 * 15999, 2), (300001, 3)))
+    found = rows(make("labels", text.encode(), {"s": data}), "SELECT * FROM marker")
+    check([(r["tag"], r["tag.name"], r["v"]) for r in found] == [(299999, "l299999", 1), (12017, "l12017", 2), (300001, "twice", 3)], "labels: %s" % found)
+    events = "".join('event { name = "e%d"; id = %d; fields := struct { %s }; };\n' % (e, e, "".join("u8 n%d; u8 s%d[n%d];" % (i, i, i) for i in range(100)))
+                     for e in range(700))
+    deep = 'event { name = "a"; fields := struct { %s }; };' % "".join("u8 n%d; u8 s%d[n%d];" % (i, i, i) for i in range(8000))
+    for name, text, said in (("slots", top + events, b"65,535 fields"), ("comparisons", top + deep, b"comparisons of names")):
+        done = run("query", "--json", "--no-cache", make(name, text.encode(), {"s": b"a"}), "SELECT 1", code=None)
+        at = re.search(rb"at byte (\d+)", done.stderr)
+        check(done.returncode != 0 and said in done.stderr and at and 0 < int(at.group(1)) <= len(text), "%s: %s" % (name, done.stderr.decode()))
+
+
 if __name__ == "__main__":
     second = babeltrace.is_here()
     for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 24):
         check_random(seed, second and seed < 8)
     check_forms()
     check_damage()
+    check_limits()
     print("compared with babeltrace2 too" if second else "not compared with babeltrace2: it is not installed (Debian: babeltrace2)")

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A trace that LTTng-UST records of ctf_program.c, and the same trace as babeltrace2 writes it: every event, time and field is what babeltrace2
-# reads, and what the program says that it passed. Events that LTTng discards are in the ledger. The session daemon is one of this test's own.
+# reads, and what the program says that it passed. Events that LTTng discards are in the ledger. Of a program with tracepoints of the names
+# that THAPI has, functions are calls of an API. The session daemon is one of this test's own.
 set -eu
 source=${TRACESMITH_SOURCE_DIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 for tool in python3 lttng lttng-sessiond babeltrace2 setpriv; do
@@ -22,6 +23,7 @@ if ! ${CC:-cc} -O1 -I"$source/tests/import" "$source/tests/import/ctf_program.c"
     echo "skipped: no headers of LTTng-UST (Debian: liblttng-ust-dev): $(head -n 1 "$TMPDIR/err")"
     exit 77
 fi
+${CC:-cc} -O1 -I"$source/tests/import" "$source/tests/import/thapi_program.c" -o "$TMPDIR/thapi" -llttng-ust -ldl -lpthread
 # As root, the daemon would be that of the whole system: this one is of another user.
 as=
 [ "$(id -u)" != 0 ] || as="setpriv --reuid=65534 --regid=65534 --clear-groups"
@@ -36,26 +38,29 @@ $as lttng-sessiond --no-kernel --daemonize --pidfile="$TMPDIR/out/pid" >"$TMPDIR
 }
 pid=$(cat "$TMPDIR/out/pid")
 
-# record NAME COUNT OPTION...: a trace of the program; it says how many tracepoints it passed.
+# record NAME PROGRAM EVENTS COUNT OPTION...: a trace of the program; it says how many tracepoints it passed.
 record() {
-    name=$1 count=$2
-    shift 2
+    name=$1 program=$2 events=$3 count=$4
+    shift 4
     {
         $as lttng create "$name" --output="$TMPDIR/out/$name"
         $as lttng enable-channel -u "$@" channel
-        $as lttng enable-event -u -c channel 'tracesmith_test:*'
+        $as lttng enable-event -u -c channel "$events"
         $as lttng add-context -u -c channel -t vpid -t vtid -t procname
         $as lttng start "$name"
     } >"$TMPDIR/err" 2>&1 || { cat "$TMPDIR/err" && exit 1; }
-    $as "$TMPDIR/program" "$count" >"$TMPDIR/$name.count"
+    $as "$TMPDIR/$program" "$count" >"$TMPDIR/$name.count"
     $as lttng destroy "$name" >"$TMPDIR/err" 2>&1 || { cat "$TMPDIR/err" && exit 1; }
     chmod -R a+rX "$TMPDIR/out/$name"
 }
 
-record whole 60 --subbuf-size=64K --num-subbuf=8
-record lossy 5000 --discard --subbuf-size=4K --num-subbuf=2
+record whole program 'tracesmith_test:*' 60 --subbuf-size=64K --num-subbuf=8
+record thapi thapi 'lttng_ust_ze:*,lttng_ust_opencl:*,lttng_ust_cuda:*' 20 --subbuf-size=64K --num-subbuf=8
+record lossy program 'tracesmith_test:*' 5000 --discard --subbuf-size=4K --num-subbuf=2
 whole=$(dirname "$(find "$TMPDIR/out/whole" -name metadata)")
+thapi=$(dirname "$(find "$TMPDIR/out/thapi" -name metadata)")
 lossy=$(dirname "$(find "$TMPDIR/out/lossy" -name metadata)")
 babeltrace2 convert "$whole" -o ctf -w "$TMPDIR/again" >"$TMPDIR/err" 2>&1 || { cat "$TMPDIR/err" && exit 1; }
 again=$(dirname "$(find "$TMPDIR/again" -name metadata)")
-python3 "$source/tests/import/check_ctf_lttng.py" "$whole" "$(cat "$TMPDIR/whole.count")" "$again" "$lossy" "$(cat "$TMPDIR/lossy.count")"
+python3 "$source/tests/import/check_ctf_lttng.py" "$whole" "$(cat "$TMPDIR/whole.count")" "$again" "$lossy" "$(cat "$TMPDIR/lossy.count")" \
+    "$thapi" "$(cat "$TMPDIR/thapi.count")"

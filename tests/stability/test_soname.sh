@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The file name of the library (SONAME): this version's, and what it becomes at 1.0. A program that was linked with 0.x keeps its library
-# when one of 1.0 is installed beside it, and does not start with the other one alone.
+# when one of 1.0 is installed next to it, and does not start with the other one alone.
 set -eu
 : "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 here=$TRACESMITH_SOURCE_DIR
@@ -38,7 +38,7 @@ next=libtracesmith.so.$((${soname##*.} + 1))
 [ "$(name_of "$((${soname##*.} + 1)).0.0")" = "$next" ] || fail "the next version is not called $next"
 echo 'int tracesmith_next_major;' | "$cc" -shared -fPIC -o "$work/lib/$next" -Wl,-soname,"$next" -x c -
 ln -sf "$next" "$work/lib/libtracesmith.so"
-"$work/old" layout >"$work/after" || fail "the program does not run beside $next"
+"$work/old" layout >"$work/after" || fail "the program does not run next to $next"
 cmp "$work/before" "$work/after" || fail "the program runs with $next"
 rm "$work/lib/$soname"
 ! LC_ALL=C "$work/old" layout >"$work/out" 2>&1 || fail "the program runs without $soname"

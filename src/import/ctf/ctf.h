@@ -18,6 +18,7 @@ enum {
     CTF_METADATA_MAX = 64 << 20, // bytes
     CTF_CLASSES_MAX = 1 << 20,
     CTF_SLOTS_MAX = 1 << 16,
+    CTF_COMPARISONS_MAX = 1 << 26, // of names, in the search for lengths and selectors
     CTF_DEPTH_MAX = 32,
     CTF_PATH_MAX = 32,
     CTF_ARRAY_MAX = 1 << 24, // elements
@@ -103,6 +104,13 @@ struct ctf_member { // of a structure; an option of a variant; a mapping or flag
     size_t range_count;
 };
 
+// The labels of an enumeration of TSDL, by name, and those of one name in their order: the ranges of a name are next to each other.
+struct ctf_labels {
+    uint64_t *keys; // name << 32 | place in the enumeration
+    struct ctf_range *ranges;
+    size_t count;
+};
+
 struct ctf_class {
     enum ctf_type type;
     uint32_t roles;     // bits
@@ -115,7 +123,8 @@ struct ctf_class {
     size_t member_count;
     struct ctf_member *mappings;
     size_t mapping_count;
-    struct ctf_range *ranges; // of an optional
+    const struct ctf_labels *labels; // the same, if they are of TSDL
+    struct ctf_range *ranges;        // of an optional
     size_t range_count;
     struct ctf_class *scope;    // the structure that it is in; NULL: it is a root
     struct json_value location; // of the field that it depends on
@@ -135,7 +144,9 @@ enum ctf_side { CTF_SIDE_UNKNOWN, CTF_SIDE_NONE, CTF_SIDE_ENTRY, CTF_SIDE_EXIT }
 struct ctf_record_class {
     uint32_t name; // string; 0: none
     enum ctf_side side;
-    uint32_t call; // string: the name without _entry or _exit
+    uint32_t call;     // string: the name of the function, or the name without _entry or _exit
+    uint32_t provider; // string: that of THAPI whose functions are those of an API; 0: it is none
+    bool of_thread;    // what it begins or ends belongs to a thread, not to the processor
     struct ctf_class *specific, *payload;
 };
 
@@ -167,7 +178,7 @@ struct ctf_stream {
 // A record that begins or ends a call.
 struct ctf_call_side {
     int64_t time;
-    uint32_t track, call, order;
+    uint32_t track, call, provider, order;
     bool is_exit, of_stream; // the latter: the track is that of a stream
 };
 
@@ -197,6 +208,7 @@ struct ctf {
     uint64_t stamp, packet_stamp, record_stamp; // the first: of what is decoded
     struct ctf_class **pending;                 // classes whose location is not found yet
     size_t pending_count, pending_capacity;
+    uint64_t comparisons; // of names, so far
 
     struct ctf_stream *streams;
     size_t stream_count, stream_capacity;
@@ -262,8 +274,11 @@ struct ctf_class *ctf_class_of(struct ctf *ctf, const struct json_value *value, 
 
 // ---- locate.c
 
-// Finds what the classes of this root depend on. `roots`: those that are decoded before it, and itself.
-bool ctf_locate(struct ctf *ctf, struct ctf_class *const roots[CTF_ROOT_COUNT]);
+// Finds what the classes of this root depend on. `roots`: those that are decoded before it, and itself. NULL, or what is wrong.
+const char *ctf_locate(struct ctf *ctf, struct ctf_class *const roots[CTF_ROOT_COUNT]);
+// Counts comparisons of names. False: there were too many.
+bool ctf_may_compare(struct ctf *ctf, size_t more);
+extern const char ctf_comparisons_problem[];
 
 // ---- fields.c
 

@@ -21,6 +21,14 @@ struct search {
     bool conflict;
 };
 
+const char ctf_comparisons_problem[] = "finding the lengths of sequences and the tags of variants takes more "
+                                       "than 67,108,864 comparisons of names";
+
+bool ctf_may_compare(struct ctf *ctf, size_t more) {
+    ctf->comparisons += more;
+    return ctf->comparisons <= CTF_COMPARISONS_MAX;
+}
+
 static bool is_called(const struct ctf *ctf, const struct ctf_member *member, const struct json_value *name) {
     const tsmith_string text = tsmith_dictionary_string(ctf->rows.dictionary, member->name);
     return member->name && text.length == name->length && memcmp(text.bytes, name->at, name->length) == 0;
@@ -38,7 +46,7 @@ static void take_field(struct search *search, struct ctf_class *of) {
 }
 
 static void follow_path(struct search *search, struct ctf_class *of, size_t at, unsigned depth) {
-    if (!of || depth > 2 * CTF_DEPTH_MAX)
+    if (!of || depth > 2 * CTF_DEPTH_MAX || !ctf_may_compare(search->ctf, of->member_count))
         return;
     switch (of->type) {
     case CTF_STRUCTURE:
@@ -91,20 +99,22 @@ static bool read_path(const struct json_value *location, struct path *path, size
     return path->count > 0;
 }
 
-static bool new_slot(struct ctf *ctf, uint32_t *slot) {
+static const char *new_slot(struct ctf *ctf, uint32_t *slot) {
     if (ctf->slot_count == 0)
         ctf->slot_count = 1; // 0: none
-    if (ctf->slot_count >= CTF_SLOTS_MAX ||
-        !ARRAY_RESERVE(ctf->slots, ctf->slot_capacity, ctf->slot_count + 1)) {
+    if (ctf->slot_count >= CTF_SLOTS_MAX)
+        return "more than 65,535 fields are lengths of sequences, tags of variants or selectors";
+    if (!ARRAY_RESERVE(ctf->slots, ctf->slot_capacity, ctf->slot_count + 1)) {
         ctf->rows.failed = true;
-        return false;
+        return "out of memory";
     }
     ctf->slots[ctf->slot_count] = (struct ctf_slot){0};
     *slot = (uint32_t)ctf->slot_count++;
-    return true;
+    return NULL;
 }
 
-static bool locate(struct ctf *ctf, struct ctf_class *of, struct ctf_class *const roots[CTF_ROOT_COUNT]) {
+static const char *locate(struct ctf *ctf, struct ctf_class *of,
+                          struct ctf_class *const roots[CTF_ROOT_COUNT]) {
     static const char *const origins[] = {
 #define NAME(NAME_, name) name,
         CTF_ROOT_TABLE(NAME)
@@ -113,10 +123,11 @@ static bool locate(struct ctf *ctf, struct ctf_class *of, struct ctf_class *cons
     struct path path;
     struct json_value origin;
     struct search search = {.ctf = ctf, .path = &path};
+    static const char absent[] = "a field depends on one that is not there";
     struct ctf_class *from = of->scope;
     size_t up;
     if (!read_path(&of->location, &path, &up))
-        return false;
+        return absent;
     if (json_member(&of->location, "origin", &origin)) {
         from = NULL;
         for (unsigned i = 0; i < CTF_ROOT_COUNT; i++)
@@ -126,18 +137,23 @@ static bool locate(struct ctf *ctf, struct ctf_class *of, struct ctf_class *cons
     for (; from && up; up--)
         from = from->scope;
     follow_path(&search, from, 0, 0);
-    if (!search.count || search.conflict || (!search.slot && !new_slot(ctf, &search.slot)))
-        return false;
+    if (!ctf_may_compare(ctf, 0))
+        return ctf_comparisons_problem;
+    if (!search.count || search.conflict)
+        return absent;
+    const char *problem = search.slot ? NULL : new_slot(ctf, &search.slot);
+    if (problem)
+        return problem;
     for (size_t i = 0; i < search.count; i++)
         search.found[i]->slot = search.slot;
     of->needs = search.slot;
-    return true;
+    return NULL;
 }
 
-bool ctf_locate(struct ctf *ctf, struct ctf_class *const roots[CTF_ROOT_COUNT]) {
-    bool good = true;
-    for (size_t i = 0; i < ctf->pending_count; i++)
-        good = good && locate(ctf, ctf->pending[i], roots);
+const char *ctf_locate(struct ctf *ctf, struct ctf_class *const roots[CTF_ROOT_COUNT]) {
+    const char *problem = NULL;
+    for (size_t i = 0; i < ctf->pending_count && !problem; i++)
+        problem = locate(ctf, ctf->pending[i], roots);
     ctf->pending_count = 0;
-    return good;
+    return problem;
 }

@@ -349,7 +349,7 @@ static const char *read_trace_class(struct ctf *ctf, const struct json_value *fr
             set_fact(ctf, "env.", &key, &value);
     }
     roots[CTF_ROOT_PACKET_HEADER] = ctf->packet_header;
-    return ctf_locate(ctf, roots) ? NULL : "a field depends on one that is not there";
+    return ctf_locate(ctf, roots);
 }
 
 static const char *read_clock(struct ctf *ctf, const struct json_value *fragment) {
@@ -400,7 +400,7 @@ static const char *read_stream_class(struct ctf *ctf, const struct json_value *f
     roots[CTF_ROOT_PACKET_CONTEXT] = made->context;
     roots[CTF_ROOT_RECORD_HEADER] = made->header;
     roots[CTF_ROOT_COMMON_CONTEXT] = made->common;
-    return ctf_locate(ctf, roots) ? NULL : "a field depends on one that is not there";
+    return ctf_locate(ctf, roots);
 }
 
 static const char *read_record_class(struct ctf *ctf, const struct json_value *fragment) {
@@ -424,7 +424,7 @@ static const char *read_record_class(struct ctf *ctf, const struct json_value *f
     ctf->rows.failed |= !slot;
     if (slot)
         *slot = (uint64_t)(uintptr_t)made;
-    return ctf_locate(ctf, roots) ? NULL : "a field depends on one that is not there";
+    return ctf_locate(ctf, roots);
 }
 
 static const char *read_fragment(struct ctf *ctf, const struct json_value *fragment) {

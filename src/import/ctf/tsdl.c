@@ -95,6 +95,11 @@ static bool is_type(const struct entry *entry, const char *key) {
     return entry->kind == ENTRY_TYPE && strcmp(entry->key, key) == 0;
 }
 
+static bool locate(struct tsdl *tsdl) {
+    const char *problem = ctf_locate(tsdl->ctf, tsdl->roots);
+    return !problem || tsdl_fail(tsdl, problem);
+}
+
 // ---- trace and env
 
 static int nibble(char c) {
@@ -138,7 +143,7 @@ static bool read_trace(struct tsdl *tsdl) {
     if (tsdl->problem || !tsdl_make_root(tsdl, header, CTF_ROOT_PACKET_HEADER))
         return false;
     ctf->packet_header = tsdl->roots[CTF_ROOT_PACKET_HEADER];
-    return ctf_locate(ctf, tsdl->roots) || tsdl_fail(tsdl, "a field depends on one that is not there");
+    return locate(tsdl);
 }
 
 static bool read_env(struct tsdl *tsdl) {
@@ -250,7 +255,7 @@ static bool read_stream(struct tsdl *tsdl) {
     made->context = tsdl->roots[CTF_ROOT_PACKET_CONTEXT];
     made->header = tsdl->roots[CTF_ROOT_RECORD_HEADER];
     made->common = tsdl->roots[CTF_ROOT_COMMON_CONTEXT];
-    return ctf_locate(tsdl->ctf, tsdl->roots) || tsdl_fail(tsdl, "a field depends on one that is not there");
+    return locate(tsdl);
 }
 
 static bool add_record(struct tsdl *tsdl, struct ctf_record_class *made, int64_t id, int64_t stream_id,
@@ -271,7 +276,7 @@ static bool add_record(struct tsdl *tsdl, struct ctf_record_class *made, int64_t
     tsdl->ctf->rows.failed |= !slot;
     if (slot)
         *slot = (uint64_t)(uintptr_t)made;
-    return ctf_locate(tsdl->ctf, tsdl->roots) || tsdl_fail(tsdl, "a field depends on one that is not there");
+    return locate(tsdl);
 }
 
 static bool read_event(struct tsdl *tsdl) {

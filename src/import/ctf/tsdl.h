@@ -67,6 +67,7 @@ struct tsdl_type {
     struct tsdl_label *labels, *last_label;
     size_t label_count;
     struct ctf_member *mappings; // of the labels
+    struct ctf_labels sorted;    // the same
 };
 
 struct tsdl {

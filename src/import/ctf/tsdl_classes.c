@@ -28,6 +28,8 @@ static bool is_called(const struct tsdl *tsdl, const struct ctf_member *member, 
 // The member of a structure, of an option of a variant, or of an element; NULL: there is none yet.
 static struct ctf_class *find_member(const struct tsdl *tsdl, struct ctf_class *in, struct tsdl_text name) {
     for (unsigned depth = 0; in && depth < CTF_DEPTH_MAX; depth++) {
+        if (!ctf_may_compare(tsdl->ctf, in->member_count))
+            return NULL;
         if (in->type == CTF_STATIC_ARRAY || in->type == CTF_DYNAMIC_ARRAY) {
             in = in->element;
             continue;
@@ -160,6 +162,7 @@ static bool fill_number(struct tsdl *tsdl, const struct tsdl_type *type, struct 
 static bool fill_enum(struct tsdl *tsdl, const struct tsdl_type *type, struct ctf_class *made) {
     made->mappings = type->mappings;
     made->mapping_count = type->label_count;
+    made->labels = &type->sorted;
     return fill_number(tsdl, type->element, made);
 }
 
@@ -181,22 +184,28 @@ static bool fill_structure(struct tsdl *tsdl, const struct tsdl_type *type, stru
     return made->members != NULL;
 }
 
+// How many keys are smaller.
+static size_t count_below(const struct ctf_labels *labels, uint64_t key) {
+    size_t low = 0, high = labels->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (labels->keys[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 // The ranges of the labels of this name: an option is there for these values of the tag.
-static bool set_ranges(struct tsdl *tsdl, const struct ctf_class *tag, struct tsdl_text name,
+static void set_ranges(struct tsdl *tsdl, const struct ctf_labels *labels, struct tsdl_text name,
                        struct ctf_member *option) {
     const uint32_t names[] = {intern(tsdl, name), intern(tsdl, shown(name))};
     for (size_t way = 0; way < 2 && !option->range_count; way++) {
-        size_t count = 0;
-        for (size_t i = 0; i < tag->mapping_count; i++)
-            count += tag->mappings[i].name == names[way];
-        if (!count)
-            continue;
-        option->ranges = ctf_make(tsdl->ctf, count, sizeof *option->ranges);
-        for (size_t i = 0; option->ranges && i < tag->mapping_count; i++)
-            if (tag->mappings[i].name == names[way])
-                option->ranges[option->range_count++] = tag->mappings[i].ranges[0];
+        const size_t first = count_below(labels, (uint64_t)names[way] << 32);
+        option->ranges = labels->ranges + first;
+        option->range_count = count_below(labels, ((uint64_t)names[way] + 1) << 32) - first;
     }
-    return !tsdl->ctf->rows.failed;
 }
 
 static bool fill_variant(struct tsdl *tsdl, const struct tsdl_type *type, struct ctf_class *made,
@@ -204,7 +213,9 @@ static bool fill_variant(struct tsdl *tsdl, const struct tsdl_type *type, struct
     struct place place;
     made->type = CTF_VARIANT;
     if (!type->path_count || !find_place(tsdl, type, made->scope, &place) || !place.found->mapping_count)
-        return tsdl_fail(tsdl, "a variant has no tag, or its tag is not an enumeration before it");
+        return tsdl_fail(tsdl, ctf_may_compare(tsdl->ctf, 0)
+                                   ? "a variant has no tag, or its tag is not an enumeration before it"
+                                   : ctf_comparisons_problem);
     const struct ctf_class *const tag = place.found;
     if (!write_location(tsdl, &place, made))
         return false;
@@ -212,8 +223,9 @@ static bool fill_variant(struct tsdl *tsdl, const struct tsdl_type *type, struct
     for (const struct tsdl_member *member = type->members; made->members && member; member = member->next) {
         struct ctf_member option = {.name = intern(tsdl, shown(member->name))};
         option.of = make_class(tsdl, member->type, made->scope, depth + 1);
-        if (!option.of || !set_ranges(tsdl, tag, member->name, &option))
+        if (!option.of)
             return false;
+        set_ranges(tsdl, tag->labels, member->name, &option);
         made->members[made->member_count++] = option;
     }
     return made->members != NULL;
@@ -231,7 +243,9 @@ static bool fill_array(struct tsdl *tsdl, const struct tsdl_type *type, struct c
     made->length = type->size;
     if (type->kind == TSDL_SEQUENCE &&
         (!find_place(tsdl, type, made->scope, &place) || !write_location(tsdl, &place, made)))
-        return tsdl_fail(tsdl, "the length of a sequence is not a field before it");
+        return tsdl_fail(tsdl, ctf_may_compare(tsdl->ctf, 0)
+                                   ? "the length of a sequence is not a field before it"
+                                   : ctf_comparisons_problem);
     if (is_text) {
         made->unit = 1;
         made->alignment = 8;

@@ -2,6 +2,7 @@
 // Descriptions of types in TSDL: integers, floating point numbers, strings, structures, variants, enumerations, arrays and sequences, and the
 // names that they are given. tsdl.c calls it.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -400,6 +401,27 @@ static bool read_label(struct tsdl *tsdl, struct tsdl_type *made, int64_t *next)
     return true;
 }
 
+static int by_key(const void *left, const void *right) {
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+// The options of variants look their names up in them.
+static bool sort_labels(struct tsdl *tsdl, struct tsdl_type *made) {
+    struct ctf_labels *sorted = &made->sorted;
+    sorted->keys = ctf_make(tsdl->ctf, made->label_count, sizeof *sorted->keys);
+    sorted->ranges = ctf_make(tsdl->ctf, made->label_count, sizeof *sorted->ranges);
+    if (!sorted->keys || !sorted->ranges)
+        return false;
+    sorted->count = made->label_count;
+    for (size_t i = 0; i < sorted->count; i++)
+        sorted->keys[i] = (uint64_t)made->mappings[i].name << 32 | i;
+    qsort(sorted->keys, sorted->count, sizeof *sorted->keys, by_key);
+    for (size_t i = 0; i < sorted->count; i++)
+        sorted->ranges[i] = made->mappings[(uint32_t)sorted->keys[i]].ranges[0];
+    return true;
+}
+
 // The classes of all uses share them: only what a field depends on is a matter of its place.
 static bool make_mappings(struct tsdl *tsdl, struct tsdl_type *made) {
     made->mappings = ctf_make(tsdl->ctf, made->label_count, sizeof *made->mappings);
@@ -409,7 +431,7 @@ static bool make_mappings(struct tsdl *tsdl, struct tsdl_type *made) {
             .name = tsmith_dictionary_intern(tsdl->ctf->rows.dictionary, label->name.at, label->name.length),
             .ranges = &label->range,
             .range_count = 1};
-    return made->mappings != NULL;
+    return made->mappings && sort_labels(tsdl, made);
 }
 
 static bool read_labels(struct tsdl *tsdl, struct tsdl_type *made) {
