@@ -205,6 +205,11 @@ static bool copy_all(struct device *device, struct queue *queue, const struct co
     return next->EndCommandBuffer(queue->commands) == VK_SUCCESS && run(device, queue, &info);
 }
 
+// Whether nothing but recorded commands may have written it.
+static bool is_certain(const struct object *object) {
+    return object->defined && !(object->memory && object->memory->shared);
+}
+
 // A content that is as it was recorded last is not written again.
 static void write_one(struct object *object, const uint8_t *bytes, VkDeviceSize size, bool verify) {
     static struct recording_writer state;
@@ -222,7 +227,7 @@ static void write_one(struct object *object, const uint8_t *bytes, VkDeviceSize 
     recording_put(writer, RECORDING_KEY_OBJECT, object->number);
     if (verify)
         recording_put(writer, RECORDING_KEY_FLAGS,
-                      RECORDING_VERIFY_COMMAND | (object->defined ? 0 : RECORDING_VERIFY_UNDEFINED));
+                      RECORDING_VERIFY_COMMAND | (is_certain(object) ? 0 : RECORDING_VERIFY_UNDEFINED));
     if (object->kind == VULKAN_IMAGE)
         recording_put(writer, RECORDING_KEY_FORM, (uint64_t)object->layout);
     record_close();

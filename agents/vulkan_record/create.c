@@ -44,6 +44,7 @@ void image_describe(struct object *image, const VkImageCreateInfo *info) {
     image->layers = info->arrayLayers;
     image->samples = info->samples;
     image->usage = info->usage;
+    image->aliases = info->flags & VK_IMAGE_CREATE_ALIAS_BIT;
     image->layout = info->initialLayout;
 }
 
@@ -166,10 +167,10 @@ static void add_memory(struct device *device, const VkMemoryAllocateInfo *info, 
     struct object *object = object_add(device, KIND_MEMORY, (uint64_t)(uintptr_t)memory, "vkAllocateMemory");
     if (object) {
         object->size = info->allocationSize;
-        object->host =
-            is_shared(info->pNext) || (info->memoryTypeIndex < device->memory.memoryTypeCount &&
-                                       device->memory.memoryTypes[info->memoryTypeIndex].propertyFlags &
-                                           VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+        object->shared = is_shared(info->pNext);
+        object->host = object->shared || (info->memoryTypeIndex < device->memory.memoryTypeCount &&
+                                          device->memory.memoryTypes[info->memoryTypeIndex].propertyFlags &
+                                              VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
     }
     recorder_unlock();
 }
@@ -198,6 +199,12 @@ static void bind(uint32_t kind, uint64_t handle, VkDeviceMemory memory, VkDevice
         object->memory = at;
         object->offset = offset;
         object->host = at->host;
+        if (object->aliases) {
+            VkMemoryRequirements needs;
+            object->device->next.GetImageMemoryRequirements(object->device->handle,
+                                                            (VkImage)(uintptr_t)handle, &needs);
+            object->span = needs.size;
+        }
     }
     recorder_unlock();
 }
@@ -249,6 +256,7 @@ VkResult record_CreateSwapchainKHR(VkDevice handle, const VkSwapchainCreateInfoK
         object->format = info->imageFormat;
         object->usage = info->imageUsage;
         object->layers = info->imageArrayLayers;
+        object->mutable = info->flags & VK_SWAPCHAIN_CREATE_MUTABLE_FORMAT_BIT_KHR;
     }
     recorder_unlock();
     return result;
@@ -274,6 +282,8 @@ static void add_swapchain_image(struct device *device, struct object *swapchain,
                               .samples = VK_SAMPLE_COUNT_1_BIT,
                               .tiling = VK_IMAGE_TILING_OPTIMAL,
                               .usage = swapchain->usage};
+    if (swapchain->mutable)
+        info.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
     struct describing describing;
     describe_begin(&describing);
     words_VkImageCreateInfo(&describing.words, &info);

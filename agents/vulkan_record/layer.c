@@ -100,6 +100,7 @@ static bool is_harmless(const char *extension) {
 // them also if they use little or nothing of them. Memory that others share may change without a command (add_memory).
 static bool is_refused_by_use(const char *extension) {
     static const char *const known[] = {"VK_KHR_push_descriptor",
+                                        "VK_KHR_swapchain_mutable_format",
                                         "VK_KHR_sampler_mirror_clamp_to_edge",
                                         "VK_KHR_relaxed_block_layout",
                                         "VK_KHR_uniform_buffer_standard_layout",

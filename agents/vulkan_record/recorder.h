@@ -114,8 +114,12 @@ struct object {
     uint32_t levels, layers, samples;
     VkImageUsageFlags usage;
     VkImageLayout layout;
-    bool mixed; // parts have different layouts
-    bool known; // its content is in the recording, or was made by the frame
+    bool mixed;        // parts have different layouts
+    bool shared;       // memory: others may write to it at any time
+    bool mutable;      // a swapchain: views of its images may have other formats
+    bool aliases;      // it keeps its content where it shares memory
+    VkDeviceSize span; // of its memory, if it aliases
+    bool known;        // its content is in the recording, or was made by the frame
     // Images made of others: of a view. Of a framebuffer and a pass: what commands.c needs of their creation.
     VkImageSubresourceRange range;
     VkImageLayout *initial, *final; // of a pass's attachments

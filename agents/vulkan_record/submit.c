@@ -189,8 +189,8 @@ static bool can_capture(struct submission *submission) {
     return !device->gave_up;
 }
 
-// Two buffers in the same bytes of memory would be two memories in a replay. Images that are aliased keep content only with a flag that
-// is not captured.
+// Two buffers in the same bytes of memory would be two memories in a replay, as would images that say that they are aliased. Other images
+// lose their content where they are.
 static int by_place(const void *left, const void *right) {
     const struct object *a = *(struct object *const *)left, *b = *(struct object *const *)right;
     if (a->memory != b->memory)
@@ -230,18 +230,22 @@ static void want_contents(struct submission *submission, bool all) {
     }
 }
 
+static VkDeviceSize span_of(const struct object *object) {
+    return object->kind == VULKAN_BUFFER ? object->size : object->span;
+}
+
 static bool is_aliased(struct submission *submission) {
     struct object **all = calloc(submission->want_count + 1, sizeof *all);
     bool aliased = false;
     size_t count = 0;
     for (size_t i = 0; all && i < submission->want_count; i++)
-        if (submission->wants[i].object->kind == VULKAN_BUFFER)
+        if (submission->wants[i].object->kind == VULKAN_BUFFER || submission->wants[i].object->aliases)
             all[count++] = submission->wants[i].object;
     if (all)
         qsort(all, count, sizeof *all, by_place);
     for (size_t i = 1; all && i < count; i++)
         aliased |=
-            all[i]->memory == all[i - 1]->memory && all[i]->offset < all[i - 1]->offset + all[i - 1]->size;
+            all[i]->memory == all[i - 1]->memory && all[i]->offset < all[i - 1]->offset + span_of(all[i - 1]);
     free(all);
     return aliased;
 }
@@ -284,7 +288,7 @@ static bool write_state(struct submission *submission) {
     device->frame = submission->frame;
     want_contents(submission, first);
     if (is_aliased(submission)) {
-        refuse(device, "vkBindBufferMemory2", "two buffers share bytes of memory");
+        refuse(device, "vkBindBufferMemory2", "buffers or images share bytes of memory");
         return false;
     }
     if (!content_write(device, submission->queue, submission->wants, submission->want_count)) {

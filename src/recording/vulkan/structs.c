@@ -208,6 +208,10 @@ void words_VkBufferCreateInfo(struct words *words, VkBufferCreateInfo *s) {
     WORD(flags);
     WORD(size);
     WORD(usage);
+    if (words->reading) // for commands that are not recorded
+        s->usage &= ~(VkBufferUsageFlags)(VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT |
+                                          VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT |
+                                          VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT);
     EXCLUSIVE
     if (s->flags)
         words_missing(words, "a sparse or protected buffer");
@@ -224,9 +228,10 @@ void words_VkBufferViewCreateInfo(struct words *words, VkBufferViewCreateInfo *s
 }
 
 void words_VkImageCreateInfo(struct words *words, VkImageCreateInfo *s) {
-    static const VkImageCreateFlags known =
-        VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
-        VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
+    static const VkImageCreateFlags known = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT |
+                                            VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
+                                            VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
+                                            VK_IMAGE_CREATE_EXTENDED_USAGE_BIT | VK_IMAGE_CREATE_ALIAS_BIT;
     HEAD(VkImageCreateInfo, IMAGE_CREATE_INFO);
     WORD(flags);
     ENUM(imageType, VK_IMAGE_TYPE_3D);
@@ -239,6 +244,8 @@ void words_VkImageCreateInfo(struct words *words, VkImageCreateInfo *s) {
     WORD(usage);
     EXCLUSIVE
     ENUM(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED);
+    if (words->reading) // each image has memory of its own
+        s->flags &= ~(VkImageCreateFlags)VK_IMAGE_CREATE_ALIAS_BIT;
     if ((uint32_t)s->tiling > VK_IMAGE_TILING_LINEAR)
         words_missing(words, "an image with a tiling of an extension");
     if (s->flags & ~known)

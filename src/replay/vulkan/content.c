@@ -187,9 +187,10 @@ tsmith_status vulkan_read(struct vulkan_run *run, const struct vulkan_live *buff
 static void give_result(struct vulkan_run *run, uint64_t buffer, const uint8_t *bytes, size_t size,
                         const char *why) {
     const uint64_t flags = recording_value(&run->process->records[run->at], RECORDING_KEY_FLAGS);
-    const char *doubt = flags & RECORDING_VERIFY_UNDEFINED
-                            ? "parts of the image may not have been written: they are undefined"
-                            : NULL;
+    const char *doubt =
+        flags & RECORDING_VERIFY_UNDEFINED
+            ? "parts may not have been written by a command, or by others who share the memory"
+            : NULL;
     run->client->result(run->client->context, &(struct execute_result){.record = run->at,
                                                                        .bytes = bytes,
                                                                        .size = size,
