@@ -62,24 +62,60 @@ static size_t entries_of(const cl_icd_dispatch *functions, cl_platform_id platfo
     return bytes / sizeof(void *);
 }
 
-// The mapping that has all of the range: whether it can be read and written. False: there is none.
-static bool find_mapping(const void *from, size_t bytes, bool *writable) {
-    char line[4352], *at = line;
-    bool found = false;
-    FILE *maps = fopen("/proc/self/maps", "re");
-    while (maps && !found && fgets(line, sizeof line, maps)) {
-        const uintptr_t begin = strtoull(line, &at, 16), end = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
-        found = (uintptr_t)from >= begin && (uintptr_t)from + bytes <= end && at[0] == ' ' && at[1] == 'r';
+// What the process has mapped, read once: dladdr() waits for the loader's lock at each call, seconds where threads load libraries.
+struct mapping {
+    uintptr_t begin, end;
+    bool readable, writable, code; // code: can be executed, and is of a file
+};
+
+struct mappings {
+    struct mapping *items;
+    size_t count, capacity;
+};
+
+static bool add_mapping(struct mappings *mappings, const char *line) {
+    char *at;
+    const uintptr_t begin = strtoull(line, &at, 16), end = *at == '-' ? strtoull(at + 1, &at, 16) : 0;
+    if (end <= begin || at[0] != ' ' || strlen(at) < 5)
+        return true; // not of the known form: nothing is found in it
+    if (mappings->count == mappings->capacity) {
+        const size_t capacity = mappings->capacity ? 2 * mappings->capacity : 256;
+        struct mapping *items = realloc(mappings->items, capacity * sizeof *items);
+        if (!items)
+            return false;
+        mappings->items = items;
+        mappings->capacity = capacity;
     }
-    if (maps)
-        fclose(maps);
-    *writable = found && at[2] == 'w';
-    return found;
+    mappings->items[mappings->count++] = (struct mapping){.begin = begin,
+                                                          .end = end,
+                                                          .readable = at[1] == 'r',
+                                                          .writable = at[2] == 'w',
+                                                          .code = at[3] == 'x' && strchr(at, '/') != NULL};
+    return true;
 }
 
-static bool is_function(const void *at) {
-    Dl_info info;
-    return at && dladdr(at, &info) != 0 && info.dli_fbase;
+static bool read_mappings(struct mappings *out) {
+    char line[4352];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    bool good = maps != NULL;
+    while (good && fgets(line, sizeof line, maps))
+        good = add_mapping(out, line);
+    if (maps)
+        fclose(maps);
+    return good;
+}
+
+// The mapping that has all of the range; NULL: there is none.
+static const struct mapping *find_mapping(const struct mappings *mappings, const void *from, size_t bytes) {
+    for (size_t i = 0; i < mappings->count; i++)
+        if ((uintptr_t)from >= mappings->items[i].begin && (uintptr_t)from + bytes <= mappings->items[i].end)
+            return &mappings->items[i];
+    return NULL;
+}
+
+static bool is_function(const struct mappings *mappings, const void *at) {
+    const struct mapping *mapping = at ? find_mapping(mappings, at, 1) : NULL;
+    return mapping && mapping->code;
 }
 
 static bool set_writable(bool on) {
@@ -111,26 +147,28 @@ static void put_back(void) {
 }
 
 // Whether the platform's driver can be recorded; fills `opencl_next`.
-static bool take_driver(cl_platform_id platform) {
+static bool take_driver(const struct mappings *mappings, cl_platform_id platform) {
     cl_icd_dispatch *functions;
-    bool writable;
     memcpy(&functions, (const void *)platform, sizeof functions);
-    if (!find_mapping(functions, offsetof(cl_icd_dispatch, clSetEventCallback), &writable) ||
-        !is_function((const void *)functions->clGetPlatformInfo) ||
-        !is_function((const void *)functions->clFinish))
+    const struct mapping *first =
+        find_mapping(mappings, functions, offsetof(cl_icd_dispatch, clSetEventCallback));
+    if (!first || !first->readable || !is_function(mappings, (const void *)functions->clGetPlatformInfo) ||
+        !is_function(mappings, (const void *)functions->clFinish))
         return false;
     const size_t entries = entries_of(functions, platform);
-    if (!entries || !find_mapping(functions, entries * sizeof(void *), &writable))
+    const struct mapping *whole =
+        entries ? find_mapping(mappings, functions, entries * sizeof(void *)) : NULL;
+    if (!whole || !whole->readable)
         return false;
     void *const *all = (void *const *)(void *)functions;
     for (size_t i = 0; i < entries; i++)
-        if (all[i] && !is_function(all[i]))
+        if (all[i] && !is_function(mappings, all[i]))
             return false;
     memset(&opencl_next, 0, sizeof opencl_next);
     memcpy(&opencl_next, functions, entries * sizeof(void *));
     table = (void **)(void *)functions;
     table_entries = entries;
-    table_is_read_only = !writable;
+    table_is_read_only = !whole->writable;
     return true;
 }
 
@@ -151,10 +189,14 @@ static cl_uint find_platforms(cl_platform_id *platforms, char *text, size_t size
 static bool find_driver(char *text, size_t size) {
     cl_platform_id platforms[PLATFORMS_MOST];
     char name[128] = "";
+    struct mappings mappings = {0};
     const cl_uint count = find_platforms(platforms, text, size);
-    for (cl_uint i = 0; i < count; i++) {
-        if (!take_driver(platforms[i]))
-            continue;
+    const bool known = count && read_mappings(&mappings);
+    cl_uint i = 0;
+    while (known && i < count && !take_driver(&mappings, platforms[i]))
+        i++;
+    free(mappings.items);
+    if (known && i < count) {
         opencl_next.clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
         snprintf(text, size,
                  "OpenCL: objects that were made before have no event of their creation; commands of queues "
@@ -163,7 +205,9 @@ static bool find_driver(char *text, size_t size) {
                  count > 1 ? "; only recorded platform: " : "", count > 1 ? name : "");
         return true;
     }
-    if (count)
+    if (count && !known)
+        snprintf(text, size, "the mappings of the process cannot be read (/proc/self/maps)");
+    else if (count)
         snprintf(text, size, "the OpenCL driver's table of functions is of a form that is not known");
     return false;
 }

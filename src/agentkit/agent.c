@@ -82,7 +82,12 @@ bool agent_attach_late(const struct agent_spec *what, const char *directory, con
     if (parked)
         return attach_again(what, directory);
     given_directory = directory;
-    const bool begun = agent_attach(what);
+    bool begun = agent_attach(what);
+    // An earlier recording was given up, and its session removed, before the agent had opened it.
+    if (!begun && !agent.channel) {
+        attach();
+        begun = agent_recording();
+    }
     given_directory = NULL;
     return begun;
 }
