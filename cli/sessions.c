@@ -2,6 +2,7 @@
 // Finds recordings on this machine by their session directories. `recover` and `top` call it.
 #include "cli/sessions.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ void sessions_each(void (*each)(void *context, const char *directory, const tsmi
         complain("%s", error.message);
 }
 
-bool sessions_has_process(const char *directory, uint64_t pid) {
+// Whether the process was started with the session in its environment.
+static bool was_started_with(const char *directory, uint64_t pid) {
     struct text wanted = {0};
     char path[64], *line = NULL;
     size_t room = 0;
@@ -34,6 +36,55 @@ bool sessions_has_process(const char *directory, uint64_t pid) {
         fclose(environment);
     text_finish(&wanted);
     return found;
+}
+
+// The number that the process has itself (in a container another one than here), and when it began, in ticks since boot.
+static bool read_process(uint64_t pid, uint64_t *own, uint64_t *start) {
+    static const char key[] = "NSpid:";
+    enum { STATE = 3, START = 22 }; // fields of stat
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/status", pid);
+    FILE *file = fopen(path, "re");
+    *own = pid;
+    while (file && fgets(line, sizeof line, file)) {
+        const char *last = strncmp(line, key, sizeof key - 1) == 0 ? strrchr(line, '\t') : NULL;
+        if (last)
+            *own = strtoull(last, NULL, 10);
+    }
+    if (file)
+        fclose(file);
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", pid);
+    file = fopen(path, "re");
+    // The name, in parentheses, may have blanks.
+    const char *at = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (file)
+        fclose(file);
+    at = at && at[1] ? at + 2 : NULL;
+    for (int field = STATE; at && field < START; field++) {
+        at = strchr(at, ' ');
+        at += at != NULL;
+    }
+    *start = at ? strtoull(at, NULL, 10) : 0;
+    return *start != 0;
+}
+
+// Whether the process has a channel in the session: one that was attached to has no session in its environment.
+static bool has_channel(const char *directory, uint64_t pid) {
+    uint64_t own, start;
+    char beginning[64];
+    bool found = false;
+    DIR *folder = read_process(pid, &own, &start) ? opendir(directory) : NULL;
+    if (!folder)
+        return false;
+    snprintf(beginning, sizeof beginning, "%" PRIu64 "-%" PRIu64 "-", own, start);
+    for (const struct dirent *entry; !found && (entry = readdir(folder)) != NULL;)
+        found = strncmp(entry->d_name, beginning, strlen(beginning)) == 0;
+    closedir(folder);
+    return found;
+}
+
+bool sessions_has_process(const char *directory, uint64_t pid) {
+    return was_started_with(directory, pid) || has_channel(directory, pid);
 }
 
 // ---- one of them
