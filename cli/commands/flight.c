@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `profile --flight` and `trigger`: the flight recorder on the command line.
+// `profile --flight`, `attach --flight` and `trigger`: the flight recorder on the command line.
 #include "flight.h"
 
 #include <inttypes.h>
@@ -93,23 +93,28 @@ int flight_open(const struct invocation *invocation, const char *path, const tsm
     return status == TSMITH_ERROR_INVALID_ARGUMENT ? EXIT_USAGE : EXIT_LACKING;
 }
 
-static void write_json(const tsmith_flight_summary *summary, const struct record_result *result) {
-    struct text line = {0};
-    text_add_cstr(&line, "{\"flight\":{");
-    text_add_format(&line,
-                    "\"triggers\":%" PRIu64 ",\"written\":%" PRIu64 ",\"ignored\":%" PRIu64
+void flight_add_json(struct text *line, const tsmith_flight_summary *summary) {
+    text_add_format(line,
+                    "{\"triggers\":%" PRIu64 ",\"written\":%" PRIu64 ",\"ignored\":%" PRIu64
                     ",\"failed\":%" PRIu64 ",\"shortened\":%" PRIu64 ",\"events\":%" PRIu64 ",\"last\":",
                     summary->triggers, summary->written, summary->ignored, summary->failed,
                     summary->shortened, summary->events);
-    text_add_json_cstr(&line, summary->last);
-    text_add_format(&line, "},\"exit_code\":%d,\"used_gpu_api\":%s}\n", record_exit_code(result),
+    text_add_json_cstr(line, summary->last);
+    text_add_cstr(line, "}");
+}
+
+static void write_json(const tsmith_flight_summary *summary, const struct record_result *result) {
+    struct text line = {0};
+    text_add_cstr(&line, "{\"flight\":");
+    flight_add_json(&line, summary);
+    text_add_format(&line, ",\"exit_code\":%d,\"used_gpu_api\":%s}\n", record_exit_code(result),
                     result->used_api ? "true" : "false");
     if (write(STDERR_FILENO, text_cstr(&line), line.length) < 0)
         (void)0; // no output is left to report it to
     text_finish(&line);
 }
 
-static void write_text(const tsmith_flight_summary *summary) {
+void flight_say(const tsmith_flight_summary *summary) {
     struct text line = {0};
     text_add_counted(&line, summary->triggers, "trigger, ", "triggers, ");
     text_add_counted(&line, summary->written, "file written", "files written");
@@ -144,7 +149,7 @@ int flight_conclude(const struct invocation *invocation, const tsmith_flight *fl
     } else {
         if (!result->written)
             complain("the recording ended early: %s", result->error.message);
-        write_text(&summary);
+        flight_say(&summary);
     }
     return code == EXIT_DONE && (summary.failed || !result->written) ? EXIT_LACKING : code;
 }

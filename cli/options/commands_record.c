@@ -108,6 +108,32 @@ static const char *xray_doc(size_t index) {
     ". In its name, %r is the rank in a distributed run, %h the host name, %p the process id, and %% a "     \
     "percent sign"
 
+// Of profile and attach.
+#define FLIGHT_OPTIONS                                                                                       \
+    {.name = "flight",                                                                                       \
+     .argument = "TIME[,SIZE]",                                                                              \
+     .optional = true,                                                                                       \
+     .doc = "Flight recorder: keep the events of the last TIME (default 30s) in at most SIZE of memory "     \
+            "(default "                                                                                      \
+            "512M), and write them into a file of their own when a trigger occurs: FILE.1.sbt, FILE.2.sbt, " \
+            "... "                                                                                           \
+            "(docs/live.md)"},                                                                               \
+        {.name = "trigger",                                                                                  \
+         .argument = "WHAT",                                                                                 \
+         .repeated = true,                                                                                   \
+         .doc = "With --flight: when to write (below); may be given several times. SIGUSR2 and 'tracesmith " \
+                "trigger' always write"},                                                                    \
+        {.name = "after",                                                                                    \
+         .argument = "TIME",                                                                                 \
+         .doc = "With --flight: end the file this long after the trigger; default 0"},                       \
+        {.name = "cool-down",                                                                                \
+         .argument = "TIME",                                                                                 \
+         .doc = "With --flight: time after a trigger in which other triggers are only counted; default 1s"}, \
+    {                                                                                                        \
+        .name = "max-files", .argument = "N",                                                                \
+        .doc = "With --flight: number of files after which triggers are only counted; default 16"            \
+    }
+
 static const struct option profile_options[] = {
     {.name = "output",
      .letter = 'o',
@@ -261,27 +287,7 @@ static const struct option profile_options[] = {
             "probe (USDT); with kernel:FUNCTION every call of a kernel function by the program's threads, "
             "with arguments and result (Linux with eBPF; root). The cost per call is measured and printed "
             "first. May be given several times"},
-    {.name = "flight",
-     .argument = "TIME[,SIZE]",
-     .optional = true,
-     .doc =
-         "Flight recorder: keep the events of the last TIME (default 30s) in at most SIZE of memory (default "
-         "512M), and write them into a file of their own when a trigger occurs: FILE.1.sbt, FILE.2.sbt, ... "
-         "(docs/live.md)"},
-    {.name = "trigger",
-     .argument = "WHAT",
-     .repeated = true,
-     .doc = "With --flight: when to write (below); may be given several times. SIGUSR2 and 'tracesmith "
-            "trigger' always write"},
-    {.name = "after",
-     .argument = "TIME",
-     .doc = "With --flight: end the file this long after the trigger; default 0"},
-    {.name = "cool-down",
-     .argument = "TIME",
-     .doc = "With --flight: time after a trigger in which other triggers are only counted; default 1s"},
-    {.name = "max-files",
-     .argument = "N",
-     .doc = "With --flight: number of files after which triggers are only counted; default 16"},
+    FLIGHT_OPTIONS,
     {.name = "armed",
      .doc = "Load the agents, and record only when 'tracesmith record' requests it (docs/live.md)"},
     {.name = "duty",
@@ -393,10 +399,14 @@ static const struct option attach_options[] = {
     {.name = "patience",
      .argument = "TIME",
      .doc = "How long to try before giving up (500ms, 10s); default about 2s"},
+    FLIGHT_OPTIONS,
     {.name = "json", .doc = "Print the summary on stderr as one line of JSON"},
     END_OF_OPTIONS};
 static const struct example attach_examples[] = {
-    {"tracesmith attach 4711 -d 10 -o trace.sbt", "Record process 4711 for ten seconds"}, {NULL, NULL}};
+    {"tracesmith attach 4711 -d 10 -o trace.sbt", "Record process 4711 for ten seconds"},
+    {"tracesmith attach 4711 --flight=10s --trigger 'call:clFinish>p99*4' -o slow.sbt",
+     "Write the ten seconds before each slow clFinish"},
+    {NULL, NULL}};
 
 const struct command attach_entry = {
     .name = "attach",
@@ -415,7 +425,9 @@ const struct command attach_entry = {
         "have no thread at a safe "
         "place in time (--patience). On processors other than x86-64 only armed programs can be recorded. "
         "OpenCL and CUDA can be recorded, also in containers; what "
-        "a late arrival cannot see is listed in docs/live.md.",
+        "a late arrival cannot see is listed in docs/live.md.\n\nWHAT of --trigger is one of those of "
+        "'tracesmith help profile', but "
+        "not exit and crash: how a process ends that another one has started is not known.",
     .operands_least = 1,
     .operands_most = 1,
     .options = attach_options,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flight recorder: a sink that keeps the batches of the last seconds in memory and writes them to a file when a
-// trigger occurs: one complete trace for each trigger. `tracesmith profile --flight` is a capture and a flight
-// recorder.
+// trigger occurs: one complete trace for each trigger. `tracesmith profile --flight` and `tracesmith attach --flight` are a capture and
+// a flight recorder.
 //
 // One thread calls everything but tsmith_flight_trigger.
 #ifndef TRACESMITH_FLIGHT_H
@@ -25,6 +25,9 @@ extern "C" {
     X("range", ":NAME>p99*K",                                                                                \
       "a range of this name took longer than K times the 99th percentile of the earlier ones "               \
       "(at least 100; p50, p90, p95, p99, p99.9)")                                                           \
+    X("call", ":NAME>TIME",                                                                                  \
+      "a call of this function (clFinish) of a GPU API took longer than TIME; call:NAME>p99*2 as for "       \
+      "ranges")                                                                                              \
     X("frame", ":20ms",                                                                                      \
       "a frame, from one present to the next, took longer; frame:p99*2 as for ranges; frame:/100 is every "  \
       "100th frame")                                                                                         \
@@ -63,7 +66,8 @@ TSMITH_API void tsmith_flight_trigger(tsmith_flight *flight);
 // least every 100 ms, also if there are no batches. `dictionary` is that of the source.
 TSMITH_API void tsmith_flight_look(tsmith_flight *flight, const tsmith_dictionary *dictionary,
                                    const char *session_directory);
-// The wait status of the program, before the sink is finished: for the triggers "exit" and "crash".
+// The wait status of the program, before the sink is finished: for the triggers "exit" and "crash". Not called if it is not known (a
+// program that was attached to is another's child).
 TSMITH_API void tsmith_flight_ended(tsmith_flight *flight, int wait_status);
 
 typedef struct tsmith_flight_summary {

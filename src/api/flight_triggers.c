@@ -85,9 +85,10 @@ static bool parse(struct flight_trigger *trigger, const char *word) {
     static const struct {
         const char *name;
         enum flight_trigger_kind kind;
-    } kinds[] = {{"signal", FLIGHT_SIGNAL}, {"range", FLIGHT_RANGE}, {"gap", FLIGHT_GAP},
-                 {"error", FLIGHT_ERROR},   {"loss", FLIGHT_LOSS},   {"exit", FLIGHT_EXIT},
-                 {"crash", FLIGHT_CRASH},   {"file", FLIGHT_FILE},   {"frame", FLIGHT_FRAME}};
+    } kinds[] = {{"signal", FLIGHT_SIGNAL}, {"range", FLIGHT_RANGE}, {"call", FLIGHT_CALL},
+                 {"gap", FLIGHT_GAP},       {"error", FLIGHT_ERROR}, {"loss", FLIGHT_LOSS},
+                 {"exit", FLIGHT_EXIT},     {"crash", FLIGHT_CRASH}, {"file", FLIGHT_FILE},
+                 {"frame", FLIGHT_FRAME}};
     const size_t length = strcspn(word, ":");
     const char *argument = word[length] ? word + length + 1 : "";
     size_t at = 0;
@@ -100,6 +101,7 @@ static bool parse(struct flight_trigger *trigger, const char *word) {
     (void)snprintf(trigger->text, sizeof trigger->text, "%s", word);
     switch (trigger->kind) {
     case FLIGHT_RANGE:
+    case FLIGHT_CALL:
         return parse_range(trigger, argument);
     case FLIGHT_GAP:
         return parse_time(argument, &trigger->limit) && trigger->limit > 0;
@@ -126,7 +128,8 @@ tsmith_status flight_triggers_parse(struct flight_triggers *triggers, const char
         if (!parse(&triggers->items[i], words[i]))
             return status_set(
                 error, TSMITH_ERROR_INVALID_ARGUMENT,
-                "unknown trigger '%s'; available: signal, range:NAME>20ms, range:NAME>p99*2, "
+                "unknown trigger '%s'; available: signal, range:NAME>20ms, range:NAME>p99*2, call:NAME>20ms, "
+                "call:NAME>p99*2, "
                 "gap:TIME, frame:20ms, frame:p99*2, frame:/100, error[:CODE], loss, exit, crash, file:PATH",
                 words[i]);
     }
@@ -219,11 +222,17 @@ static void find_name(struct flight_trigger *trigger, const tsmith_dictionary *d
     }
 }
 
-static void ask_ranges(struct flight_trigger *trigger, const struct asked *asked) {
+// Whether the trigger is about events of this kind. Calls that wait have a kind of their own.
+static bool is_of_kind(const struct flight_trigger *trigger, tsmith_kind kind) {
+    return trigger->kind == FLIGHT_RANGE ? kind == TSMITH_KIND_RANGE
+                                         : kind == TSMITH_KIND_API || kind == TSMITH_KIND_SYNC;
+}
+
+static void ask_named(struct flight_trigger *trigger, const struct asked *asked) {
     char why[512];
     for (uint32_t row = 0; row < asked->count; row++) {
         int64_t duration;
-        if (asked->rows.kinds[row] != TSMITH_KIND_RANGE ||
+        if (!is_of_kind(trigger, (tsmith_kind)asked->rows.kinds[row]) ||
             tsmith_view_id(&asked->name, row) != trigger->string ||
             !tsmith_view_i64(&asked->rows.durations, row, &duration) || !is_slow(trigger, duration))
             continue;
@@ -321,10 +330,10 @@ void flight_triggers_batch(struct flight_triggers *triggers, const tsmith_dictio
     asked.correlation = views[4];
     for (size_t i = 0; i < triggers->count; i++) {
         struct flight_trigger *trigger = &triggers->items[i];
-        if (trigger->kind == FLIGHT_RANGE) {
+        if (trigger->kind == FLIGHT_RANGE || trigger->kind == FLIGHT_CALL) {
             find_name(trigger, dictionary);
             if (trigger->string)
-                ask_ranges(trigger, &asked);
+                ask_named(trigger, &asked);
         } else if (trigger->kind == FLIGHT_FRAME) {
             ask_frames(trigger, &asked);
         } else if (trigger->kind == FLIGHT_ERROR) {

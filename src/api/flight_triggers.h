@@ -15,6 +15,7 @@
 enum flight_trigger_kind {
     FLIGHT_SIGNAL,
     FLIGHT_RANGE,
+    FLIGHT_CALL,
     FLIGHT_GAP,
     FLIGHT_ERROR,
     FLIGHT_LOSS,
@@ -35,7 +36,7 @@ struct flight_durations {
 struct flight_trigger {
     enum flight_trigger_kind kind;
     char text[256];  // as it was given
-    char *name;      // of a range or file
+    char *name;      // of a range, call or file
     uint32_t string; // its id in the dictionary; 0: not met yet
     uint32_t strings_seen;
     int64_t limit;                            // ns; of a range with a quantile: 0
