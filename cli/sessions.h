@@ -13,7 +13,7 @@
 // behind.
 void sessions_each(void (*each)(void *context, const char *directory, const tsmith_capture_left *left),
                    void *context);
-// Whether a process records into a session, or was started to: its environment names it. False for a process that ended, or
+// Whether a process records into a session, or was started to: it has a channel there, or its environment names it. False for a process that ended, or
 // that this user may not look at.
 bool sessions_has_process(const char *directory, uint64_t pid);
 // The running recording that a word means: a session directory, or the id of a recorded process or of the `tracesmith` that
