@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers about several files, each found in a process of its own, some at the same time. The largest process is as large
-// as that for one file.
+// Answers about several files, found by processes side by side, each about one file after the other. The largest process is as
+// large as that for one file.
 #ifndef CLI_APART_H
 #define CLI_APART_H
 
