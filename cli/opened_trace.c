@@ -13,6 +13,7 @@
 
 #include "cli/present/progress.h"
 #include "cli/present/terminal.h"
+#include "tracesmith/analyze.h"
 #include "tracesmith/capture.h"
 
 int exit_code_of_input(tsmith_status status) {
@@ -130,10 +131,21 @@ bool trace_is_directory(const char *path) {
     return true;
 }
 
-static bool no_cache;
+static bool no_cache, one_thread;
+static const char *const *needed; // names of analyses
+static size_t needed_count;       // 0: everything is needed
 
 void trace_no_cache(void) {
     no_cache = true;
+}
+
+void trace_set_needs(const char *const *names, size_t count) {
+    needed = names;
+    needed_count = count;
+}
+
+void trace_use_one_thread(void) {
+    one_thread = true;
 }
 
 // The XDG directories are absolute paths or do not count.
@@ -157,11 +169,13 @@ static void show_progress(void *context, uint64_t done, uint64_t total) {
 static tsmith_status open_file(struct trace *trace, const char *path, tsmith_error *error) {
     struct progress progress = {.what = "reading"};
     struct text folder = {0};
-    const tsmith_trace_options options = {.size = sizeof options,
-                                          .progress = show_progress,
-                                          .progress_context = &progress,
-                                          .binary = binary,
-                                          .cache = trace_cache_folder(&folder)};
+    tsmith_trace_options options = {.size = sizeof options,
+                                    .progress = show_progress,
+                                    .progress_context = &progress,
+                                    .binary = binary,
+                                    .cache = trace_cache_folder(&folder),
+                                    .one_thread = one_thread};
+    tsmith_analysis_set_needs(needed, needed_count, &options);
     tsmith_status status = tsmith_trace_open(path, &options, &trace->opened, error);
     text_finish(&folder);
     progress_clear(&progress);

@@ -29,6 +29,12 @@ const char *trace_binary(void);
 // Import every foreign trace anew, and keep nothing of it.
 void trace_no_cache(void);
 
+// The traces opened from here on are for the analyses of these names only.
+void trace_set_needs(const char *const *names, size_t count);
+
+// Start no thread to read the traces opened from here on: other processes read others.
+void trace_use_one_thread(void);
+
 // Where imported traces are kept; NULL: nowhere. `path` is room for the name.
 const char *trace_cache_folder(struct text *path);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a Chrome trace: the importer ends, and what the exporter makes of it is JSON.
+// Any bytes as a Chrome trace: the importer ends, and what the exporter makes of it is JSON. It ends as well where only some
+// events are needed.
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include "base/json.h"
 #include "tracesmith/export_trace.h"
 #include "tracesmith/import.h"
+#include "tracesmith/ranks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,6 +21,20 @@ static void check_output(int fd) {
     if (text && pread(fd, text, (size_t)length, 0) == length && !json_is_valid(text, (size_t)length))
         abort();
     free(text);
+}
+
+static void read_needed(int in, int one_thread) {
+    tsmith_trace_options options = {.size = sizeof options, .one_thread = one_thread};
+    tsmith_source *source = NULL;
+    const tsmith_batch *batch;
+    tsmith_error error;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", in);
+    tsmith_ranks_set_needs(&options);
+    if (tsmith_trace_stream(path, &options, &source, &error) == TSMITH_OK)
+        while (tsmith_source_next(source, &batch, &error) == TSMITH_OK)
+            continue;
+    tsmith_source_destroy(source);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -34,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         goto done;
     if (tsmith_pump(source, sink, NULL, NULL, &error) >= 0)
         check_output(out);
+    read_needed(in, size / 2 % 2);
 done:
     tsmith_sink_destroy(sink);
     tsmith_source_destroy(source);

@@ -521,6 +521,7 @@ static int run_apart(const void *context, size_t index, FILE *out) {
     bool answered = false;
     analyze.out = out;
     analyze.answered = &answered;
+    trace_use_one_thread();
     return analyze_file(&analyze, analyze.files[index]);
 }
 
@@ -553,6 +554,7 @@ static int analyze_files(const struct analyze *analyze) {
         return analyze_partial(analyze->files, analyze->file_count, analyze->out ? analyze->out : stdout);
     if (analyze->ranks)
         return analyze_ranks(analyze->files, analyze->file_count, put_ranks, analyze);
+    trace_set_needs(analyze->names, analyze->name_count);
     struct apart *apart = apart_create(analyze->file_count, run_apart, analyze);
     if (json)
         write_bytes(analyze, "{\"traces\":[", 11);

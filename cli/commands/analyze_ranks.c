@@ -36,10 +36,12 @@ static tsmith_status add_partial(tsmith_ranks *ranks, const char *path, tsmith_e
     return status;
 }
 
-static tsmith_status add_trace(tsmith_ranks *ranks, const char *path, tsmith_error *error) {
+static tsmith_status add_trace(tsmith_ranks *ranks, const char *path, bool is_apart, tsmith_error *error) {
     struct convert convert;
     tsmith_source *source = NULL;
     convert_init(&convert, "reading");
+    tsmith_ranks_set_needs(&convert.options);
+    convert.options.one_thread = is_apart;
     tsmith_status status = tsmith_trace_stream(path, &convert.options, &source, &convert.error);
     if (status == TSMITH_OK)
         status = tsmith_ranks_add(ranks, path, source, &convert.error);
@@ -51,10 +53,10 @@ static tsmith_status add_trace(tsmith_ranks *ranks, const char *path, tsmith_err
 }
 
 // A trace that cannot be read is listed as missing in the answer. Only what every trace would meet ends the command.
-static int add_file(tsmith_ranks *ranks, const char *path) {
+static int add_file(tsmith_ranks *ranks, const char *path, bool is_apart) {
     tsmith_error error;
-    tsmith_status status =
-        analyze_is_partial(path) ? add_partial(ranks, path, &error) : add_trace(ranks, path, &error);
+    tsmith_status status = analyze_is_partial(path) ? add_partial(ranks, path, &error)
+                                                    : add_trace(ranks, path, is_apart, &error);
     if (status == TSMITH_OK)
         return EXIT_DONE;
     complain("%s", error.message);
@@ -67,11 +69,11 @@ static int add_file(tsmith_ranks *ranks, const char *path) {
     return status == TSMITH_OK ? EXIT_DAMAGED : EXIT_LACKING;
 }
 
-// All of these; the exit code, and LACKING ends it.
-static int add_in_turn(tsmith_ranks *ranks, const char *const *paths, size_t count) {
+// All of these; the exit code, and LACKING ends it. `is_apart`: other processes read others at the same time.
+static int add_in_turn(tsmith_ranks *ranks, const char *const *paths, size_t count, bool is_apart) {
     int code = EXIT_DONE;
     for (size_t i = 0; i < count && code != EXIT_LACKING; i++) {
-        const int one = add_file(ranks, paths[i]);
+        const int one = add_file(ranks, paths[i], is_apart);
         code = one == EXIT_DONE ? code : one;
     }
     return code;
@@ -115,7 +117,7 @@ static int run_group(const void *context, size_t index, FILE *out) {
     tsmith_ranks *ranks = NULL;
     int code = create_ranks(&ranks);
     if (code == EXIT_DONE)
-        code = add_in_turn(ranks, groups->paths + begin, end - begin);
+        code = add_in_turn(ranks, groups->paths + begin, end - begin, true);
     if (code != EXIT_LACKING && put_partial(ranks, out) != EXIT_DONE)
         code = EXIT_LACKING;
     tsmith_ranks_destroy(ranks);
@@ -127,7 +129,7 @@ static int add_group(tsmith_ranks *ranks, struct apart *apart, const struct grou
     struct apart_answer answer;
     tsmith_error error;
     if (!apart || !apart_take(apart, index, &answer))
-        return add_in_turn(ranks, groups->paths + begin, end - begin);
+        return add_in_turn(ranks, groups->paths + begin, end - begin, false);
     int code = answer.code;
     // A partial that is refused has a trace that is: it is named when the traces are added here.
     const bool is_partial = !answer.signal && code != EXIT_LACKING;
@@ -139,7 +141,7 @@ static int add_group(tsmith_ranks *ranks, struct apart *apart, const struct grou
         complain("the process that read %s and %zu more was ended by signal %d", groups->paths[begin],
                  end - begin - 1, answer.signal);
     else if (is_partial && !is_added)
-        code = add_in_turn(ranks, groups->paths + begin, end - begin);
+        code = add_in_turn(ranks, groups->paths + begin, end - begin, false);
     apart_answer_finish(&answer);
     return code;
 }

@@ -20,6 +20,7 @@
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
 #include "tracesmith/timeline.h"
+#include "tracesmith/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -141,6 +142,11 @@ TSMITH_API const char *tsmith_analysis_question(size_t index);
 // Whether its answer takes sums of events too (TSMITH_KIND_SUM), or needs no kernels and transfers. Of a trace that has its
 // work in sums alone, the finding of the others says that the answer is not known.
 TSMITH_API bool tsmith_analysis_reads_sums(size_t index);
+
+// Sets `arguments` in options whose size is set, where the analyses of these names need few of them or none: their reports are the
+// same. Any thread.
+TSMITH_API void tsmith_analysis_set_needs(const char *const *names, size_t count,
+                                          tsmith_trace_options *options);
 
 // Writes a report: as text (at most `max_rows` rows per table, 0: 20; lines of at most `width` columns, 0: 100, unless the
 // numbers alone are wider), as one JSON object, or as CSV (one header per table; the first two columns are report and table).

@@ -17,6 +17,7 @@
 #include "tracesmith/output.h"
 #include "tracesmith/status.h"
 #include "tracesmith/stream.h"
+#include "tracesmith/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,9 @@ TSMITH_API void tsmith_ranks_destroy(tsmith_ranks *ranks);
 // part that was read is used.
 TSMITH_API tsmith_status tsmith_ranks_add(tsmith_ranks *ranks, const char *label, tsmith_source *source,
                                           tsmith_error *error);
+// Sets `arguments` and `needs_event`, so that tsmith_trace_stream leaves out what tsmith_ranks_add does not use: the comparison is the
+// same. Any thread.
+TSMITH_API void tsmith_ranks_set_needs(tsmith_trace_options *options);
 // Notes a trace that could not be read, and why: the report counts and names it. Both strings are copied.
 TSMITH_API tsmith_status tsmith_ranks_add_missing(tsmith_ranks *ranks, const char *label, const char *reason,
                                                   tsmith_error *error);

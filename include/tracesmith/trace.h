@@ -41,6 +41,15 @@ typedef struct tsmith_trace_options {
     const char *cache;
     // The largest size of the folder; the least recently used files are removed first. 0: 4 GiB.
     uint64_t cache_bytes;
+    // The names of the arguments that the caller reads, `argument_count` of them. A hint: of a foreign trace that is not kept in `cache`,
+    // other arguments, what is derived from them, and call stacks may be missing. They live as long as the source. NULL: all are needed.
+    const char *const *arguments;
+    size_t argument_count;
+    // For tsmith_trace_stream, the same of events: whether those of a kind and name are needed. Called at least once for each pair that the trace has. The first
+    // and the last moment of the trace come from an event in any case. NULL: all are needed.
+    int (*needs_event)(tsmith_kind kind, const char *name);
+    // The caller reads several traces at once: no thread is started for this one.
+    int one_thread;
 } tsmith_trace_options;
 
 // Opens a file, a named pipe, or standard input ("-"). An SBT file is used as it is; everything else, and what comes

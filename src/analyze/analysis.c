@@ -167,6 +167,27 @@ bool tsmith_analysis_reads_sums(size_t index) {
     return index < KIND_COUNT && KINDS[index]->reads_sums;
 }
 
+// Those that take no batches get what a timeline has of them.
+void tsmith_analysis_set_needs(const char *const *names, size_t count, tsmith_trace_options *options) {
+    static const char *const arguments[] = {
+#define FIELD_NAME(NAME, name) name,
+        STATE_FIELD_TABLE(FIELD_NAME)
+#undef FIELD_NAME
+    };
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+        while (k < KIND_COUNT && strcmp(KINDS[k]->name, names[i]) != 0)
+            k++;
+        if (k == KIND_COUNT || KINDS[k]->write || KINDS[k]->ranges || KINDS[k]->frames ||
+            KINDS[k]->needs == NEEDS_ADVICE)
+            return;
+    }
+    if (!count)
+        return;
+    options->arguments = arguments;
+    options->argument_count = sizeof arguments / sizeof *arguments;
+}
+
 // How many kernels and transfers a batch has in sums.
 static uint64_t summed_work(const tsmith_batch *batch) {
     static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_SUMMED, TSMITH_FIELD_COUNT};

@@ -53,6 +53,13 @@ void tsmith_ranks_destroy(tsmith_ranks *ranks) {
 
 // ---- reading a trace
 
+// Of a collective: its name and group as the trace has them, and both together as the ranks do. key 0: none.
+struct key_memo {
+    uint32_t name, group, key;
+};
+
+enum { KEY_MEMOS = 64 };
+
 struct reading {
     tsmith_ranks *ranks;
     struct rank *rank;
@@ -64,7 +71,37 @@ struct reading {
     uint32_t device, other_device;     // strings: of kernels that communicate, and of others; 0: none yet
     bool is_several, is_other_several; // devices
     struct message_reading messages;
+    struct key_memo keys[KEY_MEMOS]; // those that came last
 };
+
+static const char STEP[] = "ProfilerStep", DATA[] = "enumerate(DataLoader)";
+
+static bool begins_with(const char *name, const char *beginning) {
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
+
+static int needs_event(tsmith_kind kind, const char *name) {
+    switch (kind) {
+    case TSMITH_KIND_KERNEL:
+    case TSMITH_KIND_COLLECTIVE:
+    case TSMITH_KIND_LOSS:
+    case TSMITH_KIND_SUM:
+        return 1;
+    case TSMITH_KIND_API:
+        return begins_with(name, "MPI_");
+    case TSMITH_KIND_RANGE:
+        return begins_with(name, "MPI_") || begins_with(name, STEP) || begins_with(name, DATA);
+    default:
+        return 0;
+    }
+}
+
+void tsmith_ranks_set_needs(tsmith_trace_options *options) {
+    static const char *const names[] = {NAMES_PROCESS_GROUP, MESSAGE_ARGUMENTS, "sequence", "ranks"};
+    options->arguments = names;
+    options->argument_count = sizeof names / sizeof *names;
+    options->needs_event = needs_event;
+}
 
 static void learn_fields(struct reading *reading) {
     uint32_t count = tsmith_dictionary_dynamic_field_count(reading->dictionary);
@@ -73,7 +110,7 @@ static void learn_fields(struct reading *reading) {
         const char *name = field ? tsmith_dictionary_string(reading->dictionary, field->name).bytes : "";
         if (field)
             messages_learn_field(&reading->messages, name, field->type, TSMITH_FIELD_DYNAMIC + id);
-        if (field && field->type == TSMITH_TYPE_STRING && strcmp(name, "Process Group Name") == 0)
+        if (field && field->type == TSMITH_TYPE_STRING && strcmp(name, NAMES_PROCESS_GROUP) == 0)
             reading->group_field = TSMITH_FIELD_DYNAMIC + id;
         else if (field && field->type == TSMITH_TYPE_U64 && strcmp(name, "comm") == 0)
             reading->comm_field = TSMITH_FIELD_DYNAMIC + id;
@@ -104,7 +141,7 @@ static bool communicates(struct reading *reading, uint32_t name) {
 }
 
 // "name\0group" in the ranks' own dictionary; 0 when memory is exhausted.
-static uint32_t make_key(const struct reading *reading, uint32_t name, uint32_t group) {
+static uint32_t intern_key(const struct reading *reading, uint32_t name, uint32_t group) {
     tsmith_string first = tsmith_dictionary_string(reading->dictionary, name),
                   second = tsmith_dictionary_string(reading->dictionary, group);
     char *key = malloc(first.length + second.length + 1);
@@ -115,6 +152,13 @@ static uint32_t make_key(const struct reading *reading, uint32_t name, uint32_t 
     uint32_t id = tsmith_dictionary_intern(reading->ranks->keys, key, first.length + second.length + 1);
     free(key);
     return id;
+}
+
+static uint32_t make_key(struct reading *reading, uint32_t name, uint32_t group) {
+    struct key_memo *memo = &reading->keys[(name + 31 * group) % KEY_MEMOS];
+    if (!memo->key || memo->name != name || memo->group != group)
+        *memo = (struct key_memo){name, group, intern_key(reading, name, group)};
+    return memo->key;
 }
 
 enum { KIND, START, DURATION, NAME, BYTES, CERTAINTY, GROUP, COMM, SEQUENCE, RANKS, FIELDS };
@@ -193,7 +237,6 @@ static bool add_collective(struct reading *reading, const tsmith_view *views, ui
 
 static bool add_step(struct reading *reading, const tsmith_view *views, uint32_t row, int64_t start,
                      int64_t end) {
-    static const char STEP[] = "ProfilerStep", DATA[] = "enumerate(DataLoader)";
     struct rank *rank = reading->rank;
     tsmith_string name = tsmith_dictionary_string(reading->dictionary, tsmith_view_id(&views[NAME], row));
     if (name.length >= sizeof DATA && memcmp(name.bytes, DATA, sizeof DATA - 1) == 0)
@@ -251,6 +294,7 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
     const int64_t *starts = tsmith_view_every(&views[START]);
     if (!kinds || !starts || !tsmith_view_exists(&views[DURATION]))
         return true;
+    bool is_learned[2] = {false, false};
     for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
         const uint8_t kind = kinds[row];
         int64_t duration;
@@ -259,16 +303,47 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
             continue;
         if (!add_row(reading, views, row, kind, queue, starts[row], duration))
             return false;
-        if (queue && track && kind == TSMITH_KIND_KERNEL)
-            learn_device(reading, track, communicates(reading, tsmith_view_id(&views[NAME], row)));
+        if (!queue || !track || kind != TSMITH_KIND_KERNEL || (is_learned[0] && is_learned[1]))
+            continue;
+        const bool communicating = communicates(reading, tsmith_view_id(&views[NAME], row));
+        if (!is_learned[communicating])
+            learn_device(reading, track, communicating);
+        is_learned[communicating] = true;
     }
+    return true;
+}
+
+// Brings collectives of one key together, in the order in which they were: a trace has them in the order of time, so that few runs are
+// left to be sorted. Not where keys are so far apart that to count them would take longer. False when memory is exhausted.
+static bool gather_keys(struct rank_collective *items, struct rank_collective *spare, size_t count) {
+    uint32_t least = UINT32_MAX, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        least = items[i].key < least ? items[i].key : least;
+        most = items[i].key > most ? items[i].key : most;
+    }
+    if (!count || most - least >= 4 * count)
+        return true;
+    const size_t keys = (size_t)(most - least) + 1;
+    size_t *places = calloc(keys + 1, sizeof *places);
+    if (!places)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        places[items[i].key - least + 1]++;
+    for (size_t key = 1; key < keys; key++)
+        places[key] += places[key - 1];
+    for (size_t i = 0; i < count; i++)
+        spare[places[items[i].key - least]++] = items[i];
+    memcpy(items, spare, count * sizeof *items);
+    free(places);
     return true;
 }
 
 bool rank_number_collectives(const tsmith_ranks *ranks, struct rank *rank) {
     struct rank_collective *spare = malloc((rank->collective_count + 1) * sizeof *spare), *sorted = NULL;
-    if (!spare)
+    if (!spare || !gather_keys(rank->collectives, spare, rank->collective_count)) {
+        free(spare);
         return false;
+    }
     sorted = ranks_sort_by_key(rank->collectives, spare, rank->collective_count);
     if (sorted == spare)
         memcpy(rank->collectives, spare, rank->collective_count * sizeof *spare);

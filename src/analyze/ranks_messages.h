@@ -19,6 +19,9 @@ enum {
     MESSAGE_BEGINS = 3
 };
 
+// What they are called.
+#define MESSAGE_ARGUMENTS "comm", "peer", "tag", "sends", "from", "from_tag", "wait"
+
 struct message_wait {
     uint64_t correlation;
     int64_t start;

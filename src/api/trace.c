@@ -25,7 +25,7 @@
 #include "base/sized.h"
 #include "base/status.h"
 #include "import/open.h"
-#include "sbt/format.h"
+#include "sbt/writer.h"
 
 enum { FIRST_BYTES_MS = 10000, COPY_SIZE = 1 << 16 };
 
@@ -36,6 +36,8 @@ struct place {
     int fd;
     char *name; // for messages
     bool is_regular;
+    bool is_stream;                      // read once, by tsmith_trace_stream
+    bool is_kept;                        // what is imported is for other callers too
     uint64_t size;                       // of a regular file
     uint8_t first[SBT_FILE_HEADER_SIZE]; // of a pipe: read already
     size_t first_size;
@@ -155,8 +157,14 @@ static tsmith_status place_open(struct place *place, const char *path, const tsm
 }
 
 static tsmith_status place_import(struct place *place, tsmith_source **out, tsmith_error *error) {
-    const struct import_place from = {
-        .fd = place->fd, .name = place->name, .first = place->first, .first_size = place->first_size};
+    const struct import_place from = {.fd = place->fd,
+                                      .name = place->name,
+                                      .first = place->first,
+                                      .first_size = place->first_size,
+                                      .arguments = place->is_kept ? NULL : place->options.arguments,
+                                      .argument_count = place->options.argument_count,
+                                      .needs_event = place->is_stream ? place->options.needs_event : NULL,
+                                      .one_thread = place->options.one_thread != 0};
     const tsmith_import_options options = {.size = sizeof options, .binary = place->options.binary};
     return import_open(&from, &options, out, error);
 }
@@ -219,27 +227,30 @@ static tsmith_status open_as_sbt(struct place *place, tsmith_sbt **out, tsmith_e
 
 // ---- a trace
 
-// The pump, but knowing which of the two ends has failed.
+// The pump, but knowing which of the two ends has failed. What is kept for later is made small, what is not is made quickly.
 static tsmith_status pump_into(struct tsmith_trace *trace, tsmith_source *source, int fd,
                                tsmith_error *error) {
     const tsmith_sbt_write_options options = {.size = sizeof options, .compression_level = TEMPORARY_LEVEL};
     const tsmith_batch *batch;
-    tsmith_sink *sink = NULL;
+    struct sbt_writer *writer = NULL;
     tsmith_error why;
-    tsmith_status ended = TSMITH_END, status = tsmith_sbt_writer_open_fd(fd, &options, &sink, &why);
+    tsmith_status ended = TSMITH_END,
+                  status = sbt_writer_create_fd(fd, "temporary file", &options, &writer, &why);
+    if (status == TSMITH_OK && !trace->place.is_kept)
+        sbt_writer_make_quick(writer);
     while (status == TSMITH_OK && (ended = tsmith_source_next(source, &batch, &trace->why)) == TSMITH_OK) {
-        status = tsmith_sink_write(sink, tsmith_source_dictionary(source), batch, &why);
+        status = sbt_writer_write(writer, tsmith_source_dictionary(source), batch, &why);
         show_progress(&trace->place);
     }
     if (status == TSMITH_OK && ended < 0) {
         if (error)
             *error = trace->why;
-        tsmith_sink_destroy(sink);
+        sbt_writer_destroy(writer);
         return ended;
     }
     if (status == TSMITH_OK)
-        status = tsmith_sink_finish(sink, tsmith_source_dictionary(source), &why);
-    tsmith_sink_destroy(sink);
+        status = sbt_writer_finish(writer, tsmith_source_dictionary(source), &why);
+    sbt_writer_destroy(writer);
     if (status != TSMITH_OK &&
         !why.system_errno) // not the file: an event has too much in it, or memory is exhausted
         return status_set(error, status, "%s: %s", trace->place.name, why.message);
@@ -305,6 +316,7 @@ static tsmith_status import_trace(struct tsmith_trace *trace, tsmith_error *erro
     bool keeps = place->is_regular && !place->options.binary && !getenv("TRACESMITH_BINARY");
     struct import_cache cache;
     import_cache_open(&cache, keeps ? place->options.cache : NULL, place->options.cache_bytes, place->fd);
+    place->is_kept = cache.folder >= 0;
     tsmith_status status = open_kept(trace, &cache) ? TSMITH_OK : import_into_file(trace, &cache, error);
     import_cache_close(&cache);
     return status;
@@ -374,7 +386,7 @@ tsmith_status tsmith_trace_ended(const tsmith_trace *trace, tsmith_error *error)
 
 // ---- a stream
 
-struct stream {
+struct streamed {
     struct place place;
     tsmith_sbt *sbt;
     tsmith_source *source;
@@ -382,7 +394,7 @@ struct stream {
 };
 
 static void stream_destroy(void *self) {
-    struct stream *stream = self;
+    struct streamed *stream = self;
     if (!stream)
         return;
     tsmith_source_destroy(stream->source);
@@ -393,7 +405,7 @@ static void stream_destroy(void *self) {
 }
 
 static tsmith_status stream_next(void *self, const tsmith_batch **out, tsmith_error *error) {
-    struct stream *stream = self;
+    struct streamed *stream = self;
     tsmith_status status = tsmith_source_next(stream->source, out, error);
     if (!stream->sbt)
         show_progress(&stream->place);
@@ -401,19 +413,20 @@ static tsmith_status stream_next(void *self, const tsmith_batch **out, tsmith_er
 }
 
 static const tsmith_dictionary *stream_dictionary(void *self) {
-    return tsmith_source_dictionary(((struct stream *)self)->source);
+    return tsmith_source_dictionary(((struct streamed *)self)->source);
 }
 
 tsmith_status tsmith_trace_stream(const char *path, const tsmith_trace_options *options, tsmith_source **out,
                                   tsmith_error *error) {
     static const tsmith_source_ops ops = {stream_next, stream_dictionary, stream_destroy};
     *out = NULL;
-    struct stream *stream = calloc(1, sizeof *stream);
+    struct streamed *stream = calloc(1, sizeof *stream);
     if (!stream)
         return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory while opening it", path);
     tsmith_status status = place_open(&stream->place, path, options, error);
     if (status != TSMITH_OK)
         goto fail;
+    stream->place.is_stream = true;
     status = open_as_sbt(&stream->place, &stream->sbt, error);
     if (status == TSMITH_OK)
         status = tsmith_sbt_scan(stream->sbt, stream->place.options.scan, &stream->source, error);

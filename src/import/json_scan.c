@@ -154,6 +154,83 @@ __attribute__((target("avx2,popcnt,bmi"))) ALWAYS_INLINE struct block classify_a
 NESTED_END(nested_end_avx2, __attribute__((target("avx2,popcnt,bmi"))), classify_avx2)
 #endif
 
+// ---- the rest of an object
+
+// The end of the object that is entered already. A line that ends within a string is none of JSON: then, and when the end is not before
+// `end`, NULL.
+#define REST_END(name, attributes, classify, find_newlines)                                                  \
+    attributes static const char *name(const char *at, const char *end) {                                    \
+        struct nested state = {.depth = 1};                                                                  \
+        for (; at < end; at += 64) {                                                                         \
+            struct nested before = state;                                                                    \
+            const struct block block = classify(at);                                                         \
+            const uint64_t quotes = block.quotes & ~find_escaped(&before, block.backslashes);                \
+            const uint64_t inside = running_xor(quotes) ^ state.in_string;                                   \
+            const unsigned used = step(&state, block);                                                       \
+            const uint64_t before_end = used && used < 64 ? ((uint64_t)1 << used) - 1 : UINT64_MAX;          \
+            if (inside & find_newlines(at) & before_end)                                                     \
+                return NULL;                                                                                 \
+            if (used)                                                                                        \
+                return at + used <= end ? at + used : NULL;                                                  \
+        }                                                                                                    \
+        return NULL;                                                                                         \
+    }
+
+ALWAYS_INLINE uint64_t newlines_plain(const char *at) {
+    uint64_t found = 0;
+    for (int i = 0; i < 64; i++)
+        found |= (uint64_t)(at[i] == '\n') << i;
+    return found;
+}
+REST_END(rest_end_plain, , classify_plain, newlines_plain)
+
+#if defined(__x86_64__)
+ALWAYS_INLINE uint64_t newlines_sse2(const char *at) {
+    uint64_t found = 0;
+    for (int i = 0; i < 4; i++) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i));
+        found |= MASK16(bytes, '\n');
+    }
+    return found;
+}
+REST_END(rest_end_sse2, , classify_sse2, newlines_sse2)
+
+__attribute__((target("avx2,popcnt,bmi"))) ALWAYS_INLINE uint64_t newlines_avx2(const char *at) {
+    uint64_t found = 0;
+    for (int i = 0; i < 2; i++) {
+        const __m256i bytes = _mm256_loadu_si256((const __m256i *)(const void *)(at + 32 * i));
+        found |= MASK32(bytes, '\n');
+    }
+    return found;
+}
+REST_END(rest_end_avx2, __attribute__((target("avx2,popcnt,bmi"))), classify_avx2, newlines_avx2)
+#endif
+
+json_nested_scanner *json_rest_scanner_get(int which) {
+    switch (which) {
+    case 0:
+        return rest_end_plain;
+#if defined(__x86_64__)
+    case 1:
+        return rest_end_sse2;
+    case 2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") ? rest_end_avx2 : NULL;
+#endif
+    default:
+        return NULL;
+    }
+}
+
+const char *json_object_rest(const char *at, const char *end) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi"))
+        return rest_end_avx2(at, end);
+    return rest_end_sse2(at, end);
+#else
+    return rest_end_plain(at, end);
+#endif
+}
+
 json_nested_scanner *json_nested_scanner_get(int which) {
     switch (which) {
     case 0:

@@ -26,6 +26,11 @@ const char *json_nested_end(const char *at, const char *end);
 typedef const char *json_nested_scanner(const char *at, const char *end);
 json_nested_scanner *json_nested_scanner_get(int which);
 
+// Just past the bracket that closes the object in which `at` is, between two of its members; NULL when it is not there before `end`, or a
+// string seems to go on in another line.
+const char *json_object_rest(const char *at, const char *end);
+json_nested_scanner *json_rest_scanner_get(int which);
+
 // The quote that ends the string whose content begins at `at`, NULL when there is none before `end`. *plain:
 // the content has no backslash and no control character.
 static inline const char *json_string_end(const char *at, const char *end, bool *plain) {

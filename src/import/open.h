@@ -13,6 +13,10 @@ struct import_place {
     const char *name;  // for messages; copied
     const void *first; // what was read of a pipe already: at most INPUT_FIRST_MAX bytes
     size_t first_size;
+    const char *const *arguments; // those that are needed; NULL: all, and call stacks
+    size_t argument_count;
+    int (*needs_event)(tsmith_kind kind, const char *name); // NULL: all are needed
+    bool one_thread;                                        // no other is to be started
 };
 
 tsmith_status import_open(const struct import_place *place, const tsmith_import_options *options,

@@ -113,7 +113,7 @@ static bool write_validity(struct encoding *encoding, const tsmith_column *colum
         bytes_to_little(words, count, sizeof *words);
     if (with_runs) {
         data->length += runs;
-    } else if (bytes >= 64) {
+    } else if (bytes >= 64 && !encoding->encoder->packer.quick) {
         shrunk = pack_zstd(&encoding->encoder->packer, data, words, bytes, bytes - bytes / 8);
     }
     output_u8(directory, with_runs ? VALIDITY_RUNS : shrunk ? VALIDITY_ZSTD : VALIDITY_BITMAP);
@@ -298,6 +298,8 @@ struct candidate encoding_choose(const struct encoding *encoding, const struct c
     uint64_t sample[TRANSFORM_SAMPLE];
     uint32_t best = 0;
     uint64_t best_bits = UINT64_MAX;
+    if (encoding->encoder->packer.quick)
+        return candidates[0];
     for (uint32_t i = 0; i < count && count > 1; i++) {
         uint32_t sampled = 0;
         if (work->count <= TRANSFORM_SAMPLE) {

@@ -494,6 +494,9 @@ uint32_t pack_count_runs(const uint64_t *sample, uint32_t count) {
 
 static struct choice choose(struct packer *packer, const uint64_t *values, uint32_t count, unsigned hints,
                             unsigned depth) {
+    // As many bits for each value as the largest of a vector needs.
+    if (packer->quick)
+        return (struct choice){.packing = PACKING_FOR, .plan = {.width = 64}};
     uint64_t sample[PACK_SAMPLE];
     uint32_t sampled = pack_take_sample(sample, values, count);
     struct choice choice = {.packing = PACKING_FOR, .plan = pack_plan_for(sample, sampled)};

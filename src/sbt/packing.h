@@ -21,6 +21,7 @@ struct packer {
     void *zstd;                              // ZSTD_CCtx
     int level;                               // zstd
     bool small;                              // every byte counts, time does not
+    bool quick;                              // time counts, and bytes hardly do
     struct output trial;                     // what a candidate makes of the sample
     uint64_t entropy_terms[PACK_SAMPLE + 1]; // n * log2(n) * 65536; made on first use
 };

@@ -14,8 +14,9 @@ enum { BLOB_PLAIN, BLOB_ZSTD, BLOB_WORTH_TRYING = 128 };
 void blob_write(struct packer *packer, struct output *out, const void *bytes, size_t size) {
     size_t start = out->length;
     packer->trial.length = 0;
-    size_t made =
-        size < BLOB_WORTH_TRYING ? 0 : pack_zstd_text(packer, &packer->trial, bytes, size, size - size / 8);
+    size_t made = size < BLOB_WORTH_TRYING || packer->quick
+                      ? 0
+                      : pack_zstd_text(packer, &packer->trial, bytes, size, size - size / 8);
     out->failed |= packer->trial.failed;
     output_u8(out, made ? BLOB_ZSTD : BLOB_PLAIN);
     output_varint(out, size);

@@ -31,6 +31,7 @@ enum {
     FEW_EVENTS = 1 << 18,
     PENDING_LIMIT = 32 << 20,  // of frames that wait for their write call
     AGGREGATE_LIMIT = 1 << 18, // pairs of kind and name that wait for their frame
+    QUICK_BYTES = 64 << 20,    // of a file that is read once, before its size counts after all
 };
 
 struct sbt_writer {
@@ -229,6 +230,10 @@ tsmith_status sbt_writer_create_fd(int fd, const char *name, const tsmith_sbt_wr
     return create_to(&(struct destination){.fd = fd}, name, options, out, error);
 }
 
+void sbt_writer_make_quick(struct sbt_writer *writer) {
+    writer->encoder.packer.quick = true;
+}
+
 void sbt_writer_destroy(struct sbt_writer *writer) {
     if (!writer)
         return;
@@ -345,6 +350,7 @@ tsmith_status sbt_writer_write(struct sbt_writer *writer, const tsmith_dictionar
     tsmith_status status = check_open(writer, error);
     if (status != TSMITH_OK || tsmith_batch_count(batch) == 0)
         return status;
+    writer->encoder.packer.quick &= writer->offset < QUICK_BYTES;
     status = write_tables(writer, dictionary, error);
     if (status == TSMITH_OK)
         status = write_events(writer, batch, error);

@@ -24,6 +24,8 @@ tsmith_status sbt_writer_carry(struct sbt_writer *writer, const struct frame_hea
                                const void *payload, const tsmith_batch *batch, tsmith_error *error);
 // States that all rows of the dictionary are in the file (in frames that were carried over).
 tsmith_status sbt_writer_set_dictionary(struct sbt_writer *writer, const tsmith_dictionary *dictionary);
+// From here on the file is made for one reading soon: bytes hardly count, up to a size that does.
+void sbt_writer_make_quick(struct sbt_writer *writer);
 // For all events so far.
 struct totals sbt_writer_totals(const struct sbt_writer *writer);
 tsmith_status sbt_writer_finish(struct sbt_writer *writer, const tsmith_dictionary *dictionary,

@@ -31,4 +31,7 @@ static inline uint8_t names_direction(uint16_t class) {
     return class >> NAME_DIRECTION_SHIFT & 7;
 }
 
+// The argument of a collective of PyTorch that says among which ranks it is.
+#define NAMES_PROCESS_GROUP "Process Group Name"
+
 #endif

@@ -507,17 +507,14 @@ static bool is_too_large(tsmith_timeline *timeline) {
 
 static bool add_event(tsmith_timeline *timeline, const tsmith_dictionary *dictionary,
                       const struct columns *columns, uint32_t at, const tsmith_track *entry, bool queue) {
+    const uint8_t kind = columns->kind[at];
+    const bool works = kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
+    timeline->work += works;
+    timeline->timed_work += works && tsmith_view_has(&columns->at[AT_DURATION], at);
+    if (timeline->ledger_only && kind != TSMITH_KIND_LOSS)
+        return true;
     uint32_t track = tsmith_batch_track(columns->batch), place;
     enum what what = what_is(columns, at, entry, queue);
-    if (what == WHAT_COMMAND) {
-        const uint8_t kind = columns->kind[at];
-        const bool works =
-            kind == TSMITH_KIND_KERNEL || kind == TSMITH_KIND_MEMCPY || kind == TSMITH_KIND_MEMSET;
-        timeline->work += works;
-        timeline->timed_work += works && tsmith_view_has(&columns->at[AT_DURATION], at);
-    }
-    if (timeline->ledger_only && what != WHAT_HOLE)
-        return true;
     if (what != WHAT_NOTHING && what != WHAT_HOLE && is_too_large(timeline)) {
         timeline->refused_commands += what == WHAT_COMMAND;
         timeline->refused_calls += what != WHAT_COMMAND;

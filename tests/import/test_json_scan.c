@@ -56,6 +56,50 @@ static void test_nested(void **state) {
     assert_true(found > 1000);
 }
 
+// As above, from within the object; NULL if a string has a newline.
+static const char *plain_rest(const char *at, const char *end) {
+    size_t depth = 1;
+    bool inside = false;
+    for (; at < end; at++) {
+        if (inside && (*at == '\n' || (*at == '\\' && at[1] == '\n')))
+            return NULL;
+        if (*at == '\\') {
+            at += inside || at[1] == '"' || at[1] == '\\';
+        } else if (*at == '"') {
+            inside = !inside;
+        } else if (!inside && strchr("[{", *at) && *at) {
+            depth++;
+        } else if (!inside && strchr("]}", *at) && *at && --depth == 0) {
+            return at + 1;
+        }
+    }
+    return NULL;
+}
+
+static void test_rest(void **state) {
+    (void)state;
+    static const char alphabet[] = "[]{}}}\"\"\\\\a ,:\n\xff";
+    struct random random = {8};
+    char text[1024 + INPUT_PADDING];
+    unsigned found = 0;
+    for (int round = 0; round < 20000; round++) {
+        size_t length = 1 + random_below(&random, 600);
+        uint64_t calm = 1 + random_below(&random, 60);
+        for (size_t i = 0; i < sizeof text; i++)
+            text[i] =
+                random_below(&random, calm) ? 'x' : alphabet[random_below(&random, sizeof alphabet - 1)];
+        const char *expected = plain_rest(text, text + length);
+        found += expected != NULL;
+        for (int which = 0; which < 3; which++) {
+            json_nested_scanner *scanner = json_rest_scanner_get(which);
+            if (scanner && scanner(text, text + length) != expected)
+                fail_msg("scanner %d, round %d: %.*s", which, round, (int)length, text);
+        }
+        assert_ptr_equal(json_object_rest(text, text + length), expected);
+    }
+    assert_true(found > 1000);
+}
+
 static void test_strings(void **state) {
     (void)state;
     struct random random = {2};
@@ -209,8 +253,9 @@ static void test_validity(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested),   cmocka_unit_test(test_strings), cmocka_unit_test(test_times),
-        cmocka_unit_test(test_integers), cmocka_unit_test(test_doubles), cmocka_unit_test(test_validity),
+        cmocka_unit_test(test_nested),   cmocka_unit_test(test_rest),     cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_times),    cmocka_unit_test(test_integers), cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_validity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "sbt/writer.h"
+
 enum { BATCHES = 60, TRACKS = 8 };
 
 struct trace {
@@ -131,6 +133,33 @@ static void options_change_the_bytes_only(void **state) {
         tsmith_source_destroy(source);
         tsmith_sbt_close(opened);
     }
+    end_trace(&trace);
+}
+
+// As the temporary file of an import is made.
+static void a_quick_file_has_everything(void **state) {
+    (void)state;
+    struct trace trace;
+    struct sbt_writer *writer;
+    tsmith_error error;
+    make_trace(&trace, 13);
+    const int fd = open(trace.made.path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(sbt_writer_create_fd(fd, "quick", NULL, &writer, &error), TSMITH_OK);
+    sbt_writer_make_quick(writer);
+    for (size_t i = 0; i < BATCHES; i++)
+        assert_int_equal(sbt_writer_write(writer, trace.made.dictionary, trace.batches[i], &error),
+                         TSMITH_OK);
+    assert_int_equal(sbt_writer_finish(writer, trace.made.dictionary, &error), TSMITH_OK);
+    sbt_writer_destroy(writer);
+    close(fd);
+    tsmith_sbt *opened = open_trace(&trace);
+    tsmith_source *source = scan_trace(opened, NULL);
+    for (size_t i = 0; i < BATCHES; i++)
+        assert_next_is(source, trace.batches[i]);
+    check_summary(&trace, opened);
+    tsmith_source_destroy(source);
+    tsmith_sbt_close(opened);
     end_trace(&trace);
 }
 
@@ -452,6 +481,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_back),
         cmocka_unit_test(options_change_the_bytes_only),
+        cmocka_unit_test(a_quick_file_has_everything),
         cmocka_unit_test(a_repaired_file_is_of_the_version_it_was),
         cmocka_unit_test(the_same_events_give_the_same_bytes),
         cmocka_unit_test(filters_leave_nothing_out),

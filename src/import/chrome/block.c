@@ -138,10 +138,9 @@ static void translate_value(struct unpacked *unpacked, struct chrome *chrome, st
     value->bits = bits_of(unpacked, chrome, value->form, value->bits);
 }
 
-static bool unpack_event(struct unpacked *unpacked, struct chrome *chrome, struct record *record,
-                         char *behind) {
-    struct event *event = &record->event;
-    event->values = (struct value *)(void *)behind;
+// The event becomes one of the trace, and goes to the rows.
+static bool hand_on(struct unpacked *unpacked, struct chrome *chrome, struct event *event, bool in_ns,
+                    const char *text, size_t length) {
     if (event->has_name)
         event->name = word_id(unpacked, chrome, event->name);
     if (event->has_category)
@@ -153,11 +152,30 @@ static bool unpack_event(struct unpacked *unpacked, struct chrome *chrome, struc
     translate_moment(unpacked, chrome, &event->duration);
     for (size_t i = 0; i < event->count; i++)
         translate_value(unpacked, chrome, &event->values[i]);
-    if (record->in_ns && !chrome->in_ns) {
+    if (in_ns && !chrome->in_ns) {
         chrome->in_ns = true;
         tsmith_dictionary_set_attribute(chrome->dictionary, "import.time_unit", "ns");
     }
-    return rows_add(chrome, event, behind + event->count * sizeof *event->values, record->text_length);
+    return rows_add(chrome, event, text, length);
+}
+
+bool unpacked_add_event(struct unpacked *unpacked, struct chrome *chrome, const tsmith_dictionary *words,
+                        struct event *event, bool in_ns, const char *text, size_t length) {
+    const uint32_t count = tsmith_dictionary_string_count(words);
+    if (!ARRAY_RESERVE(unpacked->words, unpacked->word_capacity, (size_t)count)) {
+        chrome->texts.failed = true;
+        return false;
+    }
+    while (unpacked->word_count < count) {
+        unpacked->words[unpacked->word_count] =
+            (struct word){tsmith_dictionary_string(words, (uint32_t)unpacked->word_count), 0};
+        unpacked->word_count++;
+    }
+    if (event->too_large) {
+        event->count = 0;
+        event->roles = 0;
+    }
+    return hand_on(unpacked, chrome, event, in_ns, text, length) && !chrome->texts.failed;
 }
 
 bool unpacked_next(struct unpacked *unpacked, struct chrome *chrome, struct block *block) {
@@ -165,8 +183,10 @@ bool unpacked_next(struct unpacked *unpacked, struct chrome *chrome, struct bloc
     char *behind = (char *)(record + 1);
     const size_t first = record->is_key ? record->key_length : record->event.count * sizeof(struct value);
     block->at += sizeof *record + aligned(first + record->text_length);
-    if (!record->is_key)
-        return unpack_event(unpacked, chrome, record, behind);
+    if (!record->is_key) {
+        record->event.values = (struct value *)(void *)behind;
+        return hand_on(unpacked, chrome, &record->event, record->in_ns, behind + first, record->text_length);
+    }
     rows_add_top(chrome, behind, record->key_length, behind + record->key_length, record->text_length);
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader hands to the rows (pipeline.c): events and keys of the file, one behind the other in one piece of memory, and the
+// What the reader hands to the rows of another thread (pipeline.c): events and keys of the file, one behind the other in one piece of memory, and the
 // strings that they are the first to use. A block knows nothing of the reader afterwards: another thread may take it apart
 // while the reader fills the next one.
 #ifndef IMPORT_CHROME_BLOCK_H
@@ -47,6 +47,9 @@ bool unpacked_learn(struct unpacked *unpacked, const struct block *block);
 // Hands the next event or key of the block to the rows of `chrome`: an event is changed where it is, and stays there until the
 // block is reset. False when the rows are full.
 bool unpacked_next(struct unpacked *unpacked, struct chrome *chrome, struct block *block);
+// The same without a block: the reader's event becomes the trace's where it is. `words` is the reader's dictionary.
+bool unpacked_add_event(struct unpacked *unpacked, struct chrome *chrome, const tsmith_dictionary *words,
+                        struct event *event, bool in_ns, const char *text, size_t length);
 void unpacked_finish(struct unpacked *unpacked);
 
 #endif

@@ -93,6 +93,7 @@ struct key {
     alignas(64) uint32_t name; // string id, in the trace's dictionary; 0: not asked yet
     uint32_t own_field;        // of the vocabulary, in a file that we wrote; 0: none
     uint8_t place, role;       // both sides read these
+    bool is_unread;            // an argument that the caller does not need of slices
     uint32_t fields[PLACE_COUNT - 1]
                    [FORM_COUNT]; // dynamic fields: as itself, and as part of the end of a pair
 };
@@ -157,7 +158,11 @@ struct chrome {
     bool has_unit, in_ns;         // of times (times.c)
     bool has_writer, by_mctracer; // it is known who wrote the file: mcTracer (kinds.c)
     bool by_us;                   // TraceSmith (own.c)
-    uint64_t no_time_at;          // byte of the first event whose time is no number
+    bool one_thread;              // no other is to be started
+    const char *const *arguments; // those that are needed; NULL: all, and call stacks
+    size_t argument_count;
+    int (*needs_event)(tsmith_kind kind, const char *name); // NULL: all are needed
+    uint64_t no_time_at;                                    // byte of the first event whose time is no number
 };
 
 // ---- reader

@@ -21,6 +21,18 @@ static uint8_t find_role(const char *text, size_t length, uint8_t place) {
     return ROLE_NONE;
 }
 
+// An argument is needed if it is asked for, or decides what its event is.
+static bool is_unread(const struct chrome *chrome, const char *text, uint8_t place, uint8_t role) {
+    if (!chrome->arguments || place != PLACE_ARGUMENT ||
+        (role != ROLE_NONE && role != ROLE_BANDWIDTH && role != ROLE_GRID && role != ROLE_BLOCK &&
+         role != ROLE_DEVICE && role != ROLE_STREAM))
+        return false;
+    for (size_t i = 0; i < chrome->argument_count; i++)
+        if (strcmp(chrome->arguments[i], text) == 0)
+            return false;
+    return true;
+}
+
 uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, bool plain, uint8_t place) {
     struct reader *reader = chrome->reader;
     uint32_t text = texts_string(&chrome->texts, raw, length, plain);
@@ -35,11 +47,13 @@ uint32_t reader_find_key(struct chrome *chrome, const char *raw, size_t length, 
         return 0;
     uint32_t index = reader->key_count++;
     tsmith_string decoded = tsmith_dictionary_string(chrome->dictionary, text);
+    const uint8_t role = find_role(decoded.bytes, decoded.length, place);
     reader->keys[index] =
         (struct key){.text = text,
                      .name = chrome->rows ? text : 0, // without rows, the dictionary is not that of the trace
                      .place = place,
-                     .role = find_role(decoded.bytes, decoded.length, place),
+                     .role = role,
+                     .is_unread = is_unread(chrome, decoded.bytes, place, role),
                      .own_field = place == PLACE_ARGUMENT ? own_field(decoded) : TSMITH_FIELD_NONE};
     reader->slots[at] = (uint16_t)index;
     return index;

@@ -244,7 +244,7 @@ void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, 
         set(chrome->rows, batch, TSMITH_FIELD_OPERATION, operation);
     if (kind == TSMITH_KIND_COUNTER)
         set_counter_value(chrome, batch, event);
-    if (kind == TSMITH_KIND_RANGE && event->has_category)
+    if (kind == TSMITH_KIND_RANGE && event->has_category && !chrome->arguments)
         set_python_place(chrome, batch, event);
     if (kind != TSMITH_KIND_KERNEL && kind != TSMITH_KIND_MEMCPY && kind != TSMITH_KIND_MEMSET)
         return;

@@ -2,12 +2,12 @@
 // The reader of Chrome traces and the rows, each in a thread of its own where that pays. source.c calls it.
 //
 // The reader fills blocks (block.h), the thread that asks for batches takes them apart in the same order and puts the events into
-// rows. Nothing else passes between the two, so the result does not depend on which of them is faster, nor on whether there is
-// a second thread. The reader has a dictionary of its own, `words`; a string enters the dictionary of the trace when the first
-// event with it is taken apart.
+// rows. Nothing else passes between the two, so the result does not depend on which of them is faster. The reader has a dictionary
+// of its own, `words`; a string enters the dictionary of the trace when the first event with it is taken apart.
 //
-// A thread is started for a regular file that is longer than a few blocks, if the process may use two processors. A pipe is read by
-// the thread that asks: a thread that waits for a pipe could not be ended.
+// A thread is started for a regular file that is longer than a few blocks, if the process may use two processors and the caller
+// lets it. A pipe is read by the thread that asks: a thread that waits for a pipe could not be ended. Where there will be no thread,
+// each event goes from the reader to the rows at once. The result is the same.
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ struct pipeline {
     struct unpacked unpacked;
     struct block *taken; // that is being taken apart; NULL: none
     unsigned alone;      // blocks that were filled without a thread
+    bool direct;         // there will be no thread: events go to the rows without blocks
 
     // Per thread. `filled` and `emptied` count blocks; both, and `stop`, are guarded by the mutex.
     bool threaded;
@@ -80,8 +81,6 @@ static bool is_regular(int fd) {
 // On failure the caller continues alone.
 static void start_thread(struct pipeline *pipeline) {
     sigset_t all, had;
-    if (!is_regular(pipeline->lexer.fd) || tsmith_processors() < 2)
-        return;
     // The program's signals are for its own threads.
     (void)sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &had) != 0)
@@ -152,7 +151,11 @@ static tsmith_status begin(struct chrome *chrome, void **state, tsmith_error *er
     lexer->reader = chrome->reader;
     lexer->keys = chrome->keys;
     lexer->input = chrome->input;
+    lexer->arguments = chrome->arguments;
+    lexer->argument_count = chrome->argument_count;
+    lexer->needs_event = chrome->needs_event;
     chrome->input = (struct input){0};
+    pipeline->direct = chrome->one_thread || !is_regular(chrome->fd) || tsmith_processors() < 2;
     lexer->texts = (struct texts){.dictionary = lexer->dictionary, .problems = &lexer->problems};
     pthread_mutex_init(&pipeline->mutex, NULL);
     pthread_cond_init(&pipeline->more_filled, NULL);
@@ -160,23 +163,34 @@ static tsmith_status begin(struct chrome *chrome, void **state, tsmith_error *er
     return reader_begin(lexer, error);
 }
 
-// The last block has been taken apart, and its thread has nothing more to do.
-static tsmith_status end(struct pipeline *pipeline, struct chrome *chrome, const struct block *block,
-                         tsmith_error *error) {
+// All events are in the rows.
+static void end(const struct pipeline *pipeline, struct chrome *chrome) {
     for (size_t i = 0; i < PROBLEM_COUNT; i++)
         chrome->problems.counts[i] += pipeline->lexer.problems.counts[i];
     chrome->no_time_at = pipeline->lexer.no_time_at;
-    if (error)
-        *error = block->error;
-    return block->status;
 }
 
 static bool failed(const struct chrome *chrome) {
     return chrome->texts.failed || tsmith_dictionary_failed(chrome->dictionary) || rows_failed(chrome->rows);
 }
 
+// Without blocks: until the rows are full.
+static tsmith_status run_alone(struct chrome *chrome, struct pipeline *pipeline, tsmith_error *error) {
+    struct reader *reader = pipeline->lexer.reader;
+    reader->trace = chrome;
+    reader->unpacked = &pipeline->unpacked;
+    const tsmith_status status = reader_run(&pipeline->lexer, error);
+    if (failed(chrome))
+        return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", chrome->name);
+    if (status != TSMITH_OK)
+        end(pipeline, chrome);
+    return status;
+}
+
 static tsmith_status run(struct chrome *chrome, void *state, tsmith_error *error) {
     struct pipeline *pipeline = state;
+    if (pipeline->direct)
+        return run_alone(chrome, pipeline, error);
     for (;;) {
         struct block *block = pipeline->taken ? pipeline->taken : take_block(pipeline);
         if (!block)
@@ -192,8 +206,11 @@ static tsmith_status run(struct chrome *chrome, void *state, tsmith_error *error
             return status_set(error, TSMITH_ERROR_NO_MEMORY, "%s: out of memory", chrome->name);
         if (!room)
             return TSMITH_OK;
-        if (block->status != TSMITH_OK)
-            return end(pipeline, chrome, block, error);
+        if (block->status != TSMITH_OK) {
+            end(pipeline, chrome);
+            *error = block->error;
+            return block->status;
+        }
         give_back(pipeline);
     }
 }

@@ -65,7 +65,15 @@ static void end_event(struct chrome *chrome, const char *after) {
         count_noticed(chrome);
     if (times_lost(chrome, event))
         return;
-    if (!block_add_event(chrome, reader->block, event, reader->event_at, (size_t)(after - reader->event_at)))
+    const char *text = reader->event_at;
+    const size_t length = (size_t)(after - text);
+    if (__builtin_expect(event->ph == 'M', 0))
+        reader_note_metadata(reader, text, length);
+    const bool has_room = reader->trace
+                              ? unpacked_add_event(reader->unpacked, reader->trace, chrome->dictionary, event,
+                                                   chrome->in_ns, text, length)
+                              : block_add_event(chrome, reader->block, event, text, length);
+    if (!has_room)
         reader->full = true;
 }
 
@@ -87,10 +95,18 @@ static __attribute__((noinline)) void put_phase(struct chrome *chrome, uint32_t 
         add_value(chrome, index, FORM_STRING, id);
 }
 
+// Whether the caller does not need the value. What mcTracer writes, in nanoseconds, is known by its grid, and what we wrote by everything.
+static inline bool is_unread(const struct chrome *chrome, const struct key *key) {
+    return __builtin_expect(key->is_unread, 0) && chrome->reader->event.ph == 'X' && !chrome->by_us &&
+           chrome->has_unit && !chrome->in_ns;
+}
+
 // A value that is neither a string nor a time. What should be JSON and is not is a string, but no name, category or ph.
 static inline void put_value(struct chrome *chrome, uint32_t index, uint32_t form, uint64_t bits) {
     struct event *event = &chrome->reader->event;
     const uint8_t role = chrome->keys[index].role;
+    if (is_unread(chrome, &chrome->keys[index]))
+        return;
     struct ident *ident = role == ROLE_PID   ? &event->pid
                           : role == ROLE_TID ? &event->tid
                           : role == ROLE_ID  ? &event->id
@@ -123,47 +139,17 @@ static bool is_space(char c) {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-// Whether a quote at `at` really ends a string: the following characters decide.
-static bool ends_string(const char *at, const char *end, bool key) {
-    const char *next = json_skip_space(at + 1, end);
-    if (next >= end)
-        return true;
-    if (key)
-        return *next == ':';
-    if (*next == ',') {
-        next = json_skip_space(next + 1, end);
-        return next >= end || strchr("\"[{-0123456789tfnNI}]", *next);
-    }
-    return *next == '}' || *next == ']';
-}
-
-// The next place where an event seems to begin: `}`, a comma, `{` and a quote. NULL when there is none.
-static const char *find_event(const char *at, const char *end) {
-    for (; (at = memchr(at, '}', (size_t)(end - at))) != NULL; at++) {
-        const char *comma = json_skip_space(at + 1, end);
-        if (comma >= end || *comma != ',')
-            continue;
-        const char *brace = json_skip_space(comma + 1, end);
-        if (brace >= end || *brace != '{')
-            continue;
-        const char *quote = json_skip_space(brace + 1, end);
-        if (quote < end && *quote == '"')
-            return brace;
-    }
-    return NULL;
-}
-
 // The end of a string, its content beginning at `at`; in the tolerant mode quotes inside are let pass.
 static const char *string_end(struct chrome *chrome, const char *at, const char *end, bool key, bool *plain) {
     const char *quote = json_string_end(at, end, plain);
-    if (!chrome->reader->tolerant || !quote || ends_string(quote, end, key))
+    if (!chrome->reader->tolerant || !quote || reader_ends_string(quote, end, key))
         return quote;
     bool more_plain;
     do {
         quote = json_string_end(quote + 1, end, &more_plain);
         *plain &= more_plain;
-    } while (quote && !ends_string(quote, end, key));
-    if (quote && find_event(at, quote))
+    } while (quote && !reader_ends_string(quote, end, key));
+    if (quote && reader_find_event(at, quote))
         chrome->reader->swallowed = true; // not a quote too many, but one too few
     else if (quote)
         reader_notice(chrome->reader, PROBLEM_UNESCAPED_QUOTE);
@@ -215,6 +201,8 @@ static inline enum result read_string(struct chrome *chrome, uint32_t index, con
             times_negative(chrome, moment, content - 1, length + 2);
         return GOT;
     }
+    if (length >= KEY_MEMO && is_unread(chrome, key))
+        return GOT;
     uint32_t id = texts_string(&chrome->texts, content, length, plain);
     if (length < KEY_MEMO) {
         key->last ^= 1;
@@ -227,34 +215,11 @@ static inline enum result read_string(struct chrome *chrome, uint32_t index, con
     return GOT;
 }
 
-// In the tolerant mode: bracket by bracket, with string_end's idea of a string.
-static const char *tolerant_nested_end(struct chrome *chrome, const char *at, const char *end) {
-    size_t depth = 0;
-    bool plain;
-    for (; at < end; at++) {
-        if (*at == '"') {
-            const char *quote = json_string_end(at + 1, end, &plain);
-            while (quote && !ends_string(quote, end, false) && !ends_string(quote, end, true))
-                quote = json_string_end(quote + 1, end, &plain);
-            if (!quote)
-                return NULL;
-            at = quote;
-        } else if (*at == '[' || *at == '{') {
-            depth++;
-        } else if ((*at == ']' || *at == '}') && --depth == 0) {
-            return at + 1;
-        }
-    }
-    (void)chrome;
-    return NULL;
-}
-
 static enum result read_nested(struct chrome *chrome, uint32_t index, const char **at, const char *end) {
     struct reader *reader = chrome->reader;
     bool limited = (size_t)(end - *at) > reader->nested_limit;
     const char *stop = limited ? *at + reader->nested_limit : end;
-    const char *after =
-        reader->tolerant ? tolerant_nested_end(chrome, *at, stop) : json_nested_end(*at, stop);
+    const char *after = reader->tolerant ? reader_tolerant_nested_end(*at, stop) : json_nested_end(*at, stop);
     if (!after && !limited)
         return MORE;
     if (!after) {
@@ -267,6 +232,10 @@ static enum result read_nested(struct chrome *chrome, uint32_t index, const char
     struct moment *moment = times_of(&reader->event, reader->keys[index].role);
     if (moment) {
         times_bad(chrome, moment, *at, (size_t)(after - *at));
+        *at = after;
+        return GOT;
+    }
+    if (is_unread(chrome, &reader->keys[index])) {
         *at = after;
         return GOT;
     }
@@ -298,6 +267,8 @@ static void put_number(struct chrome *chrome, uint32_t index, const struct json_
         put_value(chrome, index, FORM_U64, number->mantissa);
         return;
     }
+    if (is_unread(chrome, &chrome->reader->keys[index]))
+        return;
     double value = number->integral ? INFINITY : json_number_double(number, text, length);
     if (isfinite(value)) {
         put_value(chrome, index, FORM_F64, double_bits(value));
@@ -548,6 +519,7 @@ static enum result read_events(struct chrome *chrome) {
     const struct transition *steady = NULL; // the value at `text` comes behind it again and again
     const char *text = NULL;
     uint32_t before_steady = 0;
+    struct skipped skipped;
     begin_event(reader, chrome, at);
     at++;
     do {
@@ -569,6 +541,17 @@ static enum result read_events(struct chrome *chrome) {
         reader->read.form = FORM_NONE;
         text = at;
         result = read_value(chrome, index, &at, end);
+        if (__builtin_expect(chrome->needs_event != NULL, 0) && result == GOT &&
+            reader->keys[index].role == ROLE_DURATION && reader_skip_event(chrome, at, end, &skipped)) {
+            end_event(chrome, skipped.after);
+            reader_commit(chrome, AT_EVENT, skipped.next);
+            if (reader->full)
+                return LEFT;
+            begin_event(reader, chrome, skipped.next);
+            at = skipped.next + 1;
+            index = 0;
+            continue;
+        }
         if (transition && reader_is_steady(transition, &reader->read)) {
             steady = transition;
             before_steady = from;
@@ -595,7 +578,7 @@ static void give_up(struct chrome *chrome) {
     reader->resyncing = true;
     reader->tolerant = false;
     const char *end = input->window + input->end, *from = input->window + input->begin;
-    const char *next = from < end ? find_event(from + (reader->state == AT_EVENT), end) : NULL;
+    const char *next = from < end ? reader_find_event(from + (reader->state == AT_EVENT), end) : NULL;
     reader->state = next ? AT_EVENT : SEARCHING;
     if (next)
         input->begin = (size_t)(next - input->window);
@@ -669,7 +652,9 @@ static enum result read_top(struct chrome *chrome) {
     if (!after)
         return result;
     own_recognize(chrome, text, (size_t)(quote - text), at, (size_t)(after - at));
-    if (!block_add_top(chrome, reader->block, text, (size_t)(quote - text), at, (size_t)(after - at)))
+    if (reader->trace)
+        rows_add_top(reader->trace, text, (size_t)(quote - text), at, (size_t)(after - at));
+    else if (!block_add_top(chrome, reader->block, text, (size_t)(quote - text), at, (size_t)(after - at)))
         reader->full = true;
     reader_commit(chrome, reader->state, after);
     return GOT;
@@ -790,8 +775,8 @@ tsmith_status reader_run(struct chrome *chrome, tsmith_error *error) {
             reader_commit(chrome, FINISHED, chrome->input.window + chrome->input.end);
         else if (status == TSMITH_END &&
                  (reader->state == SEARCHING || reader->state != AT_EVENT || reader->tolerant ||
-                  !find_event(chrome->input.window + chrome->input.begin + 1,
-                              chrome->input.window + chrome->input.end)))
+                  !reader_find_event(chrome->input.window + chrome->input.begin + 1,
+                                     chrome->input.window + chrome->input.end)))
             return stop_early(chrome, error);
         else if (status == TSMITH_END)
             damaged(chrome); // an event that swallowed others: a quote or bracket is missing

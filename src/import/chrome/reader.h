@@ -18,6 +18,8 @@ enum {
     NESTED_LIMIT = 16 << 20, // bytes of a nested value
     NESTED_LIMIT_MIN = 64 << 10,
     PHRASE_VALUES = 4,
+    SKIPS = 512,
+    SKIP_MAX = 8 << 10,  // bytes of an event that are not read
     PHRASE_REPEATS = 16, // of a value, before it becomes part of a phrase
     PHRASE_MISSES = 64,  // in a row, before a phrase is given up
     SEARCH_KEEP = 4096   // bytes that may be the beginning of "}, {" when searching for an event
@@ -58,6 +60,12 @@ struct transition {
     } seen;
 };
 
+// Whether the rest of an event of this name and category need not be read.
+struct skip {
+    uint32_t name, category; // strings
+    bool is_known, is_needed;
+};
+
 struct reader {
     enum reader_state state;
     bool array_form, saw_events;
@@ -66,6 +74,9 @@ struct reader {
     bool resyncing;      // no good event since the last damaged one
     bool full;           // the block is
     struct block *block; // where events go
+    // Without a block: the trace, to whose rows they go at once, and what is known of the words.
+    struct chrome *trace;
+    struct unpacked *unpacked;
     uint64_t events;
     size_t nested_limit;
     tsmith_status stopped;
@@ -75,6 +86,8 @@ struct reader {
     // Problems of the event, which count when it ends: until then it may be read again.
     uint32_t noticed[PROBLEM_COUNT];
     bool noticed_any;
+    struct skip skips[SKIPS]; // of the names that came last
+    bool names_decide;        // what an event is does not depend on its category alone
     void *keys_memory;
     struct key *keys; // in it
     uint32_t key_count;
@@ -125,6 +138,27 @@ void reader_add_phrase(struct reader *reader, uint32_t from, const struct transi
                        size_t length, const struct transition *next);
 // The phrase was not there too often.
 void reader_drop_phrase(struct key *key, uint32_t phrase);
+
+// ---- skip.c
+
+// Where the event that is being read ends, and the brace of the next one: its name, category and times are known, `at` is
+// between two of its members, and the caller does not need the others.
+struct skipped {
+    const char *after, *next;
+};
+// False if it has to be read.
+bool reader_skip_event(struct chrome *chrome, const char *at, const char *end, struct skipped *out);
+// Metadata, which may decide what events are.
+void reader_note_metadata(struct reader *reader, const char *text, size_t length);
+
+// ---- tolerant.c
+
+// Whether a quote at `at` really ends a string: the following characters decide.
+bool reader_ends_string(const char *at, const char *end, bool key);
+// The next place where an event seems to begin: `}`, a comma, `{` and a quote. NULL when there is none.
+const char *reader_find_event(const char *at, const char *end);
+// Just past the nested value at `at`, bracket by bracket.
+const char *reader_tolerant_nested_end(const char *at, const char *end);
 
 // ---- times.c
 

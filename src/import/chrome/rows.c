@@ -376,9 +376,10 @@ static void set_text(struct chrome *chrome, tsmith_batch *batch, uint32_t *field
 
 // ---- rows
 
-static void note_span(struct rows *rows, int64_t start, int64_t duration) {
+static void note_event_span(struct rows *rows, const struct event *event) {
+    const int64_t start = event->start.ns;
     int64_t end;
-    if (__builtin_add_overflow(start, duration, &end))
+    if (__builtin_add_overflow(start, event->duration.there ? event->duration.ns : 0, &end))
         end = start;
     if (!rows->any || start < rows->first_start)
         rows->first_start = start;
@@ -403,7 +404,7 @@ static tsmith_batch *append_row(struct chrome *chrome, struct group *group, cons
     }
     if ((row & (row - 1)) == 0 && row >= 64) // it has just doubled
         rows->group_bytes += (size_t)row * tsmith_batch_column_count(batch) * 7;
-    note_span(rows, start, event->duration.there ? event->duration.ns : 0);
+    note_event_span(rows, event);
     if (event->has_name)
         set(rows, batch, TSMITH_FIELD_NAME, event->name);
     if (event->has_category)
@@ -453,6 +454,12 @@ static void add_row(struct chrome *chrome, const struct event *event) {
         too_many(chrome);
         return;
     }
+    if (!needs_ask(chrome, group->kind, event)) {
+        note_event_span(chrome->rows, event);
+        needs_leave_out(chrome->rows, event);
+        chrome->rows->last.group = NULL;
+        return;
+    }
     tsmith_batch *batch = append_row(chrome, group, event);
     if (!batch)
         return;
@@ -464,7 +471,7 @@ static void add_row(struct chrome *chrome, const struct event *event) {
         set_text(chrome, batch, &chrome->rows->field_ph, "ph", "event", ph);
     }
     note_last(chrome->rows, group, event);
-    if (group->around)
+    if (group->around && !chrome->arguments)
         around_event(chrome, group, batch, event);
 }
 
@@ -671,30 +678,6 @@ bool rows_add(struct chrome *chrome, struct event *event, const char *text, size
 
 // ---- to the consumer
 
-// Slices that overlap their predecessor without ending in it. `ends` are those of the slices around this one.
-static void count_overlaps(struct chrome *chrome, const tsmith_batch *batch) {
-    enum { DEPTH = 256 };
-    int64_t ends[DEPTH];
-    size_t depth = 0;
-    static const uint32_t fields[] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION};
-    tsmith_view views[2];
-    tsmith_view_batch(batch, fields, 2, views);
-    const int64_t *start = tsmith_view_every(&views[0]);
-    if (!start || !tsmith_view_exists(&views[1]))
-        return;
-    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
-        int64_t duration, end;
-        if (!tsmith_view_i64(&views[1], row, &duration) || __builtin_add_overflow(start[row], duration, &end))
-            continue;
-        while (depth && ends[depth - 1] <= start[row])
-            depth--;
-        if (depth && ends[depth - 1] < end && !(row && start[row] == start[row - 1]))
-            chrome->problems.counts[PROBLEM_OVERLAP]++;
-        if (depth < DEPTH)
-            ends[depth++] = end;
-    }
-}
-
 tsmith_status rows_take(struct chrome *chrome, const tsmith_batch **out) {
     struct rows *rows = chrome->rows;
     *out = NULL;
@@ -716,7 +699,7 @@ tsmith_status rows_take(struct chrome *chrome, const tsmith_batch **out) {
     rows->given = batch;
     tsmith_status status = tsmith_batch_finish(batch);
     if (status == TSMITH_OK && tsmith_batch_track(batch) <= rows->track_count)
-        count_overlaps(chrome, batch);
+        overlaps_count(chrome, batch);
     *out = status == TSMITH_OK ? batch : NULL;
     return status;
 }
@@ -785,11 +768,19 @@ void rows_count_problems(struct chrome *chrome) {
     }
 }
 
+static void add_bound(struct chrome *chrome, const struct bound *bound) {
+    struct group *group = bound->any ? find_group(chrome, &bound->event) : NULL;
+    if (group)
+        (void)append_row(chrome, group, &bound->event);
+}
+
 void rows_end(struct chrome *chrome) {
     struct rows *rows = chrome->rows;
     for (size_t i = 0; i < rows->track_count; i++)
         for (struct open_range *open; (open = pop_range(rows, rows->tracks[i]));)
             add_unended(chrome, open);
+    add_bound(chrome, &rows->first_left_out);
+    add_bound(chrome, &rows->last_left_out);
     close_all(rows);
     tracks_write(chrome);
     if (!rows->stacks.python) // without Python functions no stacks were requested

@@ -10,7 +10,8 @@ enum {
     TRACKS_MAX = 1 << 18,
     OPEN_RANGES_MAX = 1 << 16, // of all tracks together
     FLOW_FORMS = 16,
-    PYTHON_PLACES = 1024
+    PYTHON_PLACES = 1024,
+    NEEDED_NAMES = 1024
 };
 
 // A begun range: its event until the end comes.
@@ -79,6 +80,20 @@ struct python_place {
     uint32_t file, line; // 0: none
 };
 
+// Whether events of a kind and name are needed.
+struct needed {
+    uint32_t name; // string
+    uint8_t kind;
+    bool is_known, is_needed;
+};
+
+// An event that is not needed, but shows how long the trace is; without its values.
+struct bound {
+    struct event event;
+    int64_t time;
+    bool any;
+};
+
 struct rows {
     size_t hold_bytes;
     struct row_track **tracks;
@@ -117,6 +132,8 @@ struct rows {
     struct python_place python_places[PYTHON_PLACES]; // of the names that were asked last, by name
     uint32_t mtia_category;                           // string id of "mtia_ccp_events", 0: not seen yet
     uint32_t devices_text;                            // string id of deviceProperties, 0: none yet
+    struct needed needed[NEEDED_NAMES];               // of the names that were asked last, by name
+    struct bound first_left_out, last_left_out;       // of the events that are left out
     uint32_t *devices;                                // by number (the pid, in Kineto): device id
     size_t device_capacity;
     size_t metadata_bytes;
@@ -134,6 +151,18 @@ bool kinds_is_mtia(const struct chrome *chrome, const struct event *event);
 void kinds_derive(struct chrome *chrome, tsmith_batch *batch, tsmith_kind kind, const struct event *event);
 // Before the first event of a track: the facts that it and the name of its process determine for all events.
 void kinds_learn(struct chrome *chrome, struct row_track *track, const struct event *event);
+
+// ---- overlaps.c
+
+// Counts those of a finished batch as problems.
+void overlaps_count(struct chrome *chrome, const tsmith_batch *batch);
+
+// ---- needs.c
+
+// Whether the caller needs the event, which is of that kind.
+bool needs_ask(struct chrome *chrome, tsmith_kind kind, const struct event *event);
+// Leaves out an event that is not needed.
+void needs_leave_out(struct rows *rows, const struct event *event);
 
 // ---- own.c
 

@@ -80,6 +80,10 @@ tsmith_status json_source_open(const struct json_reader *reader, struct import_j
     chrome->name = job->name;
     chrome->fd = job->place->fd;
     chrome->input = job->input;
+    chrome->one_thread = job->place->one_thread;
+    chrome->arguments = job->place->arguments;
+    chrome->argument_count = job->place->argument_count;
+    chrome->needs_event = job->place->needs_event;
     tsmith_status status = TSMITH_OK;
     if (tsmith_dictionary_create(&chrome->dictionary) != TSMITH_OK || reader_create(chrome) != TSMITH_OK ||
         rows_create(chrome, job->hold_bytes) != TSMITH_OK)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ranks_large.py FOLDER RANKS TRACE [MB]: writes RANKS traces of MB (10) each: the collectives and steps of a simulated run (those of ranks.py), and
+for the rest events of TRACE, a trace of PyTorch's profiler, in its own words. Prints the ranks whose kernels are slower.
+
+What TRACE has of collectives and steps is left out, so the truth is the simulation's. Its times are moved to those of the run; there are eight
+versions, each moved by another time, and the clocks of the ranks differ by milliseconds."""
+import gzip
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", "analyze"))
+import check_ranks  # noqa: E402
+
+VERSIONS, BETWEEN_NS, BEGIN_US = 8, 7_000_000, 1712195495000000
+TIME = re.compile(rb'"ts": ?(\d+)')
+FOREIGN = re.compile(rb"(?i)nccl|ProfilerStep|process_group|Process Group")
+
+
+def read_events(trace, size):
+    """Whole events of the trace, up to so many bytes."""
+    with gzip.open(trace) as file:
+        text = file.read()
+    text = text[text.index(b'"traceEvents"'):]
+    text = text[text.index(b"{"):]
+    kept, used = [], 0
+    for event in re.split(rb"(?<=\})\s*,\s*(?=\{\s*\"ph\")", text):
+        if FOREIGN.search(event) or b'"ph": "X"' not in event[:64] and b'"ph": "s"' not in event[:64] and b'"ph": "f"' not in event[:64]:
+            continue
+        used += len(event) + 2
+        if used > size:
+            return kept
+        kept.append(event)
+    sys.exit(f"{trace} has only {used} bytes of events")
+
+
+def move(events):
+    """One text for each version."""
+    first = min(int(TIME.search(event)[1]) for event in events)
+    for version in range(VERSIONS):
+        by = BEGIN_US + version * BETWEEN_NS // 1000 - first
+        yield TIME.sub(lambda match: b'"ts": %d' % (int(match[1]) + by), b",\n".join(events))
+
+
+class Run(check_ranks.Run):
+    def write(self, folder, events):
+        texts = list(move(events))
+        for rank in range(self.ranks):
+            version = rank % VERSIONS
+            clock = BEGIN_US * 1000 + version * BETWEEN_NS + self.chance.randrange(5_000_000)
+            rows = [self.row(event, clock) for event in self.events[rank]]
+            with open(os.path.join(folder, f"rank{rank}.json"), "wb") as out:
+                out.write(b'{"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": %d, "world_size": %d},\n"traceEvents": [\n'
+                          % (rank, self.ranks))
+                out.write(texts[version])
+                out.write(b",\n" + ",\n".join(rows).encode() + b"\n]}\n")
+
+    @staticmethod
+    def row(event, clock):
+        start, length, group = clock + event["ts"], event["dur"], event["args"].get("Process Group Name")
+        arguments = f'"stream": {event["tid"]}, "device": 0' if event["cat"] == "kernel" else '"External id": 1'
+        if group:
+            arguments += f', "Collective name": "allreduce", "Process Group Name": "{group}"'
+        return (f'{{"ph": "X", "cat": "{event["cat"]}", "name": "{event["name"]}", "pid": {event["pid"]}, "tid": {event["tid"]}, '
+                f'"ts": {start // 1000}.{start % 1000:03d}, "dur": {length // 1000}.{length % 1000:03d}, "args": {{{arguments}}}}}')
+
+
+def main():
+    folder, ranks, trace = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    size = int(float(sys.argv[4] if len(sys.argv) > 4 else 10) * 1e6)
+    check_ranks.STEPS = check_ranks.LAYERS = 20
+    late = {ranks * 12 // 1000: 2500, ranks * 417 // 1000: 1500, ranks * 9 // 10: 2000}
+    run = Run(11, late, (0, 0, 1), ranks)
+    own = sum(len(Run.row(event, BEGIN_US * 1000)) + 2 for event in run.events[0])
+    run.write(folder, read_events(trace, size - own))
+    print("ranks with slower kernels:", *sorted(late))
+
+
+main()
