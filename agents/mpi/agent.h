@@ -8,11 +8,12 @@
 //      sizes of types, ranks and groups of communicators. They get handles only that the program's call has just accepted.
 //   2. A call that MPI makes within a call (MPI-IO over point-to-point) is passed on unrecorded, and a call of PMPI_* by others than
 //      the program and MPI's Fortran bindings.
-//   3. The program's arguments are passed on as they are, but for a status that it ignores: then a single-message call gets one of
-//      ours, because the bytes and the sender of a receive are only in it.
+//   3. The program's arguments are passed on as they are, but for a status that it ignores: then a call of a single message or a
+//      transfer of a file gets one of ours, because the bytes and the sender are only in it.
 //
 // Files: library.c finds the functions and the kind of MPI; communicators.c gives communicators and windows identities that are the
-// same on all ranks; requests.c keeps the operations in flight; wrappers.c has the functions; record.c writes.
+// same on all ranks; requests.c keeps the operations in flight; throttling.c leaves calls out (--max-overhead); wrappers.c has the
+// functions; record.c writes.
 #ifndef MPI_AGENT_H
 #define MPI_AGENT_H
 
@@ -104,8 +105,9 @@ static inline mpi_handle mpi_read_handle(const void *place, size_t index) {
     return handle;
 }
 
-// ---- communicators and windows (communicators.c)
+// ---- communicators, windows and files (communicators.c)
 
+enum { FILE_NAME = 48 };
 struct comm {
     struct comm *next_free;
     uint64_t id;      // the same number on every rank; 0: unknown
@@ -116,12 +118,14 @@ struct comm {
     int capacity;     // of world_ranks
     _Atomic uint64_t sequence; // of collectives that were begun
     _Atomic uint32_t track;    // 0: not yet made
-    bool is_window;
+    bool is_window, is_file;
+    char name[FILE_NAME]; // of a file: the end of its path
 };
 
 bool comms_init(void);
 struct comm *comm_find(mpi_handle handle); // NULL: unknown
 struct comm *win_find(mpi_handle handle);
+struct comm *file_find(mpi_handle handle);
 void comms_add_world(void);
 // After a call that made it, collective over `parent`, whose number of that call is `sequence`.
 void comm_made(const struct comm *parent, uint64_t sequence, const void *handle);
@@ -130,13 +134,22 @@ void comm_duplicated(const struct comm *parent, uint64_t sequence, const void *h
 // The same of calls that are collective over its own group only.
 void comm_made_of_group(const void *handle, int tag, bool is_inter);
 void win_made(const struct comm *parent, uint64_t sequence, const void *handle);
+void file_made(const struct comm *parent, uint64_t sequence, const void *handle, const char *path);
 // The call that frees it takes it out of the table before, because another thread may get the handle as soon as it is free; then it is
 // freed, or put back.
 struct comm *comm_claim(mpi_handle handle);
 struct comm *win_claim(mpi_handle handle);
+struct comm *file_claim(mpi_handle handle);
 void comm_freed(struct comm *comm);
 void comm_return(mpi_handle handle, struct comm *comm);
 void win_return(mpi_handle handle, struct comm *comm);
+void file_return(mpi_handle handle, struct comm *comm);
+// Files are pointers in every family.
+static inline mpi_handle file_read_handle(const void *place) {
+    mpi_handle handle;
+    __builtin_memcpy(&handle, place, sizeof handle);
+    return handle;
+}
 static inline int comm_world_rank(const struct comm *comm, int rank) {
     return comm && comm->world_ranks && rank >= 0 && rank < comm->peers ? comm->world_ranks[rank] : -1;
 }
@@ -157,11 +170,13 @@ struct comm *message_take(mpi_handle handle);
 
 struct said {
     int64_t count, alt_count; // of elements of `type`; the second if the first buffer is MPI_IN_PLACE
-    mpi_handle type, alt_type, comm, win;
+    mpi_handle type, alt_type, comm, win, file;
     const void *in_place;
     const void *counts, *alt_counts, *alt_counts_all; // an element per rank; of alt_counts, this rank's own
     size_t counts_width;
-    bool times_ranks, has_root;
+    bool times_ranks, has_root, has_offset, reads;
+    int64_t offset; // of a file
+    const char *name;
     int root, peer, tag, source, source_tag;
     void *request, *made, *message;
     void *requests, *statuses;
@@ -180,6 +195,7 @@ struct entry {
     struct comm *comm;
     mpi_handle freed; // handle of what the call frees
     struct request *request;
+    uint64_t entered, called, returned; // of a call that is measured (throttling.h); entered 0: it is not
     uint64_t own_status[MPI_STATUS_WORDS];
 };
 
@@ -191,13 +207,15 @@ enum has {
     HAS_PEER = 4,
     HAS_TAG = 8,
     HAS_SOURCE = 16, // the receiving half of MPI_Sendrecv
-    HAS_LIMIT = 32
+    HAS_LIMIT = 32,
+    HAS_OFFSET = 32 // of a file; only with comm and bytes
 };
 // What is known of a message.
 struct transfer {
     unsigned has; // of enum has
     uint64_t comm, bytes, received;
     int64_t peer, tag, source, source_tag; // peer, source: world ranks
+    int64_t offset;                        // in a file, as the program says it
     uint8_t sends;                         // 1: a send; 0: a receive
 };
 
@@ -214,6 +232,9 @@ uint64_t record_call(enum call call, const struct entry *entry, int result, cons
 uint64_t record_wait(enum call call, const struct entry *entry, int result, uint64_t completed);
 void record_collective(enum call call, uint64_t start, uint64_t end, uint64_t correlation,
                        const struct operation *operation);
+// A transfer of a file that is no collective, on the file's track.
+void record_file(enum call call, const struct entry *entry, uint64_t end, uint64_t correlation,
+                 const struct transfer *transfer);
 void record_started(enum call call, const struct entry *entry, uint64_t end, uint64_t correlation,
                     const struct operation *operation);
 // A look for a message or a request that found none: the looks of a thread in a row are one event.
@@ -231,8 +252,8 @@ struct request {
     uint64_t comm_id;           // its identity, or that of the operation's communicator
     uint32_t thread;            // track
     uint16_t call;
-    bool is_persistent, is_collective, is_receive;
-    uint32_t next; // in the list of free ones
+    bool is_persistent, is_collective, is_receive, is_read; // is_read: of a file
+    uint32_t next;                                          // in the list of free ones
 };
 bool requests_init(void);
 // Takes a copy under the handle at `place`. Of a handle that is complete already and shared, the record is written at once.

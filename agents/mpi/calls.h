@@ -13,6 +13,9 @@
 //   RMA                  one-sided transfers                IRMA            with a request
 //   MAKE_WIN WIN_COLL    collectives on a window            WIN             other synchronization of a window
 //   MAKE_COMM ...        communicators that are made        FREE_...        or freed
+//   FILE_MOVE...         blocking transfers of a file       FILE_START...   with a request
+//   FILE_BEGIN           the first half of a split one      FILE_COLL       other collectives on a file
+//   ..._ALL              the collective ones of these
 #ifndef MPI_CALLS_H
 #define MPI_CALLS_H
 
@@ -150,8 +153,48 @@
     X(Rget_accumulate, IRMA, P_(FETCH_P, void *request), (FETCH_A, request), .count = result_count, .type = result_type, \
       .peer = target, .win = win, .request = request)
 
+// ---- files: `void *buf` also where it is only read
+#define MOVE_P mpi_handle file, void *buf, COUNT count, mpi_handle type
+#define MOVE_A file, buf, count, type
+#define MOVE_AT_P mpi_handle file, int64_t offset, void *buf, COUNT count, mpi_handle type
+#define MOVE_AT_A file, offset, buf, count, type
+#define AT_F .file = file, .has_offset = true, .offset = offset
+#define WRITTEN_F .type = type, .count = count
+#define MPI_FILES(X) \
+    X(File_read, FILE_MOVE, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_read_all, FILE_MOVE_ALL, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_read_shared, FILE_MOVE, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_read_ordered, FILE_MOVE_ALL, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_read_at, FILE_MOVE, P_(MOVE_AT_P, void *status), (MOVE_AT_A, STATUS(status)), AT_F) \
+    X(File_read_at_all, FILE_MOVE_ALL, P_(MOVE_AT_P, void *status), (MOVE_AT_A, STATUS(status)), AT_F) \
+    X(File_write, FILE_MOVE, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_write_all, FILE_MOVE_ALL, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_write_shared, FILE_MOVE, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_write_ordered, FILE_MOVE_ALL, P_(MOVE_P, void *status), (MOVE_A, STATUS(status)), .file = file) \
+    X(File_write_at, FILE_MOVE, P_(MOVE_AT_P, void *status), (MOVE_AT_A, STATUS(status)), AT_F) \
+    X(File_write_at_all, FILE_MOVE_ALL, P_(MOVE_AT_P, void *status), (MOVE_AT_A, STATUS(status)), AT_F) \
+    X(File_iread, FILE_START, P_(MOVE_P, void *request), (MOVE_A, request), .file = file, .reads = true, .request = request) \
+    X(File_iread_shared, FILE_START, P_(MOVE_P, void *request), (MOVE_A, request), .file = file, .reads = true, .request = request) \
+    X(File_iread_at, FILE_START, P_(MOVE_AT_P, void *request), (MOVE_AT_A, request), AT_F, .reads = true, .request = request) \
+    X(File_iwrite, FILE_START, P_(MOVE_P, void *request), (MOVE_A, request), .file = file, WRITTEN_F, .request = request) \
+    X(File_iwrite_shared, FILE_START, P_(MOVE_P, void *request), (MOVE_A, request), .file = file, WRITTEN_F, .request = request) \
+    X(File_iwrite_at, FILE_START, P_(MOVE_AT_P, void *request), (MOVE_AT_A, request), AT_F, WRITTEN_F, .request = request) \
+    X(File_iread_all, FILE_START_ALL, P_(MOVE_P, void *request), (MOVE_A, request), .file = file, .request = request) \
+    X(File_iread_at_all, FILE_START_ALL, P_(MOVE_AT_P, void *request), (MOVE_AT_A, request), AT_F, .request = request) \
+    X(File_iwrite_all, FILE_START_ALL, P_(MOVE_P, void *request), (MOVE_A, request), .file = file, WRITTEN_F, .request = request) \
+    X(File_iwrite_at_all, FILE_START_ALL, P_(MOVE_AT_P, void *request), (MOVE_AT_A, request), AT_F, WRITTEN_F, .request = request) \
+    X(File_read_all_begin, FILE_BEGIN, P_(MOVE_P), (MOVE_A), .file = file) \
+    X(File_read_ordered_begin, FILE_BEGIN, P_(MOVE_P), (MOVE_A), .file = file) \
+    X(File_read_at_all_begin, FILE_BEGIN, P_(MOVE_AT_P), (MOVE_AT_A), AT_F) \
+    X(File_write_all_begin, FILE_BEGIN, P_(MOVE_P), (MOVE_A), .file = file) \
+    X(File_write_ordered_begin, FILE_BEGIN, P_(MOVE_P), (MOVE_A), .file = file) \
+    X(File_write_at_all_begin, FILE_BEGIN, P_(MOVE_AT_P), (MOVE_AT_A), AT_F)
+
 // Those with a form MPI_..._c.
-#define MPI_COUNTED(X) MPI_MESSAGES(X) MPI_COLLECTIVES(X) MPI_STARTED_COLLECTIVES(X) MPI_ONE_SIDED(X)
+#define MPI_COUNTED(X) MPI_MESSAGES(X) MPI_COLLECTIVES(X) MPI_STARTED_COLLECTIVES(X) MPI_ONE_SIDED(X) MPI_FILES(X)
+
+#define HALF_P P_(mpi_handle file, void *buf, void *status)
+#define HALF_A (file, buf, STATUS(status))
 
 #define MPI_OTHERS(X) \
     X(Init, INIT, P_(int *argc, char ***argv), (argc, argv), .comm = 0) \
@@ -241,7 +284,23 @@
     X(Fetch_and_op, RMA, P_(const void *buf, void *got, mpi_handle type, int target, int64_t disp, mpi_handle op, mpi_handle win), \
       (buf, got, type, target, disp, op, win), .count = 1, .type = type, .peer = target, .win = win) \
     X(Compare_and_swap, RMA, P_(const void *buf, const void *compare, void *got, mpi_handle type, int target, int64_t disp, \
-      mpi_handle win), (buf, compare, got, type, target, disp, win), .count = 1, .type = type, .peer = target, .win = win)
+      mpi_handle win), (buf, compare, got, type, target, disp, win), .count = 1, .type = type, .peer = target, .win = win) \
+    X(File_open, MAKE_FILE, P_(mpi_handle comm, const char *name, int mode, mpi_handle info, void *made), \
+      (comm, name, mode, info, made), .comm = comm, .name = name, .made = made) \
+    X(File_close, FREE_FILE, P_(void *file), (file), .made = file) \
+    X(File_delete, CALL, P_(const char *name, mpi_handle info), (name, info), .comm = 0) \
+    X(File_set_size, FILE_COLL, P_(mpi_handle file, int64_t size), (file, size), .file = file) \
+    X(File_preallocate, FILE_COLL, P_(mpi_handle file, int64_t size), (file, size), .file = file) \
+    X(File_set_view, FILE_COLL, P_(mpi_handle file, int64_t disp, mpi_handle unit, mpi_handle type, const char *form, mpi_handle info), \
+      (file, disp, unit, type, form, info), .file = file) \
+    X(File_sync, FILE_COLL, P_(mpi_handle file), (file), .file = file) \
+    X(File_seek_shared, FILE_COLL, P_(mpi_handle file, int64_t offset, int whence), (file, offset, whence), .file = file) \
+    X(File_read_all_end, FILE_MOVE, HALF_P, HALF_A, .file = file) \
+    X(File_read_ordered_end, FILE_MOVE, HALF_P, HALF_A, .file = file) \
+    X(File_read_at_all_end, FILE_MOVE, HALF_P, HALF_A, .file = file) \
+    X(File_write_all_end, FILE_MOVE, HALF_P, HALF_A, .file = file) \
+    X(File_write_ordered_end, FILE_MOVE, HALF_P, HALF_A, .file = file) \
+    X(File_write_at_all_end, FILE_MOVE, HALF_P, HALF_A, .file = file)
 // clang-format on
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Identities of communicators and windows that are the same on every rank, made without a message. Rules: agent.h.
+// Identities of communicators, windows and files that are the same on every rank, made without a message. Rules: agent.h.
 //
 // A communicator is made by a call that is collective over its parent, and MPI requires that all ranks of the parent call its
 // collectives in one order. So the parent's identity, the number of the call among the parent's collectives, and the world rank of
@@ -8,14 +8,15 @@
 // before. Communicators with processes of another world (MPI_Comm_spawn, MPI_Comm_connect) have no identity.
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent.h"
 #include "agentkit/map.h"
 #include "wire/memory.h"
 
-enum { COMMS_LOG2 = 10, WINDOWS_LOG2 = 7, MESSAGES_LOG2 = 8, GROUPS_LOG2 = 8, CHUNK = 64 };
+enum { COMMS_LOG2 = 10, WINDOWS_LOG2 = 7, MESSAGES_LOG2 = 8, GROUPS_LOG2 = 8, FILES_LOG2 = 7, CHUNK = 64 };
 
-static struct map comms, windows, messages, groups;
+static struct map comms, windows, files, messages, groups;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct comm *free_list;
 
@@ -31,10 +32,10 @@ static uint64_t identity(uint64_t kind, uint64_t first, uint64_t second, uint64_
     const uint64_t id = mix_in(mix_in(mix_in(mix_in(0, kind), first), second), third);
     return id ? id : 1;
 }
-enum { ID_WORLD = 1, ID_SELF, ID_MADE, ID_GROUP, ID_INTER, ID_WINDOW };
+enum { ID_WORLD = 1, ID_SELF, ID_MADE, ID_GROUP, ID_INTER, ID_WINDOW, ID_FILE };
 
 bool comms_init(void) {
-    return map_init(&comms, COMMS_LOG2) && map_init(&windows, WINDOWS_LOG2) &&
+    return map_init(&comms, COMMS_LOG2) && map_init(&windows, WINDOWS_LOG2) && map_init(&files, FILES_LOG2) &&
            map_init(&messages, MESSAGES_LOG2) && map_init(&groups, GROUPS_LOG2);
 }
 
@@ -70,9 +71,14 @@ static void free_entry(struct comm *comm) {
     pthread_mutex_unlock(&mutex);
 }
 
+// A file is a pointer; other handles may be an int.
+static void *key_of(const struct map *map, mpi_handle handle) {
+    return (void *)(map == &files ? handle : mpi_key(handle));
+}
+
 static void put_entry(struct map *map, mpi_handle handle, struct comm *comm) {
-    struct comm *before = (struct comm *)(uintptr_t)map_get(map, (void *)mpi_key(handle));
-    if (!map_put(map, (void *)mpi_key(handle), (uintptr_t)comm)) {
+    struct comm *before = (struct comm *)(uintptr_t)map_get(map, key_of(map, handle));
+    if (!map_put(map, key_of(map, handle), (uintptr_t)comm)) {
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
         free_entry(comm);
         return;
@@ -82,9 +88,9 @@ static void put_entry(struct map *map, mpi_handle handle, struct comm *comm) {
 }
 
 static struct comm *claim_entry(struct map *map, mpi_handle handle) {
-    struct comm *comm = (struct comm *)(uintptr_t)map_get(map, (void *)mpi_key(handle));
+    struct comm *comm = (struct comm *)(uintptr_t)map_get(map, key_of(map, handle));
     if (comm)
-        map_remove(map, (void *)mpi_key(handle));
+        map_remove(map, key_of(map, handle));
     return comm;
 }
 
@@ -96,12 +102,20 @@ struct comm *win_find(mpi_handle handle) {
     return (struct comm *)(uintptr_t)map_get(&windows, (void *)mpi_key(handle));
 }
 
+struct comm *file_find(mpi_handle handle) {
+    return (struct comm *)(uintptr_t)map_get(&files, (void *)handle);
+}
+
 struct comm *comm_claim(mpi_handle handle) {
     return claim_entry(&comms, handle);
 }
 
 struct comm *win_claim(mpi_handle handle) {
     return claim_entry(&windows, handle);
+}
+
+struct comm *file_claim(mpi_handle handle) {
+    return claim_entry(&files, handle);
 }
 
 void comm_freed(struct comm *comm) {
@@ -117,6 +131,11 @@ void comm_return(mpi_handle handle, struct comm *comm) {
 void win_return(mpi_handle handle, struct comm *comm) {
     if (comm)
         put_entry(&windows, handle, comm);
+}
+
+void file_return(mpi_handle handle, struct comm *comm) {
+    if (comm)
+        put_entry(&files, handle, comm);
 }
 
 // ---- ranks
@@ -284,6 +303,27 @@ void win_made(const struct comm *parent, uint64_t sequence, const void *place) {
     if (parent->id)
         window->id = identity(ID_WINDOW, parent->id, sequence, (uint64_t)parent->leader);
     put_entry(&windows, mpi_read_handle(place, 0), window);
+}
+
+// The end of a path, which says more than its beginning. A letter of several bytes stays whole.
+static void keep_name(char name[FILE_NAME], const char *path) {
+    const size_t length = path ? strlen(path) : 0;
+    const char *at = length < FILE_NAME ? path : path + length - FILE_NAME + 1;
+    while (length >= FILE_NAME && ((unsigned char)*at & 0xc0) == 0x80)
+        at++;
+    memcpy(name, length ? at : "", length ? strlen(at) + 1 : 1);
+}
+
+void file_made(const struct comm *parent, uint64_t sequence, const void *place, const char *path) {
+    struct comm *file = parent ? new_entry() : NULL;
+    if (!file)
+        return;
+    copy_ranks(file, parent);
+    file->is_file = true;
+    keep_name(file->name, path);
+    if (parent->id)
+        file->id = identity(ID_FILE, parent->id, sequence, (uint64_t)parent->leader);
+    put_entry(&files, file_read_handle(place), file);
 }
 
 // ---- messages that MPI_Mprobe found

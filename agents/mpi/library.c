@@ -9,6 +9,7 @@
 
 #include "agent.h"
 #include "agentkit/stacks.h"
+#include "throttling.h"
 
 struct mpi mpi;
 
@@ -164,6 +165,7 @@ static bool prepare(void) {
 static void begin(void) {
     record_init();
     (void)stacks_start(agent.channel);
+    throttling_start();
 }
 
 static const struct agent_spec spec = {
@@ -180,7 +182,9 @@ static void attach(void) {
         agent_notice("the program's MPI is none that is recorded (Open MPI, and MPICH and those with its "
                      "binary interface)");
         mpi.abi = NULL;
+        return;
     }
+    throttling_watch();
 }
 
 void library_attach(void) {

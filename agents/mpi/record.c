@@ -14,7 +14,8 @@
     OWN(sequence, "sequence", U64, "") OWN(root, "root", I64, "") OWN(peer, "peer", I64, "") \
     OWN(tag, "tag", I64, "") OWN(sends, "sends", BOOL, "") OWN(source, "from", I64, "") \
     OWN(source_tag, "from_tag", I64, "") OWN(received, "received", U64, "bytes") \
-    OWN(wait, "wait", U64, "") OWN(completed, "requests", U64, "") OWN(level, "level", I64, "")
+    OWN(wait, "wait", U64, "") OWN(completed, "requests", U64, "") OWN(level, "level", I64, "") \
+    OWN(offset, "offset", I64, "")
 static struct { MPI_FIELDS(OWN_FIELD_MEMBER) } fields;
 
 #define CALL_WORDS(WORD) \
@@ -23,6 +24,7 @@ static struct { MPI_FIELDS(OWN_FIELD_MEMBER) } fields;
 #define PEER_WORDS(WORD) OWN_WORD(WORD, peer) OWN_WORD(WORD, sends)
 #define TAG_WORDS(WORD) OWN_WORD(WORD, tag)
 #define SOURCE_WORDS(WORD) OWN_WORD(WORD, source) OWN_WORD(WORD, source_tag) OWN_WORD(WORD, received)
+#define OFFSET_WORDS(WORD) OWN_WORD(WORD, offset)
 #define WAIT_WORDS(WORD) OWN_WORD(WORD, completed)
 #define POLL_WORDS(WORD) TICKS_WORDS(WORD) CATEGORY_WORD(WORD) WORD(count, TSMITH_FIELD_COUNT, RECORD_VALUE)
 #define MARK_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_TICK) CATEGORY_WORD(WORD) OWN_WORD(WORD, level)
@@ -34,7 +36,7 @@ static struct { MPI_FIELDS(OWN_FIELD_MEMBER) } fields;
 
 #define MPI_RECORD_PARTS(PART) \
     PART(call_words, CALL_WORDS) PART(comm_words, COMM_WORDS) PART(bytes_words, BYTES_WORD) PART(peer_words, PEER_WORDS) \
-    PART(tag_words, TAG_WORDS) PART(source_words, SOURCE_WORDS) PART(wait_words, WAIT_WORDS) PART(poll_words, POLL_WORDS) \
+    PART(tag_words, TAG_WORDS) PART(source_words, SOURCE_WORDS) PART(offset_words, OFFSET_WORDS) PART(wait_words, WAIT_WORDS) PART(poll_words, POLL_WORDS) \
     PART(mark_words, MARK_WORDS) PART(operation_words, OPERATION_WORDS) PART(member_words, MEMBER_WORDS) PART(root_words, ROOT_WORDS)
 // clang-format on
 MPI_RECORD_PARTS(RECORD_PART)
@@ -45,6 +47,7 @@ enum { WORDS_MAX = 32 };
 static struct {
     uint16_t call[HAS_LIMIT];     // by enum has
     uint16_t request[HAS_SOURCE]; // the same
+    uint16_t offset[HAS_PEER];    // the same, of a call that has an offset
     uint16_t collective[2][2][2]; // comm, bytes and root are known
     uint16_t wait, poll, mark;
 } shapes;
@@ -68,6 +71,8 @@ static void add_transfer(struct record_shape *shape, unsigned has) {
         tag_words_add(shape);
     if (has & HAS_SOURCE)
         source_words_add(shape);
+    if (has & HAS_OFFSET)
+        offset_words_add(shape);
 }
 
 static uint64_t *put_transfer(uint64_t *at, const struct transfer *transfer) {
@@ -83,7 +88,20 @@ static uint64_t *put_transfer(uint64_t *at, const struct transfer *transfer) {
     if (has & HAS_SOURCE)
         RECORD_PUT(at, source_words, .source = (uint64_t)transfer->source,
                    .source_tag = (uint64_t)transfer->source_tag, .received = transfer->received);
+    if (has & HAS_OFFSET)
+        RECORD_PUT(at, offset_words, (uint64_t)transfer->offset);
     return at;
+}
+
+static uint16_t call_shape(unsigned has) {
+    return has & HAS_OFFSET ? shapes.offset[has & (HAS_PEER - 1)] : shapes.call[has];
+}
+
+static uint16_t register_call(unsigned has) {
+    struct record_shape shape = record_shape_begin(TSMITH_KIND_API, RECORD_SUBJECT_NAME);
+    call_words_add(&shape);
+    add_transfer(&shape, has);
+    return channel_shape(agent.channel, &shape);
 }
 
 static void register_collectives(void) {
@@ -104,12 +122,10 @@ void record_init(void) {
     struct channel *channel = agent.channel;
     MPI_FIELDS(OWN_FIELD_REGISTER)
     category = channel_string_cstr(channel, "mpi");
-    for (unsigned has = 0; has < HAS_LIMIT; has++) {
-        struct record_shape shape = record_shape_begin(TSMITH_KIND_API, RECORD_SUBJECT_NAME);
-        call_words_add(&shape);
-        add_transfer(&shape, has);
-        shapes.call[has] = channel_shape(channel, &shape);
-    }
+    for (unsigned has = 0; has < HAS_LIMIT; has++)
+        shapes.call[has] = register_call(has);
+    for (unsigned has = 0; has < HAS_PEER; has++)
+        shapes.offset[has] = register_call(has | HAS_OFFSET);
     for (unsigned has = 0; has < HAS_SOURCE; has++) {
         struct record_shape shape = record_shape_begin(TSMITH_KIND_RANGE, RECORD_SUBJECT_TRACK);
         operation_words_add(&shape);
@@ -141,11 +157,14 @@ void record_world(void) {
 
 static uint32_t track_of(struct comm *comm) {
     uint32_t track = atomic_load_explicit(&comm->track, memory_order_relaxed);
-    char text[96];
+    char text[96 + FILE_NAME];
     if (track)
         return track;
     // Two threads may both make it: then one of the two has fewer events.
-    if (comm->id)
+    if (comm->is_file)
+        snprintf(text, sizeof text, "MPI file %s 0x%llx rank %d of %d", comm->name,
+                 (unsigned long long)comm->id, comm->rank, comm->size);
+    else if (comm->id)
         snprintf(text, sizeof text, "MPI %s 0x%llx rank %d of %d",
                  comm->is_window ? "window" : "communicator", (unsigned long long)comm->id, comm->rank,
                  comm->size);
@@ -173,7 +192,7 @@ uint64_t record_call(enum call call, const struct entry *entry, int result, cons
     RECORD_PUT(at, call_words, .start = entry->start, .end = end, .correlation = correlation,
                .result = (uint64_t)(int64_t)result, .category = category, .stack = entry->stack);
     at = put_transfer(at, of);
-    record_close(ring, head, at, shapes.call[of->has], name);
+    record_close(ring, head, at, call_shape(of->has), name);
     return correlation;
 }
 
@@ -235,6 +254,21 @@ void record_request(const struct request *request, uint64_t end, uint64_t wait) 
         put_operation(head + 1, call, request->start, end, request->correlation, request->thread, true, wait);
     at = put_transfer(at, transfer);
     record_close(ring, head, at, shapes.request[transfer->has & (HAS_SOURCE - 1)], requests_track);
+}
+
+void record_file(enum call call, const struct entry *entry, uint64_t end, uint64_t correlation,
+                 const struct transfer *transfer) {
+    const uint32_t track = entry->comm ? track_of(entry->comm) : 0;
+    struct ring *ring = track ? channel_ring(agent.channel) : NULL;
+    uint64_t *const head = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
+    struct transfer known = *transfer;
+    if (!head)
+        return;
+    known.has &= HAS_COMM | HAS_BYTES;
+    uint64_t *at = put_operation(head + 1, call, entry->start, end, correlation,
+                                 channel_thread_track(agent.channel), false, 0);
+    at = put_transfer(at, &known);
+    record_close(ring, head, at, shapes.request[known.has], track);
 }
 
 uint64_t record_wait(enum call call, const struct entry *entry, int result, uint64_t completed) {

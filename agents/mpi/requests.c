@@ -134,6 +134,10 @@ void request_completed(mpi_handle handle, struct request *request, const void *s
         // The entry of a communicator that was freed meanwhile may be that of another one.
         if (request->is_receive && status && request->comm && request->comm->id == request->comm_id)
             transfer_received(&request->transfer, request->comm, status);
+        if (request->is_read && status) {
+            request->transfer.bytes = status_bytes(status);
+            request->transfer.has |= HAS_BYTES;
+        }
         record_request(request, end, wait);
         count_open(false);
     }

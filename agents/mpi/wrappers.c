@@ -5,6 +5,7 @@
 
 #include "agent.h"
 #include "agentkit/stacks.h"
+#include "throttling.h"
 #include "wire/memory.h"
 
 enum { FEW = 64 };
@@ -25,7 +26,8 @@ static __thread struct {
 
 // ---- entering and leaving
 
-__attribute__((always_inline)) static inline void enter(struct entry *entry) {
+__attribute__((always_inline)) static inline void enter(struct entry *entry, enum left_out rule,
+                                                        const struct said *said) {
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
     entry->is_outer = entry->is_on = false;
     entry->status = NULL;
@@ -35,15 +37,18 @@ __attribute__((always_inline)) static inline void enter(struct entry *entry) {
     here.frame = frame;
     entry->is_outer = true;
     entry->comm = NULL;
+    entry->entered = 0;
     entry->is_on = agent_on();
-    if (!entry->is_on)
+    if (!entry->is_on || (__builtin_expect(agent_overhead.on, 0) && !throttling_enter(entry, rule, said)))
         return;
     entry->stack = stacks_capture();
     entry->start = agent_tick();
 }
 
-static inline void leave(void) {
+static inline void leave(const struct entry *entry) {
     here.frame = 0;
+    if (__builtin_expect(entry->entered != 0, 0))
+        throttling_left(entry);
 }
 
 // What MPI gets for the status of a single message.
@@ -224,13 +229,18 @@ static inline void after_START(enum call call, struct entry *entry, const struct
 
 static void claim_requests(struct entry *entry, const struct said *said) {
     const int count = said->request_count > 0 && said->requests ? said->request_count : 0;
-    (void)entry;
+    bool is_begun = false;
     here.claims = count > FEW ? memory_take((size_t)count * sizeof *here.claims) : here.few;
     here.count = here.claims ? count : 0;
     for (int i = 0; i < here.count; i++) {
         const mpi_handle handle = mpi_read_handle(said->requests, (size_t)i);
         here.claims[i] = (struct claim){handle, request_claim(handle)};
+        is_begun |= here.claims[i].request && here.claims[i].request->start;
     }
+    // The end of an operation that is recorded is recorded too.
+    if (__builtin_expect(agent_overhead.on, 0) && entry->is_on && !is_begun &&
+        !throttling_admits(LEFT_OUT_CALL, said))
+        entry->is_on = false;
 }
 
 // Those that are not complete go back.
@@ -549,6 +559,91 @@ static inline void after_FREE_WIN(enum call call, struct entry *entry, const str
         win_return(entry->freed, entry->comm);
 }
 
+// ---- files
+
+static inline void before_FILE_MOVE(struct entry *entry, const struct said *said) {
+    entry->comm = file_find(said->file);
+}
+
+// What a call has moved is in its status: a read ends at the end of the file.
+static struct transfer file_transfer(const struct entry *entry, const struct said *said, int result) {
+    struct transfer transfer = {.offset = said->offset, .has = said->has_offset ? HAS_OFFSET : 0};
+    if (entry->comm && entry->comm->id) {
+        transfer.comm = entry->comm->id;
+        transfer.has |= HAS_COMM;
+    }
+    if (result == 0 && entry->status) {
+        transfer.bytes = status_bytes(entry->status);
+        transfer.has |= HAS_BYTES;
+    }
+    return transfer;
+}
+
+static inline void after_FILE_MOVE(enum call call, struct entry *entry, const struct said *said, int result) {
+    if (!entry->is_on)
+        return;
+    const struct transfer transfer = file_transfer(entry, said, result);
+    const uint64_t end = agent_tick(), correlation = record_call(call, entry, result, &transfer);
+    record_file(call, entry, end, correlation, &transfer);
+}
+
+static void end_file_collective(enum call call, struct entry *entry, const struct said *said, int result) {
+    struct operation operation = {.comm = entry->comm, .sequence = comm_next(entry->comm)};
+    if (!entry->is_on)
+        return;
+    struct transfer transfer = file_transfer(entry, said, result);
+    operation.bytes = transfer.bytes;
+    operation.has_bytes = transfer.has & HAS_BYTES;
+    transfer.has &= HAS_OFFSET;
+    const uint64_t end = agent_tick(), correlation = record_call(call, entry, result, &transfer);
+    record_collective(call, entry->start, end, correlation, &operation);
+}
+#define before_FILE_MOVE_ALL before_FILE_MOVE
+#define after_FILE_MOVE_ALL end_file_collective
+#define before_FILE_BEGIN before_FILE_MOVE
+#define after_FILE_BEGIN end_file_collective
+#define before_FILE_COLL before_FILE_MOVE
+#define after_FILE_COLL end_file_collective
+
+#define before_FILE_START before_FILE_MOVE
+static inline void after_FILE_START(enum call call, struct entry *entry, const struct said *said,
+                                    int result) {
+    if (!entry->is_on)
+        return;
+    struct request request = {.call = (uint16_t)call,
+                              .transfer = file_transfer(entry, said, result),
+                              .is_read = said->reads,
+                              .start = entry->start,
+                              .thread = channel_thread_track(agent.channel)};
+    if (result == 0 && !said->reads && add_bytes(said->type, said->count, &request.transfer.bytes))
+        request.transfer.has |= HAS_BYTES;
+    request.correlation = record_call(call, entry, result, &request.transfer);
+    request.transfer.has &= ~(unsigned)HAS_OFFSET;
+    if (result == 0)
+        request_begun(said->request, &request);
+}
+#define before_FILE_START_ALL before_FILE_MOVE
+#define after_FILE_START_ALL after_ICOLL
+
+#define before_MAKE_FILE before_SEND
+static inline void after_MAKE_FILE(enum call call, struct entry *entry, const struct said *said, int result) {
+    const uint64_t sequence = end_collective(call, entry, entry->comm, result);
+    if (result == 0)
+        file_made(entry->comm, sequence, said->made, said->name);
+}
+static inline void before_FREE_FILE(struct entry *entry, const struct said *said) {
+    entry->freed = file_read_handle(said->made);
+    entry->comm = file_claim(entry->freed);
+}
+static inline void after_FREE_FILE(enum call call, struct entry *entry, const struct said *said, int result) {
+    (void)said;
+    end_collective(call, entry, entry->comm, result);
+    if (result == 0)
+        comm_freed(entry->comm);
+    else
+        file_return(entry->freed, entry->comm);
+}
+
 // ---- the beginning and the end
 
 static inline void before_CALL(struct entry *entry, const struct said *said) {
@@ -609,17 +704,22 @@ static inline void after_ABORT(enum call call, struct entry *entry, const struct
         if (is_seen && (CALL_##name == CALL_Init || CALL_##name == CALL_Init_thread))                        \
             library_attach();                                                                                \
         int(*const next) params = (int(*) params)(uintptr_t)library_next(ENTRY_##prefix, CALL_##name);       \
+        const struct said said = {__VA_ARGS__};                                                              \
         if (is_seen)                                                                                         \
-            enter(&entry);                                                                                   \
+            enter(&entry, (enum left_out)RULE_##class, &said);                                               \
         if (__builtin_expect(!next, 0))                                                                      \
             return MPI_NO_LIBRARY;                                                                           \
-        const struct said said = {__VA_ARGS__};                                                              \
-        if (entry.is_outer)                                                                                  \
+        if (entry.is_outer) {                                                                                \
             before_##class(&entry, &said);                                                                   \
+            if (__builtin_expect(entry.entered != 0, 0))                                                     \
+                entry.called = agent_tick();                                                                 \
+        }                                                                                                    \
         const int result = next args;                                                                        \
         if (entry.is_outer) {                                                                                \
+            if (__builtin_expect(entry.entered != 0, 0))                                                     \
+                entry.returned = agent_tick();                                                               \
             after_##class(CALL_##name, &entry, &said, result);                                               \
-            leave();                                                                                         \
+            leave(&entry);                                                                                   \
         }                                                                                                    \
         return result;                                                                                       \
     }
@@ -647,11 +747,12 @@ MPI_OTHERS(WRAPPER)
             words[i] = va_arg(more, void *);                                                                 \
         va_end(more);                                                                                        \
         if (is_program)                                                                                      \
-            enter(&entry);                                                                                   \
+            enter(&entry, LEFT_OUT_NONE, NULL);                                                              \
         if (entry.is_outer) {                                                                                \
+            entry.called = entry.returned = entry.entered;                                                   \
             if (entry.is_on)                                                                                 \
                 record_mark(level);                                                                          \
-            leave();                                                                                         \
+            leave(&entry);                                                                                   \
         }                                                                                                    \
         return next ? next(level, words[0], words[1], words[2], words[3]) : MPI_NO_LIBRARY;                  \
     }

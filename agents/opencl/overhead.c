@@ -4,22 +4,13 @@
 
 #include <stdio.h>
 
-enum { LEVEL_MOST = 20 };
-
-static uint32_t next_level(uint32_t level, double share, double allowed) {
-    while (share > allowed && level < LEVEL_MOST) {
-        level++;
-        share /= 2;
-    }
-    return share < allowed / 4 && level > 0 ? level - 1 : level;
-}
-
 static void describe(uint32_t level, char *text, size_t size) {
     snprintf(text, size, "1 command in %u recorded", 1u << level);
 }
 
 void overhead_start(struct channel *channel) {
-    static const struct agent_overhead_rule rule = {.key = "", .next = next_level, .describe = describe};
+    static const struct agent_overhead_rule rule = {
+        .key = "", .next = agent_overhead_halve, .describe = describe};
     agent_overhead_start(channel, &rule);
 }
 

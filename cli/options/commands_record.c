@@ -247,8 +247,8 @@ static const struct option profile_options[] = {
     {.name = "max-overhead",
      .argument = "P",
      .doc = "Measure the overhead of recording per thread, and keep it below P % by recording only some "
-            "commands (OpenCL) or leaving out calls (CUDA). The loss ledger counts what is left out. 100 "
-            "only measures (docs/opencl.md, docs/cuda.md)"},
+            "commands (OpenCL) or calls (MPI), or leaving out calls (CUDA). The loss ledger counts what is "
+            "left out. 100 only measures (docs/opencl.md, docs/cuda.md, docs/mpi.md)"},
     {.name = "nsys",
      .doc = "Record with Nsight Systems instead (nsys must be installed), and import its report"},
     {.name = "nsys-args",

@@ -64,7 +64,7 @@ typedef struct tsmith_capture_options {
     uint32_t gpu_counter_rate; // samples per second of NVIDIA GPUs' counters, in a separate process; 0: none
     int recording_hashes_only; // record hashes of data, and no data; the file can be published
     int recording_every_command; // also record hashes of what each command wrote
-    // % of a thread's time that recording may take (OpenCL, CUDA). Beyond it, events are left out and counted. 0: no limit.
+    // % of a thread's time that recording may take (OpenCL, CUDA, MPI). Beyond it, events are left out and counted. 0: no limit.
     double max_overhead;
     // The older form of agent_options, for CUDA only: keys separated by commas, each with its value after a ':'; the
     // names of metrics after another one ("graphs,metrics:100:NAME+NAME").

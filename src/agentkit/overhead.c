@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the recording overhead of each thread and chooses the throttling level. The CUDA and OpenCL agents call it.
+// Measures the recording overhead of each thread and chooses the throttling level. The agents of CUDA, OpenCL and MPI call it.
 #include "agentkit/overhead.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agentkit/record_words.h"
 
-enum { COSTS = 1024, TEXT_MAX = 512 };
+enum { COSTS = 1024, TEXT_MAX = 512, LEVEL_MOST = 20 };
 static const int64_t WINDOW = 50000000; // ns
 
 struct agent_overhead agent_overhead;
@@ -105,6 +106,14 @@ uint32_t agent_overhead_next_sample(void) {
 
 // ---- the control thread
 
+uint32_t agent_overhead_halve(uint32_t level, double share, double limit) {
+    while (share > limit && level < LEVEL_MOST) {
+        level++;
+        share /= 2;
+    }
+    return share < limit / 4 && level > 0 ? level - 1 : level;
+}
+
 // Without printf's point, which is the program's locale's.
 static const char *format_percent(double share, char text[32]) {
     const unsigned long long thousandths = share > 0 ? (unsigned long long)(share * 1e5 + 0.5) : 0;
@@ -113,6 +122,8 @@ static const char *format_percent(double share, char text[32]) {
 }
 
 static void publish_cost(uint32_t level) {
+    static char published[TEXT_MAX]; // with the process: a forked child has the parent's
+    static pid_t process;
     char key[64], text[TEXT_MAX], left_out[TEXT_MAX / 2], of_all[32], most[32], may[32];
     char worst[64] = ""; // events that ended before the first window have no cost in it
     const double all = looked.all_ticks > 0 ? looked.ticks / looked.all_ticks : 0;
@@ -123,6 +134,10 @@ static void publish_cost(uint32_t level) {
     snprintf(text, sizeof text, "%s of a thread's time%s; allowed %s; %s, %llu thinned",
              format_percent(all, of_all), worst, format_percent(allowed, may), left_out,
              (unsigned long long)looked.skipped);
+    if (process == getpid() && strcmp(text, published) == 0)
+        return; // `info` would list it twice
+    process = getpid();
+    memcpy(published, text, strlen(text) + 1);
     channel_attribute(channel, key, text);
 }
 

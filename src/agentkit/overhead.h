@@ -53,6 +53,9 @@ struct agent_overhead {
 };
 extern struct agent_overhead agent_overhead __attribute__((visibility("hidden")));
 
+// The rule `next` of agents that record one event in 2^level: the least level that would bring the share below what is allowed, and one
+// less where it is below a quarter of that.
+uint32_t agent_overhead_halve(uint32_t level, double share, double allowed);
 // Reads the environment; before any call can come.
 void agent_overhead_start(struct channel *channel, const struct agent_overhead_rule *rule);
 // The calling thread's, NULL when there are too many threads.

@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
     CHECK(sizeof(MPI_Request) == sizeof(MPI_Comm) && sizeof(MPI_Win) == sizeof(MPI_Comm) &&
           sizeof(MPI_Datatype) == sizeof(MPI_Comm));
     CHECK(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t));
+    CHECK(sizeof(MPI_File) == sizeof(void *) && sizeof(MPI_Offset) == sizeof(int64_t));
 #ifdef OF_MPICH
     CHECK(handles[0] == MPICH_COMM_WORLD && handles[1] == MPICH_COMM_SELF && handles[2] == MPICH_COMM_NULL &&
           handles[3] == MPICH_REQUEST_NULL);

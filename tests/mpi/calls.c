@@ -3,6 +3,8 @@
 // Each rank writes it to the file $CALLS_LOG.RANK. Standard output is a checksum of all that it received.
 //
 //   calls ROUNDS [forever]     forever: each rank then waits to be killed, after a line on standard output
+//
+// $CALLS_DATA is a file that the ranks write and read together.
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -307,6 +309,80 @@ static void windows(void) {
     DO(Win_free, -1, "window", (&window));
 }
 
+// ---- files
+
+enum { BLOCK = 16 }; // integers of each rank
+
+static void independent_transfers(MPI_File file) {
+    MPI_Status status;
+    const MPI_Offset mine = me * BLOCK * 4L, theirs = right * BLOCK * 4L;
+    DO(File_write_at, BLOCK * 4, "file", (file, mine, out, BLOCK, MPI_INT, MPI_STATUS_IGNORE));
+    DO(File_sync, -1, "file", (file));
+    DO(Barrier, -1, label, (comm));
+    DO(File_read_at, BLOCK * 4, "file", (file, theirs, in, BLOCK, MPI_INT, &status));
+    add(in, BLOCK);
+    // Behind the last block there is nothing.
+    DO(File_read_at, 2 * 4, "file", (file, all * BLOCK * 4L - 8, in, BLOCK, MPI_INT, MPI_STATUS_IGNORE));
+    check(MPI_File_seek(file, mine, MPI_SEEK_SET));
+    DO(File_write, 3 * 4, "file", (file, out, 3, MPI_INT, &status));
+    check(MPI_File_seek(file, mine, MPI_SEEK_SET));
+    DO(File_read, 5 * 4, "file", (file, in, 5, MPI_INT, MPI_STATUS_IGNORE));
+    add(in, 5);
+}
+
+static void collective_transfers(MPI_File file) {
+    MPI_Status status;
+    const MPI_Offset mine = me * BLOCK * 4L, theirs = right * BLOCK * 4L;
+    DO(File_write_at_all, 7 * 4, "file", (file, mine, out, 7, MPI_INT, MPI_STATUS_IGNORE));
+    DO(File_read_at_all, 7 * 4, "file", (file, mine, in, 7, MPI_INT, &status));
+    add(in, 7);
+    DO(File_set_view, -1, "file", (file, mine, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    DO(File_write_all, 4 * 4, "file", (file, out, 4, MPI_INT, MPI_STATUS_IGNORE));
+    check(MPI_File_seek(file, 0, MPI_SEEK_SET));
+    DO(File_read_all, 4 * 4, "file", (file, in, 4, MPI_INT, MPI_STATUS_IGNORE));
+    add(in, 4);
+    DO(File_set_view, -1, "file", (file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    // In two halves.
+    DO(File_write_at_all_begin, -1, "file", (file, mine, out, 6, MPI_INT));
+    DO(File_write_at_all_end, 6 * 4, "file", (file, out, &status));
+    DO(Barrier, -1, label, (comm));
+    DO(File_read_at_all_begin, -1, "file", (file, theirs, in, 6, MPI_INT));
+    DO(File_read_at_all_end, 6 * 4, "file", (file, in, MPI_STATUS_IGNORE));
+    add(in, 6);
+}
+
+static void started_transfers(MPI_File file) {
+    MPI_Request request;
+    MPI_Status status;
+    const MPI_Offset mine = me * BLOCK * 4L;
+    DO(File_iwrite_at, 9 * 4, "file", (file, mine, out, 9, MPI_INT, &request));
+    DO(Wait, -1, "-", (&request, MPI_STATUS_IGNORE));
+    DO(File_iread_at, 9 * 4, "file", (file, mine, in, 9, MPI_INT, &request));
+    DO(Wait, -1, "-", (&request, &status));
+    add(in, 9);
+    DO(File_iwrite_at_all, 5 * 4, "file", (file, mine, out, 5, MPI_INT, &request));
+    DO(Wait, -1, "-", (&request, &status));
+    DO(File_iread_at_all, -1, "file", (file, mine, in, 5, MPI_INT, &request));
+    DO(Wait, -1, "-", (&request, &status));
+    add(in, 5);
+}
+
+static void files(const char *path) {
+    MPI_File file;
+    take_communicator("world", MPI_COMM_WORLD);
+    DO(File_open, -1, label, (comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+    DO(File_set_size, -1, "file", (file, 0));
+    independent_transfers(file);
+    DO(Barrier, -1, label, (comm));
+    collective_transfers(file);
+    DO(Barrier, -1, label, (comm));
+    started_transfers(file);
+    DO(File_close, -1, "file", (&file));
+    if (rank == 0)
+        DO(File_delete, -1, "-", (path, MPI_INFO_NULL));
+    DO(Barrier, -1, label, (comm));
+}
+
 static void errors(void) {
     int value = 0, class;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -339,6 +415,8 @@ int main(int argc, char **argv) {
         communicators();
         if (size > 1) // Open MPI has no windows for one rank with several threads
             windows();
+        if (getenv("CALLS_DATA"))
+            files(getenv("CALLS_DATA"));
         DO(Barrier, -1, "self", (MPI_COMM_SELF));
         errors();
     }

@@ -104,6 +104,12 @@ def check_call(rank, call, name, size, label):
     if started:
         expect(started[0]["start"] == call["start"], f"{where}: its request begins elsewhere")
         requests_of[name] += 1
+    if name.startswith("MPI_File_") and label == "file" and not collective:
+        # A transfer is on the track of its file as well, or has a request; of a read only its end knows the bytes.
+        expect(started and (size < 0 or started[0]["bytes"] == size) and started[0]["args"]["comm"] == args["comm"], f"{where}: {started}")
+        seen = started[0]
+    if name == "MPI_File_write_at":
+        expect(args["offset"] == 64 * rank.number, f"{where}: offset {args.get('offset')}")
     if size >= 0:
         expect(seen.get("bytes") == size, f"{where}: {seen.get('bytes')} bytes, the program {size}")
     elif not collective and "recv" not in name.lower():

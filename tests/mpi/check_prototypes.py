@@ -20,7 +20,7 @@ def kind(parameter):
     name = words[0]
     if name in ("mpi_handle", "int", "..."):
         return "handle" if name == "mpi_handle" else "int"
-    if name in ("MPI_Aint", "MPI_Count", "int64_t"):
+    if name in ("MPI_Aint", "MPI_Count", "MPI_Offset", "int64_t"):
         return "word"
     if name.startswith("MPI_"):
         return "handle"

@@ -428,12 +428,21 @@ contains
   ! MPI-IO is not recorded, nor what MPI itself calls for it.
   subroutine files()
     HANDLE(MPI_File) :: file
+    integer(kind=MPI_OFFSET_KIND) :: position
     character(len=512) :: path
     call get_environment_variable('FORTRAN_LOG', path)
+    call collective('MPI_File_open', -1)
     call MPI_File_open(MPI_COMM_WORLD, trim(path)//'.data', MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, ierr)
     call expect(ierr == MPI_SUCCESS, 'a file')
+    call collective('MPI_File_write_ordered', 32)
     call MPI_File_write_ordered(file, out, 8, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
+    call collective('MPI_File_write_all', 32)
     call MPI_File_write_all(file, out, 8, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
+    position = 0
+    call calls('MPI_File_read_at')
+    call MPI_File_read_at(file, position, in, 4, MPI_INTEGER, MPI_STATUS_IGNORE, ierr)
+    call expect(ierr == MPI_SUCCESS, 'a part of the file')
+    call collective('MPI_File_close', -1)
     call MPI_File_close(file, ierr)
   end subroutine files
 

@@ -16,6 +16,7 @@ check_ranks() {
     python3 "$here/check_calls.py" "$work" 4 "$mpi"
 }
 
+export CALLS_DATA="$work/data of all"
 check_mpi() {
     echo "== $mpi"
     mpi_compile -o "$work/calls" "$here/calls.c"
