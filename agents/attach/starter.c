@@ -206,7 +206,7 @@ static void take_order(const char *directory) {
     if (!atomic_exchange(&handles_forks, true))
         pthread_atfork(NULL, NULL, after_fork_child);
     atomic_store(&state, NEXT);
-    if (!agent_thread_start(run))
+    if (!agent_thread_start(run, NULL))
         atomic_store(&state, IDLE);
 }
 

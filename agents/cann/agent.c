@@ -42,7 +42,8 @@ static void begin(void) {
     (void)stacks_start(agent.channel);
 }
 
-static const struct agent_spec spec = {.api = AGENT_API, .begin = begin, .not_in_children = true};
+static const struct agent_spec spec = {
+    .api = AGENT_API, .begin = begin, .not_in_children = true, .sums = AGENT_SUMS_OF_RECORDS};
 
 static void give_up(const char *why) {
     char text[400];

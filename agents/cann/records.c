@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translates MSPTI's records into records of the ring. MSPTI returns buffers on several threads: they are read one at a time, each in
 // the order in which it was filled; nothing is assumed of that order. Rules: agent.h.
+#define RECORD_HOOKED 1 // --aggregate
 #include <pthread.h>
 
 #include "agent.h"

@@ -51,7 +51,7 @@ static void begin(void) {
 }
 
 static struct agent_spec spec = {
-    .begin = begin, .in_flight = launches_open, .not_in_children = true, .aggregates = true};
+    .begin = begin, .in_flight = launches_open, .not_in_children = true, .sums = AGENT_SUMS_OWN};
 
 // ---- CUDA's own injection
 

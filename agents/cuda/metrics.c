@@ -347,7 +347,7 @@ static bool read_options(const char *period, const char *names) {
 
 static bool start_thread(void) {
     atomic_store(&running, true);
-    const bool started = agent_thread_start(metrics_main);
+    const bool started = agent_thread_start(metrics_main, NULL);
     if (!started)
         atomic_store(&running, false);
     return started;

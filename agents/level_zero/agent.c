@@ -138,7 +138,8 @@ static void start(void) {
                                            .prepare = objects_init,
                                            .begin = attached,
                                            .in_flight = pending_abandon,
-                                           .not_in_children = true};
+                                           .not_in_children = true,
+                                           .sums = AGENT_SUMS_OF_RECORDS};
     Dl_info info;
     agent_thread.busy++;
     void *loader =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the records of calls and commands; record.h describes them. Rules: agent.h.
+#define RECORD_HOOKED 1 // --aggregate
 #include "record.h"
 
 #include "agentkit/device.h"
@@ -119,7 +120,7 @@ void record_command(const struct command *command, const struct launch *launch, 
     if (!timed)
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
     struct ring *ring = channel_ring(agent.channel);
-    uint64_t *head = ring ? ring_reserve(ring, COMMAND_WORDS_MAX) : NULL;
+    uint64_t *head = ring ? record_reserve(ring, COMMAND_WORDS_MAX) : NULL;
     if (!head)
         return;
     uint64_t *at = head + 1;

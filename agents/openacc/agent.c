@@ -13,7 +13,7 @@ static void attached(void) {
     (void)stacks_start(agent.channel);
 }
 
-static const struct agent_spec spec = {.api = "openacc", .begin = attached};
+static const struct agent_spec spec = {.api = "openacc", .begin = attached, .sums = AGENT_SUMS_OF_RECORDS};
 
 static void on_device(const struct acc_place *place, const struct acc_operation *operation, const void *api) {
     static atomic_flag is_done = ATOMIC_FLAG_INIT;

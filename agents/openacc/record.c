@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the records of constructs and of the runtime's operations. The callbacks of agent.c call it. Rules: agent.h.
+#define RECORD_HOOKED 1 // --aggregate
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -130,7 +131,7 @@ void record_ended(const struct nesting *opened, uint64_t end, enum acc_event eve
     const uint32_t file = is_placed ? texts_id(place->file) : 0;
     const uint32_t variable = is_transfer ? texts_id(operation->data.variable) : 0;
     struct ring *ring = channel_ring(agent.channel);
-    uint64_t *const head = ring ? ring_reserve(ring, WORDS_MAX) : NULL;
+    uint64_t *const head = ring ? record_reserve(ring, WORDS_MAX) : NULL;
     if (!head)
         return; // dropped, and counted
     uint64_t *at = head + 1;

@@ -79,7 +79,7 @@ static void again(void) {
 }
 
 static const struct agent_spec spec = {.api = OPENCL_API,
-                                       .aggregates = true,
+                                       .sums = AGENT_SUMS_OWN,
                                        .again = again,
                                        .prepare = prepare,
                                        .begin = begin,

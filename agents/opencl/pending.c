@@ -108,12 +108,14 @@ static inline bool times_get(cl_event event, struct queue *queue, bool first_lau
         !time_get(event, CL_PROFILING_COMMAND_START, &times->start) ||
         !time_get(event, CL_PROFILING_COMMAND_QUEUED, &times->queued))
         return false;
-    // A sum has no use for it.
-    if (sums_on && !first_launch)
-        times->submitted = times->queued;
-    else if (!time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted))
-        return false;
     times->complete = 0;
+    // A sum has no use for the rest.
+    if (sums_on && !first_launch) {
+        times->submitted = times->queued;
+        return true;
+    }
+    if (!time_get(event, CL_PROFILING_COMMAND_SUBMIT, &times->submitted))
+        return false;
     if (!queue->no_complete_time && !time_get(event, CL_PROFILING_COMMAND_COMPLETE, &times->complete))
         queue->no_complete_time = true;
     return true;

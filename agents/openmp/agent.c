@@ -69,7 +69,7 @@ static void attached(void) {
     (void)stacks_start(agent.channel);
 }
 
-static const struct agent_spec spec = {.api = "openmp", .begin = attached};
+static const struct agent_spec spec = {.api = "openmp", .begin = attached, .sums = AGENT_SUMS_OF_RECORDS};
 
 static ompt_set set_callback;
 static bool is_complete; // the runtime makes all callbacks

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records, and the names of constructs. The callbacks of agent.c write them. Rules: agent.h.
+#define RECORD_HOOKED 1 // --aggregate
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -104,7 +105,7 @@ struct writing {
 
 static bool writing_begin(struct writing *out, const struct nesting *opened, uint64_t end) {
     out->ring = channel_ring(agent.channel);
-    out->head = out->ring ? ring_reserve(out->ring, WORDS_MAX) : NULL;
+    out->head = out->ring ? record_reserve(out->ring, WORDS_MAX) : NULL;
     if (!out->head)
         return false; // dropped, and counted
     out->at = out->head + 1;
@@ -118,7 +119,7 @@ static bool writing_begin(struct writing *out, const struct nesting *opened, uin
 static void writing_end(const struct writing *writing, const uint16_t shape[2], uint32_t name) {
     const uint32_t words = (uint32_t)(writing->at - writing->head);
     *writing->head = record_head(shape[writing->has_device], words, name);
-    ring_commit(writing->ring, words);
+    record_commit(writing->ring, writing->head, words);
 }
 
 void record_construct(const struct nesting *opened, uint64_t end, uint32_t name, const void *code) {

@@ -54,7 +54,8 @@ static void end(void) {
     channel_ended(agent.channel, LAUNCHES_LIST, open);
 }
 
-static const struct agent_spec spec = {.api = AGENT_API, .begin = begin, .end = end, .not_in_children = true};
+static const struct agent_spec spec = {
+    .api = AGENT_API, .begin = begin, .end = end, .not_in_children = true, .sums = AGENT_SUMS_OF_RECORDS};
 
 static void give_up(const char *why) {
     char text[600];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translates the SDK's records. A buffer is read once, in the order in which it was filled; nothing is assumed of that order.
 // On the SDK's thread for buffers, one at a time. Rules: agent.h.
+#define RECORD_HOOKED 1 // --aggregate
 #include <pthread.h>
 #include <string.h>
 
@@ -155,7 +156,7 @@ static void write_words(uint16_t shape, uint32_t track, const void *words, uint3
     memcpy(at, words, count * sizeof *at);
     if (more)
         at[count] = *more;
-    ring_commit(reader.ring, all);
+    record_commit(reader.ring, at - 1, all);
 }
 #define WRITE(shape, track, ...)                                                                             \
     write_words(shapes.shape, track, &(const struct shape##_words){__VA_ARGS__},                             \
@@ -190,7 +191,7 @@ static void write_kernel(const struct seen *seen, uint32_t track, uint32_t name)
     const bool is_3d = has_sizes && (sdk_dispatch_grid_y(record) | sdk_dispatch_grid_z(record) |
                                      sdk_dispatch_workgroup_y(record) | sdk_dispatch_workgroup_z(record)) > 1;
     const uint32_t parts = (is_3d ? KERNEL_3D : 0u) | (has_segments ? KERNEL_SEGMENTS : 0u);
-    uint64_t *const head = track && reader.ring ? ring_reserve(reader.ring, WORDS_MOST) : NULL;
+    uint64_t *const head = track && reader.ring ? record_reserve(reader.ring, WORDS_MOST) : NULL;
     if (!head)
         return;
     uint64_t *at = head + 1;

@@ -89,7 +89,7 @@ static void attached(void) {
     (void)stacks_start(agent.channel);
 }
 
-static const struct agent_spec spec = {.api = "sycl", .begin = attached};
+static const struct agent_spec spec = {.api = "sycl", .begin = attached, .sums = AGENT_SUMS_OF_RECORDS};
 
 static bool find_functions(void *framework) {
     bool all = true;

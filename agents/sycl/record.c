@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the records of submissions and waits. The callbacks of agent.c call it. Rules: agent.h.
+#define RECORD_HOOKED 1 // --aggregate
 #include "agent.h"
 #include "agentkit/record_words.h"
 

@@ -50,7 +50,8 @@ static void start(void) {
                                            .prepare = objects_init,
                                            .begin = begin,
                                            .in_flight = pending_left,
-                                           .not_in_children = true};
+                                           .not_in_children = true,
+                                           .sums = AGENT_SUMS_OF_RECORDS};
     if (loader_start())
         wraps = agent_attach(&spec);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the records of calls and commands; record.h describes them. Rules: agent.h.
+#define RECORD_HOOKED 1 // --aggregate
 #include "record.h"
 
 #include "agentkit/device.h"
@@ -145,10 +146,11 @@ void record_wait(const struct call *call, tsmith_operation operation, uint32_t c
     uint64_t *at = record_begin(ring, shapes.wait[count != 0], words, call_names[call->function]);
     if (!at)
         return;
+    uint64_t *const head = at - 1;
     RECORD_PUT(at, wait_words, .start = call->start, .end = call->end, .operation = operation,
                .queue = call->track);
     put_waits(at, count, waits);
-    ring_commit(ring, words);
+    record_commit(ring, head, words);
 }
 
 void record_memory(const struct call *call, tsmith_kind kind, const struct object *memory, uint64_t live) {
@@ -199,7 +201,7 @@ void record_command(const struct command *command, const struct launch *launch, 
     if (!timed)
         channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
     struct ring *ring = channel_ring(agent.channel);
-    uint64_t *head = ring ? ring_reserve(ring, COMMAND_WORDS_MAX) : NULL;
+    uint64_t *head = ring ? record_reserve(ring, COMMAND_WORDS_MAX) : NULL;
     if (!head)
         return;
     uint64_t *at = head + 1;

@@ -299,8 +299,8 @@ static const struct option profile_options[] = {
      .argument = "PERIOD",
      .doc =
          "Add events up in the program by kernel, call stack and device, and record the sums once in every "
-         "PERIOD (10s) instead of the events (OpenCL, CUDA). Not with --armed, --capture, --duty or "
-         "--flight (docs/live.md)"},
+         "PERIOD (10s) instead of the events. Not with --armed, --capture, --duty or --flight "
+         "(docs/live.md)"},
     {.name = "metrics-listen",
      .argument = "ADDRESS",
      .doc = "Serve the totals to Prometheus on a port of the loopback interface (127.0.0.1:9464; port 0: a "

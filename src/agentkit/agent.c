@@ -49,7 +49,9 @@ static void attach(void) {
     agent.channel = channel;
     if (mine->begin)
         mine->begin();
-    if (channel_aggregate(channel) && !mine->aggregates)
+    if (mine->sums == AGENT_SUMS_OF_RECORDS)
+        sums_start_of_records(channel);
+    else if (channel_aggregate(channel) && mine->sums == AGENT_SUMS_NONE)
         note_events(mine);
     pthread_atfork(NULL, NULL, fork_child);
 }

@@ -31,6 +31,13 @@
 
 #define AGENT_EXPORT __attribute__((visibility("default")))
 
+// Where the session wants sums in place of events (sums.h).
+enum agent_sums {
+    AGENT_SUMS_NONE,      // all its events are recorded
+    AGENT_SUMS_OWN,       // it adds up by itself
+    AGENT_SUMS_OF_RECORDS // the kit adds up what it records
+};
+
 // What makes one agent different from another. Functions may be NULL.
 struct agent_spec {
     const char *api; // "opencl": names its channel
@@ -49,7 +56,7 @@ struct agent_spec {
     // Attached again, to another session: what was known of the program's objects is out of date. NULL: never.
     void (*again)(void);
     bool not_in_children; // the API does not work in forked children: they record nothing
-    bool aggregates;      // writes sums of its events where the session wants them (sums.h)
+    uint8_t sums;         // enum agent_sums
 };
 
 // The process's one agent. `channel` and `tsc` are written while it attaches, before any call of the API is recorded, and

@@ -86,7 +86,7 @@ bool agent_control_start(const struct agent_control_work *what, struct channel *
         return false;
     work = what;
     channel = where;
-    if (!agent_thread_start(control_main)) {
+    if (!agent_thread_start(control_main, NULL)) {
         atomic_store(&state, CONTROL_NONE);
         return false;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of sums: rows and their bounds, threads that come and go, the records. Rules: agent.h; the agents of OpenCL and CUDA use it.
+// Tables of sums: rows and their bounds, threads that come and go, the records. Rules: agent.h. The agents of OpenCL and CUDA use it,
+// and summed_records.c for others.
 #include "agentkit/sums.h"
 
 #include <pthread.h>
@@ -20,9 +21,10 @@ enum {
 };
 static const uint64_t KNOWN_MASK = UINT64_C(0xff) << 24, KIND_MASK = 0xff, TRACK_MASK = UINT32_MAX;
 
+// The count and the total are apart: two additions to memory are fewer instructions than one to both at once.
 struct row {
     uint64_t what, who;
-    uint64_t count, total, shortest, longest;
+    uint64_t count, shortest, total, longest;
     uint64_t delay_total, delay_shortest, delay_longest;
     uint64_t bytes;
 };
@@ -30,19 +32,22 @@ struct row {
 // The rows of a period.
 struct set {
     uint32_t rows;
-    uint32_t others;        // of these
-    int64_t began;          // trace time
-    uint16_t index[PLACES]; // 1 + number of the row
-    struct row row[TABLE_ROWS];
+    uint32_t others;                // of these
+    int64_t began;                  // trace time
+    uint16_t index[PLACES];         // numbers of rows, from 1
+    struct row row[1 + TABLE_ROWS]; // by number; the first is of nothing
 };
 
 // Rows are added to the open set. The other one is empty, or is being written: the flag is held only to exchange the two.
 struct table {
     _Atomic uint32_t locked;
-    _Atomic uint32_t owned; // by a living thread
-    uint32_t number;        // that of channel_summed
+    _Atomic uint32_t owned;           // by a living thread
+    uint32_t number;                  // that of channel_summed
+    _Atomic uint64_t *_Atomic summed; // its counter; NULL: it is not of this table alone
     struct set *open;
     struct table *next;
+    _Atomic bool scratch_taken;
+    uint64_t scratch[RECORD_MAX_WORDS];
     struct set sets[2];
 };
 
@@ -137,10 +142,7 @@ static void write_row(struct row row, int64_t from, int64_t to) {
 // ---- tables and threads
 
 static inline bool try_flag(_Atomic uint32_t *flag) {
-    uint32_t open = 0;
-    return atomic_load_explicit(flag, memory_order_relaxed) == 0 &&
-           atomic_compare_exchange_strong_explicit(flag, &open, 1, memory_order_acquire,
-                                                   memory_order_relaxed);
+    return atomic_exchange_explicit(flag, 1, memory_order_acquire) == 0;
 }
 
 static inline void clear_flag(_Atomic uint32_t *flag) {
@@ -162,11 +164,21 @@ static void give_back(void *table) {
     atomic_store_explicit(&((struct table *)table)->owned, 0, memory_order_release);
 }
 
+// A forked child has other counters, from when it first uses its channel.
+static void find_counter(struct table *table) {
+    const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
+    const bool has_own = table->number < LAYOUT_FLIGHTS - 1 && channel_ring(channel) &&
+                         channel_here()->id == atomic_load(&gate->id);
+    atomic_store_explicit(&table->summed, has_own ? &channel_flight(channel, table->number)->summed : NULL,
+                          memory_order_relaxed);
+}
+
 static struct table *make_table(void) {
     struct table *table = memory_take(sizeof *table);
     if (!table)
         return NULL;
     table->number = atomic_fetch_add(&table_count, 1);
+    find_counter(table);
     table->owned = 1;
     table->open = &table->sets[0];
     table->open->began = clock_trace_now();
@@ -216,7 +228,7 @@ static bool write_table(struct table *table, int64_t now) {
     struct set *set = exchange_sets(table, now);
     if (!set)
         return false;
-    for (uint32_t i = 0; i < set->rows; i++) {
+    for (uint32_t i = 1; i <= set->rows; i++) {
         const struct row *row = &set->row[i];
         write_row(*row, set->began, now);
         if (row->what >> 32 == other_name && other_name)
@@ -236,6 +248,8 @@ static void after_fork_child(void) {
         table->open->began = now;
         atomic_store(&table->locked, 0);
         atomic_store(&table->owned, table == own);
+        atomic_store(&table->scratch_taken, false);
+        atomic_store(&table->summed, NULL);
     }
     atomic_store(&writing, 0);
     atomic_store(&room, SUMS_ROWS_MAX);
@@ -243,28 +257,29 @@ static void after_fork_child(void) {
 
 // ---- adding
 
-static uint32_t place_of(uint64_t what, uint64_t who) {
+// Names and stacks are in the upper halves, and count up.
+static inline uint64_t place_of(uint64_t what, uint64_t who) {
     enum { SHIFT = 64 - 13 };
     static_assert(PLACES == 1 << 13, "the places are numbered by the upper bits of a hash");
-    return (uint32_t)(((what * 0x9e3779b97f4a7c15u) ^ who) * 0xd6e8feb86659fd93u >> SHIFT);
+    return (what + (who << 17 | who >> 47)) * 0x9e3779b97f4a7c15u >> SHIFT;
 }
 
 static inline struct row *find_row(struct set *set, uint64_t what, uint64_t who, uint32_t *place) {
-    uint32_t at = place_of(what, who);
+    uint64_t at = place_of(what, who);
     for (;; at = (at + 1) & (PLACES - 1)) {
-        const uint32_t number = set->index[at];
+        const uint64_t number = set->index[at];
         if (!number)
             break;
-        struct row *row = &set->row[number - 1];
+        struct row *row = set->row + number;
         if (row->what == what && row->who == who)
             return row;
     }
-    *place = at;
+    *place = (uint32_t)at;
     return NULL;
 }
 
 static struct row *make_row(struct set *set, uint64_t what, uint64_t who, uint32_t place) {
-    struct row *row = &set->row[set->rows++];
+    struct row *row = &set->row[++set->rows];
     *row = (struct row){.what = what, .who = who, .shortest = UINT64_MAX, .delay_shortest = UINT64_MAX};
     set->index[place] = (uint16_t)set->rows;
     return row;
@@ -312,36 +327,78 @@ static __attribute__((noinline)) void write_one(uint64_t what, uint64_t who, uin
     write_row(row, now, now);
 }
 
-__attribute__((always_inline)) static inline void add(uint64_t what, uint64_t who, uint64_t duration,
-                                                      bool detailed, uint64_t delay, uint64_t bytes) {
-    struct table *table = own;
+// Whatever is not so at most events: the thread has no table, the flag is taken, the row is not there yet, there are many tables.
+static __attribute__((noinline)) void add_slowly(uint64_t what, uint64_t who, uint64_t duration,
+                                                 uint64_t delay, uint64_t bytes) {
+    struct table *table = own ? own : take_table();
     uint32_t place;
-    if (__builtin_expect(!table, 0))
-        table = take_table();
-    if (__builtin_expect(!table || !try_flag(&table->locked), 0)) {
-        write_one(what, who, duration, delay, bytes);
-        return;
+    struct row *row = NULL;
+    if (table && !atomic_load_explicit(&table->summed, memory_order_relaxed))
+        find_counter(table);
+    if (table && try_flag(&table->locked)) {
+        row = find_row(table->open, what, who, &place);
+        if (!row)
+            row = new_row(table->open, what, who, place);
+        if (row) {
+            channel_summed(channel, table->number, 1);
+            add_time(row, duration);
+            add_details(row, delay, bytes);
+        }
+        clear_flag(&table->locked);
     }
-    struct row *row = find_row(table->open, what, who, &place);
-    if (__builtin_expect(!row, 0))
-        row = new_row(table->open, what, who, place);
-    if (__builtin_expect(row != NULL, 1)) {
-        channel_summed(channel, table->number, 1);
+    if (!row)
+        write_one(what, who, duration, delay, bytes);
+}
+
+// False: it was not added. Nothing is called and nothing is searched for, so that nothing need be saved.
+__attribute__((always_inline)) static inline bool add(uint64_t what, uint64_t who, uint64_t duration,
+                                                      bool detailed, uint64_t delay, uint64_t bytes) {
+    struct table *const table = own;
+    if (__builtin_expect(!table || !try_flag(&table->locked), 0))
+        return false;
+    struct set *const set = table->open;
+    struct row *const row = set->row + set->index[place_of(what, who)]; // none: the first, which is nothing's
+    _Atomic uint64_t *const summed = atomic_load_explicit(&table->summed, memory_order_relaxed);
+    const bool adds = __builtin_expect(row->what == what && row->who == who && summed, 1);
+    if (adds) {
+        atomic_store_explicit(summed, atomic_load_explicit(summed, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
         add_time(row, duration);
         if (detailed)
             add_details(row, delay, bytes);
     }
     clear_flag(&table->locked);
-    if (__builtin_expect(!row, 0))
-        write_one(what, who, duration, delay, bytes);
+    return adds;
 }
 
 void sums_add_time(uint64_t what, uint64_t who, uint64_t duration) {
-    add(what, who, duration, false, 0, 0);
+    if (__builtin_expect(!add(what, who, duration, false, 0, 0), 0))
+        add_slowly(what, who, duration, 0, 0);
 }
 
 void sums_add(uint64_t what, uint64_t who, uint64_t duration, uint64_t delay, uint64_t bytes) {
-    add(what, who, duration, true, delay, bytes);
+    if (__builtin_expect(!add(what, who, duration, true, delay, bytes), 0))
+        add_slowly(what, who, duration, delay, bytes);
+}
+
+// ---- a place for a record
+
+uint64_t *sums_scratch_take(void) {
+    struct table *table = own ? own : take_table();
+    if (!table || atomic_load_explicit(&table->scratch_taken, memory_order_relaxed))
+        return NULL;
+    atomic_store_explicit(&table->scratch_taken, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    return table->scratch;
+}
+
+bool sums_is_scratch(const uint64_t *at) {
+    return own && at == own->scratch;
+}
+
+void sums_scratch_give_back(void) {
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&own->scratch_taken, false, memory_order_relaxed);
 }
 
 // ---- the thread of the agent that writes
@@ -365,6 +422,10 @@ void sums_look(void) {
     // What could not be written is tried again at the next look.
     if (now >= atomic_load_explicit(&next, memory_order_relaxed) && write_tables(false))
         atomic_store_explicit(&next, now + period - (now - origin) % period, memory_order_relaxed);
+}
+
+int64_t sums_until_due(void) {
+    return atomic_load_explicit(&next, memory_order_relaxed) - clock_trace_now();
 }
 
 void sums_write(void) {
@@ -398,6 +459,10 @@ void sums_start(struct channel *of) {
         sums_on = false;
         return;
     }
+    for (uint32_t i = 0; i < DEVICES; i++)
+        atomic_store(&tracks[i], 0); // those are of the session
+    for (struct table *table = atomic_load(&tables); table; table = table->next)
+        find_counter(table);
     origin = now;
     atomic_store(&next, now + period);
     other_name = channel_string_cstr(of, "(other)");

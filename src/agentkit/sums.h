@@ -7,6 +7,9 @@
 //     periodically:   sums_look();                                         from a thread of the agent
 //     the last pass:  sums_write();                                        agent.c does so too before it closes the channel
 //
+// An agent that only writes records (wire/record_part.h) has nothing of this to call: its files define RECORD_HOOKED, and its spec
+// says AGENT_SUMS_OF_RECORDS (summed_records.c).
+//
 // A row is what events have in common: kind, operation, direction, name, the stack of their call, and a track (sums_track: one for
 // each device, and one for the host). Each thread has a table of its own, with a flag that it tries for each event; the thread which
 // writes the rows takes it for a moment, to exchange them for empty ones. Where the flag is taken, the event is written as a sum of
@@ -56,5 +59,15 @@ void sums_add(uint64_t what, uint64_t who, uint64_t duration, uint64_t delay, ui
 // Writes all rows if the period is over; at once.
 void sums_look(void);
 void sums_write(void);
+// ns until it is over; 0 or less: it is.
+int64_t sums_until_due(void);
+
+// ---- of records (summed_records.c)
+
+void sums_start_of_records(struct channel *channel); // in place of sums_start
+// Room for a record of any length, of the calling thread; NULL: it is taken, or there is no memory. Given back by the same thread.
+uint64_t *sums_scratch_take(void);
+bool sums_is_scratch(const uint64_t *at);
+void sums_scratch_give_back(void);
 
 #endif

@@ -16,9 +16,9 @@ static bool start(void *(*work)(void *), void *argument, pthread_t *thread) {
     return !failed;
 }
 
-bool agent_thread_start(void *(*work)(void *)) {
+bool agent_thread_start(void *(*work)(void *), void *argument) {
     pthread_t thread;
-    if (!start(work, NULL, &thread))
+    if (!start(work, argument, &thread))
         return false;
     pthread_detach(thread);
     return true;

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-// Starts `work` on a detached thread. False if no thread could be made. Any thread of the program.
-bool agent_thread_start(void *(*work)(void *));
+// Starts `work` with the argument on a detached thread. False if no thread could be made. Any thread of the program.
+bool agent_thread_start(void *(*work)(void *), void *argument);
 
 // Runs `work` on a thread of its own and waits until it has ended. False, and `work` did not run, if no thread could be
 // made. For exit handlers that call a driver: exit() destroys the thread-local objects of its thread before it calls the

@@ -103,6 +103,9 @@ uint32_t channel_thread(struct channel *channel, uint32_t tid);
 void channel_attribute(struct channel *channel, const char *key, const char *value);
 uint16_t channel_field(struct channel *channel, const char *name, tsmith_type type, const char *unit);
 uint16_t channel_shape(struct channel *channel, const struct record_shape *shape);
+// What was registered under an id; false: it is not known, or cannot be looked up at this moment.
+bool channel_find_track(struct channel *channel, uint32_t id, tsmith_track *out);
+bool channel_find_shape(struct channel *channel, uint16_t id, struct record_shape *out);
 
 // The first of `count` correlation ids in a row that no other call of this process gets; never 0.
 uint64_t channel_correlations(struct channel *channel, uint64_t count);

@@ -344,6 +344,35 @@ uint16_t channel_shape(struct channel *channel, const struct record_shape *shape
     return (uint16_t)id;
 }
 
+// Copies up to `size` bytes of the entry of this type and number.
+static bool find_entry(struct channel *channel, uint32_t type, uint32_t id, void *out, size_t size) {
+    struct layout_entry entry;
+    bool found = false;
+    const struct channel_process *process = channel_lock(channel) ? channel->process : NULL;
+    for (uint64_t at = 0; process && id && !found && at + sizeof entry <= process->entries_used;
+         at += entry.bytes) {
+        memcpy(&entry, process->entries + at, sizeof entry);
+        if (entry.bytes < sizeof entry || entry.bytes > process->entries_used - at)
+            break; // the program has written into it
+        found = entry.type == type && --id == 0;
+        if (found)
+            memcpy(out, process->entries + at + sizeof entry,
+                   entry.bytes - sizeof entry < size ? entry.bytes - sizeof entry : size);
+    }
+    channel_unlock(channel);
+    return found;
+}
+
+bool channel_find_track(struct channel *channel, uint32_t id, tsmith_track *out) {
+    return find_entry(channel, LAYOUT_ENTRY_TRACK, id, out, sizeof *out);
+}
+
+bool channel_find_shape(struct channel *channel, uint16_t id, struct record_shape *out) {
+    *out = (struct record_shape){.kind = 0};
+    return find_entry(channel, LAYOUT_ENTRY_SHAPE, id, out, sizeof *out) &&
+           out->field_count <= RECORD_MAX_FIELDS;
+}
+
 static void count_loss(struct layout_ledger *ledger, uint64_t now, tsmith_reason reason, uint64_t count) {
     uint64_t never = 0;
     atomic_compare_exchange_strong_explicit(&ledger->lost_first, &never, now, memory_order_relaxed,

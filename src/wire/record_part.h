@@ -9,7 +9,7 @@
 //     shape = record_register(channel, TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK, copy_words_add);
 //     RECORD_WRITE(ring, shape, track, copy_words, .bytes = 4096, .source = buffer);
 //
-// A record of several parts is put together by record_begin, RECORD_PUT and ring_commit.
+// A record of several parts is put together by record_begin, RECORD_PUT and record_commit.
 // A word that is not named is 0. For a channel's own field, the list has the variable that holds its id.
 #ifndef WIRE_RECORD_PART_H
 #define WIRE_RECORD_PART_H
@@ -56,10 +56,33 @@ static inline uint64_t record_double(double value) {
     return word;
 }
 
+// Takes records before they go to the ring; NULL: all go there. Files whose records may be looked at define RECORD_HOOKED as 1
+// before they include anything: others do not pay for it.
+struct record_hook {
+    uint64_t *(*reserve)(uint32_t words);                              // NULL: the ring is to be asked
+    void (*commit)(struct ring *ring, uint64_t *head, uint32_t words); // of what `reserve` gave, or the ring
+};
+extern const struct record_hook *record_hook __attribute__((visibility("hidden")));
+#ifndef RECORD_HOOKED
+#define RECORD_HOOKED 0
+#endif
+
+// As ring_reserve and ring_commit; `head` is what was reserved.
+static inline uint64_t *record_reserve(struct ring *ring, uint32_t words) {
+    uint64_t *const at = RECORD_HOOKED && record_hook ? record_hook->reserve(words) : NULL;
+    return at ? at : ring_reserve(ring, words);
+}
+static inline void record_commit(struct ring *ring, uint64_t *head, uint32_t words) {
+    if (RECORD_HOOKED && record_hook)
+        record_hook->commit(ring, head, words);
+    else
+        ring_commit(ring, words);
+}
+
 // Room for a record of this many words, head included, with its head: the place of the first word behind that. NULL:
 // no room, or no ring; the ring has counted the event.
 static inline uint64_t *record_begin(struct ring *ring, uint16_t shape, uint32_t words, uint32_t subject) {
-    uint64_t *at = ring ? ring_reserve(ring, words) : NULL;
+    uint64_t *at = ring ? record_reserve(ring, words) : NULL;
     if (!at)
         return NULL;
     *at = record_head(shape, words, subject);
@@ -71,7 +94,7 @@ static inline void record_close(struct ring *ring, uint64_t *head, const uint64_
                                 uint32_t subject) {
     const uint32_t words = (uint32_t)(at - head);
     *head = record_head(shape, words, subject);
-    ring_commit(ring, words);
+    record_commit(ring, head, words);
 }
 
 // Writes a record that has one part. Without room, or a ring, the event is dropped; the ring has counted it.
@@ -82,7 +105,7 @@ static inline void record_close(struct ring *ring, uint64_t *head, const uint64_
         uint64_t *const at_ = record_begin(ring_, shape, RECORD_WORDS_, subject);                            \
         if (at_) {                                                                                           \
             RECORD_SET(at_, part, __VA_ARGS__);                                                              \
-            ring_commit(ring_, RECORD_WORDS_);                                                               \
+            record_commit(ring_, at_ - 1, RECORD_WORDS_);                                                    \
         }                                                                                                    \
     } while (0)
 

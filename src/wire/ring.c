@@ -19,8 +19,10 @@
 
 #include "base/clock.h"
 #include "tracesmith/capture.h"
-#include "wire/channel.h"
+#include "wire/record_part.h"
 #include "wire/ring_pool.h"
+
+const struct record_hook *record_hook;
 
 static const int64_t COLLECTOR_SILENT =
     100000000;                             // ns after which a waiting owner looks whether it still lives

@@ -20,6 +20,9 @@ for how in unordered threads small larger strange torn hccl zero=7 drop=10 small
 done
 MOCK_MSPTI=held run held launches=10
 options=--stacks run stacks launches=2000
+options='--aggregate 50ms' run sums launches=500 threads=4
+ln -s threads.sbt "$work/events.sbt"
+python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work" kernel memcpy memset
 run fed feed=100000
 record children -- sh -c "'$programs/acl_work' launches=10 && '$programs/acl_work' launches=20"
 LD_LIBRARY_PATH=$TRACESMITH_BUILD_DIR/tests/cann/mock-older:$LD_LIBRARY_PATH run older launches=100

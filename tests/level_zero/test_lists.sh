@@ -39,6 +39,11 @@ for mode in "immediate 20" "regular 20" overlap events "many 1000"; do
     record "$name" -- $mode
     cmp -s "$work/$name.alone" "$work/$name.out" || fail "the program prints something else when it is profiled ($name)"
 done
+record sums --aggregate 50ms -- regular 20
+mkdir "$work/added"
+ln -s ../regular.sbt "$work/added/events.sbt"
+ln -s ../sums.sbt "$work/added/sums.sbt"
+python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work/added"
 MOCK_WRAP_MS=30 record wrap -- overlap
 record stacks --stacks -- immediate 5
 record exits -- exits 7

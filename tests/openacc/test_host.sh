@@ -31,6 +31,9 @@ run fork "$work/offload" 3 fork
 run openmp "$work/openmp" 5
 record device -- "$work/runtime" 4
 [ "$status" -eq 0 ] || fail "device: exit status $status: $(cat "$work/device.err")"
+options='--aggregate 50ms' record sums -- "$work/runtime" 4
+ln -s device.sbt "$work/events.sbt"
+python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work"
 mkfifo "$work/said"
 # shellcheck disable=SC2016 # the inner shell expands it
 record killed -- sh -c '"$0" 5 forever >"$1" & read -r line <"$1" && kill -KILL $! && { wait $! || :; }' "$work/offload" "$work/said"

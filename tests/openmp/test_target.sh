@@ -50,7 +50,10 @@ record() {
 record plain -- "$work/offload" 5
 record stacks --stacks -- "$work/offload" 5
 record fork -- "$work/offload" 5 fork
-for name in plain stacks fork; do
+record sums --aggregate 50ms -- "$work/offload" 5
+ln -s plain.sbt "$work/events.sbt"
+python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work"
+for name in plain stacks fork sums; do
     cmp -s "$work/alone.out" "$work/$name.out" || fail "the program prints something else when it is profiled ($name)"
 done
 

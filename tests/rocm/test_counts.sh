@@ -7,6 +7,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 record plain -- "$program" launches=1000
 record threads -- "$program" launches=500 threads=4 streams=3
+options='--aggregate 50ms' record sums -- "$program" launches=500 threads=4 streams=3
+ln -s threads.sbt "$work/events.sbt"
+python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work" kernel
 record copies -- "$program" launches=3 copies=20
 python3 - "$work" <<'PY'
 import sys

@@ -20,6 +20,9 @@ run() {
 }
 run plain submissions=100
 run threads submissions=50 threads=4
+options='--aggregate 50ms' run sums submissions=50 threads=4
+ln -s threads.sbt "$work/events.sbt"
+python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work"
 options=--stacks run stacks submissions=20
 MOCK_XPTI=refuses run refused submissions=20
 LD_LIBRARY_PATH=$TRACESMITH_BUILD_DIR/tests/sycl/mock-older run older submissions=20

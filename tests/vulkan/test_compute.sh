@@ -32,6 +32,9 @@ record() {
 
 record repeat -- repeat 20
 record flight --api vulkan -- flight 20
+record sums --api vulkan --aggregate 50ms -- flight 20
+ln -s flight.sbt "$work/events.sbt"
+python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work"
 record again --api vulkan --stacks -- again 20
 record secondary --api vulkan -- secondary 5
 record simultaneous --api vulkan -- simultaneous 5
