@@ -120,6 +120,11 @@ bool object_release(struct object *object) {
     return true;
 }
 
+void object_keep(struct object *object) {
+    atomic_store(&object->references, 1);
+    handles_show(&objects, &object->handle);
+}
+
 static uint32_t device_string(cl_device_id device, cl_device_info what) {
     char text[256] = "";
     if (opencl_next.clGetDeviceInfo(device, what, sizeof text - 1, text, NULL) != CL_SUCCESS)

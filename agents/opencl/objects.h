@@ -108,6 +108,8 @@ void object_retain(struct object *object);
 // Takes one reference away. True when it was the last: the object is out of the table and the caller's to
 // report; object_recycle then gives the entry back.
 bool object_release(struct object *object);
+// What was released last was not given back after all: it is known again, with one reference.
+void object_keep(struct object *object);
 // Whether the next release is the last.
 bool object_is_last(const struct object *object);
 void object_recycle(struct object *object);

@@ -67,15 +67,26 @@ ALLOCATE(clHostMemAllocINTEL, SVM)
 ALLOCATE(clDeviceMemAllocINTEL, BUFFER)
 ALLOCATE(clSharedMemAllocINTEL, SVM)
 
+// What the driver refused to free lives on.
+static void freed(struct call *call, const void *pointer, struct object *object, cl_int result) {
+    if (object && result != CL_SUCCESS) {
+        object_keep(object);
+        object = NULL;
+    }
+    if (released_on && object)
+        released_note(call, pointer, object);
+    memory_freed(call, object);
+}
+
 #define FREE(name) OPENCL_DEFINE(FREE_WRAPPER, name, )
 #define FREE_WRAPPER(name, result_type, parameters, arguments, ...)                                          \
     static result_type CL_API_CALL usm_##name parameters {                                                   \
         struct call call = call_begin_to_release(CALL_##name);                                               \
         struct object *object = memory_forget(pointer);                                                      \
-        if (released_on)                                                                                     \
-            released_note(&call, pointer, object);                                                           \
+        if (released_on && !object)                                                                          \
+            released_note(&call, pointer, NULL);                                                             \
         const cl_int result = NEXT(name) arguments;                                                          \
-        memory_freed(&call, object);                                                                         \
+        freed(&call, pointer, object, result);                                                               \
         return result;                                                                                       \
     }
 

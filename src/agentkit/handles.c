@@ -78,6 +78,16 @@ void handles_hide(struct handles *handles, struct handle *entry) {
     pthread_mutex_unlock(&handles->mutex);
 }
 
+void handles_show(struct handles *handles, struct handle *entry) {
+    pthread_mutex_lock(&handles->mutex);
+    const uint32_t kind = atomic_load(&entry->kind);
+    const bool shown = !kind || handles_find(handles, kind, entry->key) ||
+                       map_put(&handles->maps[kind], entry->key, (uintptr_t)entry);
+    pthread_mutex_unlock(&handles->mutex);
+    if (!shown)
+        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
+}
+
 void handles_remove(struct handles *handles, struct handle *entry) {
     pthread_mutex_lock(&handles->mutex);
     const uint32_t kind = atomic_exchange(&entry->kind, 0);

@@ -45,7 +45,9 @@ static inline void *handles_find(const struct handles *handles, uint32_t kind, c
 void *handles_add(struct handles *handles, uint32_t kind, const void *key);
 // It is not found any more.
 void handles_hide(struct handles *handles, struct handle *entry);
-// The same, and the struct may be used again. One that was removed stays so.
+// It is found again, unless its key has another entry by now.
+void handles_show(struct handles *handles, struct handle *entry);
+// It is not found any more, and the struct may be used again. One that was removed stays so.
 void handles_remove(struct handles *handles, struct handle *entry);
 void handles_each(const struct handles *handles, uint32_t kind, void (*each)(void *entry, void *context),
                   void *context);

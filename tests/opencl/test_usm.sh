@@ -54,4 +54,21 @@ freed freed-copy clEnqueueMemcpyINTEL use_freed
 freed freed-twice clMemFreeINTEL use_freed
 freed freed-set clSetKernelArgMemPointerINTEL set
 freed freed-argument "clEnqueueNDRangeKernel, argument 0" launch
+
+# A free that fails frees nothing.
+on_driver pocl env OPENCL_LAYERS="$layer" "$TRACESMITH" profile --stacks --agent-option opencl.released -o "$work/refused.sbt" -- \
+    "$programs/cl_usm" refused >"$work/out" 2>&1 || fail "refused: $(cat "$work/out")"
+"$TRACESMITH" view -f json "$work/refused.sbt" >"$work/refused.json"
+python3 - "$work/refused.json" <<'PY'
+import json
+import sys
+
+events = json.load(open(sys.argv[1]))["events"]
+of = {kind: [event for event in events if event["kind"] == kind] for kind in ("alloc", "free", "memcpy", "marker")}
+(made,) = [event for event in of["alloc"] if event["name"] == "clDeviceMemAllocINTEL"]
+gone = [event for event in of["free"] if event["object"] == made["object"] and event["name"] == "clMemFreeINTEL"]
+assert len(gone) == 1 and gone[0]["start"] > max(copy["start"] for copy in of["memcpy"]), gone
+assert of["memcpy"][0]["source"] == made["object"], of["memcpy"]
+assert not [event for event in of["marker"] if event["name"] == "memory object used after release"], of["marker"]
+PY
 echo "usm: ok"

@@ -58,7 +58,8 @@ static void *CL_API_CALL device_alloc(cl_context context, cl_device_id device, c
 }
 
 static cl_int CL_API_CALL release(cl_context context, void *pointer) {
-    (void)context;
+    if (!context)
+        return CL_INVALID_CONTEXT;
     return is_freed(pointer, 1) ? CL_INVALID_VALUE : CL_SUCCESS;
 }
 

@@ -3,10 +3,10 @@
 // Uses unified shared memory (cl_intel_unified_shared_memory): fills, copies and computes in host, device and shared
 // allocations, checks every result, and frees all. Ends with 4 where the driver has no such functions.
 //
-//   cl_usm [migrate | freed-copy | freed-twice | freed-set | freed-argument]
+//   cl_usm [migrate | freed-copy | freed-twice | freed-set | freed-argument | refused]
 //
 // With "migrate" it migrates as well: Intel's CPU runtime 2026.2 refuses most migrations. The ways named "freed" pass an allocation to OpenCL after it was freed, once each: for a layer that only reports it
-// (tests/opencl/usm_layer.c).
+// (tests/opencl/usm_layer.c). With "refused" it frees an allocation by a call that fails, uses it, and frees it.
 
 #include "program.h"
 
@@ -88,6 +88,17 @@ static void use_freed(const char *how, const struct program_setup *setup, cl_com
     MUST(clFinish(queue));
 }
 
+// It is freed by the second call only.
+static void use_kept(const struct program_setup *setup, cl_command_queue queue) {
+    static cl_uint values[COUNT];
+    cl_int error = CL_SUCCESS;
+    void *device = device_alloc(setup->context, setup->device, NULL, BYTES, 0, &error);
+    MUST(error);
+    EXPECT(mem_free(NULL, device) != CL_SUCCESS);
+    MUST(mem_copy(queue, CL_TRUE, values, device, BYTES, 0, NULL, NULL));
+    give_back(setup->context, device);
+}
+
 static void use(const struct program_setup *setup, cl_command_queue queue, cl_kernel kernel, bool migrates) {
     static cl_uint values[COUNT];
     cl_int error = CL_SUCCESS;
@@ -124,7 +135,9 @@ int main(int argc, char **argv) {
     cl_kernel kernel = program_kernel(setup.program, "add");
     fetch_all(setup.platform);
     const bool migrates = argc > 1 && strcmp(argv[1], "migrate") == 0;
-    if (argc > 1 && !migrates)
+    if (argc > 1 && strcmp(argv[1], "refused") == 0)
+        use_kept(&setup, queue);
+    else if (argc > 1 && !migrates)
         use_freed(argv[1], &setup, queue, kernel);
     else
         use(&setup, queue, kernel, migrates);
