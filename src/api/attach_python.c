@@ -35,7 +35,8 @@ static void add_hex(char *out, const char *path) {
         (void)snprintf(out, 3, "%02x", (unsigned char)*path);
 }
 
-static int make_script(const struct attach_what *what, const char *session, uint64_t enter) {
+// For the process with this number.
+static int make_script(const struct attach_what *what, const char *session, uint64_t enter, uint64_t number) {
     char digits[2 * 4096 + 1] = "", load[256], text[sizeof digits + sizeof load + 1024];
     if (strlen(session) * 2 >= sizeof digits)
         return -1;
@@ -47,20 +48,23 @@ static int make_script(const struct attach_what *what, const char *session, uint
                        enter);
     else
         (void)snprintf(load, sizeof load, "ctypes.CDLL(at + \"/" ATTACH_LINK "\")");
-    const int length = snprintf(text, sizeof text,
-                                "# Loads the agents of 'tracesmith attach'.\n"
-                                "import os\n"
-                                "at = os.fsdecode(bytes.fromhex(\"%s\"))\n"
-                                "try:\n"
-                                "    import ctypes\n"
-                                "    %s\n"
-                                "except Exception as problem:\n"
-                                "    try:\n"
-                                "        with open(at + \"/" FAILURE "\", \"x\") as file:\n"
-                                "            file.write(\"%%s: %%s\" %% (type(problem).__name__, problem))\n"
-                                "    except Exception:\n"
-                                "        pass\n",
-                                digits, load);
+    // A child that is forked while the request waits has it, too.
+    const int length =
+        snprintf(text, sizeof text,
+                 "# Loads the agents of 'tracesmith attach'.\n"
+                 "import os\n"
+                 "if os.getpid() == %" PRIu64 ":\n"
+                 "    at = os.fsdecode(bytes.fromhex(\"%s\"))\n"
+                 "    try:\n"
+                 "        import ctypes\n"
+                 "        %s\n"
+                 "    except Exception as problem:\n"
+                 "        try:\n"
+                 "            with open(at + \"/" FAILURE "\", \"x\") as file:\n"
+                 "                file.write(\"%%s: %%s\" %% (type(problem).__name__, problem))\n"
+                 "        except Exception:\n"
+                 "            pass\n",
+                 number, digits, load);
     const int fd =
         length > 0 && (size_t)length < sizeof text
             ? openat(what->session, SCRIPT, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)
@@ -129,7 +133,7 @@ bool attach_python(const struct attach_what *what, const struct inject_target *t
     why[0] = '\0';
     if (length < 0 || (size_t)length >= sizeof path || (loaded && !enter))
         return false;
-    const int script = make_script(what, session, enter);
+    const int script = make_script(what, session, enter, target_own_number(target));
     if (script < 0) {
         (void)snprintf(why, ATTACH_PYTHON_WHY, "the session directory has no room for a script");
         return false;

@@ -57,10 +57,10 @@ static bool find_runtime(const struct inject_target *target, uint64_t *at, uint6
     return false;
 }
 
-// ---- its structures
+// ---- its structures: of the program that was held, so that nothing is read of, or written to, one that replaces it
 
 static bool read_pointer(const struct inject_target *target, uint64_t at, uint64_t *out) {
-    return target_read(target, at, out, sizeof *out) && *out % 8 == 0 && *out >> 47 == 0;
+    return target_read_held(target, at, out, sizeof *out) && *out % 8 == 0 && *out >> 47 == 0;
 }
 
 // The first interpreter that the process made, which has the number 0; the list has the newest first. 0: it is not there.
@@ -69,7 +69,7 @@ static uint64_t find_interpreter(const struct inject_target *target, const struc
     uint64_t interpreter = 0, id = 1;
     bool read = read_pointer(target, runtime + offsets->interpreters, &interpreter);
     for (int i = 0; read && interpreter && i < INTERPRETERS_MOST; i++) {
-        if (!target_read(target, interpreter + offsets->id, &id, sizeof id))
+        if (!target_read_held(target, interpreter + offsets->id, &id, sizeof id))
             return 0;
         if (id == 0)
             return interpreter;
@@ -83,10 +83,10 @@ static uint64_t find_thread(const struct inject_target *target, const struct pyt
     const uint64_t interpreter = find_interpreter(target, offsets, runtime);
     uint64_t thread = 0, back = 0;
     int32_t enabled = 0, pending = 0;
-    if (!interpreter || !target_read(target, interpreter + offsets->enabled, &enabled, sizeof enabled) ||
+    if (!interpreter || !target_read_held(target, interpreter + offsets->enabled, &enabled, sizeof enabled) ||
         !read_pointer(target, interpreter + offsets->main_thread, &thread) || !thread ||
         !read_pointer(target, thread + offsets->interpreter, &back) || back != interpreter ||
-        !target_read(target, thread + offsets->pending, &pending, sizeof pending))
+        !target_read_held(target, thread + offsets->pending, &pending, sizeof pending))
         snprintf(why, PYTHON_WHY_BYTES,
                  "its Python has no main thread that can be found (it starts or ends)");
     else if (enabled != 1)
@@ -103,15 +103,15 @@ static uint64_t find_thread(const struct inject_target *target, const struct pyt
 // ---- the request
 
 static bool set_pending(const struct inject_target *target, const struct remote_python *request, int32_t to) {
-    return target_write(target, request->pending, &to, sizeof to);
+    return target_write_held(target, request->pending, &to, sizeof to);
 }
 
 static bool set_breaker(const struct inject_target *target, const struct remote_python *request) {
     uint8_t byte;
-    if (!target_read(target, request->eval_breaker, &byte, sizeof byte))
+    if (!target_read_held(target, request->eval_breaker, &byte, sizeof byte))
         return false;
     byte |= PLEASE_STOP;
-    return target_write(target, request->eval_breaker, &byte, sizeof byte);
+    return target_write_held(target, request->eval_breaker, &byte, sizeof byte);
 }
 
 bool remote_python_ask(const struct inject_target *target, const char *script, struct remote_python *out,
@@ -123,7 +123,7 @@ bool remote_python_ask(const struct inject_target *target, const char *script, s
     why[0] = '\0';
     if (!find_runtime(target, &runtime, &size))
         return false;
-    if (!target_read(target, runtime, table, size < sizeof table ? size : sizeof table)) {
+    if (!target_read_held(target, runtime, table, size < sizeof table ? size : sizeof table)) {
         snprintf(why, PYTHON_WHY_BYTES, "the memory of its Python cannot be read");
         return false;
     }
@@ -136,24 +136,22 @@ bool remote_python_ask(const struct inject_target *target, const char *script, s
         snprintf(why, PYTHON_WHY_BYTES, "the path of the session directory is too long for its Python");
         return false;
     }
-    if (target_is_over(target)) { // what was read is not this program's
-        snprintf(why, PYTHON_WHY_BYTES, "it has ended, or has replaced its program (exec), meanwhile");
-        return false;
-    }
     *out = (struct remote_python){.eval_breaker = thread + offsets.eval_breaker,
                                   .pending = thread + offsets.pending,
                                   .path = thread + offsets.path};
-    if (target_write(target, out->path, script, length) && set_pending(target, out, 1) &&
+    if (target_write_held(target, out->path, script, length) && set_pending(target, out, 1) &&
         set_breaker(target, out))
         return true;
-    snprintf(why, PYTHON_WHY_BYTES, "the memory of its Python cannot be written to");
+    snprintf(why, PYTHON_WHY_BYTES, "%s",
+             target_is_over(target) ? "it has ended, or has replaced its program (exec), meanwhile"
+                                    : "the memory of its Python cannot be written to");
     remote_python_withdraw(target, out);
     return false;
 }
 
 bool remote_python_is_taken(const struct inject_target *target, const struct remote_python *request) {
     int32_t pending = 1;
-    return target_read(target, request->pending, &pending, sizeof pending) && pending == 0;
+    return target_read_held(target, request->pending, &pending, sizeof pending) && pending == 0;
 }
 
 void remote_python_withdraw(const struct inject_target *target, const struct remote_python *request) {
@@ -162,6 +160,6 @@ void remote_python_withdraw(const struct inject_target *target, const struct rem
     if (target_is_over(target) || remote_python_is_taken(target, request))
         return;
     // The path first: an interpreter that takes the request between the two finds an empty one, and runs nothing.
-    (void)target_write(target, request->path, &end, sizeof end);
+    (void)target_write_held(target, request->path, &end, sizeof end);
     (void)set_pending(target, request, 0);
 }

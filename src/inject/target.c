@@ -23,7 +23,7 @@ enum { PAGE = 4096 };
 bool target_hold(struct inject_target *target) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)target->pid);
-    target->memory = open(path, O_RDONLY | O_CLOEXEC);
+    target->memory = open(path, O_RDWR | O_CLOEXEC);
     return target->memory >= 0;
 }
 
@@ -48,6 +48,14 @@ bool target_read(const struct inject_target *target, uint64_t at, void *into, si
 bool target_write(const struct inject_target *target, uint64_t at, const void *from, size_t bytes) {
     const struct iovec own = {(void *)(uintptr_t)from, bytes}, theirs = {(void *)(uintptr_t)at, bytes};
     return process_vm_writev(target->pid, &own, 1, &theirs, 1, 0) == (ssize_t)bytes;
+}
+
+bool target_read_held(const struct inject_target *target, uint64_t at, void *into, size_t bytes) {
+    return pread(target->memory, into, bytes, (off_t)at) == (ssize_t)bytes;
+}
+
+bool target_write_held(const struct inject_target *target, uint64_t at, const void *from, size_t bytes) {
+    return pwrite(target->memory, from, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
 size_t target_read_some(const struct inject_target *target, uint64_t at, void *into, size_t room) {
@@ -104,6 +112,23 @@ bool target_status_all(pid_t pid, pid_t thread, const char *const *keys, int bas
 
 bool target_status(pid_t pid, pid_t thread, const char *key, int base, uint64_t *out) {
     return target_status_all(pid, thread, &key, base, out, 1);
+}
+
+uint64_t target_own_number(const struct inject_target *target) {
+    char path[64], text[8192];
+    ssize_t length = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)target->pid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        length = read(fd, text, sizeof text - 1);
+        close(fd);
+    }
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strstr(text, "\nNSpid:"), *end = line ? strchr(line + 1, '\n') : NULL;
+    while (end && end[-1] >= '0' && end[-1] <= '9')
+        end--;
+    const uint64_t number = end ? strtoull(end, NULL, 10) : 0;
+    return number ? number : (uint64_t)target->pid; // a kernel that does not say it
 }
 
 // ---- libraries

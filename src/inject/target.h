@@ -45,6 +45,10 @@ bool target_is_over(const struct inject_target *target);
 tsmith_status target_map(struct inject_target *target, tsmith_error *error);
 bool target_read(const struct inject_target *target, uint64_t at, void *into, size_t bytes);
 bool target_write(const struct inject_target *target, uint64_t at, const void *from, size_t bytes);
+// The same of the program that was held: false if the process has replaced it (exec), at whatever moment. What may not be written to
+// is written to as well.
+bool target_read_held(const struct inject_target *target, uint64_t at, void *into, size_t bytes);
+bool target_write_held(const struct inject_target *target, uint64_t at, const void *from, size_t bytes);
 // As much as there is from `at` on, up to `room` bytes.
 size_t target_read_some(const struct inject_target *target, uint64_t at, void *into, size_t room);
 
@@ -65,6 +69,9 @@ uint64_t exports_find(const struct exports *exports, const char *name);
 // was one.
 bool exports_at(const struct exports *exports, uint64_t address, bool (*each)(const char *name), bool *any);
 uint64_t target_bias(const struct inject_target *target, const struct code_file *file);
+
+// The number that the process itself knows: that of its own namespace.
+uint64_t target_own_number(const struct inject_target *target);
 
 // The number behind `key` ("TracerPid:") in /proc/PID/status, or of a thread; false: there is no such line.
 bool target_status(pid_t pid, pid_t thread, const char *key, int base, uint64_t *out);

@@ -34,16 +34,18 @@ def check_script(pid):
     if "0x" in text:  # an address in the program
         compile(text, path, "exec")
         return
+    own = "if os.getpid() == %d:" % pid
+    check(own in text, "it is for one process: %s" % text)
     if not os.environ.get("TRACESMITH_SANITIZE"):
-        done = subprocess.run([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run([sys.executable, "-c", text.replace(own, "if True:")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         check(done.returncode == 0 and not done.stdout, done)
         check(not os.path.exists(os.path.join(session_of(pid), "attach.why")), "the script's own account")
 
 
-def remote():
-    program = simulated("", 8)
+def remote(mode=""):
+    program = simulated(mode, 8)
     before = threads(program.pid)
-    path = os.path.join(WORK, "remote.sbt")
+    path = os.path.join(WORK, "remote%s.sbt" % mode)
     for first in (2, 5, 8):  # the library is loaded by the first one, and called by the others
         program.step()
         attached = Attached(program.pid, path)
@@ -129,6 +131,7 @@ def version_of(interpreter):
 
 
 remote()
+remote("forks")
 refused("old", "3.13")
 refused("early", "before its release")
 refused("disabled", "PYTHON_DISABLE_REMOTE_DEBUG")

@@ -9,7 +9,8 @@
 //   cl_python STEPS
 //
 // SIMULATED_PYTHON is "" (3.14), or "old" (3.13), "early" (3.14 before its release), "disabled" (-X disable_remote_debug), "damaged"
-// (impossible offsets), "busy" (looks only before a step, and waits in one call of C), "broken" (its script fails to load anything).
+// (impossible offsets), "busy" (looks only before a step, and waits in one call of C), "broken" (its script fails to load anything), "forks" (a child,
+// while a request waits).
 
 #include "program.h"
 
@@ -18,6 +19,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 enum { PATH_BYTES = 512, PLEASE_STOP = 1 << 5, GROUPS = 19 };
 
@@ -130,6 +132,10 @@ static void run_script(const char *path) {
         const char byte[3] = {digits[2 * i], digits[2 * i + 1], '\0'};
         folder[i] = (char)strtoul(byte, NULL, 16);
     }
+    const char *number = strstr(text, "if os.getpid() == ");
+    EXPECT(number != NULL);
+    if (strtol(number + strlen("if os.getpid() == "), NULL, 10) != getpid())
+        return;
     scripts++;
     if (is("broken"))
         fail(folder);
@@ -141,12 +147,31 @@ static void run_script(const char *path) {
         EXPECT(false); // a script that is not understood
 }
 
+static void look(void);
+
+// A child that has the request, too, and looks first.
+static void fork_child(void) {
+    static int forked;
+    int status = 1;
+    if (forked++)
+        return;
+    const pid_t child = fork();
+    if (child == 0) {
+        __atomic_or_fetch(&main_thread.eval_breaker, PLEASE_STOP, __ATOMIC_ACQ_REL);
+        look();
+        _exit(scripts);
+    }
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+}
+
 // As _Py_HandlePending and _PyRunRemoteDebugger of CPython 3.14.
 static void look(void) {
     char path[PATH_BYTES];
     if (!(__atomic_load_n(&main_thread.eval_breaker, __ATOMIC_ACQUIRE) & PLEASE_STOP))
         return;
     __atomic_and_fetch(&main_thread.eval_breaker, ~(uint64_t)PLEASE_STOP, __ATOMIC_ACQ_REL);
+    if (is("forks"))
+        fork_child();
     if (main_interpreter.remote_debug != 1 || __atomic_load_n(&main_thread.pending, __ATOMIC_ACQUIRE) != 1)
         return;
     __atomic_store_n(&main_thread.pending, 0, __ATOMIC_RELEASE);
