@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -152,6 +154,28 @@ static tsmith_status check_permission(pid_t pid, tsmith_error *error) {
                : " (in a container: --cap-add SYS_PTRACE)");
 }
 
+// Whether a filter of system calls refuses to this process what it needs; /proc was open to it, so it has the right.
+static tsmith_status check_own_filter(pid_t pid, tsmith_error *error) {
+    char byte;
+    const struct iovec own = {&byte, 1}, nothing = {NULL, 1};
+    // Neither does anything: nothing is at the address 0, and the process is not traced.
+    errno = 0;
+    const bool reads =
+        process_vm_readv(pid, &own, 1, &nothing, 1, 0) >= 0 || (errno != EPERM && errno != ENOSYS);
+    errno = 0;
+    const bool traces = ptrace(PTRACE_PEEKDATA, pid, NULL, NULL) != -1 || (errno != EPERM && errno != ENOSYS);
+    if (reads && traces)
+        return TSMITH_OK;
+    REFUSE(
+        PERMISSION,
+        "'tracesmith attach' may not use %s: a filter of system calls (seccomp) forbids it, as container "
+        "engines "
+        "set it. Start the container with --cap-add SYS_PTRACE or --security-opt seccomp=unconfined (Docker, "
+        "Podman; Kubernetes: capabilities.add SYS_PTRACE, or seccompProfile Unconfined), or run 'tracesmith "
+        "attach' outside of it",
+        reads ? "ptrace" : "process_vm_readv");
+}
+
 static tsmith_status check_tracer(const struct inject_target *target, tsmith_error *error) {
     uint64_t tracer = 0;
     if (target_status(target->pid, target->pid, "TracerPid:", 10, &tracer) && tracer)
@@ -202,17 +226,20 @@ tsmith_status check_process(struct inject_target *target, tsmith_error *error) {
     if (!status)
         status = check_permission(pid, error);
     if (!status)
+        status = check_own_filter(pid, error);
+    if (!status)
         status = check_program(pid, error);
     if (status)
         return status;
     if (state == 'T' || state == 't')
         REFUSE(STATE, "process %d is stopped (SIGSTOP): continue it first", (int)pid);
     if (target_status(pid, pid, "Seccomp:", 10, &seccomp) && seccomp)
-        REFUSE(UNSUPPORTED,
-               "process %d has a filter of system calls (seccomp), which may end it when it loads a library. "
-               "Start it with "
-               "'tracesmith profile --armed'",
-               (int)pid);
+        REFUSE(
+            UNSUPPORTED,
+            "process %d has a filter of system calls (seccomp), which may end it when it loads a library. "
+            "Start it with 'tracesmith profile --armed'; a container, whose engine sets such a filter, with "
+            "--security-opt seccomp=unconfined (Docker, Podman; Kubernetes: seccompProfile Unconfined)",
+            (int)pid);
     if (has_shadow_stack(pid))
         REFUSE(UNSUPPORTED,
                "process %d has a shadow stack, which would end it on a call that it did not make", (int)pid);

@@ -36,8 +36,8 @@ class Rounds:
               (self.process.returncode, out))
 
 
-def attach(program, path):
-    attached = subprocess.Popen([TRACESMITH, "attach", str(program.pid), "-o", path, "--json", "--patience", "120s"],
+def attach(program, path, *options):
+    attached = subprocess.Popen([TRACESMITH, "attach", str(program.pid), "-o", path, "--json", "--patience", "120s", *options],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     line = attached.stderr.readline()
     check(b"recording" in line, "attach says %s" % line)
@@ -87,6 +87,22 @@ for _ in range(cycles(2)):
     program.make(1)
     program.end()
 say_stops("CUDA (mock libraries)", stops)
+
+# With the call stacks of launches: of each call and its kernel the same one, in the program's own functions.
+program = Rounds()
+program.make(1)
+attached = attach(program, path, "--stacks")
+program.make(2)
+report = stop(attached)
+program.end()
+check(report["kernels"] == 2 * LAUNCHES * THREADS and report["lost"] == 0, report)
+events = json.loads(run("view", "--stacks", "-f", "json", path).stdout)["events"]
+frames = {event["correlation"]: event.get("frames") for event in events if event["kind"] == "api" and event["name"].startswith("cuLaunchKernel")}
+kernels = [event for event in events if event["kind"] == "kernel"]
+check(len(kernels) == report["kernels"], "%d kernels" % len(kernels))
+for kernel in kernels:
+    check(kernel.get("frames") and kernel["frames"] == frames[kernel["correlation"]], "%s launched by %s" % (kernel, frames[kernel["correlation"]]))
+    check(any("cu_work" in str(frame) for frame in kernel["frames"]), "the program's own code: %s" % kernel["frames"])
 
 # Its owner is killed; it goes on and ends well.
 program = Rounds()

@@ -84,6 +84,27 @@ int main(int argc, char **argv) {
     return 0;
 }
 """
+# Runs a command that gets EPERM for the system call of this number, as from the filters of container engines.
+FORBIDS = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    struct sock_filter all[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 2 ? atoi(argv[1]) : 0, 0, 1),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof all / sizeof *all, all};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        return 3;
+    execv(argv[2], argv + 2);
+    return 3;
+}
+"""
 CONSTRUCTOR = r"""
 #include <stdio.h>
 #include <unistd.h>
@@ -135,7 +156,7 @@ def left_out(what):
 
 
 def kinds(plain):
-    refuse(Waiting(plain, "filter"), "filter of system calls", "profile --armed")
+    refuse(Waiting(plain, "filter"), "filter of system calls", "profile --armed", "seccomp=unconfined")
     refuse(Waiting(plain, "undumpable"), "may not be attached to") if os.geteuid() else None
     if os.geteuid() == 0:
         refuse(Waiting(plain, "setuid"), "has changed its user", "as that user")
@@ -155,6 +176,21 @@ def kinds(plain):
         refuse(Waiting(musl), "uses musl", "profile")
     else:
         left_out("no musl-gcc (on Debian: apt install musl-tools)")
+
+
+def forbidden(plain):
+    """attach itself in a container whose filter refuses what it needs: the message names the option of the engine."""
+    forbids, path = build("forbids", FORBIDS), os.path.join(WORK, "forbidden.sbt")
+    for name, number in (("ptrace", 101), ("process_vm_readv", 310)):  # of x86-64, where alone attach can do it
+        program = Waiting(plain)
+        done = subprocess.run([forbids, str(number), TRACESMITH, "attach", str(program.pid), "-o", path, *PATIENCE], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        if done.returncode == 3:
+            left_out("no filters of system calls here")
+        else:
+            check(done.returncode == 4 and b"may not use %s" % name.encode() in done.stderr and b"--cap-add SYS_PTRACE" in done.stderr, done.stderr)
+        check(not os.path.exists(path), "no file")
+        program.end()
 
 
 def has_namespaces(prefix):
@@ -318,6 +354,7 @@ plain_program = None if SANITIZED else build("waits", WAITS, "-Wl,--no-as-needed
 if plain_program:
     os.chmod(WORK, 0o755)
     kinds(plain_program)
+    forbidden(plain_program)
     namespaces(plain_program)
     execs(plain_program)
 dies()

@@ -57,7 +57,8 @@ def check_refuses(directory):
     ran = directory + "/ran"
     for args, code, said in ((["--nsys-args", "-o mine"], 2, b"--output"), (["--nsys-args", "--output=x"], 2, b"--output"),
                              (["--nsys-args", "'open"], 2, b"quote"), (["--nsys", "--capture"], 2, b"--capture"),
-                             (["--nsys", "--api", "opencl"], 2, b"--api")):
+                             (["--nsys", "--api", "opencl"], 2, b"--api"),
+                             (["--nsys", "--duty", "1s/60s"], 2, b"--duty cannot be combined with --nsys")):
         done = profile(directory, *args, "touch", ran, code=code)
         check(said in done.stderr, "%s: %d %s" % (args, done.returncode, done.stderr))
         check(not os.path.exists(ran), "nothing is run: %s" % args)
