@@ -11,7 +11,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "tracesmith/dictionary.h"
-#include "watch/unwind_copy.h"
 
 static const int64_t FRESH = 100000000; // ns
 
@@ -152,13 +151,13 @@ static uint32_t walk(struct watch_copies *copies, struct watch_process *process,
     return count;
 }
 
-static void put_stack(const struct putting *to, const struct agent_bpf_copy *copy,
+static void put_stack(const struct putting *to, const struct watch_stack *head,
                       const struct unwind_copy_frame *frames, uint32_t count, bool is_whole) {
     struct {
         struct watch_stack head;
         struct watch_place places[WATCH_FRAMES_MOST];
-    } record = {.head = {.head = copy->head, .start = copy->start}};
-    record.head.head.type = WATCH_STACK;
+    } record;
+    record.head = *head;
     for (uint32_t i = 0; i < count; i++) {
         const struct unwind_copy_frame *frame = &frames[i];
         const uint64_t pc = frame->pc - !frame->is_exact;
@@ -171,26 +170,36 @@ static void put_stack(const struct putting *to, const struct agent_bpf_copy *cop
     to->put(to->context, &record, sizeof record.head + count * sizeof record.places[0]);
 }
 
-void watch_copies_take(struct watch_copies *copies, const struct agent_bpf_copy *copy, size_t size,
-                       watch_copies_put *put, void *context) {
-    const size_t head = offsetof(struct agent_bpf_copy, bytes);
+void watch_copies_unwind(struct watch_copies *copies, const struct agent_bpf_head *head, uint32_t group,
+                         uint64_t start, const struct unwind_copy *copy, watch_copies_put *put,
+                         void *context) {
     struct unwind_copy_frame frames[WATCH_FRAMES_MOST];
     enum unwind_copy_end end;
-    if (size < head || copy->bytes_count > size - head)
-        return;
-    struct unwind_copy from = {
-        .pc = copy->pc, .known = copy->known, .bytes = copy->bytes, .size = copy->bytes_count};
-    struct watch_process *process = process_of(copies, copy->group, copy->pid);
+    struct watch_stack stack = {.head = *head, .start = start};
+    struct watch_process *process = process_of(copies, group, head->pid);
     if (!process)
         return;
-    for (size_t i = 0; i < CFI_REGISTERS && i < AGENT_BPF_REGISTERS; i++)
-        from.registers[i] = copy->registers[i];
-    const uint32_t count = walk(copies, process, &from, frames, &end);
+    const uint32_t count = walk(copies, process, copy, frames, &end);
     if (process->code.count == 0) {
         copies->unread_code++;
         return;
     }
     copies->short_copies += end == UNWIND_COPY_SHORT;
-    put_stack(&(struct putting){copies, process, put, context}, copy, frames, count,
+    stack.head.type = WATCH_STACK;
+    put_stack(&(struct putting){copies, process, put, context}, &stack, frames, count,
               end == UNWIND_COPY_OUTERMOST);
+}
+
+void watch_copies_take(struct watch_copies *copies, const struct agent_bpf_copy *copy, size_t size,
+                       watch_copies_put *put, void *context) {
+    const size_t head = offsetof(struct agent_bpf_copy, bytes);
+    if (size < head || copy->bytes_count > size - head)
+        return;
+    struct unwind_copy from = {
+        .pc = copy->pc, .known = copy->known, .bytes = copy->bytes, .size = copy->bytes_count};
+    for (size_t i = 0; i < CFI_REGISTERS && i < AGENT_BPF_REGISTERS; i++)
+        from.registers[i] = copy->registers[i];
+    struct agent_bpf_head of = copy->head;
+    of.pid = copy->pid;
+    watch_copies_unwind(copies, &of, copy->group, copy->start, &from, put, context);
 }

@@ -10,6 +10,7 @@
 
 #include "watch/process_code.h"
 #include "watch/spool.h"
+#include "watch/unwind_copy.h"
 
 struct watch_process;
 
@@ -25,7 +26,11 @@ struct watch_copies {
     bool told_of_code; // watch_copies_changed reports all new code: the mappings are read again only then
 };
 
-// `size` is that of the record.
+// The stack of a thread; its top is borrowed.
+void watch_copies_unwind(struct watch_copies *copies, const struct agent_bpf_head *head, uint32_t group,
+                         uint64_t start, const struct unwind_copy *copy, watch_copies_put *put,
+                         void *context);
+// The same of a record; `size` is that of the record.
 void watch_copies_take(struct watch_copies *copies, const struct agent_bpf_copy *copy, size_t size,
                        watch_copies_put *put, void *context);
 // The process of this number has other code from now on, or is another one.

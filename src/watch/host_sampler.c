@@ -29,7 +29,10 @@
 #include "watch/perf_events.h"
 #include "watch/watch.h"
 
-enum { NAP = 10, STACKS_MOST = 1 << 21, THREADS_MOST = 1 << 16, BUFFER_LEAST = 16 << 10 };
+enum { STACKS_MOST = 1 << 21, THREADS_MOST = 1 << 16, BUFFER_LEAST = 16 << 10 };
+
+// ns between rounds. What just began may end soon, and its code can be read only before that.
+static const int64_t NAP = 10000000, LONG_NAP = 40000000, NEW = 1000000000;
 
 struct sampled_thread {
     uint32_t pid, tid; // tid 0: the slot is free
@@ -56,7 +59,6 @@ struct tsmith_host_sampler {
     bool is_open, started;
     struct watch_spool spool;
     struct watch_copies copies;
-    struct agent_bpf_copy copy;
     struct sampled_thread *threads; // hash table
     size_t thread_slots, thread_count;
     struct sampled_stack *stacks; // hash table
@@ -64,6 +66,7 @@ struct tsmith_host_sampler {
     uint64_t last_number, number;   // of stacks: the last new one, and that of the sample at hand
     struct thread_switch *switches; // since the last round
     size_t switch_count, switch_capacity;
+    int64_t last_begin; // when a thread was seen for the first time, or a program was executed
     struct watch_samples_end ended;
     struct watch_totals totals;
     pthread_t reader;
@@ -141,6 +144,7 @@ static struct sampled_thread *thread_of(tsmith_host_sampler *sampler, uint32_t p
     if (!thread->tid) {
         *thread = (struct sampled_thread){.pid = pid, .tid = tid};
         sampler->thread_count++;
+        sampler->last_begin = clock_trace_now();
         put_name_of(sampler, pid, tid);
     }
     return thread;
@@ -188,22 +192,13 @@ static void take_unwound(void *context, const void *record, size_t size) {
 }
 
 static void unwind(tsmith_host_sampler *sampler, const struct perf_sample *sample) {
-    struct agent_bpf_copy *copy = &sampler->copy;
+    const struct agent_bpf_head head = {.pid = sample->pid, .tid = sample->tid};
     sampler->number = 0;
     if (!sample->has_registers || !sample->copy.bytes) {
         sampler->ended.no_registers++;
         return;
     }
-    copy->head.pid = copy->pid = copy->group = sample->pid;
-    copy->head.tid = sample->tid;
-    copy->pc = sample->copy.pc;
-    copy->known = sample->copy.known;
-    for (size_t i = 0; i < CFI_REGISTERS && i < AGENT_BPF_REGISTERS; i++)
-        copy->registers[i] = sample->copy.registers[i];
-    copy->bytes_count =
-        sample->copy.size < sizeof copy->bytes ? sample->copy.size : (unsigned)sizeof copy->bytes;
-    memcpy(copy->bytes, sample->copy.bytes, copy->bytes_count);
-    watch_copies_take(&sampler->copies, copy, sizeof *copy, take_unwound, sampler);
+    watch_copies_unwind(&sampler->copies, &head, sample->pid, 0, &sample->copy, take_unwound, sampler);
 }
 
 // ---- records
@@ -245,8 +240,10 @@ static void take_comm(tsmith_host_sampler *sampler, const struct perf_event_head
     memcpy(&record.head.pid, body, sizeof record.head.pid);
     memcpy(&record.head.tid, body + 4, sizeof record.head.tid);
     memcpy(record.name, body + 8, strnlen((const char *)body + 8, AGENT_BPF_COMM - 1));
-    if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
+    if (header->misc & PERF_RECORD_MISC_COMM_EXEC) {
         watch_copies_forget(&sampler->copies, record.head.pid);
+        sampler->last_begin = clock_trace_now();
+    }
     watch_spool_put(&sampler->spool, &record, sizeof record);
 }
 
@@ -324,6 +321,12 @@ static void take_switches(tsmith_host_sampler *sampler, int64_t until) {
 
 // ---- reading
 
+static int nap_of(const tsmith_host_sampler *sampler, int64_t now) {
+    const int64_t nap = now - sampler->last_begin < NEW ? NAP : LONG_NAP,
+                  room = perf_events_room(&sampler->events);
+    return (int)((nap < room ? nap : room) / 1000000) + 1;
+}
+
 static void *read_events(void *context) {
     tsmith_host_sampler *sampler = context;
     while (!atomic_load(&sampler->stopping)) {
@@ -331,7 +334,7 @@ static void *read_events(void *context) {
         perf_events_read(&sampler->events, take_record, sampler);
         take_switches(sampler, begin);
         watch_spool_flush(&sampler->spool);
-        perf_events_wait(&sampler->events, NAP);
+        perf_events_wait(&sampler->events, nap_of(sampler, begin));
     }
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,7 +20,7 @@
 enum {
     BUFFER_MOST = 2 << 20,
     BUFFER_LEAST = 256 << 10,
-    WAKE = 128 << 10, // bytes that are worth waking the reader
+    WAKE = 512 << 10, // bytes that wake the reader, on the program's time: it comes by itself before that
     ALL_BUFFERS_MOST = 256 << 20,
     STACK_BYTES = 16 << 10,
     RECORD_MOST = 1 << 16, // the size of a record has 16 bits
@@ -195,11 +196,12 @@ static bool map_most(struct perf_events *events, size_t wanted, char *why, size_
 bool perf_events_open(struct perf_events *events, const struct perf_events_options *options, char *why,
                       size_t why_size) {
     struct perf_event_attr attr;
-    *events = (struct perf_events){0};
+    *events = (struct perf_events){.stopped = eventfd(0, EFD_CLOEXEC)};
     describe(&attr, options);
     attr.watermark = 1;
     attr.wakeup_watermark =
-        options->buffer && options->buffer < BUFFER_LEAST ? (uint32_t)options->buffer / 2 : WAKE;
+        options->buffer && options->buffer < 2 * WAKE ? (uint32_t)options->buffer / 2 : WAKE;
+    events->period = options->period;
     events->record = malloc(RECORD_MOST);
     if (!events->record)
         snprintf(why, why_size, "out of memory");
@@ -215,9 +217,11 @@ void perf_events_close(struct perf_events *events) {
     unmap_all(events);
     for (size_t i = 0; i < events->count; i++)
         close(events->rings[i].fd);
+    if (events->stopped >= 0)
+        close(events->stopped);
     free(events->rings);
     free(events->record);
-    *events = (struct perf_events){0};
+    *events = (struct perf_events){.stopped = -1};
 }
 
 // ---- reading
@@ -257,23 +261,31 @@ void perf_events_read(struct perf_events *events, perf_events_take *take, void *
         read_ring(events, &events->rings[i], take, context);
 }
 
+int64_t perf_events_room(const struct perf_events *events) {
+    return (int64_t)(events->size / 2 / STACK_BYTES * events->period);
+}
+
 void perf_events_wait(const struct perf_events *events, int milliseconds) {
-    struct pollfd polled[256];
-    const size_t count = events->count < 256 ? events->count : 256;
+    enum { POLLED = 256 };
+    struct pollfd polled[POLLED + 1];
+    const size_t count = events->count < POLLED ? events->count : POLLED;
     bool ended = false;
     for (size_t i = 0; i < count; i++)
         polled[i] = (struct pollfd){.fd = events->rings[i].fd, .events = POLLIN};
-    poll(polled, count, milliseconds);
+    polled[count] = (struct pollfd){.fd = events->stopped, .events = POLLIN};
+    poll(polled, count + 1, milliseconds);
     // One whose thread has ended is always ready.
     for (size_t i = 0; i < count; i++)
         ended |= (polled[i].revents & POLLHUP) != 0;
     if (ended)
-        poll(NULL, 0, milliseconds);
+        poll(&polled[count], 1, milliseconds);
 }
 
 void perf_events_stop(const struct perf_events *events) {
     for (size_t i = 0; i < events->count; i++)
         ioctl(events->rings[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+    if (events->stopped >= 0)
+        (void)eventfd_write(events->stopped, 1);
 }
 
 void perf_events_count(const struct perf_events *events, uint64_t *cpu_ns, uint64_t *lost) {

@@ -24,6 +24,8 @@ struct perf_events {
     struct perf_ring *rings;
     size_t count, capacity;
     size_t size; // of each buffer
+    uint64_t period;
+    int stopped; // ends a wait; -1: there is none
     uint8_t *record;
     bool without_kernel; // the system permits no samples of time in system calls
     bool with_lost;      // the kernel counts lost records for each event
@@ -44,9 +46,11 @@ void perf_events_explain(int failure, int paranoid, char *why, size_t why_size);
 // Hands over the records of all processors, one processor after the other.
 typedef void perf_events_take(void *context, const struct perf_event_header *record);
 void perf_events_read(struct perf_events *events, perf_events_take *take, void *context);
-// Until records are worth reading, or this many milliseconds have passed.
+// ns in which the samples of one processor fill half of its buffer.
+int64_t perf_events_room(const struct perf_events *events);
+// Until that much is in a buffer, or this many milliseconds have passed.
 void perf_events_wait(const struct perf_events *events, int milliseconds);
-// No event happens from now on.
+// No event happens from now on, and no wait goes on.
 void perf_events_stop(const struct perf_events *events);
 // Processor time of all threads in ns, and records that did not fit (0 if `with_lost` is false).
 void perf_events_count(const struct perf_events *events, uint64_t *cpu_ns, uint64_t *lost);

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/other_root.h"
+#include "base/table.h"
 #include "symbols/vdso.h"
 
 enum { MAPPINGS_MOST = 1 << 16 };
@@ -24,12 +25,21 @@ struct code_section {
     uint64_t offset, size, address;
 };
 
+// A row of the unwind information, or that there is none.
+struct code_row {
+    uint64_t at; // 1 + the address in the file; 0: the place is empty
+    bool exists;
+    struct cfi_row row;
+};
+enum { ROWS_LOG2 = 9 };
+
 // ---- files
 
 static void free_file(struct code_file *file) {
     free(file->path);
     free(file->frames);
     free(file->sections);
+    free(file->rows);
     free(file);
 }
 
@@ -231,14 +241,29 @@ void process_code_finish(struct process_code *code) {
     *code = (struct process_code){0};
 }
 
+// Most stacks are made of few calls: their rows are kept. NULL: without memory.
+static struct code_row *row_place(struct code_file *file, uint64_t address) {
+    if (!file->rows)
+        file->rows = calloc((size_t)1 << ROWS_LOG2, sizeof *file->rows);
+    return file->rows ? &file->rows[table_hash(address) >> (64 - ROWS_LOG2)] : NULL;
+}
+
 bool code_mapping_row(const struct code_mapping *mapping, uint64_t pc, struct cfi_section *section,
                       struct cfi_row *row) {
-    const struct code_file *file = mapping->file;
+    struct code_file *file = mapping->file;
     if (!file->frames)
         return false;
     *section = (struct cfi_section){.start = file->frames,
                                     .end = file->frames + file->frames_size,
                                     .address = mapping->bias + file->frames_start,
                                     .header = file->frames_header};
-    return cfi_find(section, pc, row);
+    struct code_row *kept = row_place(file, pc - mapping->bias);
+    if (!kept)
+        return cfi_find(section, pc, row);
+    if (kept->at != pc - mapping->bias + 1) {
+        kept->exists = cfi_find(section, pc, &kept->row);
+        kept->at = pc - mapping->bias + 1;
+    }
+    *row = kept->row;
+    return kept->exists;
 }

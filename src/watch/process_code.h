@@ -26,6 +26,7 @@ struct code_file {
     size_t frames_header;  // of .eh_frame_hdr, from `frames`
     struct code_section *sections;
     size_t section_count;
+    struct code_row *rows; // those found last, by address; NULL: none yet
 };
 
 // An executable mapping of a file.
