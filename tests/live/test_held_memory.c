@@ -14,7 +14,7 @@
 // In the child at the same address, until it executes another program.
 static volatile uint64_t word = 1;
 
-// It executes `cat` when it is told to.
+// It executes `cat` when it gets a byte.
 static void child(int told) {
     char byte;
     if (read(told, &byte, 1) == 1)
