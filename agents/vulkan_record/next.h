@@ -16,7 +16,6 @@
     X(CmdDrawIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
     X(CmdDrawIndexedIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
     X(CmdBindVertexBuffers2, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *z, const VkDeviceSize *s), (c, f, n, b, o, z, s)) \
-    X(CmdPushDescriptorSetKHR, (VkCommandBuffer c, VkPipelineBindPoint p, VkPipelineLayout l, uint32_t s, uint32_t n, const VkWriteDescriptorSet *w), (c, p, l, s, n, w)) \
     X(CmdPushDescriptorSetWithTemplateKHR, (VkCommandBuffer c, VkDescriptorUpdateTemplate t, VkPipelineLayout l, uint32_t s, const void *d), (c, t, l, s, d)) \
     X(CmdBeginConditionalRenderingEXT, (VkCommandBuffer c, const VkConditionalRenderingBeginInfoEXT *i), (c, i)) \
     X(CmdBindTransformFeedbackBuffersEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *s), (c, f, n, b, o, s)) \

@@ -7,6 +7,7 @@
 //     early      by values, and the copies are submitted before what signals for them: only with as many queues in the driver, or if
 //                a layer holds them back
 //     host       by values, the first of which the host signals after everything is submitted
+//     push       as binary; the descriptors are pushed while commands are recorded
 //     refused    as host; prints what calls return after that, instead of a hash
 //     carried    as host, with a submission without commands between the host and the first; and the end is asked for before it is
 //                waited for
@@ -31,8 +32,10 @@ static VkPipelineLayout layout;
 static VkPipeline pipeline;
 static VkSemaphore timeline, signals[2];
 static VkFence fence;
+static PFN_vkCmdPushDescriptorSetKHR push; // NULL: the set is bound
 
-static void open_device(void) {
+static void open_device(bool pushes) {
+    static const char *const extension = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
     const float priority = 1;
     const VkDeviceQueueCreateInfo families[2] = {
         {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority},
@@ -44,6 +47,8 @@ static void open_device(void) {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features,
+                                     .enabledExtensionCount = pushes,
+                                     .ppEnabledExtensionNames = &extension,
                                      .queueCreateInfoCount = 2,
                                      .pQueueCreateInfos = families};
     uint32_t family_count = 0;
@@ -52,6 +57,8 @@ static void open_device(void) {
     if (family_count < 2)
         exit(3);
     CHECK(vkCreateDevice(physical, &info, NULL, &device));
+    if (pushes)
+        push = (PFN_vkCmdPushDescriptorSetKHR)vkGetDeviceProcAddr(device, "vkCmdPushDescriptorSetKHR");
     for (uint32_t i = 0; i < 2; i++) {
         const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                               .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
@@ -98,16 +105,19 @@ static void make_set(void) {
     const VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                                   .descriptorCount = 1,
                                                   .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
-    const VkDescriptorSetLayoutCreateInfo bindings = {.sType =
-                                                          VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                                      .bindingCount = 1,
-                                                      .pBindings = &binding};
+    const VkDescriptorSetLayoutCreateInfo bindings = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .flags = push ? VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR : 0,
+        .bindingCount = 1,
+        .pBindings = &binding};
     const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1};
     const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                              .maxSets = 1,
                                              .poolSizeCount = 1,
                                              .pPoolSizes = &size};
     CHECK(vkCreateDescriptorSetLayout(device, &bindings, NULL, &set_layout));
+    if (push)
+        return;
     CHECK(vkCreateDescriptorPool(device, &pool, NULL, &set_pool));
     const VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                               .descriptorPool = set_pool,
@@ -220,7 +230,15 @@ static VkCommandBuffer begin(uint32_t family) {
 
 static void dispatch(VkCommandBuffer buffer) {
     vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    vkCmdBindDescriptorSets(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, NULL);
+    const VkDescriptorBufferInfo whole_data = {data, 0, VK_WHOLE_SIZE};
+    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                        .descriptorCount = 1,
+                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                        .pBufferInfo = &whole_data};
+    if (push)
+        push(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &write);
+    else
+        vkCmdBindDescriptorSets(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, NULL);
     vkCmdDispatch(buffer, ITEMS / 64, 1, 1);
 }
 
@@ -374,7 +392,7 @@ static uint64_t hash(void) {
 int main(int argc, char **argv) {
     if (argc != 4)
         return 2;
-    open_device();
+    open_device(strcmp(argv[2], "push") == 0);
     make_buffers();
     make_image();
     make_set();
@@ -382,7 +400,7 @@ int main(int argc, char **argv) {
     make_signals();
     for (uint32_t frame = 1; frame <= (uint32_t)atoi(argv[3]); frame++) {
         VkCommandBuffer buffers[3] = {compute(frame), copy(), compute_again()};
-        if (strcmp(argv[2], "binary") == 0)
+        if (strcmp(argv[2], "binary") == 0 || push)
             frame_binary(buffers);
         else if (strcmp(argv[2], "refused") == 0)
             frame_refused(buffers);

@@ -182,7 +182,7 @@ grep -q '"exact"' "$work/queues.json" || fail "queues: $(cat "$work/queues.json"
 # between the recorder and the layer that makes the families: VK_LAYER_PATH has the order.
 [ -z "$profile_layers" ] || recording_layers=$profile_layers
 export VK_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:/usr/share/vulkan/explicit_layer.d:$work/layers"
-for mode in binary timeline host early carried; do
+for mode in binary push timeline host early carried; do
     frames=3 range=frames:2+1 alone=$mode
     # Without the recorder the one queue of the driver would wait for itself.
     [ $mode != early ] || frames=1 range=frames:1+1 alone=binary

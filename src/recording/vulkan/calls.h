@@ -68,6 +68,7 @@
 #define CALL_CmdSetRasterizerDiscardEnable(V, F, H, W, M, A, P, B) V(VkBool32, v)
 #define CALL_CmdSetDepthBiasEnable(V, F, H, W, M, A, P, B) V(VkBool32, v)
 #define CALL_CmdSetPrimitiveRestartEnable(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdPushDescriptorSetKHR(V, F, H, W, M, A, P, B) V(VkPipelineBindPoint, p) H(LAYOUT, VkPipelineLayout, l) V(uint32_t, t) V(uint32_t, n) A(VkWriteDescriptorSet, w, n)
 
 // X(name, number): the number of the command in recordings, which never changes its meaning; 0 ends a command buffer.
 #define VULKAN_FRAME_COMMANDS(X) \
@@ -83,7 +84,8 @@
     X(CmdSetFrontFace, 41) X(CmdSetPrimitiveTopology, 42) X(CmdSetViewportWithCount, 43) X(CmdSetScissorWithCount, 44) \
     X(CmdSetDepthTestEnable, 45) X(CmdSetDepthWriteEnable, 46) X(CmdSetDepthCompareOp, 47) \
     X(CmdSetDepthBoundsTestEnable, 48) X(CmdSetStencilTestEnable, 49) X(CmdSetStencilOp, 50) \
-    X(CmdSetRasterizerDiscardEnable, 51) X(CmdSetDepthBiasEnable, 52) X(CmdSetPrimitiveRestartEnable, 53)
+    X(CmdSetRasterizerDiscardEnable, 51) X(CmdSetDepthBiasEnable, 52) X(CmdSetPrimitiveRestartEnable, 53) \
+    X(CmdPushDescriptorSetKHR, 54)
 
 // X(name, number, class): those that do work, for lists; the class is a letter: d dispatch, r render pass, w draw, c copy.
 #define VULKAN_WORK_COMMANDS(X) \

@@ -109,6 +109,31 @@ static uint64_t first_written(const struct vulkan_live *set, const struct vulkan
     return i;
 }
 
+bool vulkan_copy_writes(struct vulkan_run *run, struct vulkan_live *to, const struct vulkan_live *from) {
+    const struct vulkan_live *layout = vulkan_find(run, to->made_of, VULKAN_SET_LAYOUT);
+    const struct vulkan_binding *binding = layout ? check_used_binding(layout, 0) : NULL;
+    for (; binding; binding = check_used_binding(layout, (uint64_t)binding->binding + 1))
+        for (uint32_t i = 0; i < binding->count; i++) {
+            const struct vulkan_named *named = find_named(from, (uint64_t)binding->first + i);
+            struct vulkan_named *copied = named ? add_named(to, named->place - 1) : NULL;
+            const VkCopyDescriptorSet copy = {.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                              .srcSet = (VkDescriptorSet)(uintptr_t)from->handle,
+                                              .srcBinding = binding->binding,
+                                              .srcArrayElement = i,
+                                              .dstSet = (VkDescriptorSet)(uintptr_t)to->handle,
+                                              .dstBinding = binding->binding,
+                                              .dstArrayElement = i,
+                                              .descriptorCount = 1};
+            if (named && !copied)
+                return false;
+            if (!named)
+                continue;
+            *copied = *named;
+            to->device->UpdateDescriptorSets(to->device->handle, 0, NULL, 1, &copy);
+        }
+    return true;
+}
+
 void vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set) {
     const struct vulkan_live *layout = vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT);
     const struct vulkan_binding *binding = layout ? check_used_binding(layout, 0) : NULL;
@@ -196,8 +221,8 @@ static const struct vulkan_binding *find_binding(const struct vulkan_live *layou
 
 // ---- what pipelines need
 
-static const struct vulkan_live *set_layout_of(struct vulkan_run *run, const struct vulkan_live *layout,
-                                               uint32_t set) {
+const struct vulkan_live *vulkan_set_layout(struct vulkan_run *run, const struct vulkan_live *layout,
+                                            uint32_t set) {
     return layout && layout->numbers && set < layout->set_count
                ? vulkan_find(run, layout->numbers[set], VULKAN_SET_LAYOUT)
                : NULL;
@@ -205,7 +230,8 @@ static const struct vulkan_live *set_layout_of(struct vulkan_run *run, const str
 
 static bool slot_fits(struct vulkan_run *run, const struct vulkan_live *layout,
                       const struct vulkan_slot *slot, uint32_t stage) {
-    const struct vulkan_binding *binding = find_binding(set_layout_of(run, layout, slot->set), slot->binding);
+    const struct vulkan_binding *binding =
+        find_binding(vulkan_set_layout(run, layout, slot->set), slot->binding);
     REQUIRE(binding, "a shader uses a descriptor that its pipeline layout does not have");
     REQUIRE(slot->types >> binding->type & 1,
             "a shader uses a descriptor as another type than its layout has");
@@ -392,7 +418,7 @@ static bool bind_sets(struct vulkan_run *run, const struct call_CmdBindDescripto
     for (uint32_t i = 0; i < at->n; i++) {
         const struct vulkan_live *set = vulkan_find_handle(run, (uint64_t)(uintptr_t)at->s[i], VULKAN_SET),
                                  *made_of = set ? vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT) : NULL;
-        REQUIRE(check_same_layout(made_of, set_layout_of(run, layout, at->f + i)),
+        REQUIRE(check_same_layout(made_of, vulkan_set_layout(run, layout, at->f + i)),
                 "a descriptor set does not have the layout that the pipeline layout has at its place");
         if (at->f + i < VULKAN_SETS_MOST)
             run->bound.sets[at->p][at->f + i] = set->number;
@@ -438,7 +464,7 @@ static bool sets_fit(struct vulkan_run *run, const struct vulkan_needs *needs) {
                                       : NULL;
         const struct vulkan_live *made_of = set ? vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT) : NULL;
         REQUIRE(set && set->handle, "a shader uses a descriptor set, and none is bound");
-        REQUIRE(check_same_layout(made_of, set_layout_of(run, layout, slot->set)),
+        REQUIRE(check_same_layout(made_of, vulkan_set_layout(run, layout, slot->set)),
                 "a bound descriptor set does not have the layout that the pipeline has at its place");
         const struct vulkan_binding *binding = find_binding(made_of, slot->binding);
         REQUIRE(binding && binding_is_valid(run, set, binding),

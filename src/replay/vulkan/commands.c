@@ -40,7 +40,9 @@
 VULKAN_FRAME_COMMANDS(DEFINE)
 
 static bool put_command(struct vulkan_run *run, uint64_t number, struct words *words,
-                        const struct vulkan_device *device, VkCommandBuffer commands) {
+                        struct vulkan_device *device, VkCommandBuffer commands) {
+    if (number == VULKAN_CmdPushDescriptorSetKHR)
+        return vulkan_push(run, words, device);
     switch (number) {
 #define CASE(function, number)                                                                               \
     case number:                                                                                             \

@@ -94,20 +94,24 @@ static tsmith_status submit(struct vulkan_run *run, const struct recording_recor
         vulkan_give_up(run, "record %zu: a submission to a device that is missing", run->at);
         return TSMITH_OK;
     }
+    struct vulkan_device *device = live->device; // sets that are pushed move what is live
     VkCommandBuffer *buffers = calloc(count + 1, sizeof *buffers);
     vulkan_indirect_forget(run);
+    const uint64_t pushed = run->pushed;
     tsmith_status status =
         buffers ? TSMITH_OK : status_set(run->error, TSMITH_ERROR_NO_MEMORY, "out of memory while replaying");
-    if (buffers && !record_all(run, live->device, record, buffers, count))
+    if (buffers && !record_all(run, device, record, buffers, count))
         vulkan_give_up(
             run, "record %zu: a command cannot be replayed: what it uses is missing on this device", run->at);
     else if (buffers)
         status = vulkan_indirect_check(run);
     if (buffers && status == TSMITH_OK && !run->why[0])
-        status = vulkan_submit(run, live->device, buffers, (uint32_t)count);
+        status = vulkan_submit(run, device, buffers, (uint32_t)count);
     for (size_t i = 0; buffers && status != TSMITH_ERROR_LIMIT && i < count; i++)
         if (buffers[i])
-            live->device->FreeCommandBuffers(live->device->handle, live->device->pool, 1, &buffers[i]);
+            device->FreeCommandBuffers(device->handle, device->pool, 1, &buffers[i]);
+    if (status != TSMITH_ERROR_LIMIT && run->pushed != pushed)
+        vulkan_pushed_end(run);
     free(buffers);
     return status;
 }

@@ -309,15 +309,10 @@ VULKAN_CREATE_CALLS(MAKE)
 VULKAN_PIPELINE_CALLS(MAKE_PIPELINE)
 
 // Each set has a pool of its own, of just its size.
-static VkResult make_set(struct vulkan_run *run, const struct recording_record *record,
-                         struct vulkan_live *live) {
-    const struct vulkan_live *layout =
-        vulkan_find(run, recording_value(record, RECORDING_KEY_TARGET), VULKAN_SET_LAYOUT);
+VkResult vulkan_allocate(struct vulkan_live *live, const struct vulkan_live *layout) {
     VkDescriptorPoolSize sizes[11];
     VkDescriptorSet set = VK_NULL_HANDLE;
     uint32_t count = 0;
-    if (!layout || !layout->handle || live->kind != VULKAN_SET || layout->device != live->device)
-        return VK_ERROR_UNKNOWN;
     for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (layout->descriptors[i])
             sizes[count++] = (VkDescriptorPoolSize){(VkDescriptorType)i, layout->descriptors[i]};
@@ -339,6 +334,15 @@ static VkResult make_set(struct vulkan_run *run, const struct recording_record *
     live->handle = (uint64_t)(uintptr_t)set;
     live->made_of = layout->number;
     return result;
+}
+
+static VkResult make_set(struct vulkan_run *run, const struct recording_record *record,
+                         struct vulkan_live *live) {
+    const struct vulkan_live *layout =
+        vulkan_find(run, recording_value(record, RECORDING_KEY_TARGET), VULKAN_SET_LAYOUT);
+    if (!layout || !layout->handle || live->kind != VULKAN_SET || layout->device != live->device)
+        return VK_ERROR_UNKNOWN;
+    return vulkan_allocate(live, layout);
 }
 
 static VkResult make_object(struct vulkan_run *run, const struct recording_record *record,

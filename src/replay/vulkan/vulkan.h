@@ -206,6 +206,7 @@ struct vulkan_run {
     size_t commands;      // record of those that are put
     VkCommandBuffer into; // that they are put into
     uint64_t framebuffer; // of the current pass: its number
+    uint64_t pushed;      // sets that were made for descriptors that are pushed
     const char *reason;   // why a value is refused; NULL: out of the bounds of what it uses
     bool skips;           // this frame: none of its submissions is asked for
     char why[200];        // this frame has no results; "": it has
@@ -233,6 +234,8 @@ struct vulkan_live *vulkan_add(struct vulkan_run *run, uint64_t number, uint32_t
 tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_record *record);
 tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *record);
 void vulkan_release(struct vulkan_live *live);
+// A set of this layout in a pool of its own; not VK_SUCCESS: there is none.
+VkResult vulkan_allocate(struct vulkan_live *set, const struct vulkan_live *layout);
 // A frame that cannot be replayed, and why; also a note.
 void vulkan_give_up(struct vulkan_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct words vulkan_words(struct vulkan_run *run, const struct vulkan_device *device, const uint8_t *bytes,
@@ -284,9 +287,13 @@ bool vulkan_know_VkComputePipelineCreateInfo(struct vulkan_run *run, struct vulk
                                              const VkComputePipelineCreateInfo *info);
 bool vulkan_know_VkGraphicsPipelineCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                               const VkGraphicsPipelineCreateInfo *info);
+const struct vulkan_live *vulkan_set_layout(struct vulkan_run *run, const struct vulkan_live *layout,
+                                            uint32_t set); // of a pipeline layout; NULL: it has none
 // What was written to a set, after it was checked.
 bool vulkan_know_write(struct vulkan_run *run, struct vulkan_live *set, const VkWriteDescriptorSet *write);
 void vulkan_forget_writes(struct vulkan_live *set);
+// From a set of the same layout. False: out of memory.
+bool vulkan_copy_writes(struct vulkan_run *run, struct vulkan_live *to, const struct vulkan_live *from);
 // Gives the elements of arrays that were not written what another one has, after the writes: a shader may use them by a number that it computes.
 void vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set);
 
@@ -305,6 +312,11 @@ void vulkan_layouts_forget(struct vulkan_run *run); // of all images
 // Puts recorded commands into a command buffer. False: they are not sound, or something they need is missing.
 bool vulkan_record(struct vulkan_run *run, struct vulkan_device *device, VkCommandBuffer commands,
                    const struct recording_record *record);
+
+// ---- pushed.c
+// Puts descriptors that are pushed into a command buffer, as a set of the replay's own. False: the frame is given up.
+bool vulkan_push(struct vulkan_run *run, struct words *words, struct vulkan_device *device);
+void vulkan_pushed_end(struct vulkan_run *run); // after the submission
 
 // ---- content.c
 tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_record *record);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Descriptors that are pushed while commands are recorded. A replay does not need the extension for them: each push is a set of its own, with
+// what the one before it had and what is written now, which is bound.
+#if __has_include(<vulkan/vulkan_core.h>)
+
+#include "replay/vulkan/check.h"
+
+// Numbers of these sets; recorded ones are lower.
+static const uint64_t first_number = (uint64_t)1 << 63;
+
+static struct vulkan_live *add_set(struct vulkan_run *run, struct vulkan_device *device, uint64_t layout) {
+    struct vulkan_live *set = vulkan_add(run, first_number + ++run->pushed, VULKAN_SET, device);
+    const struct vulkan_live *made_of = vulkan_find(run, layout, VULKAN_SET_LAYOUT);
+    if (!set || !made_of || !made_of->handle || made_of->device != device ||
+        vulkan_allocate(set, made_of) != VK_SUCCESS)
+        return NULL;
+    return set;
+}
+
+static bool write_all(struct vulkan_run *run, struct vulkan_live *set,
+                      const struct call_CmdPushDescriptorSetKHR *call) {
+    const struct vulkan_live *before = vulkan_find(run, run->bound.sets[call->p][call->t], VULKAN_SET);
+    if (before && before->handle && before->number >= first_number && before->made_of == set->made_of &&
+        !vulkan_copy_writes(run, set, before))
+        return check_fails(run, "out of memory");
+    for (uint32_t i = 0; i < call->n; i++) {
+        VkWriteDescriptorSet write = call->w[i];
+        write.dstSet = (VkDescriptorSet)(uintptr_t)set->handle;
+        if (!vulkan_check_write(run, set, &write) || !vulkan_know_write(run, set, &write))
+            return false;
+        set->device->UpdateDescriptorSets(set->device->handle, 1, &write, 0, NULL);
+    }
+    vulkan_fill_arrays(run, set);
+    return true;
+}
+
+static bool push_descriptors(struct vulkan_run *run, struct vulkan_device *device,
+                             const struct call_CmdPushDescriptorSetKHR *call) {
+    const struct vulkan_live *layout = vulkan_find_handle(run, (uint64_t)(uintptr_t)call->l, VULKAN_LAYOUT);
+    REQUIRE(layout && layout->numbers && call->t < layout->set_count && call->t < VULKAN_SETS_MOST &&
+                call->p <= VK_PIPELINE_BIND_POINT_COMPUTE,
+            "descriptors are pushed to a set that the pipeline layout does not have");
+    struct vulkan_live *set = add_set(run, device, layout->numbers[call->t]);
+    REQUIRE(set, "a set for descriptors that are pushed cannot be made");
+    if (!write_all(run, set, call))
+        return false;
+    const VkDescriptorSet handle = (VkDescriptorSet)(uintptr_t)set->handle;
+    const struct call_CmdBindDescriptorSets bind = {
+        .p = call->p, .l = call->l, .f = call->t, .n = 1, .s = &handle};
+    if (!vulkan_check_command(run, VULKAN_CmdBindDescriptorSets, &bind))
+        return false;
+    device->CmdBindDescriptorSets(run->into, call->p, call->l, call->t, 1, &handle, 0, NULL);
+    return true;
+}
+
+bool vulkan_push(struct vulkan_run *run, struct words *words, struct vulkan_device *device) {
+    struct call_CmdPushDescriptorSetKHR call = {.end = 0};
+    words_call_CmdPushDescriptorSetKHR(words, &call);
+    run->reason = NULL;
+    if (!words->failed && push_descriptors(run, device, &call))
+        return true;
+    vulkan_give_up(run, "record %zu: vkCmdPushDescriptorSetKHR: %s", run->commands,
+                   run->reason ? run->reason
+                               : "it names something that is missing, or has values out of bounds");
+    return false;
+}
+
+void vulkan_pushed_end(struct vulkan_run *run) {
+    for (size_t i = run->live_count; i-- > 0;)
+        if (run->lives[i].number > first_number && run->lives[i].kind == VULKAN_SET)
+            vulkan_release(&run->lives[i]);
+}
+
+#endif
