@@ -132,9 +132,26 @@ VALUES(VkPipelineViewportStateCreateInfo,
        HEAD(VkPipelineViewportStateCreateInfo, PIPELINE_VIEWPORT_STATE_CREATE_INFO);
        V(viewportCount) ITEMS_OF(VkViewport, s->viewportCount, pViewports, true);
        V(scissorCount) ITEMS_OF(VkRect2D, s->scissorCount, pScissors, true);)
+// What is clipped by depth is not clamped, and what is not clipped is, unless a struct says otherwise. With both, clamping changes only
+// depths that a shader or a bias makes; a replay leaves it out.
+static VkBool32 is_clamped(struct words *words, const VkPipelineRasterizationStateCreateInfo *s) {
+    const VkPipelineRasterizationDepthClipStateCreateInfoEXT *clip =
+        words_in_chain(s->pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT);
+    if (clip && !clip->depthClipEnable && !s->depthClampEnable)
+        words_missing(words, "a pipeline that neither clips nor clamps by depth");
+    return clip ? !clip->depthClipEnable : s->depthClampEnable;
+}
+#define CLAMP                                                                                                \
+    do {                                                                                                     \
+        const uint64_t word_ = words_value(words, words->reading ? 0 : is_clamped(words, s));                \
+        if (words->reading)                                                                                  \
+            s->depthClampEnable = (VkBool32)word_;                                                           \
+    } while (0)
+
 VALUES(VkPipelineRasterizationStateCreateInfo,
-       HEAD(VkPipelineRasterizationStateCreateInfo, PIPELINE_RASTERIZATION_STATE_CREATE_INFO);
-       V(depthClampEnable) V(rasterizerDiscardEnable) E(polygonMode, POLYGON_MODE_POINT) V(cullMode)
+       HEAD_WITH(VkPipelineRasterizationStateCreateInfo, PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+                 VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT);
+       CLAMP; V(rasterizerDiscardEnable) E(polygonMode, POLYGON_MODE_POINT) V(cullMode)
            E(frontFace, FRONT_FACE_CLOCKWISE) V(depthBiasEnable) FLOAT(depthBiasConstantFactor);
        FLOAT(depthBiasClamp); FLOAT(depthBiasSlopeFactor); FLOAT(lineWidth);)
 VALUES(VkPipelineMultisampleStateCreateInfo,
