@@ -45,13 +45,6 @@ static void begin(void) {
 static const struct agent_spec spec = {
     .api = AGENT_API, .begin = begin, .not_in_children = true, .sums = AGENT_SUMS_OF_RECORDS};
 
-static void give_up(const char *why) {
-    char text[400];
-    snprintf(text, sizeof text, "CANN work is not recorded: %s", why);
-    agent_notice(text);
-    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-}
-
 // ---- buffers
 
 static void request_buffer(uint8_t **buffer, size_t *size, size_t *records) {
@@ -85,33 +78,23 @@ static void flush(void) {
     count_dropped();
 }
 
-static bool look_after(void) {
-    static int64_t next;
-    if (!channel_live(agent.channel)) {
-        atomic_store(&agent.over, true);
-        for (int kind = 1; kind < MSPTI_KIND_LIMIT; kind++)
-            (void)mspti.ActivityDisable(kind);
-        return false;
-    }
-    stacks_refresh();
-    if (clock_trace_now() >= next) {
-        next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
-        flush();
-    }
-    return true;
+static void switch_off(void) {
+    for (int kind = 1; kind < MSPTI_KIND_LIMIT; kind++)
+        (void)mspti.ActivityDisable(kind);
 }
 
 static void last_pass(void) {
-    char text[32];
     flush();
     records_end();
-    snprintf(text, sizeof text, "%lld", (long long)foreign_clock_error(&mspti_clock));
-    channel_attribute(agent.channel, "cann.clock_error_ns", text);
+    foreign_clock_tell_error(&mspti_clock, AGENT_API);
 }
 
 static void control_start(void) {
-    static struct agent_control_work work = {
-        .look = look_after, .last_pass = last_pass, .period_ms = FLUSH_MS, .last_pass_ms = LAST_PASS_MS};
+    static struct agent_control_work work = {.flush = flush,
+                                             .over = switch_off,
+                                             .last_pass = last_pass,
+                                             .flush_ms = FLUSH_MS,
+                                             .last_pass_ms = LAST_PASS_MS};
     work.period_ms = stacks_on ? STACKS_MS : FLUSH_MS;
     (void)agent_control_start(&work, agent.channel);
 }
@@ -155,8 +138,6 @@ static bool enable(void) {
         MSPTI_KINDS(KIND)
 #undef KIND
     };
-    char refused[256] = "";
-    size_t length = 0;
     bool kernels = false, collectives = false;
     for (size_t i = sizeof kinds / sizeof *kinds; i > 0; i--) {
         const enum mspti_kind kind = kinds[i - 1].kind;
@@ -167,12 +148,8 @@ static bool enable(void) {
         kernels |= on && kind == MSPTI_KERNEL;
         collectives |= on && kind == MSPTI_COMMUNICATION;
         if (!on)
-            length += (size_t)snprintf(refused + length, sizeof refused - length, "%s%s", length ? ", " : "",
-                                       kinds[i - 1].name);
-        length = length < sizeof refused ? length : sizeof refused - 1;
+            agent_not_recorded(kinds[i - 1].name);
     }
-    if (length)
-        channel_attribute(agent.channel, "cann.not_recorded", refused);
     return kernels;
 }
 
@@ -192,27 +169,30 @@ static void start(void) {
     if (!agent_attach(&spec))
         return;
     if (!library || !find_functions(library)) {
-        give_up("libmspti.so was not found, or is incomplete; it comes with the CANN toolkit. Source the "
-                "toolkit's set_env.sh");
+        agent_untraced(
+            "CANN work is not recorded: libmspti.so was not found, or is incomplete; it comes with the CANN "
+            "toolkit. Source the toolkit's set_env.sh");
         return;
     }
     describe();
     buffer_pool_extend(&pool, EXTRA_MOST, CANN_BUFFER_BYTES);
     if (!records_init() || !stacks_here_init() || !buffer_pool_make(&pool, BUFFERS, CANN_BUFFER_BYTES)) {
-        give_up("out of memory");
+        agent_untraced("CANN work is not recorded: out of memory");
         return;
     }
     const int result = mspti.Subscribe(&mspti.subscriber, called, NULL);
     if (result != MSPTI_OK) {
-        give_up(result == MSPTI_MULTIPLE_SUBSCRIBERS
-                    ? "another tool in the process uses MSPTI (PyTorch's monitor?), which has one user; run "
-                      "without it"
-                    : "MSPTI refused to be subscribed to");
+        agent_untraced(
+            "CANN work is not recorded: %s",
+            result == MSPTI_MULTIPLE_SUBSCRIBERS
+                ? "another tool in the process uses MSPTI (PyTorch's monitor?), which has one user; run "
+                  "without it"
+                : "MSPTI refused to be subscribed to");
         return;
     }
     (void)foreign_clock_compare(&mspti_clock);
     if (mspti.ActivityRegisterCallbacks(request_buffer, complete_buffer) != MSPTI_OK || !enable()) {
-        give_up("MSPTI refused to record kernels");
+        agent_untraced("CANN work is not recorded: MSPTI refused to record kernels");
         return;
     }
     for (uint32_t id = MSPTI_LAUNCH_FIRST; stacks_on && id <= MSPTI_LAUNCH_LAST; id++)

@@ -5,12 +5,11 @@
 #include <pthread.h>
 
 #include "agent.h"
+#include "agentkit/reader.h"
 #include "agentkit/texts.h"
 #include "record_parts.h"
 #include "wire/memory.h"
 
-// ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
-static const int64_t MARGIN = 60000000000;
 enum { CALLS = 1 << 18, RANGES = 1 << 14 };
 
 // ---- shapes
@@ -30,14 +29,8 @@ static void register_shapes(struct channel *channel) {
 
 // ---- the reader, of one buffer at a time
 
-static struct {
-    struct ring *ring;
-    struct foreign_clock_piece piece;
-    int64_t earliest, latest;
-    uint64_t untimed, unknown, unmatched;
-} reader;
+static struct reader_base reader = {.clock = &mspti_clock};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int64_t begun; // trace clock
 
 // The call of a correlation id: MSPTI's ids are counted up, and kernels have that of the call that launched them.
 static struct call {
@@ -50,7 +43,7 @@ static struct open_range {
     uint64_t id;
     uint32_t source, track; // track 0: the place is empty
     uint32_t name, domain;
-    int64_t start;
+    uint64_t start;
 } * ranges;
 
 // Where the records of the buffer begin that is read.
@@ -61,34 +54,9 @@ bool records_init(void) {
     calls = memory_take(CALLS * sizeof *calls);
     ranges = memory_take(RANGES * sizeof *ranges);
     found.at = memory_take(RECORDS * sizeof *found.at);
-    begun = clock_trace_now();
+    reader_first();
     register_shapes(agent.channel);
     return calls && ranges && found.at;
-}
-
-struct span {
-    int64_t start;
-    uint64_t duration;
-};
-
-static bool take_time(uint64_t time, int64_t *out) {
-    *out = foreign_clock_convert(&mspti_clock, &reader.piece, time);
-    return *out != FOREIGN_CLOCK_UNKNOWN && *out >= reader.earliest && *out <= reader.latest;
-}
-
-// False: there are no times, or such as cannot be.
-static bool is_span(uint64_t start, uint64_t end, struct span *out) {
-    if (!start || end < start || !take_time(start, &out->start) ||
-        end - start > (uint64_t)(reader.latest - reader.earliest))
-        return false;
-    out->duration = end - start;
-    return true;
-}
-
-static bool needs_span(uint64_t start, uint64_t end, struct span *out) {
-    const bool is = is_span(start, end, out);
-    reader.untimed += !is;
-    return is;
 }
 
 static const struct call *call_of(uint64_t correlation) {
@@ -101,7 +69,7 @@ static uint64_t own_correlation(uint64_t correlation) {
     return correlation ? cann_correlation_base + correlation : 0;
 }
 
-#define SPAN .start = (uint64_t)span.start, .duration = span.duration
+#define SPAN READER_SPAN(&span)
 #define CAUSE(id, text)                                                                                      \
     .correlation = own_correlation(id), .name = (text), .host_track = call_of(id)->track,                    \
     .stack = call_of(id)->stack
@@ -113,7 +81,7 @@ static void read_kernel(const void *record) {
     const uint32_t track = tracks_stream(mspti_kernel_device(record), mspti_kernel_stream(record));
     const uint32_t name = texts_id(mspti_kernel_name(record));
     struct span span;
-    if (is_span(mspti_kernel_start(record), mspti_kernel_end(record), &span)) {
+    if (reader_span(&reader, mspti_kernel_start(record), mspti_kernel_end(record), &span)) {
         WRITE(kernel, track, SPAN, CAUSE(correlation, name), .category = texts_id(mspti_kernel_type(record)));
         return;
     }
@@ -132,7 +100,7 @@ static void note_call(const void *record) {
     const uint64_t correlation = mspti_api_correlation(record);
     const uint32_t tid = mspti_api_thread(record);
     struct span span;
-    if (!correlation || !is_span(mspti_api_start(record), mspti_api_end(record), &span))
+    if (!correlation || !reader_span(&reader, mspti_api_start(record), mspti_api_end(record), &span))
         return;
     const uint32_t stack = stacks_here_between(tid, span.start, span.start + (int64_t)span.duration);
     calls[correlation % CALLS] =
@@ -142,7 +110,7 @@ static void note_call(const void *record) {
 static void read_call(const void *record, const char *category) {
     const uint32_t tid = mspti_api_thread(record);
     struct span span;
-    if (!needs_span(mspti_api_start(record), mspti_api_end(record), &span))
+    if (!reader_needs_span(&reader, mspti_api_start(record), mspti_api_end(record), &span))
         return;
     WRITE(call, tracks_thread(tid), SPAN, .correlation = own_correlation(mspti_api_correlation(record)),
           .name = texts_id(mspti_api_name(record)), .category = category ? texts_id(category) : 0,
@@ -158,7 +126,7 @@ static void read_copy(const void *record) {
     };
     const uint32_t kind = mspti_copy_copy_kind(record);
     struct span span;
-    if (needs_span(mspti_copy_start(record), mspti_copy_end(record), &span))
+    if (reader_needs_span(&reader, mspti_copy_start(record), mspti_copy_end(record), &span))
         WRITE(copy, tracks_stream(mspti_copy_device(record), mspti_copy_stream(record)), SPAN,
               CAUSE(mspti_copy_correlation(record), texts_id("[CANN memcpy]")),
               .operation = TSMITH_OPERATION_COPY,
@@ -168,7 +136,7 @@ static void read_copy(const void *record) {
 
 static void read_set(const void *record) {
     struct span span;
-    if (needs_span(mspti_set_start(record), mspti_set_end(record), &span))
+    if (reader_needs_span(&reader, mspti_set_start(record), mspti_set_end(record), &span))
         WRITE(fill, tracks_stream(mspti_set_device(record), mspti_set_stream(record)), SPAN,
               CAUSE(mspti_set_correlation(record), texts_id("[CANN memset]")),
               .operation = TSMITH_OPERATION_FILL, .bytes = mspti_set_bytes(record),
@@ -181,7 +149,7 @@ static void read_memory(const void *record) {
     const uint32_t name = texts_id(names[kind < sizeof names / sizeof *names ? kind : 0]);
     const uint32_t track = tracks_of_device(mspti_memory_device(record), TRACKS_MEMORY);
     struct span span;
-    if (!needs_span(mspti_memory_start(record), mspti_memory_end(record), &span))
+    if (!reader_needs_span(&reader, mspti_memory_start(record), mspti_memory_end(record), &span))
         return;
 #define MEMORY                                                                                               \
     SPAN, CAUSE(mspti_memory_correlation(record), name), .address = mspti_memory_address(record),            \
@@ -202,7 +170,7 @@ static const char *type_name(uint32_t type) {
 
 static void read_communication(const void *record) {
     struct span span;
-    if (needs_span(mspti_comm_start(record), mspti_comm_end(record), &span))
+    if (reader_needs_span(&reader, mspti_comm_start(record), mspti_comm_end(record), &span))
         WRITE(collective, tracks_stream(mspti_comm_device(record), mspti_comm_stream(record)), SPAN,
               CAUSE(mspti_comm_correlation(record), texts_id(mspti_comm_name(record))),
               .count = mspti_comm_count(record), .datatype = texts_id(type_name(mspti_comm_type(record))),
@@ -212,7 +180,7 @@ static void read_communication(const void *record) {
 
 static void read_hccl(const void *record) {
     struct span span;
-    if (needs_span(mspti_hccl_start(record), mspti_hccl_end(record), &span))
+    if (reader_needs_span(&reader, mspti_hccl_start(record), mspti_hccl_end(record), &span))
         WRITE(collective, tracks_stream(mspti_hccl_device(record), mspti_hccl_stream(record)), SPAN,
               .name = texts_id(mspti_hccl_name(record)), .group = texts_id(mspti_hccl_comm(record)));
 }
@@ -233,7 +201,7 @@ static void read_overhead(const void *record) {
     const uint32_t kind = mspti_overhead_overhead_kind(record);
     const bool of_thread = mspti_overhead_object_kind(record) == MSPTI_OBJECT_THREAD;
     struct span span;
-    if (needs_span(mspti_overhead_start(record), mspti_overhead_end(record), &span))
+    if (reader_needs_span(&reader, mspti_overhead_start(record), mspti_overhead_end(record), &span))
         WRITE(overhead,
               of_thread ? tracks_thread(mspti_overhead_thread(record)) : tracks_of_device(0, TRACKS_OVERHEAD),
               SPAN, .name = texts_id(names[kind < sizeof names / sizeof *names ? kind : 0]));
@@ -266,8 +234,8 @@ static void close_range(const struct open_range *end) {
         reader.unmatched++;
         return;
     }
-    WRITE(range, range->track, .start = (uint64_t)range->start,
-          .duration = (uint64_t)(end->start - range->start), .name = range->name, .category = range->domain);
+    WRITE(range, range->track, .start = range->start, .duration = end->start - range->start,
+          .name = range->name, .category = range->domain);
     range->track = 0;
 }
 
@@ -275,10 +243,8 @@ static void read_marker(const void *record) {
     const uint32_t flag = mspti_marker_flag(record), source = mspti_marker_source(record);
     const char *name = mspti_marker_name(record);
     struct open_range range = {.id = mspti_marker_id(record), .source = source};
-    if (!take_time(mspti_marker_time(record), &range.start)) {
-        reader.untimed++;
+    if (!reader_needs_time(&reader, mspti_marker_time(record), &range.start))
         return;
-    }
     range.track = source == MSPTI_SOURCE_DEVICE
                       ? tracks_stream(mspti_marker_device(record), mspti_marker_stream(record))
                       : tracks_thread(mspti_marker_thread(record));
@@ -292,8 +258,7 @@ static void read_marker(const void *record) {
     else if (flag & (MSPTI_MARK_END | MSPTI_MARK_DEVICE_END))
         close_range(&range);
     else
-        WRITE(mark, range.track, .start = (uint64_t)range.start, .name = range.name,
-              .category = range.domain);
+        WRITE(mark, range.track, .start = range.start, .name = range.name, .category = range.domain);
 }
 
 void records_end(void) {
@@ -350,25 +315,6 @@ static size_t bytes_of(uint32_t kind) {
     return kind < MSPTI_KIND_LIMIT ? bytes[kind] : 0;
 }
 
-static void reader_begin(void) {
-    reader.piece = (struct foreign_clock_piece){.low = 1};
-    reader.earliest = begun - MARGIN;
-    reader.latest = clock_trace_now() + MARGIN;
-    reader.untimed = reader.unknown = reader.unmatched = 0;
-    reader.ring = channel_ring(agent.channel);
-}
-
-static void reader_end(bool whole) {
-    if (reader.untimed)
-        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, reader.untimed);
-    if (reader.unknown)
-        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader.unknown);
-    if (reader.unmatched)
-        channel_lose(agent.channel, TSMITH_REASON_UNMATCHED, reader.unmatched);
-    if (!whole)
-        channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
-}
-
 // Finds the records of a buffer, notes the calls among them, and returns whether all could be read. The iterator is MSPTI's code, which
 // is asked once for each record; it may still be in a buffer before.
 static bool find_records(uint8_t *buffer, size_t valid) {
@@ -394,10 +340,12 @@ void records_read(uint8_t *buffer, size_t valid) {
     if (!valid || !channel_armed(agent.channel))
         return;
     pthread_mutex_lock(&lock);
-    reader_begin();
+    reader_buffer_begin(&reader);
     const bool whole = find_records(buffer, valid);
     for (uint32_t i = 0; i < found.count; i++)
         translate(buffer + found.at[i]);
-    reader_end(whole);
+    if (!whole)
+        channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
+    reader_buffer_end(&reader);
     pthread_mutex_unlock(&lock);
 }

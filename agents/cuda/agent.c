@@ -91,7 +91,7 @@ static void describe_sharing(void) {
 }
 
 static bool make_rooms(char *why, size_t size) {
-    if (buffers_init() && launches_init() && records_init() && tracks_init() && sharing_init())
+    if (buffers_init() && launches_init() && records_init() && sharing_init())
         return true;
     snprintf(why, size, "%s work is not recorded: out of memory while creating buffers for %s",
              vendor.platform, vendor.interface);

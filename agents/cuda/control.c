@@ -12,7 +12,6 @@
 #include "agent.h"
 #include "agentkit/control.h"
 #include "agentkit/stacks.h"
-#include "agentkit/sums.h"
 #include "buffers.h"
 #include "holder.h"
 #include "launches.h"
@@ -26,16 +25,6 @@
 
 enum { FLUSH_MS = 100, STACKS_MS = 20, MEASURE_MS = 50, LAST_PASS_MS = 5000, FORCED = 1 };
 
-static void flush(void) {
-    if (!atomic_load(&library_gone)) {
-        foreign_clock_compare(&cupti_clock);
-        cupti.ActivityFlushAll(0);
-    }
-    buffers_flushed();
-    if (!atomic_load(&library_gone))
-        pc_sampling_look();
-}
-
 static bool buffers_taken; // of the control thread
 
 // The record of a launch is in a buffer of ours, or in a buffer of another tool that registered callbacks past sharing.c
@@ -44,7 +33,7 @@ static void look_for_other_buffers(void) {
     enum { LEAST_RECORD = sizeof(struct cupti_api), UNDER_WAY = 1000 };
     static uint64_t requested, made_then;
     const uint64_t now = buffers_requested(), made = launches_made();
-    char who[512], text[1000];
+    char who[512];
     if (now != requested) {
         requested = now;
         made_then = made;
@@ -54,33 +43,30 @@ static void look_for_other_buffers(void) {
         return;
     buffers_taken = true;
     holder_find(false, who, sizeof who);
-    snprintf(text, sizeof text,
-             "%s gives its records to another tool in the program: %s; what the program does from then on "
-             "is not "
-             "recorded. A tool that finds %s by dlsym, or has it linked statically, cannot share it: run "
-             "without it",
-             vendor.interface, who, vendor.interface);
-    agent_notice(text);
-    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+    agent_untraced(
+        "%s gives its records to another tool in the program: %s; what the program does from then on "
+        "is not recorded. A tool that finds %s by dlsym, or has it linked statically, cannot share it: run "
+        "without it",
+        vendor.interface, who, vendor.interface);
+}
+
+static void flush(void) {
+    if (!atomic_load(&library_gone)) {
+        foreign_clock_compare(&cupti_clock);
+        cupti.ActivityFlushAll(0);
+    }
+    buffers_flushed();
+    if (!atomic_load(&library_gone))
+        pc_sampling_look();
+    look_for_other_buffers();
 }
 
 static bool periodic_pass(void) {
-    static int64_t next;
-    if (!channel_live(agent.channel)) {
-        atomic_store(&agent.over, true);
-        subscribe_end();
-        return false;
-    }
-    stacks_refresh();
     sharing_look();
     subscribe_look();
-    if (clock_trace_now() >= next || buffers_any_wait()) {
-        next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
-        flush();
-        look_for_other_buffers();
-    }
+    if (buffers_any_wait())
+        agent_control_flush();
     throttling_look(false);
-    sums_look();
     return true;
 }
 
@@ -88,8 +74,7 @@ static bool periodic_pass(void) {
 static void sum_up(void) {
     char text[1400];
     const uint64_t open = launches_open(), made = launches_made();
-    snprintf(text, sizeof text, "%lld", (long long)foreign_clock_error(&cupti_clock));
-    vendor_attribute("clock_error_ns", text);
+    foreign_clock_tell_error(&cupti_clock, vendor.api);
     look_for_other_buffers();
     if (open && open >= made / 2 && !buffers_taken) {
         snprintf(text, sizeof text,
@@ -118,13 +103,16 @@ static void last_pass(void) {
         records_dropped(NULL, 0);
     }
     throttling_look(true);
-    sums_write();
     sum_up();
 }
 
 void control_start(void) {
-    static struct agent_control_work work = {
-        .look = periodic_pass, .last_pass = last_pass, .period_ms = FLUSH_MS, .last_pass_ms = LAST_PASS_MS};
+    static struct agent_control_work work = {.look = periodic_pass,
+                                             .flush = flush,
+                                             .over = subscribe_end,
+                                             .last_pass = last_pass,
+                                             .flush_ms = FLUSH_MS,
+                                             .last_pass_ms = LAST_PASS_MS};
     work.period_ms = stacks_on ? STACKS_MS : agent_overhead.on ? MEASURE_MS : FLUSH_MS;
     if (agent_control_start(&work, agent.channel))
         buffers_may_wait();

@@ -3,8 +3,9 @@
 #ifndef CUDA_READER_H
 #define CUDA_READER_H
 
-#include "agentkit/foreign_clock.h"
+#include "agentkit/reader.h"
 #include "agentkit/sums.h"
+#include "agentkit/texts.h"
 #include "launches.h"
 #include "library.h"
 #include "shapes.h"
@@ -13,58 +14,19 @@ enum { READER_NAMES = 2048 };
 
 // One per thread that reads at the same time; reused, so what it remembers stays warm.
 struct reader {
-    struct ring *ring;
-    struct foreign_clock_piece piece;
-    int64_t earliest, latest;                       // trace times that a record can be of
-    uint32_t device, context, stream, queue;        // the queue's track found last
-    uint32_t sums_device, sums;                     // the track of the sums found last, and its device
-    uint32_t tid, thread;                           // the thread's
-    uint32_t no_tid;                                // the last that is no thread of the system
-    uint64_t ended;                                 // launches whose first record this was
-    uint64_t untimed, unknown, unlaunched, thinned; // for the ledger, counted per buffer
-    uint32_t generation;                            // of the names
+    struct reader_base base;
+    uint32_t device, context, stream, queue; // the queue's track found last
+    uint32_t sums_device, sums;              // the track of the sums found last, and its device
+    uint32_t tid, thread;                    // the thread's
+    uint32_t no_tid;                         // the last that is no thread of the system
+    uint64_t ended;                          // launches whose first record this was
+    uint64_t thinned;                        // counted per buffer
+    uint32_t generation;                     // of the names
     struct {
         const char *text;
         uint32_t id;
     } names[READER_NAMES];
 };
-
-// When something happened that CUPTI gives start and end of, on the trace clock.
-struct span {
-    int64_t start;
-    uint64_t duration;
-};
-// False: CUPTI gave no times, or such as cannot be. CUPTI's clock may change while CUDA initializes: what began before that
-// and ended after it has no duration.
-bool reader_span_slow(struct reader *reader, uint64_t start, uint64_t end, struct span *out);
-static inline bool reader_span(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {
-    if (__builtin_expect(start < reader->piece.low || end >= reader->piece.high || end < start, 0))
-        return reader_span_slow(reader, start, end, out);
-    out->start = foreign_clock_convert(&cupti_clock, &reader->piece, start);
-    out->duration = end - start;
-    return out->start >= reader->earliest && out->start <= reader->latest;
-}
-// For one time. 0 means unknown in CUPTI.
-static inline bool reader_time(struct reader *reader, uint64_t time, uint64_t *out) {
-    const int64_t at =
-        time ? foreign_clock_convert(&cupti_clock, &reader->piece, time) : FOREIGN_CLOCK_UNKNOWN;
-    *out = (uint64_t)at;
-    return at >= reader->earliest && at <= reader->latest;
-}
-
-// The same of a record that is nothing without its times: it is counted then.
-static inline bool reader_needs_span(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {
-    const bool known = reader_span(reader, start, end, out);
-    if (!known)
-        reader->untimed++;
-    return known;
-}
-static inline bool reader_needs_time(struct reader *reader, uint64_t time, uint64_t *out) {
-    const bool known = reader_time(reader, time, out);
-    if (!known)
-        reader->untimed++;
-    return known;
-}
 
 uint32_t reader_queue_slow(struct reader *reader, uint32_t device, uint32_t context, uint32_t stream);
 static inline uint32_t reader_queue(struct reader *reader, uint32_t device, uint32_t context,
@@ -97,8 +59,7 @@ static inline uint64_t reader_correlation(uint32_t correlation) {
     return correlation ? cuda_correlation_base + correlation : 0;
 }
 
-// Values of SPAN_WORDS and of CAUSE_WORDS (agentkit/record_words.h).
-#define READER_SPAN(span) .start = (uint64_t)(span)->start, .duration = (span)->duration
+// Values of CAUSE_WORDS (agentkit/record_words.h).
 #define READER_LAUNCHED(id, text, launch)                                                                    \
     .correlation = reader_correlation(id), .name = (text), .host_track = (launch)->track,                    \
     .stack = (launch)->stack
@@ -131,20 +92,5 @@ static inline uint64_t reader_correlation(uint32_t correlation) {
 CUDA_TRANSLATED_KINDS(READER_TRANSLATES)
 #undef READER_TRANSLATES
 void record_call(struct reader *reader, int domain, const struct cupti_api *record);
-
-// The string id of a text that is always the same, interned at its first use.
-#define READER_TEXT(text)                                                                                    \
-    ({                                                                                                       \
-        static _Atomic uint32_t id_;                                                                         \
-        channel_string_once(agent.channel, &id_, text);                                                      \
-    })
-// The same of names[at]; 0: there is none.
-#define READER_NAME(names, at)                                                                               \
-    ({                                                                                                       \
-        static _Atomic uint32_t ids_[sizeof(names) / sizeof *(names)];                                       \
-        const size_t index_ = (at);                                                                          \
-        const bool named_ = index_ < sizeof(names) / sizeof *(names) && (names)[index_];                     \
-        named_ ? channel_string_once(agent.channel, &ids_[index_], (names)[index_]) : 0;                     \
-    })
 
 #endif

@@ -17,17 +17,14 @@
 #include "wire/memory.h"
 
 enum { READERS = 16, OUTSIDE = -1 };
-// ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
-static const int64_t MARGIN = 60000000000;
 
 static struct reader *readers; // READERS of them; a page that is not used is not there
 static _Atomic uint32_t busy;  // a bit per reader
 static _Atomic uint32_t generation = 1;
-static int64_t first_comparison; // when the agent began, trace clock
 
 bool records_init(void) {
     readers = memory_take(READERS * sizeof *readers);
-    first_comparison = clock_trace_now();
+    reader_first();
     return readers != NULL;
 }
 
@@ -46,17 +43,15 @@ static struct reader *take_reader(void) {
     return NULL;
 }
 
-static void reader_begin(struct reader *reader) {
+static void begin_buffer(struct reader *reader) {
     const uint32_t current = atomic_load(&generation);
     if (reader->generation != current) {
         memset(reader->names, 0, sizeof reader->names);
         reader->generation = current;
     }
-    reader->piece = (struct foreign_clock_piece){.low = 1};
-    reader->earliest = first_comparison - MARGIN;
-    reader->latest = clock_trace_now() + MARGIN;
-    reader->ended = reader->untimed = reader->unknown = reader->unlaunched = reader->thinned = 0;
-    reader->ring = channel_ring(agent.channel);
+    reader->base.clock = &cupti_clock;
+    reader->ended = reader->thinned = 0;
+    reader_buffer_begin(&reader->base);
 }
 
 // Right after their record: of a process that dies within a buffer nothing is both in the trace and missing.
@@ -65,39 +60,11 @@ static void launches_ended(struct reader *reader) {
     reader->ended = 0;
 }
 
-static void reader_end(struct reader *reader) {
-    if (reader->untimed)
-        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, reader->untimed);
-    if (reader->unknown)
-        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader->unknown);
-    if (reader->unlaunched)
-        channel_lose(agent.channel, TSMITH_REASON_UNMATCHED, reader->unlaunched);
+static void end_buffer(struct reader *reader) {
+    reader_buffer_end(&reader->base);
     if (reader->thinned)
         agent_overhead_add(0, reader->thinned);
     atomic_fetch_and_explicit(&busy, ~(1u << (reader - readers)), memory_order_release);
-}
-
-// ---- times
-
-bool reader_span_slow(struct reader *reader, uint64_t start, uint64_t end, struct span *out) {
-    // No clock is slewed by more than 1 / SLEW; comparisons may err by SPARE ns; what is LONG is converted at both ends.
-    enum { SLEW = 1000, SPARE = 1000000, LONG = 1000000000 };
-    if (!start || end < start)
-        return false;
-    out->start = foreign_clock_convert(&cupti_clock, &reader->piece, start);
-    const int64_t ended = out->start == FOREIGN_CLOCK_UNKNOWN
-                              ? out->start
-                              : foreign_clock_convert(&cupti_clock, &reader->piece, end);
-    if (ended == FOREIGN_CLOCK_UNKNOWN || ended < out->start || out->start < reader->earliest ||
-        ended > reader->latest)
-        return false;
-    // Both ends are within the recording, so this does not overflow.
-    out->duration = (uint64_t)(ended - out->start);
-    const uint64_t length = end - start;
-    const uint64_t difference = length > out->duration ? length - out->duration : out->duration - length;
-    if (length < LONG)
-        out->duration = length;
-    return difference <= length / SLEW + SPARE;
 }
 
 // ---- what readers remember
@@ -194,7 +161,7 @@ static void translate(struct reader *reader, const void *record) {
     case CUPTI_KIND_NAME:
         break; // nothing beyond the data of the callbacks, and with times
     default:
-        reader->unknown++;
+        reader->base.unknown++;
     }
 }
 
@@ -231,7 +198,7 @@ void records_read(uint8_t *buffer, size_t valid) {
     }
     if (!reader)
         return;
-    reader_begin(reader);
+    begin_buffer(reader);
     int result;
     while ((result = next_record(buffer, valid, &record)) == CUPTI_OK) {
         if (!is_theirs(record) && windows_want(reader, record))
@@ -242,7 +209,7 @@ void records_read(uint8_t *buffer, size_t valid) {
     // Some version marks the end of a buffer so; anything else is a rest that cannot be read.
     if (result != CUPTI_LIMIT_REACHED && result != CUPTI_INVALID_KIND)
         channel_lose(agent.channel, TSMITH_REASON_CORRUPT, 1);
-    reader_end(reader);
+    end_buffer(reader);
 }
 
 void records_dropped(void *context, uint32_t stream) {

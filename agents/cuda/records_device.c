@@ -11,21 +11,21 @@
 static bool take_plausible_times(struct reader *reader, const struct launch *launch, uint64_t start,
                                  uint64_t end, struct span *span) {
     enum { TOLERANCE = 1000000 }; // ns: the clocks of host and device are not compared often by CUPTI
-    return reader_span(reader, start, end, span) &&
+    return reader_span(&reader->base, start, end, span) &&
            (!launch->time || span->start + TOLERANCE >= launch->time);
 }
 
 // It ran at an unknown time: an event at its launch, as far as that is known.
 static void write_untimed(struct reader *reader, uint32_t queue, uint32_t correlation, uint32_t name,
                           const struct launch *launch, uint32_t device) {
-    reader->untimed++;
+    reader->base.untimed++;
     if (sums_on) {
         reader_add_up(
             reader, &(struct reader_sum){
                         .kind = TSMITH_KIND_KERNEL, .device = device, .name = name, .stack = launch->stack});
         return;
     }
-    TRACK_RECORD_WRITE(reader->ring, untimed, queue,
+    TRACK_RECORD_WRITE(reader->base.ring, untimed, queue,
                        .start = (uint64_t)(launch->time ? launch->time : clock_trace_now()),
                        .certainty = TSMITH_CERTAINTY_UNTIMED, READER_LAUNCHED(correlation, name, launch));
 }
@@ -40,13 +40,13 @@ struct graph_node {
 // How it was launched where that is not as most are.
 static uint32_t launch_type_name(uint8_t type) {
     static const char *const names[] = {NULL, "cooperative", "cooperative, several devices"};
-    return READER_NAME(names, type);
+    return TEXT_AT(names, type);
 }
 
 // NULL: as nearly all kernels are, or unknown.
 static uint32_t model_name(uint32_t model) {
     static const char *const names[] = {NULL, NULL, "tile", "hybrid"};
-    return READER_NAME(names, model);
+    return TEXT_AT(names, model);
 }
 
 static int32_t priority_of(const struct cupti_kernel *record) {
@@ -60,7 +60,7 @@ static uint32_t model_of(const struct cupti_kernel *record) {
 // 0 is unknown to CUPTI too.
 static uint64_t time_or_none(struct reader *reader, uint64_t time) {
     uint64_t at;
-    return reader_time(reader, time, &at) ? at : 0;
+    return reader_time(&reader->base, time, &at) ? at : 0;
 }
 
 static void put_kernel_parts(struct reader *reader, uint64_t *at, uint32_t parts,
@@ -123,14 +123,14 @@ static void write_kernel(struct reader *reader, const struct cupti_kernel *recor
                            (more ? KERNEL_MORE : 0u) | (graph->source_graph ? KERNEL_SOURCE : 0u) |
                            (rare ? KERNEL_RARE : 0u) | shapes.latency;
     const uint32_t words = shapes.kernel[parts].words;
-    uint64_t *at = queue ? record_begin(reader->ring, shapes.kernel[parts].shape, words, queue) : NULL;
+    uint64_t *at = queue ? record_begin(reader->base.ring, shapes.kernel[parts].shape, words, queue) : NULL;
     if (!at)
         return;
     RECORD_PUT(at, kernel_words, READER_SPAN(span), .correlation = reader_correlation(record->correlation),
                .name = name, .global_x = (uint64_t)(uint32_t)grid[0] * (uint32_t)block[0],
                .local_x = (uint32_t)block[0], .registers = record->registers);
     put_kernel_parts(reader, at, parts, record, launch, graph, cluster);
-    ring_commit(reader->ring, words);
+    ring_commit(reader->base.ring, words);
 }
 
 // Whether a kernel comes from a launch by the host that was seen: others are launched by the device itself.
@@ -150,7 +150,7 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
     struct span span;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) && from_host(record) &&
         !throttling_hid_launches())
-        reader->unlaunched++;
+        reader->base.unmatched++;
     graph_nodes_look_up(graph.node, &launch);
     // A node of a graph may be launched long after the call, but not before it either.
     if (!take_plausible_times(reader, &launch, record->start, record->end, &span))
@@ -162,13 +162,13 @@ void record_kernel(struct reader *reader, const struct cupti_kernel *record) {
 }
 
 void record_graph(struct reader *reader, const struct cupti_graph_trace *record) {
-    const uint32_t name = READER_TEXT("graph");
+    const uint32_t name = TEXT_ONCE("graph");
     struct launch launch;
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
     struct span span;
     if (!launches_find(record->correlation, LAUNCH_RECORD, &launch, &reader->ended) &&
         !throttling_hid_launches())
-        reader->unlaunched++;
+        reader->base.unmatched++;
     if (!take_plausible_times(reader, &launch, record->start, record->end, &span)) {
         write_untimed(reader, queue, record->correlation, name, &launch, record->device);
         return;
@@ -181,17 +181,18 @@ void record_graph(struct reader *reader, const struct cupti_graph_trace *record)
                                                    .span = &span});
         return;
     }
-    TRACK_RECORD_WRITE(reader->ring, graph, queue, READER_SPAN(&span),
+    TRACK_RECORD_WRITE(reader->base.ring, graph, queue, READER_SPAN(&span),
                        READER_LAUNCHED(record->correlation, name, &launch), .graph = record->graph);
 }
 
 void record_device_graph(struct reader *reader, const struct cupti_device_graph *record) {
     struct span span;
-    if (!reader_needs_span(reader, record->start, record->end, &span))
+    if (!reader_needs_span(&reader->base, record->start, record->end, &span))
         return;
-    TRACK_RECORD_WRITE(
-        reader->ring, graph, reader_queue(reader, record->device, record->context, (uint32_t)record->stream),
-        READER_SPAN(&span), .name = READER_TEXT("graph launched by the device"), .graph = record->graph);
+    TRACK_RECORD_WRITE(reader->base.ring, graph,
+                       reader_queue(reader, record->device, record->context, (uint32_t)record->stream),
+                       READER_SPAN(&span), .name = TEXT_ONCE("graph launched by the device"),
+                       .graph = record->graph);
 }
 
 // ---- copies and sets
@@ -209,7 +210,7 @@ struct transfer {
 static uint32_t memory_name(uint32_t kind) {
     static const char *const names[] = {NULL,    "Pageable", "Pinned",        "Device",
                                         "Array", "Managed",  "Device Static", "Managed Static"};
-    return READER_NAME(names, kind);
+    return TEXT_AT(names, kind);
 }
 
 static uint32_t direction_name(tsmith_direction direction) {
@@ -227,7 +228,7 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
                   &reader->ended);
     graph_nodes_look_up(transfer->graph.node, &launch);
     if (!take_plausible_times(reader, &launch, transfer->start, transfer->end, &span)) {
-        reader->untimed++;
+        reader->base.untimed++;
         return;
     }
     if (sums_on) {
@@ -249,11 +250,11 @@ static void write_transfer(struct reader *reader, const struct transfer *transfe
         .flags = transfer->flags, .source_kind = source_kind, .destination_kind = destination_kind,          \
         .peer = transfer->peer, .graph = transfer->graph.graph, .graph_node = transfer->graph.node
     if (transfer->graph.source_graph)
-        TRACK_RECORD_WRITE(reader->ring, copy_node, transfer->queue, COPY,
+        TRACK_RECORD_WRITE(reader->base.ring, copy_node, transfer->queue, COPY,
                            .source_graph = transfer->graph.source_graph,
                            .source_node = transfer->graph.source_node);
     else
-        TRACK_RECORD_WRITE(reader->ring, copy, transfer->queue, COPY);
+        TRACK_RECORD_WRITE(reader->base.ring, copy, transfer->queue, COPY);
 #undef COPY
 }
 
@@ -317,10 +318,10 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
     launches_find(record->correlation, graph ? LAUNCH_RECORD : LAUNCH_LOOK, &launch, &reader->ended);
     graph_nodes_look_up(record->graph_node, &launch);
     if (!take_plausible_times(reader, &launch, record->start, record->end, &span)) {
-        reader->untimed++;
+        reader->base.untimed++;
         return;
     }
-    const uint32_t text = READER_TEXT(vendor.set);
+    const uint32_t text = TEXT_ONCE(vendor.set);
     if (sums_on) {
         reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_MEMSET,
                                                    .device = record->device,
@@ -338,10 +339,10 @@ void record_memset(struct reader *reader, const struct cupti_memset *record) {
         .operation = TSMITH_OPERATION_FILL, .bytes = record->bytes, .value = record->value,                  \
         .memory_kind = memory_kind, .graph = graph, .graph_node = record->graph_node
     if (source_graph)
-        TRACK_RECORD_WRITE(reader->ring, fill_node, queue, FILL, .source_graph = source_graph,
+        TRACK_RECORD_WRITE(reader->base.ring, fill_node, queue, FILL, .source_graph = source_graph,
                            .source_node = record->source_node);
     else
-        TRACK_RECORD_WRITE(reader->ring, fill, queue, FILL);
+        TRACK_RECORD_WRITE(reader->base.ring, fill, queue, FILL);
 #undef FILL
 }
 
@@ -359,12 +360,12 @@ void record_context_switch(struct reader *reader, const struct cupti_context_swi
     static const char *const names[] = {"context switch", "context switch starts", "context switch ends"};
     enum { OPERATIONS = sizeof names / sizeof *names };
     uint64_t time;
-    if (!reader_needs_time(reader, record->timestamp, &time))
+    if (!reader_needs_time(&reader->base, record->timestamp, &time))
         return;
     const uint32_t track =
         tracks_stream(tracks_device_of_context(record->context), CUPTI_NONE, CUPTI_NONE, "context switches");
-    TRACK_RECORD_WRITE(reader->ring, context_switch, track, .start = time,
-                       .name = READER_NAME(names, record->operation < OPERATIONS ? record->operation : 0),
+    TRACK_RECORD_WRITE(reader->base.ring, context_switch, track, .start = time,
+                       .name = TEXT_AT(names, record->operation < OPERATIONS ? record->operation : 0),
                        .context = record->context);
 }
 
@@ -372,17 +373,18 @@ void record_cuda_event(struct reader *reader, const struct cupti_cuda_event *rec
     struct launch launch;
     // Older forms have no time, and an event without a time is no event.
     uint64_t time;
-    if (!cupti_has(CUPTI_12_8) || !record->timestamp || !reader_needs_time(reader, record->timestamp, &time))
+    if (!cupti_has(CUPTI_12_8) || !record->timestamp ||
+        !reader_needs_time(&reader->base, record->timestamp, &time))
         return;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t queue = reader_queue(reader, record->device, record->context, record->stream);
-    const uint32_t text = READER_TEXT("event");
+    const uint32_t text = TEXT_ONCE("event");
 #define EVENT .start = time, READER_LAUNCHED(record->correlation, text, &launch), .event = record->event
     if (cupti_has(CUPTI_13_5) && record->graph)
-        TRACK_RECORD_WRITE(reader->ring, event_node, queue, EVENT, .graph = record->graph,
+        TRACK_RECORD_WRITE(reader->base.ring, event_node, queue, EVENT, .graph = record->graph,
                            .graph_node = record->graph_node, .source_graph = record->source_graph,
                            .source_node = record->source_node);
     else
-        TRACK_RECORD_WRITE(reader->ring, event, queue, EVENT);
+        TRACK_RECORD_WRITE(reader->base.ring, event, queue, EVENT);
 #undef EVENT
 }

@@ -46,7 +46,7 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
         reader->thinned++;
         return;
     }
-    if (!reader_needs_span(reader, record->start, record->end, &span))
+    if (!reader_needs_span(&reader->base, record->start, record->end, &span))
         return;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t name = call_name(domain, record->cbid);
@@ -63,9 +63,9 @@ void record_call(struct reader *reader, int domain, const struct cupti_api *reco
     READER_SPAN(&span), .correlation = reader_correlation(record->correlation), .name = name,                \
                         .result = record->result
     if (launch.stack)
-        TRACK_RECORD_WRITE(reader->ring, call_stack, track, CALL, .stack = launch.stack);
+        TRACK_RECORD_WRITE(reader->base.ring, call_stack, track, CALL, .stack = launch.stack);
     else
-        TRACK_RECORD_WRITE(reader->ring, call, track, CALL);
+        TRACK_RECORD_WRITE(reader->base.ring, call, track, CALL);
 #undef CALL
 }
 
@@ -82,7 +82,7 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     struct launch launch;
     struct span span;
     const uint32_t type = record->type < TYPES ? record->type : 0;
-    if (!reader_needs_span(reader, record->start, record->end, &span))
+    if (!reader_needs_span(&reader->base, record->start, record->end, &span))
         return;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t queue =
@@ -91,7 +91,7 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
     uint32_t track = type == STREAM_WAITS && queue ? queue : launch.track;
     if (!track)
         track = queue ? queue : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "waits of unknown threads");
-    const uint32_t name = READER_NAME(names, type);
+    const uint32_t name = TEXT_AT(names, type);
     if (sums_on) {
         reader_add_up(reader, &(struct reader_sum){.kind = TSMITH_KIND_SYNC,
                                                    .device = CUPTI_NONE,
@@ -101,7 +101,7 @@ void record_synchronization(struct reader *reader, const struct cupti_synchroniz
                                                    .span = &span});
         return;
     }
-    TRACK_RECORD_WRITE(reader->ring, sync, track, READER_SPAN(&span),
+    TRACK_RECORD_WRITE(reader->base.ring, sync, track, READER_SPAN(&span),
                        .correlation = reader_correlation(record->correlation), .name = name,
                        .operation = operations[type], .queue = queue, .host_track = launch.track,
                        .event = record->event == CUPTI_NONE ? 0 : record->event,
@@ -120,7 +120,7 @@ static uint32_t overhead_name(uint32_t kind) {
                                        "command buffer full",
                                        "CUPTI buffer request",
                                        "unified memory activity set-up"};
-    return kind == 1 ? READER_TEXT("driver compiler") : READER_NAME(high, kind >> 16);
+    return kind == 1 ? TEXT_ONCE("driver compiler") : TEXT_AT(high, kind >> 16);
 }
 
 struct host_function {
@@ -134,13 +134,13 @@ struct host_function {
 static void write_host_function(struct reader *reader, const struct host_function *function,
                                 const struct launch *launch) {
     struct span span;
-    if (!reader_needs_span(reader, function->start, function->end, &span))
+    if (!reader_needs_span(&reader->base, function->start, function->end, &span))
         return;
     const uint32_t track = cupti.system_threads && function->thread
                                ? reader_thread(reader, function->thread, 0)
                                : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "host functions");
-    TRACK_RECORD_WRITE(reader->ring, host_function, track, READER_SPAN(&span),
-                       READER_LAUNCHED(function->correlation, READER_TEXT("host function"), launch),
+    TRACK_RECORD_WRITE(reader->base.ring, host_function, track, READER_SPAN(&span),
+                       READER_LAUNCHED(function->correlation, TEXT_ONCE("host function"), launch),
                        .operation = TSMITH_OPERATION_NATIVE, .queue = function->queue,
                        .graph = function->graph, .graph_node = function->graph_node);
 }
@@ -171,7 +171,7 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     enum { THREAD = 2, DEVICE = 3, STREAM = 5 };
     uint32_t track;
     struct span span;
-    if (!reader_needs_span(reader, record->start, record->end, &span))
+    if (!reader_needs_span(&reader->base, record->start, record->end, &span))
         return;
     if (record->object_kind == THREAD && record->object.host.thread)
         track = reader_thread(reader, record->object.host.thread, 0);
@@ -181,7 +181,7 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     else
         track = tracks_stream(record->object_kind >= DEVICE ? record->object.device.device : 0, CUPTI_NONE,
                               CUPTI_NONE, "CUPTI overhead");
-    TRACK_RECORD_WRITE(reader->ring, overhead, track, READER_SPAN(&span),
+    TRACK_RECORD_WRITE(reader->base.ring, overhead, track, READER_SPAN(&span),
                        .name = overhead_name(record->overhead_kind),
                        .correlation = cupti_has(CUPTI_12_3) ? reader_correlation(record->correlation) : 0);
 }
@@ -204,13 +204,13 @@ void record_jit(struct reader *reader, const struct cupti_jit *record) {
     const uint32_t entry = record->entry < ENTRIES ? record->entry : 0;
     struct span span;
     const uint32_t operation = record->operation < OPERATIONS ? record->operation : 0;
-    if (!reader_needs_span(reader, record->start, record->end, &span))
+    if (!reader_needs_span(&reader->base, record->start, record->end, &span))
         return;
     const uint32_t track = cupti_has(CUPTI_12_4) && record->thread
                                ? reader_thread(reader, record->thread, 0)
                                : tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "JIT compiler");
-    TRACK_RECORD_WRITE(reader->ring, compile, track, READER_SPAN(&span),
-                       .name = READER_NAME(names, entry * OPERATIONS + operation),
+    TRACK_RECORD_WRITE(reader->base.ring, compile, track, READER_SPAN(&span),
+                       .name = TEXT_AT(names, entry * OPERATIONS + operation),
                        .operation = operation == COMPILES ? TSMITH_OPERATION_COMPILE : 0,
                        .correlation = reader_correlation(record->correlation),
                        .cache_path =
@@ -230,8 +230,8 @@ void record_external(struct reader *reader, const struct cupti_external *record)
     const uint32_t track =
         launch.track ? launch.track : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "external correlation");
     // The record has no time of its own.
-    TRACK_RECORD_WRITE(
-        reader->ring, external, track, .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
-        .name = READER_NAME(names, kind), .correlation = reader_correlation(record->correlation),
-        .external = record->external_id, .certainty = TSMITH_CERTAINTY_UNTIMED);
+    TRACK_RECORD_WRITE(reader->base.ring, external, track,
+                       .start = (uint64_t)(launch.time ? launch.time : clock_trace_now()),
+                       .name = TEXT_AT(names, kind), .correlation = reader_correlation(record->correlation),
+                       .external = record->external_id, .certainty = TSMITH_CERTAINTY_UNTIMED);
 }

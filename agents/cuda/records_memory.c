@@ -8,7 +8,7 @@ static uint32_t memory_name(uint32_t kind) {
     static const char *const names[] = {
         "memory", "pageable memory", "pinned memory",        "device memory",
         "array",  "managed memory",  "static device memory", "static managed memory"};
-    return READER_NAME(names, kind < sizeof names / sizeof *names ? kind : 0);
+    return TEXT_AT(names, kind < sizeof names / sizeof *names ? kind : 0);
 }
 
 void record_memory(struct reader *reader, const struct cupti_memory *record) {
@@ -16,10 +16,10 @@ void record_memory(struct reader *reader, const struct cupti_memory *record) {
     struct launch launch;
     uint64_t time;
     if (record->operation != ALLOCATION && record->operation != RELEASE) {
-        reader->unknown++;
+        reader->base.unknown++;
         return;
     }
-    if (!reader_needs_time(reader, record->timestamp, &time))
+    if (!reader_needs_time(&reader->base, record->timestamp, &time))
         return;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track = tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "memory");
@@ -32,9 +32,9 @@ void record_memory(struct reader *reader, const struct cupti_memory *record) {
     .operation = TSMITH_OPERATION_BUFFER, .address = record->address, .bytes = record->bytes,                \
     .queue = queue, .pc = record->pc, .pool = record->pool_type ? record->pool_address : 0
     if (record->operation == RELEASE)
-        TRACK_RECORD_WRITE(reader->ring, release, track, MEMORY);
+        TRACK_RECORD_WRITE(reader->base.ring, release, track, MEMORY);
     else
-        TRACK_RECORD_WRITE(reader->ring, alloc, track, MEMORY);
+        TRACK_RECORD_WRITE(reader->base.ring, alloc, track, MEMORY);
 #undef MEMORY
 }
 
@@ -45,12 +45,12 @@ void record_pool(struct reader *reader, const struct cupti_memory_pool *record) 
     const uint32_t operation = record->operation < OPERATIONS ? record->operation : 0;
     struct launch launch;
     uint64_t time;
-    if (!reader_needs_time(reader, record->timestamp, &time))
+    if (!reader_needs_time(&reader->base, record->timestamp, &time))
         return;
     launches_find(record->correlation, LAUNCH_LOOK, &launch, &reader->ended);
     const uint32_t track = tracks_stream(record->device, CUPTI_NONE, CUPTI_NONE, "memory");
-    const uint32_t name = READER_NAME(names, operation);
-    TRACK_RECORD_WRITE(reader->ring, pool, track, .start = time,
+    const uint32_t name = TEXT_AT(names, operation);
+    TRACK_RECORD_WRITE(reader->base.ring, pool, track, .start = time,
                        READER_LAUNCHED(record->correlation, name, &launch), .address = record->address,
                        .bytes = record->size, .utilized = cupti_has(CUPTI_11_6) ? record->utilized : 0);
 }
@@ -61,9 +61,8 @@ enum { HTOD = 1, DTOH = 2, DTOD = 8, COUNTERS = 9 };
 
 static void record_migration(struct reader *reader, const struct cupti_unified_memory *record,
                              const struct span *span, uint32_t track) {
-    TRACK_RECORD_WRITE(reader->ring, copy, track, READER_SPAN(span),
-                       .name = READER_TEXT("[Unified memory migration]"),
-                       .operation = TSMITH_OPERATION_MIGRATE,
+    TRACK_RECORD_WRITE(reader->base.ring, copy, track, READER_SPAN(span),
+                       .name = TEXT_ONCE("[Unified memory migration]"), .operation = TSMITH_OPERATION_MIGRATE,
                        .direction = record->counter == HTOD   ? TSMITH_DIRECTION_HOST_TO_DEVICE
                                     : record->counter == DTOH ? TSMITH_DIRECTION_DEVICE_TO_HOST
                                                               : TSMITH_DIRECTION_PEER_TO_PEER,
@@ -75,7 +74,7 @@ static void record_counter(struct reader *reader, const struct cupti_unified_mem
     static const char *const names[COUNTERS] = {"unified memory",  "unified memory",  "unified memory",
                                                 "CPU page faults", "GPU page faults", "thrashing",
                                                 "throttling",      "remote map",      "unified memory"};
-    TRACK_RECORD_WRITE(reader->ring, counter, track, .start = time, .name = READER_NAME(names, counter),
+    TRACK_RECORD_WRITE(reader->base.ring, counter, track, .start = time, .name = TEXT_AT(names, counter),
                        .value = record_double((double)record->value), .address = record->address);
 }
 
@@ -86,8 +85,8 @@ void record_unified_memory(struct reader *reader, const struct cupti_unified_mem
     const bool moves = counter == HTOD || counter == DTOH || counter == DTOD;
     struct span span;
     uint64_t time;
-    if (!reader_needs_time(reader, record->start, &time) ||
-        (moves && !reader_needs_span(reader, record->start, record->end, &span)))
+    if (!reader_needs_time(&reader->base, record->start, &time) ||
+        (moves && !reader_needs_span(&reader->base, record->start, record->end, &span)))
         return;
     const uint32_t track =
         tracks_stream(device == CUPTI_NONE ? 0 : device, CUPTI_NONE, CUPTI_NONE, "unified memory");

@@ -280,15 +280,12 @@ void subscribe_leave_out_calls(bool out) {
 
 static void enable_refused(void) {
     const uint32_t refused = atomic_exchange(&refused_kinds, 0);
-    char text[200];
     for (size_t i = 0; i < KINDS; i++) {
         const int result = refused >> i & 1 ? subscribe_kind(kinds[i].kind) : CUPTI_OK;
         if (result == CUPTI_OK || !kinds[i].needed)
             continue;
-        snprintf(text, sizeof text, "kernels are not recorded: %s returned %s (%d)", vendor.interface,
-                 library_error(result), result);
-        agent_notice(text);
-        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+        agent_untraced("kernels are not recorded: %s returned %s (%d)", vendor.interface,
+                       library_error(result), result);
     }
     if (refused)
         subscribe_leave_out_calls(true); // a kind that is switched on has all calls
@@ -446,14 +443,11 @@ static void withdraw(void) {
     unsubscribed = false;
 }
 
-static void say_alone(int taken, const char *who, char *text, size_t size) {
-    snprintf(text, size,
-             "%s rejects the subscription: %s (%d)%s%s; kernels, copies, calls and waits are recorded "
-             "without a subscription; contexts, streams, call stacks, samples, metrics, migrations of "
-             "unified memory and the number of missing launches are not",
-             vendor.interface, library_error(taken), taken, who[0] ? ", held by " : "", who);
-    agent_notice(text);
-    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
+static void say_alone(int taken, const char *who) {
+    agent_untraced("%s rejects the subscription: %s (%d)%s%s; kernels, copies, calls and waits are recorded "
+                   "without a subscription; contexts, streams, call stacks, samples, metrics, migrations of "
+                   "unified memory and the number of missing launches are not",
+                   vendor.interface, library_error(taken), taken, who[0] ? ", held by " : "", who);
 }
 
 bool subscribe(int taken, char *why, size_t size) {
@@ -465,7 +459,7 @@ bool subscribe(int taken, char *why, size_t size) {
         step = "switching on";
         result = foreign_clock_compare(&cupti_clock) ? enable_all() : CUPTI_UNKNOWN;
         if (result == CUPTI_OK && unsubscribed)
-            say_alone(taken, who, why, size);
+            say_alone(taken, who);
         if (result == CUPTI_OK)
             return true;
         withdraw();

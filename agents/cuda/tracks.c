@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the tracks of streams, threads and devices when a record needs them first. Rules: agent.h. Tracks by key: they
-// are only added, under a lock, and found without it; nothing calls CUPTI while the lock is held.
+// Makes the tracks of streams, threads and devices when a record needs them first (agentkit/track_table.h). Nothing calls CUPTI while
+// a lock is held. Rules: agent.h.
 #include "tracks.h"
 
 #include <pthread.h>
@@ -9,24 +9,11 @@
 #include <unistd.h>
 
 #include "agentkit/device.h"
-#include "agentkit/map.h"
+#include "agentkit/track_table.h"
 #include "library.h"
 
-enum { PLACES = 12 << 10, LOG2_BUCKETS = 13, DEVICES = 64, CONTEXTS = 64 };
+enum { DEVICES = 64, CONTEXTS = 64, OF_STREAM = 1, OF_THREAD, OF_OTHER }; // kinds of keys
 
-struct key {
-    uint32_t device, context, stream;
-    uint32_t what; // string id, or 0; THREAD: stream is a thread id
-};
-static const uint32_t THREAD = UINT32_MAX;
-
-struct place {
-    struct key key;
-    uint32_t track;
-};
-static struct place places[PLACES]; // written before the map leads to them
-static uint32_t used;
-static struct map by_key; // from the hash of a key to the number of its place, from 1
 // Ids in the channel; 0: none yet. Written under the lock, once each; read without it.
 static _Atomic uint32_t devices[DEVICES];
 static _Atomic uint64_t described; // by CUPTI: a bit per device
@@ -37,27 +24,6 @@ static struct {
 } contexts[CONTEXTS];    // the newest, round and round
 static uint32_t context_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static bool is_same_key(const struct key *a, const struct key *b) {
-    return a->device == b->device && a->context == b->context && a->stream == b->stream && a->what == b->what;
-}
-
-static const void *hash_of(const struct key *key) {
-    uint64_t hash = key->device * UINT64_C(0x9e3779b97f4a7c15) + key->context;
-    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) + key->stream;
-    hash = (hash ^ hash >> 31) * UINT64_C(0x94d049bb133111eb) + key->what;
-    return (const void *)(uintptr_t)((hash ^ hash >> 30) | 2); // NOLINT: no address; 0 and 1 are no keys
-}
-
-// Without the lock. 0: not there yet.
-static uint32_t find_track(const struct key *key) {
-    const uint64_t number = map_get(&by_key, hash_of(key));
-    return number && is_same_key(&places[number - 1].key, key) ? places[number - 1].track : 0;
-}
-
-bool tracks_init(void) {
-    return map_init(&by_key, LOG2_BUCKETS);
-}
 
 // ---- devices. Under the lock.
 
@@ -195,58 +161,46 @@ static bool is_default(uint32_t context, uint32_t stream) {
     return false;
 }
 
-static void name_stream(const struct key *key, char *out, size_t size) {
+// Of a key `device` is that and the context, `number` the stream or the thread, `more` the name of what is no stream.
+static struct track_key key_of(uint32_t device, uint32_t context, uint32_t stream, const char *what) {
+    return (struct track_key){(uint64_t)context << 32 | device, stream,
+                              what ? channel_string_cstr(agent.channel, what) : 0,
+                              what ? OF_OTHER : OF_STREAM};
+}
+
+static void name_stream(uint32_t context, uint32_t stream, char *out, size_t size) {
     char words[32];
-    const int length = snprintf(out, size, "%sstream %u",
-                                is_default(key->context, key->stream) ? "default " : "", key->stream);
+    const int length =
+        snprintf(out, size, "%sstream %u", is_default(context, stream) ? "default " : "", stream);
     for (uint32_t i = 0; length > 0 && i < CONTEXTS && i < context_count; i++)
-        if (contexts[i].context == key->context && contexts[i].green)
-            snprintf(out + length, size - (size_t)length, " of green context %u%s", key->context,
+        if (contexts[i].context == context && contexts[i].green)
+            snprintf(out + length, size - (size_t)length, " of green context %u%s", context,
                      processors_in_words(contexts[i].processors, words));
 }
 
-static uint32_t add_stream(const struct key *key, const char *what) {
+static uint32_t make_track(const struct track_key *key) {
+    const uint32_t device = (uint32_t)key->device, context = (uint32_t)(key->device >> 32),
+                   stream = (uint32_t)key->number;
     char name[96];
-    if (what)
-        snprintf(name, sizeof name, "%s", what);
-    else
-        name_stream(key, name, sizeof name);
+    if (key->kind == OF_THREAD)
+        return channel_thread(agent.channel, stream);
+    pthread_mutex_lock(&lock);
+    name_stream(context, stream, name, sizeof name);
     const tsmith_track track = {
-        .kind = what ? TSMITH_TRACK_CUSTOM : TSMITH_TRACK_QUEUE,
+        .kind = key->kind == OF_OTHER ? TSMITH_TRACK_CUSTOM : TSMITH_TRACK_QUEUE,
         .flags = cupti.simulated ? TSMITH_TRACK_SIMULATED : 0,
-        .name = channel_string_cstr(agent.channel, name),
-        .device = device_of(key->device),
-        .context = key->context == CUPTI_NONE ? 0 : key->context,
-        .queue = key->stream == CUPTI_NONE ? 0 : key->stream,
+        .name = key->kind == OF_OTHER ? key->more : channel_string_cstr(agent.channel, name),
+        .device = device_of(device),
+        .context = context == CUPTI_NONE ? 0 : context,
+        .queue = stream == CUPTI_NONE ? 0 : stream,
     };
+    pthread_mutex_unlock(&lock);
     return channel_track(agent.channel, &track);
 }
 
-static uint32_t add_track(const struct key *key, const char *what) {
-    pthread_mutex_lock(&lock);
-    const void *hash = hash_of(key);
-    uint32_t track = find_track(key);
-    // Room first, so that no track is made in vain. Of two keys with one hash the second has no track.
-    if (!track && used < PLACES && !map_get(&by_key, hash) && map_put(&by_key, hash, 0)) {
-        track = key->what == THREAD ? channel_thread(agent.channel, key->stream) : add_stream(key, what);
-        places[used] = (struct place){*key, track};
-        if (track)
-            map_put(&by_key, hash, ++used);
-    }
-    pthread_mutex_unlock(&lock);
-    if (!track)
-        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
-    return track;
-}
-
-static uint32_t find_or_add(const struct key *key, const char *what) {
-    const uint32_t track = find_track(key);
-    return track ? track : add_track(key, what);
-}
-
 uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const char *what) {
-    const struct key key = {device, context, stream, what ? channel_string_cstr(agent.channel, what) : 0};
-    return find_or_add(&key, what);
+    const struct track_key key = key_of(device, context, stream, what);
+    return track_table_get(&key, make_track);
 }
 
 uint32_t tracks_device_of_context(uint32_t context) {
@@ -261,9 +215,9 @@ uint32_t tracks_device_of_context(uint32_t context) {
 
 uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream) {
     for (uint32_t device = 0; device < DEVICES; device++) {
-        const struct key key = {device, context, stream, 0};
+        const struct track_key key = key_of(device, context, stream, NULL);
         const uint32_t track =
-            atomic_load_explicit(&devices[device], memory_order_relaxed) ? find_track(&key) : 0;
+            atomic_load_explicit(&devices[device], memory_order_relaxed) ? track_table_get(&key, NULL) : 0;
         if (track)
             return track;
     }
@@ -272,6 +226,5 @@ uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream) {
 }
 
 uint32_t tracks_thread(uint32_t tid) {
-    const struct key key = {0, 0, tid, THREAD};
-    return find_or_add(&key, NULL);
+    return track_table_get(&(struct track_key){.number = tid, .kind = OF_THREAD}, make_track);
 }

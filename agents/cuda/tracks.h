@@ -5,9 +5,6 @@
 
 #include "agent.h"
 
-// Before the first record. False: there is no memory.
-bool tracks_init(void);
-
 struct cupti_context;
 struct cupti_device;
 

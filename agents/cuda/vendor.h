@@ -52,15 +52,6 @@ struct vendor {
 };
 extern const struct vendor vendor __attribute__((visibility("hidden")));
 
-#define VENDOR_COPIES(platform)                                                                              \
-    {                                                                                                        \
-        [TSMITH_DIRECTION_NONE] = "[" platform " memcpy]",                                                   \
-        [TSMITH_DIRECTION_HOST_TO_DEVICE] = "[" platform " memcpy HtoD]",                                    \
-        [TSMITH_DIRECTION_DEVICE_TO_HOST] = "[" platform " memcpy DtoH]",                                    \
-        [TSMITH_DIRECTION_DEVICE_TO_DEVICE] = "[" platform " memcpy DtoD]",                                  \
-        [TSMITH_DIRECTION_HOST_TO_HOST] = "[" platform " memcpy HtoH]",                                      \
-        [TSMITH_DIRECTION_PEER_TO_PEER] = "[" platform " memcpy PtoP]"                                       \
-    }
 enum { VENDOR_COPY_NAMES = 6 };
 
 // The name of a call of this vendor as CUDA has it, in `out`.

@@ -65,7 +65,7 @@ bool windows_contain(struct reader *reader, const void *record) {
     // Calls are noted while recording is on only. What has no sound time is counted where it is read.
     return launches_find(correlation, LAUNCH_LOOK, &launch, &unused)
                ? true
-               : start && (!reader_time(reader, start, &time) || on_at((int64_t)time));
+               : start && (!reader_time(&reader->base, start, &time) || on_at((int64_t)time));
 }
 
 // Called in the process itself, by the library that it profiles itself with.

@@ -1,74 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way in, and the callbacks of the tracing layer. Rules: agent.h.
+// The way in: a tracer of the loader's tracing layer, with the callbacks of handlers.c. Rules: agent.h.
 //
 // The library is preloaded into every program. It does nothing until the program calls zeInit (or zeInitDrivers) through the
 // dynamic linker, which finds the functions here first: they call the loader's, and if it succeeds the agent attaches.
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "agentkit/stacks.h"
 #include "commands.h"
-#include "handlers.h"
 #include "record.h"
 #include "times.h"
 
 struct loader zero;
 
 #define LOADER "libze_loader.so.1"
-enum { FRAMES = 4 }; // a driver may be built on another Level Zero
-
-static __thread struct frame frames[FRAMES];
-
-static void enter(enum call_id function, void **arguments, void **instance) {
-    struct frame *frame = NULL;
-    *instance = NULL;
-    if (agent_thread.busy || !agent_recording())
-        return;
-    for (int i = 0; i < FRAMES && !frame; i++)
-        frame = frames[i].taken ? NULL : &frames[i];
-    if (!frame) {
-        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
-        return;
-    }
-    *frame = (struct frame){.function = function, .taken = true};
-    *instance = frame;
-    if (agent_on()) {
-        frame->stack = stacks_capture();
-        frame->start = agent_tick();
-    }
-    if (call_rows[function].enter)
-        call_rows[function].enter(frame, arguments);
-}
-
-static void leave(void **arguments, int result, void *const *instance) {
-    struct frame *frame = *instance;
-    if (!frame)
-        return;
-    frame->taken = false;
-    if (!agent_recording())
-        return;
-    frame->end = agent_tick();
-    if (call_rows[frame->function].leave)
-        call_rows[frame->function].leave(frame, arguments, result);
-    if (frame->start)
-        record_call(frame, result);
-}
-
-#define CALLBACKS(name, signal, on_enter, on_leave)                                                          \
-    static void enter_##name(void **arguments, int result, void *user, void **instance) {                    \
-        (void)result, (void)user;                                                                            \
-        enter(CALL_##name, arguments, instance);                                                             \
-    }
-LEVEL_ZERO_CALLS(CALLBACKS)
-#undef CALLBACKS
-
-static void leave_call(void **arguments, int result, void *user, void **instance) {
-    (void)user;
-    leave(arguments, result, instance);
-}
-
 // ---- starting
 
 static void attached(void) {
@@ -78,7 +24,7 @@ static void attached(void) {
     (void)stacks_start(agent.channel);
 }
 
-static bool find_used(void *loader) {
+bool loader_find(void *loader) {
     bool all = true;
 #define FIND(name, parameters)                                                                               \
     *(void **)&zero.name = dlsym(loader, #name);                                                             \
@@ -88,13 +34,15 @@ static bool find_used(void *loader) {
     return all;
 }
 
-static void register_call(void *loader, void *tracer, const char *name, zero_tracer_callback *on_enter) {
+static void register_call(void *loader, void *tracer, const struct call_row *row) {
     zero_tracer_register *with = NULL;
+    char name[128];
+    snprintf(name, sizeof name, "zelTracer%sRegisterCallback", row->name);
     *(void **)&with = dlsym(loader, name);
     if (!with) // newer than this loader: the program cannot call it either
         return;
-    if (with(tracer, ZERO_PROLOGUE, on_enter) != ZERO_SUCCESS ||
-        with(tracer, ZERO_EPILOGUE, leave_call) != ZERO_SUCCESS)
+    if (with(tracer, ZERO_PROLOGUE, row->enter) != ZERO_SUCCESS ||
+        with(tracer, ZERO_EPILOGUE, row->leave) != ZERO_SUCCESS)
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
 
@@ -115,20 +63,17 @@ static void *make_tracer(void *loader) {
 
 static void trace(void *loader) {
     int (*set_enabled)(void *tracer, uint8_t on) = NULL;
-    void *tracer = find_used(loader) ? make_tracer(loader) : NULL;
+    void *tracer = loader_find(loader) ? make_tracer(loader) : NULL;
     *(void **)&set_enabled = dlsym(loader, "zelTracerSetEnabled");
     if (tracer && set_enabled) {
-#define REGISTER(name, signal, on_enter, on_leave)                                                           \
-    register_call(loader, tracer, "zelTracer" #name "RegisterCallback", enter_##name);
-        LEVEL_ZERO_CALLS(REGISTER)
-#undef REGISTER
+        for (int i = 0; i < CALL_LIMIT; i++)
+            register_call(loader, tracer, &call_rows[i]);
         if (set_enabled(tracer, 1) == ZERO_SUCCESS)
             return;
     }
-    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-    agent_notice("Level Zero calls were not recorded: the tracing layer of the loader is not loaded. It is "
-                 "libze_tracing_layer.so.1, installed with libze_loader.so.1, and is loaded if "
-                 "ZE_ENABLE_TRACING_LAYER is 1 when zeInit is called");
+    agent_untraced("Level Zero calls were not recorded: the tracing layer of the loader is not loaded. It is "
+                   "libze_tracing_layer.so.1, installed with libze_loader.so.1, and is loaded if "
+                   "ZE_ENABLE_TRACING_LAYER is 1 when zeInit is called");
 }
 
 static void *loader_of; // any address in the loader that the program uses
@@ -163,25 +108,22 @@ static void *next_function(const char *name) {
     return loader ? dlsym(loader, name) : function;
 }
 
-typedef int init_function(uint32_t flags);
-typedef int init_drivers_function(uint32_t *count, void **drivers, void *desc);
+typedef int zeInit_function(uint32_t flags);
+typedef int zeInitDrivers_function(uint32_t *count, void **drivers, void *desc);
 
-AGENT_EXPORT init_function zeInit;
-AGENT_EXPORT int zeInit(uint32_t flags) {
-    init_function *next = NULL;
-    *(void **)&next = next_function("zeInit");
-    const int result = next ? next(flags) : ZERO_UNINITIALIZED;
-    if (result == ZERO_SUCCESS)
-        initialized(*(void **)&next);
+// Calls the loader's function, and looks whether it succeeded.
+#define INIT(name, ...)                                                                                      \
+    name##_function *next = NULL;                                                                            \
+    *(void **)&next = next_function(#name);                                                                  \
+    const int result = next ? next(__VA_ARGS__) : ZERO_UNINITIALIZED;                                        \
+    if (result == ZERO_SUCCESS)                                                                              \
+        initialized(*(void **)&next);                                                                        \
     return result;
-}
 
-AGENT_EXPORT init_drivers_function zeInitDrivers;
+AGENT_EXPORT zeInit_function zeInit;
+AGENT_EXPORT int zeInit(uint32_t flags){INIT(zeInit, flags)}
+
+AGENT_EXPORT zeInitDrivers_function zeInitDrivers;
 AGENT_EXPORT int zeInitDrivers(uint32_t *count, void **drivers, void *desc) {
-    init_drivers_function *next = NULL;
-    *(void **)&next = next_function("zeInitDrivers");
-    const int result = next ? next(count, drivers, desc) : ZERO_UNINITIALIZED;
-    if (result == ZERO_SUCCESS)
-        initialized(*(void **)&next);
-    return result;
+    INIT(zeInitDrivers, count, drivers, desc)
 }

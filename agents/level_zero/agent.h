@@ -20,6 +20,8 @@
 
 // The loader's functions that the agent calls.
 #define LEVEL_ZERO_USED(USE)                                                                                 \
+    USE(zeDriverGet, (uint32_t * count, void **out))                                                         \
+    USE(zeDeviceGet, (void *driver, uint32_t *count, void **out))                                            \
     USE(zeDeviceGetProperties, (void *device, struct zero_device_properties *out))                           \
     USE(zeDeviceGetMemoryProperties,                                                                         \
         (void *device, uint32_t *count, struct zero_device_memory_properties *out))                          \
@@ -41,8 +43,15 @@ struct loader {
 };
 extern struct loader zero;
 
-// The names of functions, as ids of strings.
-extern uint32_t call_names[CALL_LIMIT];
+// Finds them. False: one is missing.
+bool loader_find(void *loader);
+
+// The callbacks of a function's name without ze.
+struct call_row {
+    const char *name;
+    zero_tracer_callback *enter, *leave;
+};
+extern const struct call_row call_rows[CALL_LIMIT];
 
 // Memory, as it is recorded.
 struct memory {
@@ -52,25 +61,31 @@ struct memory {
     uint64_t bytes;
 };
 
-// A call of the program, between its callbacks. On the calling thread.
+// A call of the program, between its callbacks. On the calling thread. The callbacks are called while recording is off as well, to
+// know the objects: `start` is 0 then.
 struct frame {
-    enum call_id function;
-    uint32_t stack;
+    void **arguments;
     uint64_t start, end;
     uint64_t correlation; // 0: none
-    uint32_t track;       // of the queue; 0: none
-    bool taken;           // the frame is in use
-    bool event_usable;    // the program's event gives this command's times
-    uint32_t own;         // number of the event that the agent gave the command; 0: none
+    uint64_t submission;
     struct object *list;
     struct object *event; // the program's signal event
-    uint32_t generation;  // of that event
-    struct zero_event_pool_desc pool;
-    struct memory freed;
-    uint64_t submission;
+    enum call_id function;
+    uint32_t stack;
+    uint32_t track;      // of the queue; 0: none
+    uint32_t own;        // number of the event that the agent gave the command; 0: none
+    uint32_t generation; // of `event`
+    int result;
+    bool taken;        // the frame is in use
+    bool event_usable; // the program's event gives this command's times
+    // What few calls need is not cleared for each.
+    union {
+        struct zero_event_pool_desc pool;
+        struct memory freed;
+    };
 };
 
 // An argument of the call.
-#define ARGUMENT(arguments, type, index) (*(type *)(arguments)[index])
+#define ARGUMENT(type, index) (*(type *)frame->arguments[index])
 
 #endif

@@ -1,60 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of Level Zero that are recorded, and what the agent does when they are entered and left.
+// The functions of Level Zero that are recorded, and what the agent does when they are entered and left. handlers.c makes the
+// callbacks of this table, and has the functions that it names.
 #ifndef LEVEL_ZERO_CALLS_H
 #define LEVEL_ZERO_CALLS_H
 
-// CALL(Name without ze, index of the signal event among the arguments or 0, enter or NULL, leave or NULL)
-#define LEVEL_ZERO_CALLS(CALL)                                                                               \
-    CALL(CommandListAppendLaunchKernel, 3, append_enter, launch_leave)                                       \
-    CALL(CommandListAppendLaunchCooperativeKernel, 3, append_enter, launch_leave)                            \
-    CALL(CommandListAppendLaunchKernelIndirect, 3, append_enter, indirect_leave)                             \
-    CALL(CommandListAppendLaunchMultipleKernelsIndirect, 0, NULL, multiple_leave)                            \
-    CALL(CommandListAppendMemoryCopy, 4, append_enter, copy_leave)                                           \
-    CALL(CommandListAppendMemoryCopyRegion, 9, append_enter, region_leave)                                   \
-    CALL(CommandListAppendMemoryCopyFromContext, 5, append_enter, context_copy_leave)                        \
-    CALL(CommandListAppendMemoryFill, 5, append_enter, fill_leave)                                           \
-    CALL(CommandListAppendImageCopy, 3, append_enter, image_leave)                                           \
-    CALL(CommandListAppendImageCopyRegion, 5, append_enter, image_leave)                                     \
-    CALL(CommandListAppendImageCopyToMemory, 4, append_enter, image_read_leave)                              \
-    CALL(CommandListAppendImageCopyFromMemory, 4, append_enter, image_write_leave)                           \
-    CALL(CommandListAppendBarrier, 0, list_enter, NULL)                                                      \
-    CALL(CommandListAppendMemoryRangesBarrier, 0, list_enter, NULL)                                          \
-    CALL(CommandListAppendSignalEvent, 0, signal_enter, NULL)                                                \
-    CALL(CommandListAppendWaitOnEvents, 0, list_enter, NULL)                                                 \
-    CALL(CommandListAppendEventReset, 0, device_reset_enter, NULL)                                           \
-    CALL(CommandListCreate, 0, NULL, list_create_leave)                                                      \
-    CALL(CommandListCreateImmediate, 0, NULL, immediate_create_leave)                                        \
-    CALL(CommandListClose, 0, NULL, NULL)                                                                    \
-    CALL(CommandListReset, 0, list_reset_enter, NULL)                                                        \
-    CALL(CommandListDestroy, 0, list_destroy_enter, NULL)                                                    \
-    CALL(CommandListHostSynchronize, 0, list_enter, list_wait_leave)                                         \
-    CALL(CommandQueueCreate, 0, NULL, queue_create_leave)                                                    \
-    CALL(CommandQueueDestroy, 0, queue_destroy_enter, NULL)                                                  \
-    CALL(CommandQueueExecuteCommandLists, 0, execute_enter, execute_leave)                                   \
-    CALL(CommandQueueSynchronize, 0, queue_wait_enter, queue_wait_leave)                                     \
-    CALL(FenceCreate, 0, NULL, fence_create_leave)                                                           \
-    CALL(FenceDestroy, 0, forget_enter, NULL)                                                                \
-    CALL(FenceHostSynchronize, 0, NULL, fence_wait_leave)                                                    \
-    CALL(EventPoolCreate, 0, pool_create_enter, pool_create_leave)                                           \
-    CALL(EventPoolDestroy, 0, forget_enter, NULL)                                                            \
-    CALL(EventCreate, 0, NULL, event_create_leave)                                                           \
-    CALL(EventDestroy, 0, event_destroy_enter, NULL)                                                         \
-    CALL(EventHostReset, 0, event_reset_enter, NULL)                                                         \
-    CALL(EventHostSignal, 0, event_signal_enter, NULL)                                                       \
-    CALL(EventHostSynchronize, 0, NULL, event_wait_leave)                                                    \
-    CALL(ModuleCreate, 0, NULL, module_create_leave)                                                         \
-    CALL(ModuleDestroy, 0, NULL, NULL)                                                                       \
-    CALL(KernelCreate, 0, NULL, kernel_create_leave)                                                         \
-    CALL(KernelDestroy, 0, forget_enter, NULL)                                                               \
-    CALL(KernelSetGroupSize, 0, NULL, group_size_leave)                                                      \
-    CALL(MemAllocDevice, 0, NULL, alloc_device_leave)                                                        \
-    CALL(MemAllocHost, 0, NULL, alloc_host_leave)                                                            \
-    CALL(MemAllocShared, 0, NULL, alloc_shared_leave)                                                        \
-    CALL(MemFree, 0, free_enter, free_leave)                                                                 \
-    CALL(ContextDestroy, 0, context_destroy_enter, NULL)
+#define NOTHING ((void)0)
+
+// CALL(Name without ze, when it is entered, when it is left). `frame` is the call; numbers are places among its arguments.
+// clang-format off
+#define LEVEL_ZERO_CALLS(CALL) \
+    CALL(CommandListAppendLaunchKernel, append(frame, 3), kernel_appended(frame, 2)) \
+    CALL(CommandListAppendLaunchCooperativeKernel, append(frame, 3), kernel_appended(frame, 2)) \
+    /* The number of groups is in memory, for the device to read; so is how many kernels run: they have no events. */ \
+    CALL(CommandListAppendLaunchKernelIndirect, append(frame, 3), kernel_appended(frame, 0)) \
+    CALL(CommandListAppendLaunchMultipleKernelsIndirect, NOTHING, unknown_appended(frame)) \
+    CALL(CommandListAppendMemoryCopy, append(frame, 4), copy_appended(frame, 1, 2, ARGUMENT(size_t, 3))) \
+    CALL(CommandListAppendMemoryCopyRegion, append(frame, 9), region_appended(frame)) \
+    CALL(CommandListAppendMemoryCopyFromContext, append(frame, 5), copy_appended(frame, 1, 3, ARGUMENT(size_t, 4))) \
+    CALL(CommandListAppendMemoryFill, append(frame, 5), fill_appended(frame, ARGUMENT(size_t, 4))) \
+    CALL(CommandListAppendImageCopy, append(frame, 3), image_appended(frame, TSMITH_OPERATION_COPY_IMAGE)) \
+    CALL(CommandListAppendImageCopyRegion, append(frame, 5), image_appended(frame, TSMITH_OPERATION_COPY_IMAGE)) \
+    CALL(CommandListAppendImageCopyToMemory, append(frame, 4), image_appended(frame, TSMITH_OPERATION_READ_IMAGE)) \
+    CALL(CommandListAppendImageCopyFromMemory, append(frame, 4), image_appended(frame, TSMITH_OPERATION_WRITE_IMAGE)) \
+    CALL(CommandListAppendBarrier, list_of(frame), NOTHING) \
+    CALL(CommandListAppendMemoryRangesBarrier, list_of(frame), NOTHING) \
+    CALL(CommandListAppendSignalEvent, (list_of(frame), event_signaled(ARGUMENT(void *, 1))), NOTHING) \
+    CALL(CommandListAppendWaitOnEvents, list_of(frame), NOTHING) \
+    CALL(CommandListAppendEventReset, event_reset_by_device(frame), NOTHING) \
+    CALL(CommandListCreate, NOTHING, list_created(frame)) \
+    CALL(CommandListCreateImmediate, NOTHING, immediate_created(frame)) \
+    CALL(CommandListClose, NOTHING, NOTHING) \
+    CALL(CommandListReset, list_reset(frame), NOTHING) \
+    CALL(CommandListDestroy, list_destroyed(frame), NOTHING) \
+    CALL(CommandListHostSynchronize, list_of(frame), wait_ended(frame, TSMITH_OPERATION_FINISH)) \
+    CALL(CommandQueueCreate, NOTHING, queue_created(frame)) \
+    CALL(CommandQueueDestroy, queue_destroyed(frame), NOTHING) \
+    CALL(CommandQueueExecuteCommandLists, execute(frame), executed(frame)) \
+    CALL(CommandQueueSynchronize, queue_waits(frame), queue_waited(frame)) \
+    CALL(FenceCreate, NOTHING, fence_created(frame)) \
+    CALL(FenceDestroy, forget_object(OBJECT_FENCE, ARGUMENT(void *, 0)), NOTHING) \
+    CALL(FenceHostSynchronize, NOTHING, fence_waited(frame)) \
+    CALL(EventPoolCreate, pool_create(frame), pool_created(frame)) \
+    CALL(EventPoolDestroy, forget_object(OBJECT_POOL, ARGUMENT(void *, 0)), NOTHING) \
+    CALL(EventCreate, NOTHING, event_created(frame)) \
+    CALL(EventDestroy, event_destroyed(ARGUMENT(void *, 0)), NOTHING) \
+    CALL(EventHostReset, event_reset(ARGUMENT(void *, 0)), NOTHING) \
+    CALL(EventHostSignal, event_signaled(ARGUMENT(void *, 0)), NOTHING) \
+    CALL(EventHostSynchronize, NOTHING, wait_ended(frame, TSMITH_OPERATION_WAIT)) \
+    CALL(ModuleCreate, NOTHING, module_created(frame)) \
+    CALL(ModuleDestroy, NOTHING, NOTHING) \
+    CALL(KernelCreate, NOTHING, kernel_created(frame)) \
+    CALL(KernelDestroy, forget_object(OBJECT_KERNEL, ARGUMENT(void *, 0)), NOTHING) \
+    CALL(KernelSetGroupSize, NOTHING, group_size_set(frame)) \
+    CALL(MemAllocDevice, NOTHING, memory_allocated(frame, 5, 2, TSMITH_OPERATION_BUFFER)) \
+    CALL(MemAllocHost, NOTHING, memory_allocated(frame, 4, 2, TSMITH_OPERATION_SVM)) \
+    CALL(MemAllocShared, NOTHING, memory_allocated(frame, 6, 3, TSMITH_OPERATION_SVM)) \
+    CALL(MemFree, memory_free(frame), memory_freed(frame)) \
+    CALL(ContextDestroy, context_destroyed(ARGUMENT(void *, 0)), NOTHING)
+// clang-format on
 
 enum call_id {
-#define CALL_ID(name, signal, enter, leave) CALL_##name,
+#define CALL_ID(name, enter, leave) CALL_##name,
     LEVEL_ZERO_CALLS(CALL_ID)
 #undef CALL_ID
         CALL_LIMIT

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "agentkit/control.h"
-#include "agentkit/stacks.h"
 #include "events.h"
 #include "record.h"
 #include "times.h"
@@ -20,6 +19,7 @@ struct entry {
     struct launch launch;
     struct object *list;
     uint32_t list_generation;
+    bool asking;         // since poll, until it is released: the list is not invalidated in between
     uint64_t start, end; // on the trace clock, from poll
 };
 enum { ENTRY_WORDS = (sizeof(struct entry) + 7) / 8 };
@@ -45,14 +45,16 @@ static enum pending_answer poll(struct pending_entry *head, struct pending_times
     struct entry *entry = (struct entry *)head;
     struct object *event = entry->command.event;
     enum pending_answer answer = PENDING_UNTIMED;
-    if (!object_ask(entry->list, entry->list_generation))
+    entry->asking = object_ask(entry->list, entry->list_generation);
+    if (!entry->asking)
         return PENDING_UNTIMED;
     if (!event || object_ask(event, entry->command.generation)) {
         answer = ask_for_times(entry, times);
         if (event)
             object_asked(event);
     }
-    object_asked(entry->list);
+    if (answer == PENDING_RUNNING)
+        object_asked(entry->list);
     return answer;
 }
 
@@ -67,7 +69,7 @@ static void record(struct pending_entry *head, const struct pending_times *times
 static void release(struct pending_entry *head) {
     struct entry *entry = (struct entry *)head;
     struct object *list = entry->list;
-    if (!object_ask(list, entry->list_generation))
+    if (!entry->asking)
         return; // given up: so is the event
     if (entry->command.own && zero.zeEventHostReset(entry->command.handle) == ZERO_SUCCESS &&
         list->list.immediate)
@@ -82,7 +84,6 @@ PENDING_FINISH(finish, poll, record, release)
 static bool periodic_pass(void) {
     times_refresh();
     pending_reap_neglected();
-    stacks_refresh();
     return true;
 }
 
@@ -166,9 +167,9 @@ static bool list_append(struct list *list, const struct command *command) {
     return true;
 }
 
-void command_appended(struct frame *frame, struct command *command, bool done) {
+void command_appended(struct frame *frame, struct command *command) {
     struct object *list = frame->list;
-    if (!done) {
+    if (frame->result != ZERO_SUCCESS) {
         if (frame->own)
             event_give_back(list->list.context, frame->own);
         if (frame->event && frame->event_usable)

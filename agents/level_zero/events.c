@@ -34,15 +34,16 @@ static uint64_t top_word(uint64_t old, uint32_t number) {
 void event_give_back(struct object *context, uint32_t number) {
     uint64_t top = atomic_load(&context->context.free);
     do
-        atomic_store(&table[number].below, (uint32_t)top);
+        atomic_store_explicit(&table[number].below, (uint32_t)top, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&context->context.free, &top, top_word(top, number)));
 }
 
 static uint32_t pop(struct object *context) {
     uint64_t top = atomic_load(&context->context.free);
     while ((uint32_t)top &&
-           !atomic_compare_exchange_weak(&context->context.free, &top,
-                                         top_word(top, atomic_load(&table[(uint32_t)top].below))))
+           !atomic_compare_exchange_weak(
+               &context->context.free, &top,
+               top_word(top, atomic_load_explicit(&table[(uint32_t)top].below, memory_order_relaxed))))
         ;
     return (uint32_t)top;
 }

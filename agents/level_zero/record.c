@@ -3,7 +3,8 @@
 #define RECORD_HOOKED 1 // --aggregate
 #include "record.h"
 
-#include "agentkit/device.h"
+#include <stdio.h>
+
 #include "agentkit/record_words.h"
 
 #define CALL_WORDS(WORD) CALL_TICKS_WORDS(WORD) STACK_OR_NONE(WORD)
@@ -19,59 +20,47 @@
 #define COMMAND_WORDS(WORD) CAUSE_WORDS(WORD) OPERATION_WORD(WORD)
 
 // clang-format off
-#define LEVEL_ZERO_RECORD_PARTS(PART) \
-    PART(call_words, CALL_WORDS) PART(wait_words, WAIT_TICKS_WORDS) PART(memory_words, MEMORY_WORDS) \
-    PART(compile_words, COMPILE_WORDS) PART(timed_words, SPAN_WORDS) PART(untimed_words, UNTIMED_TICK_WORDS) \
-    PART(command_words, COMMAND_WORDS) PART(kernel_words, KERNEL_SIZES_WORDS) \
-    PART(copy_words, DIRECTION_OR_NONE) PART(bytes_words, BYTES_WORD)
+#define LEVEL_ZERO_RECORDS(RECORD) \
+    RECORD(call, CALL_WORDS, API) RECORD(wait, WAIT_TICKS_WORDS, SYNC) RECORD(alloc, MEMORY_WORDS, ALLOC) \
+    RECORD(free, MEMORY_WORDS, FREE) RECORD(compile, COMPILE_WORDS, COMPILE)
+#define LEVEL_ZERO_COMMAND_PARTS(PART) \
+    PART(timed_words, SPAN_WORDS) PART(untimed_words, UNTIMED_TICK_WORDS) PART(command_words, COMMAND_WORDS) \
+    PART(kernel_words, KERNEL_SIZES_WORDS) PART(copy_words, DIRECTION_OR_NONE) PART(bytes_words, BYTES_WORD)
 // clang-format on
 
-LEVEL_ZERO_RECORD_PARTS(RECORD_PART)
-LEVEL_ZERO_RECORD_PARTS(RECORD_PART_SHAPE)
+LEVEL_ZERO_RECORDS(TRACK_RECORD_PART)
+LEVEL_ZERO_RECORDS(TRACK_RECORD_SHAPE)
+LEVEL_ZERO_COMMAND_PARTS(RECORD_PART)
+LEVEL_ZERO_COMMAND_PARTS(RECORD_PART_SHAPE)
 
 static struct {
-    uint16_t call, wait, alloc, free, compile;
+    LEVEL_ZERO_RECORDS(TRACK_RECORD_MEMBER)
     uint16_t command[CLASS_LIMIT][2][2]; // timed, bytes are known
 } shapes;
-static uint32_t copy_name, fill_name;
-
-uint32_t call_names[CALL_LIMIT];
+static uint32_t call_names[CALL_LIMIT], copy_name, fill_name;
 
 static uint16_t command_shape(enum command_class class, bool timed, bool bytes) {
     static const uint8_t kinds[CLASS_LIMIT] = {[CLASS_KERNEL] = TSMITH_KIND_KERNEL,
                                                [CLASS_COPY] = TSMITH_KIND_MEMCPY,
                                                [CLASS_FILL] = TSMITH_KIND_MEMSET};
-    struct record_shape shape = record_shape_begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
-    if (timed)
-        timed_words_add(&shape);
-    else
-        untimed_words_add(&shape);
-    command_words_add(&shape);
-    if (class == CLASS_KERNEL)
-        kernel_words_add(&shape);
-    if (class == CLASS_COPY)
-        copy_words_add(&shape);
-    if (bytes)
-        bytes_words_add(&shape);
-    return channel_shape(agent.channel, &shape);
+    return RECORD_REGISTER(agent.channel, (tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK,
+                           timed ? timed_words_add : untimed_words_add, command_words_add,
+                           class == CLASS_KERNEL ? kernel_words_add
+                           : class == CLASS_COPY ? copy_words_add
+                                                 : NULL,
+                           bytes ? bytes_words_add : NULL);
 }
 
 void record_init(void) {
-    static const char *const texts[] = {
-#define CALL_TEXT(name, signal, enter, leave) "ze" #name,
-        LEVEL_ZERO_CALLS(CALL_TEXT)
-#undef CALL_TEXT
-    };
-    for (int i = 0; i < CALL_LIMIT; i++)
-        call_names[i] = channel_string_cstr(agent.channel, texts[i]);
-    copy_name = channel_string_cstr(agent.channel, "copy");
-    fill_name = channel_string_cstr(agent.channel, "fill");
-    shapes.call = record_register(agent.channel, TSMITH_KIND_API, RECORD_SUBJECT_NAME, call_words_add);
-    shapes.wait = record_register(agent.channel, TSMITH_KIND_SYNC, RECORD_SUBJECT_NAME, wait_words_add);
-    shapes.alloc = record_register(agent.channel, TSMITH_KIND_ALLOC, RECORD_SUBJECT_NAME, memory_words_add);
-    shapes.free = record_register(agent.channel, TSMITH_KIND_FREE, RECORD_SUBJECT_NAME, memory_words_add);
-    shapes.compile =
-        record_register(agent.channel, TSMITH_KIND_COMPILE, RECORD_SUBJECT_NAME, compile_words_add);
+    struct channel *channel = agent.channel;
+    char text[128];
+    for (int i = 0; i < CALL_LIMIT; i++) {
+        snprintf(text, sizeof text, "ze%s", call_rows[i].name);
+        call_names[i] = channel_string_cstr(channel, text);
+    }
+    copy_name = channel_string_cstr(channel, "copy");
+    fill_name = channel_string_cstr(channel, "fill");
+    LEVEL_ZERO_RECORDS(CALL_RECORD_REGISTER)
     for (int class = 0; class < CLASS_LIMIT; class ++)
         for (int timed = 0; timed < 2; timed++)
             for (int bytes = 0; bytes < 2; bytes++)
@@ -85,9 +74,9 @@ void record_init(void) {
     RECORD_WRITE(channel_ring(agent.channel), shape, call_names[(frame)->function], part,                    \
                  .start = (frame)->start, .end = (frame)->end, __VA_ARGS__)
 
-void record_call(const struct frame *frame, int result) {
+void record_call(const struct frame *frame) {
     HOST_RECORD(shapes.call, frame, call_words, .correlation = frame->correlation, .queue = frame->track,
-                .result = (uint64_t)(int64_t)result, .stack = frame->stack);
+                .result = (uint64_t)(int64_t)frame->result, .stack = frame->stack);
 }
 
 void record_wait(const struct frame *frame, tsmith_operation operation) {
@@ -95,15 +84,15 @@ void record_wait(const struct frame *frame, tsmith_operation operation) {
 }
 
 void record_memory(const struct frame *frame, tsmith_kind kind, const struct memory *memory, uint64_t live) {
-    HOST_RECORD(kind == TSMITH_KIND_ALLOC ? shapes.alloc : shapes.free, frame, memory_words,
+    HOST_RECORD(kind == TSMITH_KIND_ALLOC ? shapes.alloc : shapes.free, frame, alloc_words,
                 .operation = memory->operation, .bytes = memory->bytes, .object = memory->number,
                 .address = (uintptr_t)memory->at, .live_bytes = live);
 }
 
-void record_compile(const struct frame *frame, const char *options, int result) {
+void record_compile(const struct frame *frame, const char *options) {
     const uint32_t text = options && options[0] ? channel_string_cstr(agent.channel, options) : 0;
     HOST_RECORD(shapes.compile, frame, compile_words, .operation = TSMITH_OPERATION_BUILD, .options = text,
-                .result = (uint64_t)(int64_t)result);
+                .result = (uint64_t)(int64_t)frame->result);
 }
 
 // ---- on the track of a queue

@@ -3,15 +3,16 @@
 #ifndef LEVEL_ZERO_RECORD_H
 #define LEVEL_ZERO_RECORD_H
 
+#include "agentkit/device.h"
 #include "objects.h"
 
 void record_init(void);
 
 // The API event of a call that has returned.
-void record_call(const struct frame *frame, int result);
+void record_call(const struct frame *frame);
 void record_wait(const struct frame *frame, tsmith_operation operation);
 void record_memory(const struct frame *frame, tsmith_kind kind, const struct memory *memory, uint64_t live);
-void record_compile(const struct frame *frame, const char *options, int result);
+void record_compile(const struct frame *frame, const char *options);
 
 // A command that ran: on which track, launched by which call of which thread.
 struct launch {

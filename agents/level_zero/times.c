@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agentkit/device.h"
 #include "base/clock.h"
 
 enum { BRACKETS = 16, OLD_UNIT = 100000 };
@@ -83,27 +82,15 @@ static double ns_of_tick(uint64_t resolution) {
     return resolution < OLD_UNIT ? (double)resolution : 1e9 / (double)resolution;
 }
 
-static void describe(struct device *device, const struct zero_device_properties *properties,
-                     uint32_t number) {
+static void add_device(struct device *device, struct zero_device_properties *properties, uint32_t number) {
     char identity[64];
-    struct channel *channel = agent.channel;
     static const uint8_t nothing[DEVICE_UUID_BYTES];
     if (memcmp(properties->uuid, nothing, sizeof nothing) != 0)
         device_uuid_text("GPU-", properties->uuid, identity, sizeof identity);
     else
         snprintf(identity, sizeof identity, "level-zero:%u", number - 1);
-    const tsmith_device found = {
-        .name = channel_string_cstr(channel, properties->name),
-        .vendor = channel_string_cstr(channel, properties->vendor == 0x8086 ? "Intel" : ""),
-        .api = channel_string_cstr(channel, "level-zero"),
-        .type = channel_string_cstr(channel, properties->type == ZERO_DEVICE_GPU   ? "gpu"
-                                             : properties->type == ZERO_DEVICE_CPU ? "cpu"
-                                                                                   : "accelerator"),
-        .compute_units = properties->eus_per_subslice * properties->subslices_per_slice * properties->slices,
-        .clock_mhz = properties->clock_mhz,
-        .number = number,
-    };
-    device->id = channel_device_identified(channel, &found, identity);
+    const struct agent_device described = device_described(properties);
+    device->id = device_add(&described, number, identity);
 }
 
 void times_device(struct device *device, void *handle, uint32_t number) {
@@ -114,8 +101,7 @@ void times_device(struct device *device, void *handle, uint32_t number) {
     agent_thread.busy--;
     if (!known)
         return;
-    properties.name[sizeof properties.name - 1] = '\0';
-    describe(device, &properties, number);
+    add_device(device, &properties, number);
     device->simulated = strncmp(properties.name, SIMULATED, sizeof SIMULATED - 1) == 0;
     device->mask = mask_of(properties.timestamp_bits);
     device->kernel_mask = mask_of(properties.kernel_timestamp_bits);

@@ -7,7 +7,11 @@
 #ifndef LEVEL_ZERO_TIMES_H
 #define LEVEL_ZERO_TIMES_H
 
+#include "agentkit/device.h"
 #include "objects.h"
+
+// devices.c: the texts are of `properties`.
+struct agent_device device_described(struct zero_device_properties *properties);
 
 void times_begin(void);
 // Describes the device to the channel and finds where its clock is. Asks the driver.

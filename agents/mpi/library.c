@@ -178,9 +178,8 @@ static void attach(void) {
     if (!agent_attach(&spec))
         return;
     if (!known) {
-        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-        agent_notice("the program's MPI is none that is recorded (Open MPI, and MPICH and those with its "
-                     "binary interface)");
+        agent_untraced("the program's MPI is none that is recorded (Open MPI, and MPICH and those with its "
+                       "binary interface)");
         mpi.abi = NULL;
         return;
     }

@@ -106,15 +106,9 @@ static uint16_t register_call(unsigned has) {
 
 static void register_collectives(void) {
     for (int i = 0; i < 8; i++) {
-        struct record_shape shape = record_shape_begin(TSMITH_KIND_COLLECTIVE, RECORD_SUBJECT_TRACK);
-        operation_words_add(&shape);
-        if (i & 4)
-            member_words_add(&shape);
-        if (i & 2)
-            bytes_words_add(&shape);
-        if (i & 1)
-            root_words_add(&shape);
-        shapes.collective[i >> 2][i >> 1 & 1][i & 1] = channel_shape(agent.channel, &shape);
+        shapes.collective[i >> 2][i >> 1 & 1][i & 1] = RECORD_REGISTER(
+            agent.channel, TSMITH_KIND_COLLECTIVE, RECORD_SUBJECT_TRACK, operation_words_add,
+            i & 4 ? member_words_add : NULL, i & 2 ? bytes_words_add : NULL, i & 1 ? root_words_add : NULL);
     }
 }
 
@@ -132,10 +126,8 @@ void record_init(void) {
         add_transfer(&shape, has);
         shapes.request[has] = channel_shape(channel, &shape);
     }
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_API, RECORD_SUBJECT_NAME);
-    call_words_add(&shape);
-    wait_words_add(&shape);
-    shapes.wait = channel_shape(channel, &shape);
+    shapes.wait =
+        RECORD_REGISTER(channel, TSMITH_KIND_API, RECORD_SUBJECT_NAME, call_words_add, wait_words_add);
     shapes.poll = record_register(channel, TSMITH_KIND_API, RECORD_SUBJECT_NAME, poll_words_add);
     shapes.mark = record_register(channel, TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME, mark_words_add);
     register_collectives();

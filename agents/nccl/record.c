@@ -22,59 +22,23 @@ static struct nccl_fields fields;
 
 NCCL_RECORD_PARTS(RECORD_PART_SHAPE)
 
-static struct record_shape shape_begin(tsmith_kind kind) {
-    struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_TRACK);
-    begin_words_add(&shape);
-    return shape;
-}
-
-static void register_fields(struct channel *channel) {
-    NCCL_FIELDS(OWN_FIELD_REGISTER)
-}
-
-static uint16_t operation_shape(bool has_peer, bool has_sequence) {
-    struct record_shape shape = shape_begin(TSMITH_KIND_COLLECTIVE);
-    operation_words_add(&shape);
-    if (has_peer)
-        peer_words_add(&shape);
-    if (has_sequence)
-        sequence_words_add(&shape);
-    return channel_shape(agent.channel, &shape);
-}
-
-static void register_details(void) {
-    struct record_shape shape = shape_begin(TSMITH_KIND_RANGE);
-    transfer_words_add(&shape);
-    struct record_shape network = shape;
-    step_words_add(&shape);
-    shapes.step = channel_shape(agent.channel, &shape);
-    network_words_add(&network);
-    shapes.network = channel_shape(agent.channel, &network);
-    shape = shape_begin(TSMITH_KIND_RANGE);
-    other_words_add(&shape);
-    shapes.other = channel_shape(agent.channel, &shape);
-}
+#define SHAPE(kind, ...)                                                                                     \
+    RECORD_REGISTER(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK, begin_words_add, __VA_ARGS__)
 
 void record_init(void) {
-    register_fields(agent.channel);
+    struct channel *channel = agent.channel;
+    NCCL_FIELDS(OWN_FIELD_REGISTER)
     for (int i = 0; i < 4; i++)
-        shapes.operation[i / 2][i % 2] = operation_shape(i / 2, i % 2);
+        shapes.operation[i / 2][i % 2] = SHAPE(COLLECTIVE, operation_words_add, i / 2 ? peer_words_add : NULL,
+                                               i % 2 ? sequence_words_add : NULL);
     for (int i = 0; i < 2; i++) {
-        struct record_shape shape = shape_begin(TSMITH_KIND_RANGE);
-        proxy_words_add(&shape);
-        if (i)
-            moved_words_add(&shape);
-        shapes.proxy[i] = channel_shape(agent.channel, &shape);
-        shape = shape_begin(TSMITH_KIND_RANGE);
-        channel_words_add(&shape);
-        if (i)
-            timer_words_add(&shape);
-        shapes.channel[i] = channel_shape(agent.channel, &shape);
+        shapes.proxy[i] = SHAPE(RANGE, proxy_words_add, i ? moved_words_add : NULL);
+        shapes.channel[i] = SHAPE(RANGE, channel_words_add, i ? timer_words_add : NULL);
     }
-    struct record_shape shape = shape_begin(TSMITH_KIND_API);
-    call_words_add(&shape);
-    shapes.call = channel_shape(agent.channel, &shape);
-    register_details();
+    shapes.call = SHAPE(API, call_words_add);
+    shapes.step = SHAPE(RANGE, transfer_words_add, step_words_add);
+    shapes.network = SHAPE(RANGE, transfer_words_add, network_words_add);
+    shapes.other = SHAPE(RANGE, other_words_add);
 }
 
 // ---- tracks

@@ -49,15 +49,9 @@ static struct { uint16_t construct[2], call[2], launch[2], transfer[2]; } shapes
 static uint32_t category;
 
 static void make_shapes(uint16_t made[2], tsmith_kind kind, void (*add)(struct record_shape *shape)) {
-    for (int has_device = 0; has_device < 2; has_device++) {
-        struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_NAME);
-        place_words_add(&shape);
-        if (has_device)
-            device_words_add(&shape);
-        if (add)
-            add(&shape);
-        made[has_device] = channel_shape(agent.channel, &shape);
-    }
+    for (int has_device = 0; has_device < 2; has_device++)
+        made[has_device] = RECORD_REGISTER(agent.channel, kind, RECORD_SUBJECT_NAME, place_words_add,
+                                           has_device ? device_words_add : NULL, add);
 }
 
 void record_init(void) {

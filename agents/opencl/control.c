@@ -6,21 +6,16 @@
 
 #include "agentkit/control.h"
 #include "agentkit/overhead.h"
-#include "agentkit/stacks.h"
-#include "agentkit/sums.h"
 #include "pending.h"
 
 static bool periodic_pass(void) {
     pending_reap_neglected();
-    stacks_refresh();
-    sums_look();
     agent_overhead_look(false);
     return true;
 }
 
 static void last_pass(void) {
     pending_reap_all(true);
-    sums_write();
     agent_overhead_look(true);
 }
 

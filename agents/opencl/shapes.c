@@ -12,52 +12,28 @@ const uint8_t shapes_kinds[CLASS_LIMIT] = {
 
 OPENCL_RECORD_PARTS(RECORD_PART_SHAPE)
 
-static void add_class(struct record_shape *shape, enum device_class class) {
-    command_words_add(shape);
-    if (class == CLASS_KERNEL_1D)
-        kernel_1d_words_add(shape);
-    else if (class == CLASS_KERNEL)
-        kernel_words_add(shape);
-    else if (class == CLASS_COPY)
-        copy_words_add(shape);
-    else if (class == CLASS_FILL)
-        fill_words_add(shape);
-}
+static record_part_add *const class_parts[CLASS_LIMIT] = {[CLASS_KERNEL_1D] = kernel_1d_words_add,
+                                                          [CLASS_KERNEL] = kernel_words_add,
+                                                          [CLASS_COPY] = copy_words_add,
+                                                          [CLASS_FILL] = fill_words_add};
 
 static uint16_t device_shape(struct channel *channel, enum device_class class, bool timed, bool waits,
                              bool calibrates, bool stack) {
-    struct record_shape shape = record_shape_begin((tsmith_kind)shapes_kinds[class], RECORD_SUBJECT_TRACK);
-    if (timed)
-        timed_words_add(&shape);
-    else
-        untimed_words_add(&shape);
-    if (calibrates)
-        calibration_words_add(&shape);
-    if (stack)
-        stack_words_add(&shape);
-    add_class(&shape, class);
-    if (waits)
-        waits_words_add(&shape);
-    return channel_shape(channel, &shape);
+    return RECORD_REGISTER(channel, (tsmith_kind)shapes_kinds[class], RECORD_SUBJECT_TRACK,
+                           timed ? timed_words_add : untimed_words_add,
+                           calibrates ? calibration_words_add : NULL, stack ? stack_words_add : NULL,
+                           command_words_add, class_parts[class], waits ? waits_words_add : NULL);
 }
 
 static void register_calls(struct channel *channel) {
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_API, RECORD_SUBJECT_NAME);
-    call_words_add(&shape);
-    for (int stack = 0; stack < 2; stack++) {
-        if (stack)
-            stack_words_add(&shape);
-        shapes.call[0][stack] = channel_shape(channel, &shape);
-        struct record_shape blocking = shape;
-        blocking_words_add(&blocking);
-        shapes.call[1][stack] = channel_shape(channel, &blocking);
-    }
-
-    shape = record_shape_begin(TSMITH_KIND_SYNC, RECORD_SUBJECT_NAME);
-    sync_words_add(&shape);
-    shapes.sync[0] = channel_shape(channel, &shape);
-    waits_words_add(&shape);
-    shapes.sync[1] = channel_shape(channel, &shape);
+    for (int stack = 0; stack < 2; stack++)
+        for (int blocking = 0; blocking < 2; blocking++)
+            shapes.call[blocking][stack] =
+                RECORD_REGISTER(channel, TSMITH_KIND_API, RECORD_SUBJECT_NAME, call_words_add,
+                                stack ? stack_words_add : NULL, blocking ? blocking_words_add : NULL);
+    for (int waits = 0; waits < 2; waits++)
+        shapes.sync[waits] = RECORD_REGISTER(channel, TSMITH_KIND_SYNC, RECORD_SUBJECT_NAME, sync_words_add,
+                                             waits ? waits_words_add : NULL);
 }
 
 static void register_objects(struct channel *channel) {
@@ -67,11 +43,9 @@ static void register_objects(struct channel *channel) {
     shapes.first_launch =
         record_register(channel, TSMITH_KIND_COMPILE, RECORD_SUBJECT_TRACK, first_launch_words_add);
 
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_COMPILE, RECORD_SUBJECT_NAME);
-    compile_words_add(&shape);
-    shapes.compile[0] = channel_shape(channel, &shape);
-    result_words_add(&shape);
-    shapes.compile[1] = channel_shape(channel, &shape);
+    for (int result = 0; result < 2; result++)
+        shapes.compile[result] = RECORD_REGISTER(channel, TSMITH_KIND_COMPILE, RECORD_SUBJECT_NAME,
+                                                 compile_words_add, result ? result_words_add : NULL);
 }
 
 void shapes_register(struct channel *channel) {

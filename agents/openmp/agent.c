@@ -85,8 +85,7 @@ static void device_initialized(int device, const char *type, void *handle, ompt_
     (void)device, (void)type, (void)handle, (void)lookup, (void)documentation;
     if (atomic_flag_test_and_set(&is_done) || !agent_attach(&spec) || is_complete)
         return;
-    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-    agent_notice(
+    agent_untraced(
         "the OpenMP runtime does not report all target constructs, transfers and kernels (OpenMP 5.1: "
         "target_emi, target_data_op_emi, target_submit_emi); those of LLVM 17 and later do");
 }

@@ -56,28 +56,16 @@ static struct { uint32_t openmp, submit, other, operations[OPERATIONS_COUNT]; } 
 static struct map places; // of constructs: ids of names
 enum { PLACES_LOG2 = 9 };
 
-static struct record_shape shape_begin(tsmith_kind kind, int has_device) {
-    struct record_shape shape = record_shape_begin(kind, RECORD_SUBJECT_NAME);
-    time_words_add(&shape);
-    if (has_device)
-        device_words_add(&shape);
-    return shape;
-}
+#define SHAPE(kind, ...)                                                                                     \
+    RECORD_REGISTER(agent.channel, TSMITH_KIND_##kind, RECORD_SUBJECT_NAME, time_words_add,                  \
+                    has_device ? device_words_add : NULL, __VA_ARGS__)
 
 static void make_shapes(int has_device) {
-    struct record_shape shape = shape_begin(TSMITH_KIND_RANGE, has_device);
-    construct_words_add(&shape);
-    shapes.construct[has_device] = channel_shape(agent.channel, &shape);
-    shape = shape_begin(TSMITH_KIND_API, has_device);
-    submit_words_add(&shape);
-    shapes.submit[has_device] = channel_shape(agent.channel, &shape);
-    shape = shape_begin(TSMITH_KIND_API, has_device);
-    data_words_add(&shape);
-    shapes.plain[has_device] = channel_shape(agent.channel, &shape);
-    bytes_words_add(&shape);
-    shapes.sized[has_device] = channel_shape(agent.channel, &shape);
-    direction_words_add(&shape);
-    shapes.moved[has_device] = channel_shape(agent.channel, &shape);
+    shapes.construct[has_device] = SHAPE(RANGE, construct_words_add);
+    shapes.submit[has_device] = SHAPE(API, submit_words_add);
+    shapes.plain[has_device] = SHAPE(API, data_words_add);
+    shapes.sized[has_device] = SHAPE(API, data_words_add, bytes_words_add);
+    shapes.moved[has_device] = SHAPE(API, data_words_add, bytes_words_add, direction_words_add);
 }
 
 void record_init(void) {

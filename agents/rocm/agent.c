@@ -28,7 +28,6 @@ static struct sdk_id names_context, context, buffer;
 static atomic_bool ready;  // the contexts can be started
 static atomic_bool active; // the second one is
 static atomic_bool gone;   // the SDK ends
-static char refused[512];  // kinds that the SDK does not record, for the reader of the trace
 
 static bool option(const char *key) {
     return agent_option(AGENT_API, key) != NULL;
@@ -57,68 +56,41 @@ static void end(void) {
 static const struct agent_spec spec = {
     .api = AGENT_API, .begin = begin, .end = end, .not_in_children = true, .sums = AGENT_SUMS_OF_RECORDS};
 
-static void give_up(const char *why) {
-    char text[600];
-    snprintf(text, sizeof text, "ROCm work is not recorded: %s", why);
-    agent_notice(text);
-    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-}
-
 // ---- what is asked of the SDK
 
-static void called_back(struct sdk_callback_record record, void *word, void *data) {
-    (void)word, (void)data;
-    if (!agent_recording())
-        return;
-    switch (sdk_callback_kind(&record)) {
-    case SDK_CALLBACK_CODE_OBJECT:
-        names_kernel(&record);
-        break;
-    case SDK_CALLBACK_DISPATCH:
-        launches_dispatch(&record);
-        break;
-    case SDK_CALLBACK_STREAM:
-        launches_stream(&record);
-        break;
-    case SDK_CALLBACK_MARKER:
-        markers_call(&record, agent_on() ? stacks_capture() : 0);
-        break;
-    case SDK_CALLBACK_COPY:
-        if (sdk_callback_phase(&record) == SDK_PHASE_ENTER && agent_on())
-            launches_call(&record, 0);
-        break;
-    case SDK_CALLBACK_HIP:
-        if (sdk_callback_phase(&record) == SDK_PHASE_ENTER && agent_on())
-            launches_call(&record, stacks_capture());
-        break;
-    default:
-        break;
-    }
+static void call_entered(const struct sdk_callback_record *record) {
+    if (sdk_callback_phase(record) == SDK_PHASE_ENTER && agent_on())
+        launches_call(record, stacks_capture());
 }
 
-static void note_refused(const char *kind) {
-    const size_t length = strlen(refused);
-    snprintf(refused + length, sizeof refused - length, "%s%s", length ? ", " : "", kind);
+static void copy_entered(const struct sdk_callback_record *record) {
+    if (sdk_callback_phase(record) == SDK_PHASE_ENTER && agent_on())
+        launches_call(record, 0);
 }
 
-static bool is_kind_wanted(enum sdk_kind kind) {
-    switch (kind) {
-    case SDK_KIND_HSA_CORE:
-    case SDK_KIND_HSA_AMD:
-    case SDK_KIND_HSA_IMAGE:
-    case SDK_KIND_HSA_FINALIZE:
-        return option("hsa");
-    case SDK_KIND_EVENT:
-        return option("events");
-    case SDK_KIND_GRAPH:
-        return option("graphs");
-    case SDK_KIND_MIGRATION:
-    case SDK_KIND_DROPPED:
-        return option("migrations");
-    default:
-        return true;
-    }
+// Of kernels the names, which are needed whether recording is on or not: the first.
+static const struct service {
+    enum sdk_callback_kind kind;
+    void (*call)(const struct sdk_callback_record *record);
+    const char *name;
+} services[] = {{SDK_CALLBACK_CODE_OBJECT, names_kernel, "names of kernels"},
+                {SDK_CALLBACK_DISPATCH, launches_dispatch, "callbacks of dispatches"},
+                {SDK_CALLBACK_STREAM, launches_stream, "callbacks of streams"},
+                {SDK_CALLBACK_COPY, copy_entered, "callbacks of copies"},
+                {SDK_CALLBACK_MARKER, markers_call, "roctx"},
+                {SDK_CALLBACK_HIP, call_entered, "callbacks of calls"}};
+
+static void called_back(struct sdk_callback_record record, void *word, void *service) {
+    (void)word;
+    if (agent_recording())
+        ((const struct service *)service)->call(&record);
 }
+
+// Kinds that are recorded only if an option asks for them.
+static const char *const kind_options[SDK_KIND_COUNT] = {
+    [SDK_KIND_HSA_CORE] = "hsa",         [SDK_KIND_HSA_AMD] = "hsa",       [SDK_KIND_HSA_IMAGE] = "hsa",
+    [SDK_KIND_HSA_FINALIZE] = "hsa",     [SDK_KIND_EVENT] = "events",      [SDK_KIND_GRAPH] = "graphs",
+    [SDK_KIND_MIGRATION] = "migrations", [SDK_KIND_DROPPED] = "migrations"};
 
 static enum sdk_kind kind_named(const char *name, size_t length) {
     static const char *const names[] = {"",
@@ -139,30 +111,23 @@ static void ask_for_buffers(void) {
         if (sdk.query_buffer_tracing_kind_name(number, &name, &length) != SDK_SUCCESS || !name)
             continue;
         const enum sdk_kind kind = kind_named(name, length ? (size_t)length : strlen(name));
-        if (kind == SDK_KIND_UNKNOWN || !is_kind_wanted(kind))
+        if (kind == SDK_KIND_UNKNOWN || (kind_options[kind] && !option(kind_options[kind])))
             continue;
         records_kind((uint32_t)number, kind);
         if (sdk.configure_buffer_tracing_service(context, number, NULL, 0, buffer) != SDK_SUCCESS)
-            note_refused(name);
+            agent_not_recorded(name);
     }
 }
 
 static void ask_for_callbacks(void) {
-    static const struct {
-        int kind;
-        const char *name;
-    } kinds[] = {{SDK_CALLBACK_DISPATCH, "callbacks of dispatches"},
-                 {SDK_CALLBACK_STREAM, "callbacks of streams"},
-                 {SDK_CALLBACK_COPY, "callbacks of copies"},
-                 {SDK_CALLBACK_MARKER, "roctx"},
-                 {SDK_CALLBACK_HIP, "callbacks of calls"}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
+        const struct service *service = &services[i];
         // Of events, only the call of HIP says in which stream they are.
-        if (kinds[i].kind == SDK_CALLBACK_HIP && !stacks_on && !option("events"))
+        if (service->kind == SDK_CALLBACK_HIP && !stacks_on && !option("events"))
             continue;
-        if (sdk.configure_callback_tracing_service(context, kinds[i].kind, NULL, 0, called_back, NULL) !=
-            SDK_SUCCESS)
-            note_refused(kinds[i].name);
+        if (sdk.configure_callback_tracing_service(i ? context : names_context, (int)service->kind, NULL, 0,
+                                                   called_back, (void *)(uintptr_t)service) != SDK_SUCCESS)
+            agent_not_recorded(service->name);
     }
 }
 
@@ -179,9 +144,6 @@ static bool ask_for_services(void) {
         sdk.create_buffer(context, BUFFER_BYTES, BUFFER_BYTES / 2, SDK_BUFFER_LOSSLESS, records_buffer, NULL,
                           &buffer) != SDK_SUCCESS)
         return false;
-    if (sdk.configure_callback_tracing_service(names_context, SDK_CALLBACK_CODE_OBJECT, NULL, 0, called_back,
-                                               NULL) != SDK_SUCCESS)
-        note_refused("names of kernels");
     ask_for_buffers();
     ask_for_callbacks();
     ask_for_thread();
@@ -218,36 +180,28 @@ static void flush(void) {
 }
 
 static bool periodic_pass(void) {
-    static int64_t next;
-    if (!channel_live(agent.channel)) {
-        follow_channel();
-        atomic_store(&agent.over, true);
-        return false;
-    }
-    stacks_refresh();
     follow_channel();
-    if (clock_trace_now() >= next) {
-        next = clock_trace_now() + FLUSH_MS * INT64_C(900000); // a little less: waits are never shorter
-        (void)foreign_clock_compare(&sdk_clock);
-        flush();
-    }
     return true;
 }
 
-static void sum_up(void) {
-    char text[32];
-    snprintf(text, sizeof text, "%lld", (long long)foreign_clock_error(&sdk_clock));
-    channel_attribute(agent.channel, "rocm.clock_error_ns", text);
+static void compare_and_flush(void) {
+    (void)foreign_clock_compare(&sdk_clock);
+    flush();
 }
 
 static void last_pass(void) {
     flush();
-    sum_up();
+    foreign_clock_tell_error(&sdk_clock, AGENT_API);
 }
 
 static void control_start(void) {
-    static struct agent_control_work work = {
-        .look = periodic_pass, .last_pass = last_pass, .period_ms = STACKS_MS, .last_pass_ms = LAST_PASS_MS};
+    static const struct agent_control_work work = {.look = periodic_pass,
+                                                   .flush = compare_and_flush,
+                                                   .over = follow_channel,
+                                                   .last_pass = last_pass,
+                                                   .period_ms = STACKS_MS,
+                                                   .flush_ms = FLUSH_MS,
+                                                   .last_pass_ms = LAST_PASS_MS};
     (void)agent_control_start(&work, agent.channel);
 }
 
@@ -272,8 +226,6 @@ static void describe(void) {
         snprintf(text, sizeof text, "rocprofiler-sdk %u.%u.%u", major, minor, patch);
         channel_attribute(agent.channel, "rocm.sdk", text);
     }
-    if (refused[0])
-        channel_attribute(agent.channel, "rocm.not_recorded", refused);
     if (sdk.simulated)
         channel_attribute(agent.channel, "simulated",
                           "rocm: rocprofiler-sdk was a mock library of the tests");
@@ -283,7 +235,7 @@ static int initialize(void (*finalize)(struct sdk_client), void *data) {
     (void)finalize, (void)data;
     sdk_clock.read = read_clock;
     if (!launches_init() || !names_init()) {
-        give_up("no memory");
+        agent_untraced("ROCm work is not recorded: no memory");
         return 0;
     }
     records_init();
@@ -291,7 +243,7 @@ static int initialize(void (*finalize)(struct sdk_client), void *data) {
     tracks_start();
     (void)foreign_clock_compare(&sdk_clock);
     if (!ask_for_services()) {
-        give_up("rocprofiler-sdk refused a context or a buffer");
+        agent_untraced("ROCm work is not recorded: rocprofiler-sdk refused a context or a buffer");
         return 0;
     }
     describe();
@@ -319,14 +271,13 @@ AGENT_EXPORT struct sdk_tool *rocprofiler_configure(uint32_t version, const char
     if (!agent_attach(&spec))
         return NULL;
     if (version < SDK_VERSION_LEAST) {
-        snprintf(why, sizeof why,
-                 "rocprofiler-sdk has version %u.%u; version 1.0 (ROCm 7) or newer is needed",
-                 version / 10000, version / 100 % 100);
-        give_up(why);
+        agent_untraced("ROCm work is not recorded: rocprofiler-sdk has version %u.%u; version 1.0 (ROCm 7) "
+                       "or newer is needed",
+                       version / 10000, version / 100 % 100);
         return NULL;
     }
     if (!library_load(true, why, sizeof why)) {
-        give_up(why);
+        agent_untraced("ROCm work is not recorded: %s", why);
         return NULL;
     }
     if (client)

@@ -20,6 +20,7 @@
 #include "agentkit/agent.h"
 #include "agentkit/foreign_clock.h"
 #include "sdk.h"
+#include "wire/agent.h"
 
 #define AGENT_API "rocm"
 
@@ -62,9 +63,13 @@ uint32_t names_of_kernel(uint64_t kernel);
 // ---- markers.c: roctx
 
 void markers_init(void);
-void markers_call(const struct sdk_callback_record *record, uint32_t stack); // SDK_CALLBACK_MARKER
+void markers_call(const struct sdk_callback_record *record); // SDK_CALLBACK_MARKER
 
-// ---- tracks.c. tracks_start before all else; then one thread at a time.
+// ---- devices.c
+
+struct agent_device device_described(const void *record); // its texts are the SDK's
+
+// ---- tracks.c. tracks_start before all else.
 
 void tracks_start(void);
 bool tracks_is_device(uint64_t agent);

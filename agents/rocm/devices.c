@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AMD devices of this machine, for `tracesmith devices`: what rocprofiler-sdk knows of them. In a process of TraceSmith, where
-// none of agent.h's rules apply.
+// What rocprofiler-sdk says of a device, and the AMD devices of this machine, for `tracesmith devices`: in a process of TraceSmith,
+// where none of agent.h's rules apply.
 #include <stdio.h>
 
 #include "agent.h"
-#include "wire/agent.h"
+
+struct agent_device device_described(const void *record) {
+    const char *product = SDK_OR_0(record, agent, product);
+    return (struct agent_device){.api = AGENT_API,
+                                 .platform = "AMD ROCm",
+                                 .name = product && *product ? product : SDK_OR_0(record, agent, name),
+                                 .vendor = SDK_OR_0(record, agent, vendor),
+                                 .driver = "",
+                                 .type = "gpu",
+                                 .memory_bytes = SDK_OR_0(record, agent, memory_bytes),
+                                 .compute_units = SDK_OR_0(record, agent, compute_units),
+                                 .clock_mhz = SDK_OR_0(record, agent, clock_mhz)};
+}
 
 struct listing {
     void (*each)(void *context, const struct agent_device *device);
@@ -16,25 +28,15 @@ static int each_agents(int version, const void **records, size_t count, void *da
     struct listing *listing = data;
     (void)version;
     for (size_t i = 0; i < count; i++) {
-        const void *record = records[i];
         char architecture[32] = "";
-        if (!SDK_HAS(record, agent, number) || sdk_agent_type(record) != SDK_AGENT_GPU)
+        if (!SDK_HAS(records[i], agent, number) || sdk_agent_type(records[i]) != SDK_AGENT_GPU)
             continue;
-        const char *name = sdk_agent_product(record);
-        const uint32_t target = sdk_agent_target(record); // 90402 is gfx942, 110000 gfx1100
+        const uint32_t target = sdk_agent_target(records[i]); // 90402 is gfx942, 110000 gfx1100
         snprintf(architecture, sizeof architecture, "gfx%u%x%x", target / 10000, target / 100 % 100,
                  target % 100);
         const struct agent_fact facts[] = {{"architecture", architecture}, {NULL, NULL}};
-        const struct agent_device device = {.api = AGENT_API,
-                                            .platform = "AMD ROCm",
-                                            .name = name && *name ? name : sdk_agent_name(record),
-                                            .vendor = sdk_agent_vendor(record),
-                                            .driver = "",
-                                            .type = "gpu",
-                                            .memory_bytes = sdk_agent_memory_bytes(record),
-                                            .compute_units = sdk_agent_compute_units(record),
-                                            .clock_mhz = sdk_agent_clock_mhz(record),
-                                            .facts = facts};
+        struct agent_device device = device_described(records[i]);
+        device.facts = facts;
         listing->each(listing->context, &device);
         listing->count++;
     }

@@ -2,74 +2,47 @@
 // roctx: ranges and marks of the program, with its texts. The SDK's records of these calls have no text, so callbacks make the
 // events, with times of the host. On the program's threads. Rules: agent.h.
 #include "agent.h"
+#include "agentkit/nesting.h"
 #include "agentkit/record_words.h"
+#include "agentkit/stacks.h"
 #include "agentkit/texts.h"
-#include "wire/memory.h"
 
-enum { DEPTH_MAX = 64, STARTED_MAX = 4096 };
+enum { STARTED_MAX = 4096 };
+enum opened_kind { OPENED_PUSH, OPENED_START };
 
 #define LABEL_WORDS(WORD) CATEGORY_WORD(WORD) STACK_OR_NONE(WORD)
 #define MARK_WORDS(WORD) WORD(start, TSMITH_FIELD_START, RECORD_TICK) LABEL_WORDS(WORD)
 #define RANGE_WORDS(WORD) TICKS_WORDS(WORD) LABEL_WORDS(WORD)
-RECORD_PART(mark_words, MARK_WORDS)
-RECORD_PART(range_words, RANGE_WORDS)
-RECORD_PART_SHAPE(mark_words, MARK_WORDS)
-RECORD_PART_SHAPE(range_words, RANGE_WORDS)
+#define MARKER_RECORDS(RECORD) RECORD(mark, MARK_WORDS, MARKER) RECORD(range, RANGE_WORDS, RANGE)
+MARKER_RECORDS(TRACK_RECORD_PART)
+MARKER_RECORDS(TRACK_RECORD_SHAPE)
 
-static uint16_t mark_shape, range_shape;
+static struct { MARKER_RECORDS(TRACK_RECORD_MEMBER) } shapes;
 static uint32_t category;
-
-struct range {
-    uint64_t tick; // 0: it is not recorded
-    uint32_t name, stack;
-};
-
-// What the calling thread has pushed.
-static __thread struct {
-    uint32_t depth;
-    struct range *at; // DEPTH_MAX, made at the first one
-} here __attribute__((tls_model("initial-exec")));
 
 // Ranges that may end on another thread, by their numbers.
 static struct started {
     _Atomic uint64_t number; // 0: none
-    struct range range;
+    struct nesting range;
 } started[STARTED_MAX];
 
 void markers_init(void) {
-    mark_shape = record_register(agent.channel, TSMITH_KIND_MARKER, RECORD_SUBJECT_NAME, mark_words_add);
-    range_shape = record_register(agent.channel, TSMITH_KIND_RANGE, RECORD_SUBJECT_NAME, range_words_add);
-    category = channel_string_cstr(agent.channel, "roctx");
+    struct channel *channel = agent.channel;
+    MARKER_RECORDS(CALL_RECORD_REGISTER)
+    category = channel_string_cstr(channel, "roctx");
 }
 
-static void write_range(const struct range *range) {
-    if (range->tick)
-        RECORD_WRITE(channel_ring(agent.channel), range_shape, range->name, range_words, range->tick,
-                     agent_tick(), category, range->stack);
+// The value of what was begun is its name.
+static void write_range(const struct nesting *range) {
+    if (range->start)
+        RECORD_WRITE(channel_ring(agent.channel), shapes.range, (uint32_t)range->value, range_words,
+                     range->start, agent_tick(), category, range->stack);
 }
 
-static void push(const struct range *range) {
-    if (!here.at && !(here.at = memory_take(DEPTH_MAX * sizeof *here.at)))
-        return;
-    if (here.depth < DEPTH_MAX)
-        here.at[here.depth] = *range;
-    else
-        channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
-    here.depth++;
-}
-
-static void pop(void) {
-    if (!here.depth)
-        return; // pushed before the recording
-    here.depth--;
-    if (here.depth < DEPTH_MAX)
-        write_range(&here.at[here.depth]);
-}
-
-static void start(uint64_t number, const struct range *range) {
+static void start(uint64_t number, const struct nesting *range) {
     struct started *place = &started[number % STARTED_MAX];
     uint64_t none = 0;
-    if (!number || !range->tick)
+    if (!number || !range->start)
         return;
     if (atomic_load_explicit(&place->number, memory_order_acquire)) {
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
@@ -85,35 +58,48 @@ static void stop(uint64_t number) {
     struct started *place = &started[number % STARTED_MAX];
     if (!number || atomic_load_explicit(&place->number, memory_order_acquire) != number)
         return; // started before the recording
-    const struct range range = place->range;
+    const struct nesting range = place->range;
     atomic_store_explicit(&place->number, 0, memory_order_release);
     write_range(&range);
 }
 
-void markers_call(const struct sdk_callback_record *record, uint32_t stack) {
-    static __thread struct range starting __attribute__((tls_model("initial-exec")));
-    const void *data = sdk_callback_payload(record);
-    const bool enters = sdk_callback_phase(record) == SDK_PHASE_ENTER;
-    const int32_t operation = sdk_callback_operation(record);
-    if (!agent_recording() || !data || !SDK_HAS(data, marker, argument))
-        return;
-    struct range range = {0};
-    if (enters && agent_on() && operation != SDK_MARKER_POP && operation != SDK_MARKER_STOP) {
-        range = (struct range){.name = texts_id((const char *)(uintptr_t)sdk_marker_argument(data)),
-                               .stack = stack};
-        range.tick = agent_tick();
+static void entered(int32_t operation, uint64_t argument) {
+    const bool has_text =
+        operation == SDK_MARKER_MARK || operation == SDK_MARKER_PUSH || operation == SDK_MARKER_START;
+    const uint32_t text = has_text && agent_on() ? texts_id((const char *)(uintptr_t)argument) : 0;
+    struct nesting range;
+    switch (operation) {
+    case SDK_MARKER_MARK:
+        if (agent_on())
+            RECORD_WRITE(channel_ring(agent.channel), shapes.mark, text, mark_words, agent_tick(), category,
+                         stacks_capture());
+        break;
+    case SDK_MARKER_PUSH:
+        nesting_begin(OPENED_PUSH, 0, text);
+        break;
+    case SDK_MARKER_POP:
+        range = nesting_end(OPENED_PUSH, 0);
+        write_range(&range);
+        break;
+    case SDK_MARKER_START: // its number comes with the end of the call
+        nesting_begin(OPENED_START, 0, text);
+        break;
+    case SDK_MARKER_STOP:
+        stop(argument);
+        break;
+    default:
+        break;
     }
-    if (operation == SDK_MARKER_MARK && range.tick)
-        RECORD_WRITE(channel_ring(agent.channel), mark_shape, range.name, mark_words, agent_tick(), category,
-                     range.stack);
-    else if (operation == SDK_MARKER_PUSH && enters)
-        push(&range);
-    else if (operation == SDK_MARKER_POP && enters)
-        pop();
-    else if (operation == SDK_MARKER_START && enters)
-        starting = range;
-    else if (operation == SDK_MARKER_START && SDK_HAS(data, marker, result))
-        start(sdk_marker_result(data), &starting);
-    else if (operation == SDK_MARKER_STOP && enters)
-        stop(sdk_marker_argument(data));
+}
+
+void markers_call(const struct sdk_callback_record *record) {
+    const void *data = sdk_callback_payload(record);
+    if (!data || !SDK_HAS(data, marker, argument))
+        return;
+    if (sdk_callback_phase(record) == SDK_PHASE_ENTER) {
+        entered(sdk_callback_operation(record), sdk_marker_argument(data));
+    } else if (sdk_callback_operation(record) == SDK_MARKER_START) {
+        const struct nesting range = nesting_end(OPENED_START, 0);
+        start(SDK_OR_0(data, marker, result), &range);
+    }
 }

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "agent.h"
+#include "agentkit/device.h"
+#include "agentkit/reader.h"
+#include "agentkit/texts.h"
 #include "record_parts.h"
 #include "wire/memory.h"
-
-// ns: how far outside the recording a record's time may be. Distinguishes clocks from each other.
-static const int64_t MARGIN = 60000000000;
 
 // ---- shapes
 
@@ -27,39 +27,28 @@ static struct {
     ROCM_RECORDS(TRACK_RECORD_MEMBER)
 } shapes;
 
-static uint16_t register_kernel(uint32_t parts) {
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_KERNEL, RECORD_SUBJECT_TRACK);
-    kernel_words_add(&shape);
-    if (parts & KERNEL_3D)
-        kernel_3d_words_add(&shape);
-    if (parts & KERNEL_SEGMENTS)
-        kernel_segments_words_add(&shape);
-    return channel_shape(agent.channel, &shape);
-}
-
 static void register_shapes(void) {
     struct channel *channel = agent.channel;
     ROCM_FIELDS(OWN_FIELD_REGISTER)
     ROCM_RECORDS(TRACK_RECORD_REGISTER)
     for (uint32_t parts = 0; parts < KERNEL_SHAPES; parts++)
-        shapes.kernel[parts] = register_kernel(parts);
-    struct record_shape shape = record_shape_begin(TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK);
-    copy_words_add(&shape);
-    bytes_words_add(&shape);
-    shapes.copy_sized = channel_shape(channel, &shape);
+        shapes.kernel[parts] =
+            RECORD_REGISTER(channel, TSMITH_KIND_KERNEL, RECORD_SUBJECT_TRACK, kernel_words_add,
+                            parts & KERNEL_3D ? kernel_3d_words_add : NULL,
+                            parts & KERNEL_SEGMENTS ? kernel_segments_words_add : NULL);
+    shapes.copy_sized =
+        RECORD_REGISTER(channel, TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK, copy_words_add, bytes_words_add);
 }
 
 // ---- the reader, of one buffer at a time
 
 static struct {
-    struct ring *ring;
-    struct foreign_clock_piece piece;
-    int64_t earliest, latest;
-    uint64_t untimed, unknown, ended;
+    struct reader_base base;
+    uint64_t ended;
     // What it remembers from record to record.
     uint64_t agent, queue, tid;
     uint32_t stream, queue_track, thread_track;
-} reader;
+} reader = {.base = {.clock = &sdk_clock}};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t kinds[SDK_KINDS_MAX];
 static bool has_events;
@@ -81,9 +70,9 @@ struct seen {
     const void *record;
     enum sdk_kind kind;
     bool timed;
-    uint64_t start, duration; // if `timed`
-    uint64_t correlation;     // the process's own
-    uint32_t thread;          // track
+    struct span span;     // if `timed`
+    uint64_t correlation; // the process's own
+    uint32_t thread;      // track
     struct launch launch;
 };
 
@@ -99,20 +88,6 @@ static uint64_t word_at(const void *record, uint16_t offset) {
     if (offset && sdk_head_size(record) >= offset + sizeof word)
         memcpy(&word, (const char *)record + offset, sizeof word);
     return word;
-}
-
-// False: there are no times, or such as cannot be.
-static bool take_times(const struct place *place, struct seen *seen) {
-    const uint64_t start = word_at(seen->record, place->start), end = word_at(seen->record, place->end);
-    if (!start || end < start)
-        return false;
-    const int64_t at = foreign_clock_convert(&sdk_clock, &reader.piece, start);
-    if (at == FOREIGN_CLOCK_UNKNOWN || at < reader.earliest || at > reader.latest ||
-        end - start > (uint64_t)(reader.latest - reader.earliest))
-        return false;
-    seen->start = (uint64_t)at;
-    seen->duration = end - start;
-    return true;
 }
 
 static uint32_t thread_of(uint64_t tid) {
@@ -134,29 +109,23 @@ static uint32_t queue_of(uint64_t agent_id, uint64_t queue, uint32_t stream) {
     return reader.queue_track = tracks_queue(agent_id, queue, stream);
 }
 
-// A text that never changes.
-#define TEXT(text)                                                                                           \
-    __extension__({                                                                                          \
-        static _Atomic uint32_t id_;                                                                         \
-        channel_string_once(agent.channel, &id_, text);                                                      \
-    })
-
-#define SPAN .start = seen->start, .duration = seen->duration
+#define SPAN READER_SPAN(&seen->span)
 #define CAUSE(text)                                                                                          \
     .correlation = seen->correlation, .name = (text), .host_track = seen->thread, .stack = seen->launch.stack
 #define CAUSED(text) SPAN, CAUSE(text)
 
-// Writes a record of `words`, and of one word more if there is one; the ring counts what has no room.
-static void write_words(uint16_t shape, uint32_t track, const void *words, uint32_t count,
-                        const uint64_t *more) {
+// Writes a record of `words`, and of one word more if there is one; the ring counts what has no room. Inlined, because a copy of so many
+// words as the compiler knows is a few moves.
+__attribute__((always_inline)) static inline void
+write_words(uint16_t shape, uint32_t track, const void *words, uint32_t count, const uint64_t *more) {
     const uint32_t all = 1 + count + (more != NULL);
-    uint64_t *const at = track ? record_begin(reader.ring, shape, all, track) : NULL;
+    uint64_t *const at = track ? record_begin(reader.base.ring, shape, all, track) : NULL;
     if (!at)
         return;
     memcpy(at, words, count * sizeof *at);
     if (more)
         at[count] = *more;
-    record_commit(reader.ring, at - 1, all);
+    record_commit(reader.base.ring, at - 1, all);
 }
 #define WRITE(shape, track, ...)                                                                             \
     write_words(shapes.shape, track, &(const struct shape##_words){__VA_ARGS__},                             \
@@ -169,7 +138,7 @@ static void write_untimed(const struct seen *seen, uint32_t track, uint32_t name
         .certainty = TSMITH_CERTAINTY_UNTIMED,
         CAUSE(name),
     };
-    reader.untimed++;
+    reader.base.untimed++;
     write_words(seen->kind == SDK_KIND_COPY ? shapes.untimed_copy : shapes.untimed, track, &words,
                 RECORD_PART_WORDS(untimed_words), NULL);
 }
@@ -191,7 +160,7 @@ static void write_kernel(const struct seen *seen, uint32_t track, uint32_t name)
     const bool is_3d = has_sizes && (sdk_dispatch_grid_y(record) | sdk_dispatch_grid_z(record) |
                                      sdk_dispatch_workgroup_y(record) | sdk_dispatch_workgroup_z(record)) > 1;
     const uint32_t parts = (is_3d ? KERNEL_3D : 0u) | (has_segments ? KERNEL_SEGMENTS : 0u);
-    uint64_t *const head = track && reader.ring ? record_reserve(reader.ring, WORDS_MOST) : NULL;
+    uint64_t *const head = track && reader.base.ring ? record_reserve(reader.base.ring, WORDS_MOST) : NULL;
     if (!head)
         return;
     uint64_t *at = head + 1;
@@ -204,7 +173,7 @@ static void write_kernel(const struct seen *seen, uint32_t track, uint32_t name)
     if (has_segments)
         RECORD_PUT(at, kernel_segments_words, sdk_dispatch_private_segment(record),
                    sdk_dispatch_group_segment(record));
-    record_close(reader.ring, head, at, shapes.kernel[parts], track);
+    record_close(reader.base.ring, head, at, shapes.kernel[parts], track);
 }
 
 static void record_dispatch(const struct seen *common) {
@@ -220,7 +189,7 @@ static void record_dispatch(const struct seen *common) {
     const uint32_t name =
         SDK_HAS(record, dispatch, kernel) ? names_of_kernel(sdk_dispatch_kernel(record)) : 0;
     stream_devices[stream < STREAMS_KEPT ? stream : 0] = device;
-    if (seen->timed && (!seen->launch.time || (int64_t)seen->start + TOLERANCE >= seen->launch.time))
+    if (seen->timed && (!seen->launch.time || seen->span.start + TOLERANCE >= seen->launch.time))
         write_kernel(seen, track, name);
     else
         write_untimed(seen, track, name);
@@ -236,26 +205,15 @@ static tsmith_direction direction_of(bool known, uint64_t from, uint64_t to, int
                                    [SDK_COPY_D2H] = TSMITH_DIRECTION_DEVICE_TO_HOST,
                                    [SDK_COPY_D2D] = TSMITH_DIRECTION_DEVICE_TO_DEVICE};
     const bool from_device = known && tracks_is_device(from), to_device = known && tracks_is_device(to);
-    if (from_device && to_device)
-        return from == to ? TSMITH_DIRECTION_DEVICE_TO_DEVICE : TSMITH_DIRECTION_PEER_TO_PEER;
+    if (from_device && to_device && from != to)
+        return TSMITH_DIRECTION_PEER_TO_PEER;
     if (from_device || to_device)
-        return from_device ? TSMITH_DIRECTION_DEVICE_TO_HOST : TSMITH_DIRECTION_HOST_TO_DEVICE;
+        return device_direction(from_device, to_device);
     return operation >= 0 && (size_t)operation < sizeof said ? (tsmith_direction)said[operation]
                                                              : TSMITH_DIRECTION_NONE;
 }
 
-static uint32_t copy_name(tsmith_direction direction) {
-    static const char *const names[] = {
-        [TSMITH_DIRECTION_NONE] = "[HIP memcpy]",
-        [TSMITH_DIRECTION_HOST_TO_DEVICE] = "[HIP memcpy HtoD]",
-        [TSMITH_DIRECTION_DEVICE_TO_HOST] = "[HIP memcpy DtoH]",
-        [TSMITH_DIRECTION_DEVICE_TO_DEVICE] = "[HIP memcpy DtoD]",
-        [TSMITH_DIRECTION_HOST_TO_HOST] = "[HIP memcpy HtoH]",
-        [TSMITH_DIRECTION_PEER_TO_PEER] = "[HIP memcpy PtoP]",
-    };
-    static _Atomic uint32_t ids[sizeof names / sizeof *names];
-    return channel_string_once(agent.channel, &ids[direction], names[direction]);
-}
+static const char *const copy_names[] = DEVICE_COPY_NAMES("HIP");
 
 static void record_copy(const struct seen *seen) {
     const void *record = seen->record;
@@ -270,17 +228,14 @@ static void record_copy(const struct seen *seen) {
     const tsmith_direction direction =
         direction_of(SDK_HAS(record, copy, source_agent), from, to, sdk_head_operation(record));
     const uint32_t track = stream ? queue_of(device, 0, stream) : tracks_of_agent(device, TRACKS_COPIES);
+    const uint32_t name = TEXT_AT(copy_names, direction);
     if (!seen->timed) {
-        write_untimed(seen, track, copy_name(direction));
+        write_untimed(seen, track, name);
         return;
     }
-    const struct copy_words words = {
-        CAUSED(copy_name(direction)),
-        .operation = direction == TSMITH_DIRECTION_HOST_TO_DEVICE   ? TSMITH_OPERATION_WRITE
-                     : direction == TSMITH_DIRECTION_DEVICE_TO_HOST ? TSMITH_OPERATION_READ
-                                                                    : TSMITH_OPERATION_COPY,
-        .direction = direction, .source = SDK_OR_0(record, copy, source),
-        .destination = SDK_OR_0(record, copy, destination)};
+    const struct copy_words words = {CAUSED(name), .operation = device_copy_operation(direction),
+                                     .direction = direction, .source = SDK_OR_0(record, copy, source),
+                                     .destination = SDK_OR_0(record, copy, destination)};
     const bool has_bytes = SDK_HAS(record, copy, bytes);
     write_words(has_bytes ? shapes.copy_sized : shapes.copy, track, &words, RECORD_PART_WORDS(copy_words),
                 has_bytes ? &bytes : NULL);
@@ -293,9 +248,9 @@ static void record_migration(const struct seen *seen) {
                    to = SDK_OR_0(record, migration, destination_agent);
     const uint64_t first = SDK_OR_0(record, migration, from), end = SDK_OR_0(record, migration, to);
     const uint64_t bytes = end - first;
-    const struct copy_words words = {CAUSED(TEXT("page migration")), .operation = TSMITH_OPERATION_MIGRATE,
-                                     .direction = direction_of(known, from, to, SDK_COPY_NONE),
-                                     .source = first};
+    const struct copy_words words = {
+        CAUSED(TEXT_ONCE("page migration")), .operation = TSMITH_OPERATION_MIGRATE,
+        .direction = direction_of(known, from, to, SDK_COPY_NONE), .source = first};
     write_words(end > first ? shapes.copy_sized : shapes.copy,
                 tracks_of_agent(tracks_is_device(to) ? to : from, TRACKS_MIGRATION), &words,
                 RECORD_PART_WORDS(copy_words), end > first ? &bytes : NULL);
@@ -321,17 +276,17 @@ static uint32_t call_name(int32_t kind, int32_t operation) {
 }
 
 static void record_call(const struct seen *seen) {
-    const uint32_t category = seen->kind == SDK_KIND_HIP    ? TEXT("hip")
-                              : seen->kind == SDK_KIND_RCCL ? TEXT("rccl")
-                                                            : TEXT("hsa");
+    const uint32_t category = seen->kind == SDK_KIND_HIP    ? TEXT_ONCE("hip")
+                              : seen->kind == SDK_KIND_RCCL ? TEXT_ONCE("rccl")
+                                                            : TEXT_ONCE("hsa");
     WRITE(call, seen->thread, SPAN, .correlation = seen->correlation, .category = category,
           .name = call_name(sdk_head_kind(seen->record), sdk_head_operation(seen->record)),
           .stack = seen->launch.stack);
 }
 
 static void record_graph(const struct seen *seen) {
-    WRITE(graph, seen->thread, CAUSED(TEXT("graph launch")), .graph = SDK_OR_0(seen->record, graph, graph),
-          .kernels = SDK_OR_0(seen->record, graph, kernels));
+    WRITE(graph, seen->thread, CAUSED(TEXT_ONCE("graph launch")),
+          .graph = SDK_OR_0(seen->record, graph, graph), .kernels = SDK_OR_0(seen->record, graph, kernels));
 }
 
 // ---- memory
@@ -340,9 +295,9 @@ static void record_allocation(const struct seen *seen) {
     const void *record = seen->record;
     const int32_t operation = sdk_head_operation(record);
     const uint64_t where = SDK_OR_0(record, allocation, agent);
-    const uint32_t name = !where                    ? TEXT("memory")
-                          : tracks_is_device(where) ? TEXT("device memory")
-                                                    : TEXT("host memory");
+    const uint32_t name = !where                    ? TEXT_ONCE("memory")
+                          : tracks_is_device(where) ? TEXT_ONCE("device memory")
+                                                    : TEXT_ONCE("host memory");
     const uint32_t track = tracks_of_agent(where, TRACKS_MEMORY);
 #define MEMORY                                                                                               \
     CAUSED(name), .address = SDK_OR_0(record, allocation, address),                                          \
@@ -352,7 +307,7 @@ static void record_allocation(const struct seen *seen) {
     else if (operation == SDK_MEMORY_ALLOC || operation == SDK_MEMORY_VALLOC)
         WRITE(alloc, track, MEMORY);
     else
-        reader.unknown++;
+        reader.base.unknown++;
 #undef MEMORY
 }
 
@@ -362,16 +317,16 @@ static void record_scratch(const struct seen *seen) {
     const uint32_t track = tracks_of_agent(sdk_scratch_agent(record), TRACKS_MEMORY);
     switch (sdk_head_operation(record)) {
     case SDK_SCRATCH_ALLOC:
-        WRITE(alloc, track, CAUSED(TEXT("scratch memory")), .bytes = bytes);
+        WRITE(alloc, track, CAUSED(TEXT_ONCE("scratch memory")), .bytes = bytes);
         break;
     case SDK_SCRATCH_FREE:
-        WRITE(release, track, CAUSED(TEXT("scratch memory")), .bytes = bytes);
+        WRITE(release, track, CAUSED(TEXT_ONCE("scratch memory")), .bytes = bytes);
         break;
     case SDK_SCRATCH_RECLAIM:
-        WRITE(release, track, CAUSED(TEXT("scratch memory reclaimed")), .bytes = bytes);
+        WRITE(release, track, CAUSED(TEXT_ONCE("scratch memory reclaimed")), .bytes = bytes);
         break;
     default:
-        reader.unknown++;
+        reader.base.unknown++;
     }
 }
 
@@ -417,14 +372,14 @@ static void record_event(const struct seen *seen) {
         queue_of(SDK_OR_0(record, event, agent), SDK_OR_0(record, event, queue), seen->launch.stream);
     const uint64_t event = SDK_OR_0(record, event, event);
     if (operation == SDK_EVENT_RECORD) {
-        WRITE(event, track, CAUSED(TEXT("hip event")), .event = event);
+        WRITE(event, track, CAUSED(TEXT_ONCE("hip event")), .event = event);
     } else if (operation == SDK_EVENT_WAIT) {
         const uint64_t last = waited_for(event, seen->correlation);
-        const struct wait_words words = {CAUSED(TEXT("wait for hip event")), .event = event,
+        const struct wait_words words = {CAUSED(TEXT_ONCE("wait for hip event")), .event = event,
                                          .operation = TSMITH_OPERATION_BARRIER, .waits = last != 0};
         write_words(shapes.wait, track, &words, RECORD_PART_WORDS(wait_words), last ? &last : NULL);
     } else {
-        reader.unknown++;
+        reader.base.unknown++;
     }
 }
 
@@ -463,12 +418,13 @@ static void translate(const void *record, enum sdk_kind kind) {
         return;
     }
     if (!place->translate) {
-        reader.unknown++;
+        reader.base.unknown++;
         return;
     }
-    seen.timed = take_times(place, &seen);
+    seen.timed =
+        reader_span(&reader.base, word_at(record, place->start), word_at(record, place->end), &seen.span);
     if (!seen.timed && !place->or_untimed) {
-        reader.untimed++;
+        reader.base.untimed++;
         return;
     }
     seen.thread = thread_of(word_at(record, place->thread));
@@ -502,7 +458,7 @@ static void read_all(struct sdk_record_header **headers, size_t count) {
         if (record)
             translate(record, kind_of(record));
         else
-            reader.unknown++;
+            reader.base.unknown++;
         if (reader
                 .ended) { // right after its record: of a process that dies nothing is both in the trace and missing
             channel_ended(agent.channel, LAUNCHES_LIST, reader.ended);
@@ -518,21 +474,15 @@ void records_buffer(struct sdk_id context, struct sdk_id buffer, struct sdk_reco
         return;
     pthread_mutex_lock(&lock);
     foreign_clock_compare(&sdk_clock);
-    reader.ring = channel_ring(agent.channel);
-    reader.piece = (struct foreign_clock_piece){0};
-    reader.latest = clock_trace_now() + MARGIN;
-    reader.untimed = reader.unknown = 0;
+    reader_buffer_begin(&reader.base);
     read_all(headers, count);
     count_dropped(dropped);
-    if (reader.untimed)
-        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, reader.untimed);
-    if (reader.unknown)
-        channel_lose(agent.channel, TSMITH_REASON_UNTRACED, reader.unknown);
+    reader_buffer_end(&reader.base);
     pthread_mutex_unlock(&lock);
 }
 
 void records_init(void) {
     register_shapes();
     recorded = memory_take(EVENTS * sizeof *recorded);
-    reader.earliest = clock_trace_now() - MARGIN;
+    reader_first();
 }

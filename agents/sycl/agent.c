@@ -126,8 +126,7 @@ static void listen(void *framework) {
             "sycl: the runtime and XPTI's framework were a program and a mock library of the tests");
     if (framework && find_functions(framework) && subscribe())
         return;
-    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
-    agent_notice("SYCL is not recorded: XPTI's framework lacks functions, or refused the agent");
+    agent_untraced("SYCL is not recorded: XPTI's framework lacks functions, or refused the agent");
 }
 
 // The framework is not among the libraries that every library sees: it is the one that calls. It stays loaded for as long as the runtime

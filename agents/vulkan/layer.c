@@ -24,16 +24,8 @@ static bool wraps; // the process is profiled: calls are wrapped
 
 // ---- the agent
 
-static bool session_look(void) {
-    stacks_refresh();
-    return true;
-}
-
-static void last_pass(void) {}
-
 static void begin(void) {
-    static const struct agent_control_work work = {
-        .look = session_look, .last_pass = last_pass, .period_ms = 20, .last_pass_ms = 100};
+    static const struct agent_control_work work = {.period_ms = 20, .last_pass_ms = 100};
     const char *queries = agent_option("vulkan", "queries");
     program_only = agent_option("vulkan", "program-only") != NULL;
     // A captured frame waits for its submissions: no copies of the agent's are needed in its command buffers.

@@ -24,52 +24,41 @@
 #define PASS_WORDS(WORD) OWN_WORD(WORD, draws)
 
 // clang-format off
-#define VULKAN_RECORD_PARTS(PART) \
-    PART(call_words, CALL_WORDS) PART(call_result_words, CALL_RESULT_WORDS) \
-    PART(wait_words, WAIT_TICKS_WORDS) PART(memory_words, MEMORY_WORDS) PART(compile_words, COMPILE_WORDS) \
-    PART(frame_words, FRAME_WORDS) PART(waits_words, WAITS_WORDS) PART(timed_words, TIMED_WORDS) \
-    PART(untimed_words, UNTIMED_TICK_WORDS) PART(command_words, COMMAND_WORDS) \
-    PART(dispatch_words, KERNEL_SIZES_WORDS) PART(pass_words, PASS_WORDS) \
+#define VULKAN_RECORDS(RECORD) \
+    RECORD(call, CALL_RESULT_WORDS, API) RECORD(call_void, CALL_WORDS, API) RECORD(wait, WAIT_TICKS_WORDS, SYNC) \
+    RECORD(alloc, MEMORY_WORDS, ALLOC) RECORD(free, MEMORY_WORDS, FREE) \
+    RECORD(compile, COMPILE_WORDS, COMPILE) RECORD(frame, FRAME_WORDS, FRAME)
+#define VULKAN_COMMAND_PARTS(PART) \
+    PART(waits_words, WAITS_WORDS) PART(timed_words, TIMED_WORDS) PART(untimed_words, UNTIMED_TICK_WORDS) \
+    PART(command_words, COMMAND_WORDS) PART(dispatch_words, KERNEL_SIZES_WORDS) PART(pass_words, PASS_WORDS) \
     PART(copy_words, DIRECTION_OR_NONE) PART(bytes_words, BYTES_WORD)
+#define VULKAN_FIELDS(OWN) \
+    OWN(heap, "heap", U64, "") OWN(barriers, "barriers", U64, "") OWN(draws, "draws", U64, "")
 // clang-format on
 
-static struct { uint16_t heap, barriers, draws; } fields;
-VULKAN_RECORD_PARTS(RECORD_PART)
-VULKAN_RECORD_PARTS(RECORD_PART_SHAPE)
+static struct { VULKAN_FIELDS(OWN_FIELD_MEMBER) } fields;
+VULKAN_RECORDS(TRACK_RECORD_PART)
+VULKAN_RECORDS(TRACK_RECORD_SHAPE)
+VULKAN_COMMAND_PARTS(RECORD_PART)
+VULKAN_COMMAND_PARTS(RECORD_PART_SHAPE)
 
 static struct {
-    uint16_t call, call_void, wait[2], alloc, free, compile, frame;
+    VULKAN_RECORDS(TRACK_RECORD_MEMBER)
+    uint16_t wait_list;
     uint16_t command[CLASS_LIMIT][2][2][2]; // timed, with bytes, with waits
 } shapes;
 static uint32_t call_names[CALL_LIMIT], frame_name;
-
-static void wait_list_add(struct record_shape *shape) {
-    wait_words_add(shape);
-    waits_words_add(shape);
-}
 
 static uint16_t command_shape(enum command_class class, bool timed, bool bytes, bool waits) {
     static const uint8_t kinds[CLASS_LIMIT] = {[CLASS_DISPATCH] = TSMITH_KIND_KERNEL,
                                                [CLASS_PASS] = TSMITH_KIND_KERNEL,
                                                [CLASS_COPY] = TSMITH_KIND_MEMCPY,
                                                [CLASS_FILL] = TSMITH_KIND_MEMSET};
-    struct record_shape shape = record_shape_begin((tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK);
-    if (timed)
-        timed_words_add(&shape);
-    else
-        untimed_words_add(&shape);
-    command_words_add(&shape);
-    if (class == CLASS_DISPATCH)
-        dispatch_words_add(&shape);
-    if (class == CLASS_PASS)
-        pass_words_add(&shape);
-    if (class == CLASS_COPY)
-        copy_words_add(&shape);
-    if (bytes)
-        bytes_words_add(&shape);
-    if (waits)
-        waits_words_add(&shape);
-    return channel_shape(agent.channel, &shape);
+    static record_part_add *const parts[CLASS_LIMIT] = {
+        [CLASS_DISPATCH] = dispatch_words_add, [CLASS_PASS] = pass_words_add, [CLASS_COPY] = copy_words_add};
+    return RECORD_REGISTER(agent.channel, (tsmith_kind)kinds[class], RECORD_SUBJECT_TRACK,
+                           timed ? timed_words_add : untimed_words_add, command_words_add, parts[class],
+                           bytes ? bytes_words_add : NULL, waits ? waits_words_add : NULL);
 }
 
 void record_init(void) {
@@ -81,23 +70,11 @@ void record_init(void) {
     for (int i = 1; i < CALL_LIMIT; i++)
         call_names[i] = channel_string_cstr(agent.channel, texts[i]);
     frame_name = channel_string_cstr(agent.channel, "frame");
-    fields.heap = channel_field(agent.channel, "heap", TSMITH_TYPE_U64, "");
-    fields.barriers = channel_field(agent.channel, "barriers", TSMITH_TYPE_U64, "");
-    fields.draws = channel_field(agent.channel, "draws", TSMITH_TYPE_U64, "");
-    const struct {
-        uint16_t *shape;
-        tsmith_kind kind;
-        void (*add)(struct record_shape *shape);
-    } rows[] = {{&shapes.call, TSMITH_KIND_API, call_result_words_add},
-                {&shapes.call_void, TSMITH_KIND_API, call_words_add},
-                {&shapes.wait[0], TSMITH_KIND_SYNC, wait_words_add},
-                {&shapes.wait[1], TSMITH_KIND_SYNC, wait_list_add},
-                {&shapes.alloc, TSMITH_KIND_ALLOC, memory_words_add},
-                {&shapes.free, TSMITH_KIND_FREE, memory_words_add},
-                {&shapes.compile, TSMITH_KIND_COMPILE, compile_words_add},
-                {&shapes.frame, TSMITH_KIND_FRAME, frame_words_add}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        *rows[i].shape = record_register(agent.channel, rows[i].kind, RECORD_SUBJECT_NAME, rows[i].add);
+    struct channel *channel = agent.channel;
+    VULKAN_FIELDS(OWN_FIELD_REGISTER)
+    VULKAN_RECORDS(CALL_RECORD_REGISTER)
+    shapes.wait_list =
+        RECORD_REGISTER(channel, TSMITH_KIND_SYNC, RECORD_SUBJECT_NAME, wait_words_add, waits_words_add);
     for (int class = 0; class < CLASS_SECONDARY; class ++)
         for (int i = 0; i < 8; i++)
             shapes.command[class][i & 1][i >> 1 & 1][i >> 2] =
@@ -118,16 +95,15 @@ void record_call(struct call *call, VkResult result) {
     if (!agent_on())
         return;
     call->end = call->end ? call->end : agent_tick();
-    HOST_RECORD(shapes.call, call_names[call->function], call, call_result_words,
-                .correlation = call->correlation, .queue = call->track, .stack = call->stack,
-                .result = (uint64_t)(int64_t)result);
+    HOST_RECORD(shapes.call, call_names[call->function], call, call_words, .correlation = call->correlation,
+                .queue = call->track, .stack = call->stack, .result = (uint64_t)(int64_t)result);
 }
 
 void record_call_void(struct call *call) {
     if (!agent_on())
         return;
     call->end = call->end ? call->end : agent_tick();
-    HOST_RECORD(shapes.call_void, call_names[call->function], call, call_words,
+    HOST_RECORD(shapes.call_void, call_names[call->function], call, call_void_words,
                 .correlation = call->correlation, .queue = call->track, .stack = call->stack);
 }
 
@@ -143,7 +119,8 @@ static uint64_t *put_waits(uint64_t *at, uint32_t count, const uint64_t *waits) 
 void record_wait(const struct call *call, tsmith_operation operation, uint32_t count, const uint64_t *waits) {
     const uint32_t words = 1 + RECORD_PART_WORDS(wait_words) + (count ? 1 + count : 0);
     struct ring *ring = agent_on() ? channel_ring(agent.channel) : NULL;
-    uint64_t *at = record_begin(ring, shapes.wait[count != 0], words, call_names[call->function]);
+    uint64_t *at =
+        record_begin(ring, count ? shapes.wait_list : shapes.wait, words, call_names[call->function]);
     if (!at)
         return;
     uint64_t *const head = at - 1;
@@ -156,7 +133,7 @@ void record_wait(const struct call *call, tsmith_operation operation, uint32_t c
 void record_memory(const struct call *call, tsmith_kind kind, const struct object *memory, uint64_t live) {
     if (agent_on() && call->end)
         HOST_RECORD(kind == TSMITH_KIND_ALLOC ? shapes.alloc : shapes.free, call_names[call->function], call,
-                    memory_words, .operation = TSMITH_OPERATION_BUFFER, .bytes = memory->memory.bytes,
+                    alloc_words, .operation = TSMITH_OPERATION_BUFFER, .bytes = memory->memory.bytes,
                     .object = memory->handle.number, .live_bytes = live, .heap = memory->memory.heap);
 }
 

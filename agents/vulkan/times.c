@@ -189,7 +189,6 @@ void times_device(struct device *device, const struct instance_next *next, VkPhy
     static _Atomic uint32_t number;
     VkPhysicalDeviceProperties properties;
     char identity[sizeof properties.deviceName + 16], driver[32];
-    struct channel *channel = agent.channel;
     device->domain = VK_TIME_DOMAIN_DEVICE_EXT;
     next->GetPhysicalDeviceProperties(physical, &properties);
     properties.deviceName[sizeof properties.deviceName - 1] = '\0';
@@ -198,14 +197,12 @@ void times_device(struct device *device, const struct instance_next *next, VkPhy
         properties.apiVersion < VK_API_VERSION_1_1 || !times_uuid(next, physical, identity, sizeof identity))
         snprintf(identity, sizeof identity, "vulkan:%s", properties.deviceName);
     times_driver(&properties, driver, sizeof driver);
-    const tsmith_device found = {
-        .name = channel_string_cstr(channel, properties.deviceName),
-        .driver = channel_string_cstr(channel, driver),
-        .api = channel_string_cstr(channel, "vulkan"),
-        .type = channel_string_cstr(channel, type),
-        .memory_bytes = describe_memory(device, next, physical),
-    };
-    device->id = channel_device_identified(channel, &found, identity);
+    const struct agent_device found = {.name = properties.deviceName,
+                                       .driver = driver,
+                                       .api = "vulkan",
+                                       .type = type,
+                                       .memory_bytes = describe_memory(device, next, physical)};
+    device->id = device_add(&found, 0, identity);
     device->number = atomic_fetch_add(&number, 1) + 1;
     device->period = (double)properties.limits.timestampPeriod;
     device->reading_waits =

@@ -3,6 +3,7 @@
 #include "agentkit/agent.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,25 @@ void agent_notice(const char *text) {
         return;
     snprintf(key, sizeof key, "notice.%s", atomic_load(&spec)->api);
     channel_attribute(agent.channel, key, text);
+}
+
+void agent_not_recorded(const char *what) {
+    static char text[512];
+    char key[64];
+    const size_t length = strlen(text);
+    snprintf(text + length, sizeof text - length, "%s%s", length ? ", " : "", what);
+    snprintf(key, sizeof key, "%s.not_recorded", atomic_load(&spec)->api);
+    channel_attribute(agent.channel, key, text);
+}
+
+void agent_untraced(const char *format, ...) {
+    char text[1400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    agent_notice(text);
+    channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
 
 // Without this the process would be taken for one that was killed.

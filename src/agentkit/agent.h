@@ -126,5 +126,9 @@ const char *agent_option(const char *api, const char *key);
 // Leaves a message for the reader of the trace, in one line: what happened, and what to do. It becomes the attribute
 // notice.API, which `profile` prints at the end. The last one applies.
 void agent_notice(const char *text);
+// Adds to the attribute API.not_recorded what the driver refused to record: a few words. While the agent attaches.
+void agent_not_recorded(const char *what);
+// A notice where the API is not recorded, or not all of it, which is counted.
+void agent_untraced(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agentkit/agent.h"
+#include "agentkit/stacks.h"
+#include "agentkit/sums.h"
 #include "agentkit/thread.h"
 #include "base/clock.h"
 
@@ -22,6 +25,7 @@ static struct channel *channel;
 static _Atomic uint32_t state;
 static _Atomic uint32_t bell; // incremented when a waiting thread should check: for a new state, or for work
 static _Atomic uint32_t exit_handler;
+static int64_t next_flush; // trace clock; the control thread's
 
 // Until the bell has rung since it was `heard`.
 static void wait_for_bell(uint32_t heard, long milliseconds) {
@@ -39,6 +43,28 @@ static void state_set(uint32_t value) {
     ring_bell();
 }
 
+void agent_control_flush(void) {
+    next_flush = 0;
+}
+
+// False: the thread ends.
+static bool look_once(void) {
+    if (work->over && !channel_live(channel)) {
+        atomic_store(&agent.over, true);
+        work->over();
+        return false;
+    }
+    stacks_refresh();
+    if (work->look && !work->look())
+        return false;
+    if (work->flush && clock_trace_now() >= next_flush) {
+        next_flush = clock_trace_now() + work->flush_ms * INT64_C(900000); // less: waits are never shorter
+        work->flush();
+    }
+    sums_look();
+    return true;
+}
+
 static void *control_main(void *unused) {
     (void)unused;
     prctl(PR_SET_NAME, "tracesmith");
@@ -47,12 +73,14 @@ static void *control_main(void *unused) {
         wait_for_bell(heard, work->period_ms);
         channel_rest(channel, false);
         heard = atomic_load(&bell);
-        if (!work->look()) {
+        if (!look_once()) {
             state_set(CONTROL_STOPPED);
             return NULL;
         }
     }
-    work->last_pass();
+    if (work->last_pass)
+        work->last_pass();
+    sums_write();
     state_set(CONTROL_STOPPED);
     return NULL;
 }

@@ -5,6 +5,8 @@
 //     NONE --start--> RUNNING --exit handler--> STOPPING --last pass done--> STOPPED
 //                        \--session is over--> STOPPED
 //
+// Each time it also looks after stacks (stacks.h) and sums (sums.h), which the last pass writes.
+//
 // The program's threads never wait for it but at exit, and there for `last_pass_ms` at most. After STOPPED (or a last
 // pass that hung) calls of other exit handlers are still recorded by their own threads.
 #ifndef AGENTKIT_CONTROL_H
@@ -16,10 +18,13 @@
 #include "wire/channel.h"
 
 struct agent_control_work {
-    bool (*look)(void); // every period_ms or so; false: there is nothing more to do, not even a last pass
-    void (*last_pass)(void);
-    uint32_t period_ms;
-    uint32_t last_pass_ms;
+    bool (*look)(
+        void); // every period_ms or so; false: there is nothing more to do, not even a last pass. NULL: none
+    void (*flush)(void); // every flush_ms, for a driver that keeps its records until it is asked for them
+    void (*over)(
+        void); // the session is over, nothing is recorded any more, and the thread ends. NULL: it stays
+    void (*last_pass)(void); // NULL: none
+    uint32_t period_ms, flush_ms, last_pass_ms;
 };
 
 // Makes the thread, once per process, with all signals blocked, and its end at exit: exit handlers run youngest first, so
@@ -34,5 +39,7 @@ void agent_control_exit_first(void);
 // It looks soon: there is something to do that threads of the program should be spared. One system call; any thread, signal
 // handlers too.
 void agent_control_wake(void);
+// From `look`: the driver is asked for its records in this look, and not only when their time has come.
+void agent_control_flush(void);
 
 #endif

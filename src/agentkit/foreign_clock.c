@@ -4,7 +4,9 @@
 // about to be overwritten.
 #include "agentkit/foreign_clock.h"
 
-#include "base/clock.h"
+#include <stdio.h>
+
+#include "agentkit/agent.h"
 
 enum { SPARE = 8, ATTEMPTS = 5 };            // SPARE: comparisons that may be overwritten while they are read
 static const int64_t SLEW = 1000;            // 1 / this: more than any clock is slewed by
@@ -126,6 +128,13 @@ bool foreign_clock_compare(struct foreign_clock *clock) {
 int64_t foreign_clock_error(const struct foreign_clock *clock) {
     return (atomic_load_explicit(&clock->worst_width, memory_order_relaxed) + 1) / 2 +
            atomic_load_explicit(&clock->worst_drift, memory_order_relaxed);
+}
+
+void foreign_clock_tell_error(const struct foreign_clock *clock, const char *api) {
+    char key[64], text[32];
+    snprintf(key, sizeof key, "%s.clock_error_ns", api);
+    snprintf(text, sizeof text, "%lld", (long long)foreign_clock_error(clock));
+    channel_attribute(agent.channel, key, text);
 }
 
 // ---- converting

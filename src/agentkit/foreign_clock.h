@@ -64,5 +64,7 @@ static inline int64_t foreign_clock_convert(struct foreign_clock *clock, struct 
 // For the trace: how far conversions can be off, in ns, at most so far: by the time that a comparison took, and by what the
 // clocks drifted apart where times after the newest comparison were converted.
 int64_t foreign_clock_error(const struct foreign_clock *clock);
+// As the attribute API.clock_error_ns.
+void foreign_clock_tell_error(const struct foreign_clock *clock, const char *api);
 
 #endif

@@ -1,27 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack of what a thread has begun: nesting.h. The agents of OpenMP, OpenACC and SYCL call it.
+// The stack of what a thread has begun: nesting.h. The agents of OpenMP, OpenACC, SYCL and ROCm (roctx) call it.
 #include "agentkit/nesting.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 
 #include "agentkit/agent.h"
 #include "agentkit/stacks.h"
+#include "wire/memory.h"
 
 enum {
-    DEPTH_MAX = 16, // of one thread
+    DEPTH_MAX = 64, // of one thread
     LISTS = 31,     // of channel_begun: one for each of so many threads
     LISTS_NONE = UINT32_MAX
 };
 
 static __thread struct {
-    struct nesting at[DEPTH_MAX];
+    struct nesting
+        *at; // not in here: what a library has for each thread must be small, or it cannot be loaded late
     uint32_t depth, beyond;
     uint32_t generation; // of the process: a forked child has none of these
     uint32_t list;       // 0: not chosen yet; else 1 + its number
 } here;
 
 static _Atomic uint32_t lists_used;
+static pthread_key_t thread_end;
+static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+
+static void free_room(void *at) {
+    here.at = NULL;
+    here.depth = 0;
+    munmap(at, DEPTH_MAX * sizeof *here.at);
+}
+
+static void make_key(void) {
+    pthread_key_create(&thread_end, free_room);
+}
+
+// At the thread's first.
+static bool make_room(void) {
+    pthread_once(&thread_end_once, make_key);
+    here.at = memory_take(DEPTH_MAX * sizeof *here.at);
+    if (here.at)
+        pthread_setspecific(thread_end, here.at);
+    return here.at;
+}
 
 static uint32_t own_list(void) {
     if (!here.list)
@@ -40,7 +65,7 @@ void nesting_begin(uint32_t kind, uint64_t id, int64_t value) {
         here.depth = here.beyond = 0;
         here.generation = generation;
     }
-    if (here.depth == DEPTH_MAX) {
+    if (here.depth == DEPTH_MAX || (!here.at && !make_room())) {
         here.beyond++;
         if (agent_recording()) // there may be calls before the agent attaches, which may fail
             channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);

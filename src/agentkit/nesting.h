@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the calling thread has begun and not ended, for interfaces that call a tool at the begin and at the end of something (OMPT,
-// XPTI, OpenACC). No lock, no allocation. What is open when a program is killed is counted as missing (channel_begun), for the first threads.
+// XPTI, OpenACC, roctx). No lock, and no allocation but at a thread's first. What is open when a program is killed is counted as missing (channel_begun), for the first threads.
 #ifndef AGENTKIT_NESTING_H
 #define AGENTKIT_NESTING_H
 

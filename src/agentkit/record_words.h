@@ -78,14 +78,17 @@
 #define OWN_FIELD_REGISTER(member, name, type, unit)                                                         \
     fields.member = channel_field(channel, name, TSMITH_TYPE_##type, unit);
 
-// Records on tracks are a list of RECORD(name of the shape, its words, kind of the event): struct NAME_words, shapes.NAME.
+// Records are a list of RECORD(name of the shape, its words, kind of the event): struct NAME_words, shapes.NAME. TRACK_RECORD_REGISTER:
+// those on tracks; CALL_RECORD_REGISTER: those of the calling thread, with a name.
 #define TRACK_RECORD_PART(name, LIST, kind) RECORD_PART(name##_words, LIST)
 #define TRACK_RECORD_SHAPE(name, LIST, kind) RECORD_PART_SHAPE(name##_words, LIST)
 #define TRACK_RECORD_MEMBER(name, LIST, kind) uint16_t name;
 #define TRACK_RECORD_REGISTER(name, LIST, kind)                                                              \
     shapes.name = record_register(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_TRACK, name##_words_add);
+#define CALL_RECORD_REGISTER(name, LIST, kind)                                                               \
+    shapes.name = record_register(channel, TSMITH_KIND_##kind, RECORD_SUBJECT_NAME, name##_words_add);
 
-// Writes one, if there is a ring, a track and room; the ring counts what has no room:
+// Writes one on a track, if there is a ring, a track and room; the ring counts what has no room:
 //     TRACK_RECORD_WRITE(ring, overhead, track, .start = start, .duration = duration);
 #define TRACK_RECORD_WRITE(to, name, track, ...)                                                             \
     do {                                                                                                     \

@@ -109,12 +109,29 @@ static inline void record_close(struct ring *ring, uint64_t *head, const uint64_
         }                                                                                                    \
     } while (0)
 
-// Registers the shape of such a record; `add` is the part's. 0: no room in the channel's table.
-static inline uint16_t record_register(struct channel *channel, tsmith_kind kind, enum record_subject subject,
-                                       void (*add)(struct record_shape *shape)) {
+typedef void record_part_add(struct record_shape *shape);
+
+static inline uint16_t record_register_parts(struct channel *channel, tsmith_kind kind,
+                                             enum record_subject subject, record_part_add *const *parts,
+                                             size_t count) {
     struct record_shape shape = record_shape_begin(kind, subject);
-    add(&shape);
+    for (size_t i = 0; i < count; i++)
+        if (parts[i])
+            parts[i](&shape);
     return channel_shape(channel, &shape);
 }
+
+// Registers the shape of a record of one part, of which `add` is; of several parts, of which NULL ones are left out:
+//
+//     shape = RECORD_REGISTER(channel, kind, RECORD_SUBJECT_TRACK, timed ? timed_words_add : NULL, copy_words_add);
+//
+// 0: no room in the channel's table.
+static inline uint16_t record_register(struct channel *channel, tsmith_kind kind, enum record_subject subject,
+                                       record_part_add *add) {
+    return record_register_parts(channel, kind, subject, &add, 1);
+}
+#define RECORD_REGISTER(channel, kind, subject, ...)                                                         \
+    record_register_parts(channel, kind, subject, (record_part_add *const[]){__VA_ARGS__},                   \
+                          sizeof((record_part_add *const[]){__VA_ARGS__}) / sizeof(record_part_add *))
 
 #endif

@@ -5,13 +5,13 @@
 // seen.
 //
 // MACA has no variable for tools, so the library is preloaded and waits for the runtime (preload/preload.h).
+#include "agentkit/device.h"
 #include "cupti.h"
 #include "preload/preload.h"
-#include "tracesmith/schema.h"
 #include "vendor.h"
 #include "way_in.h"
 
-static const char *const copies[VENDOR_COPY_NAMES] = VENDOR_COPIES("MACA");
+static const char *const copies[VENDOR_COPY_NAMES] = DEVICE_COPY_NAMES("MACA");
 
 static const char *const near[] = {"libmcpti.so*", NULL};
 static const char *const names[] = {"libmcpti.so", NULL};

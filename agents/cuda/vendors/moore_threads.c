@@ -4,12 +4,12 @@
 // MUPTI_API_VERSION as 14). That kinds and fields have CUPTI's numbers and places is concluded from it. No device was seen.
 //
 // The driver reads MUSA_INJECTION64_PATH as NVIDIA's reads CUDA_INJECTION64_PATH, and calls InitializeInjection.
+#include "agentkit/device.h"
 #include "cupti.h"
-#include "tracesmith/schema.h"
 #include "vendor.h"
 #include "wire/environment.h"
 
-static const char *const copies[VENDOR_COPY_NAMES] = VENDOR_COPIES("MUSA");
+static const char *const copies[VENDOR_COPY_NAMES] = DEVICE_COPY_NAMES("MUSA");
 
 static const char *const near[] = {"libmupti.so*", NULL};
 static const char *const names[] = {"libmupti.so.1", "libmupti.so", NULL};

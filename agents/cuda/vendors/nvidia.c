@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA CUDA: CUPTI. Layouts and versions: tests/cuda/layouts.tsv.
+#include "agentkit/device.h"
 #include "kinds.h"
-#include "tracesmith/schema.h"
 #include "vendor.h"
 #include "wire/environment.h"
 
-static const char *const copies[VENDOR_COPY_NAMES] = VENDOR_COPIES("CUDA");
+static const char *const copies[VENDOR_COPY_NAMES] = DEVICE_COPY_NAMES("CUDA");
 
 static const char *const near[] = {"libcupti.so*", "../extras/CUPTI/lib64/libcupti.so*",
                                    "../../../extras/CUPTI/lib64/libcupti.so*",
