@@ -107,7 +107,7 @@ void record_command(const struct command *command, const struct launch *launch, 
                     uint64_t end) {
     const bool timed = start != 0;
     if (!timed)
-        channel_lose(agent.channel, TSMITH_REASON_NO_TIMING, 1);
+        channel_lose_at(agent.channel, launch->not_after, TSMITH_REASON_NO_TIMING, 1);
     struct ring *ring = channel_ring(agent.channel);
     uint64_t *head = ring ? record_reserve(ring, COMMAND_WORDS_MAX) : NULL;
     if (!head)

@@ -210,5 +210,18 @@ static inline void channel_summed_written(struct channel *channel, uint32_t list
 
 // Counts events that never reached a ring: a LOSS event of this reason comes into the trace.
 void channel_lose(struct channel *channel, tsmith_reason reason, uint64_t count);
+// The same where it may be so of each event: the caller knows the tick. As channel_begun, only while the API has not left the channel.
+static inline void channel_lose_at(struct channel *channel, uint64_t tick, tsmith_reason reason,
+                                   uint64_t count) {
+    const struct channel_gate *gate = (const struct channel_gate *)(const void *)channel;
+    struct layout_ledger *ledger = atomic_load_explicit(&gate->ledger, memory_order_relaxed);
+    if (!ledger || !atomic_load_explicit(&ledger->lost_first, memory_order_relaxed)) {
+        channel_lose(channel, reason, count);
+        return;
+    }
+    atomic_store_explicit(&ledger->lost_last, tick, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ledger->lost[reason], count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ledger->lost_reported, 1, memory_order_release);
+}
 
 #endif

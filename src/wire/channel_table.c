@@ -374,9 +374,10 @@ bool channel_find_shape(struct channel *channel, uint16_t id, struct record_shap
 }
 
 static void count_loss(struct layout_ledger *ledger, uint64_t now, tsmith_reason reason, uint64_t count) {
-    uint64_t never = 0;
-    atomic_compare_exchange_strong_explicit(&ledger->lost_first, &never, now, memory_order_relaxed,
-                                            memory_order_relaxed);
+    uint64_t first = atomic_load_explicit(&ledger->lost_first, memory_order_relaxed);
+    if (!first)
+        atomic_compare_exchange_strong_explicit(&ledger->lost_first, &first, now, memory_order_relaxed,
+                                                memory_order_relaxed);
     atomic_store_explicit(&ledger->lost_last, now, memory_order_relaxed);
     if ((uint32_t)reason < LAYOUT_REASONS)
         atomic_fetch_add_explicit(&ledger->lost[reason], count, memory_order_relaxed);
