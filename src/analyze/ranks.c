@@ -428,6 +428,10 @@ static bool describe(struct reading *reading, struct rank *rank) {
     if (!rank_number_collectives(reading->ranks, rank))
         return false;
     messages_finish_trace(&reading->messages, rank);
+    // With --max-overhead each rank chose its own messages: the n-th of one is not the n-th of another, even where they are as many.
+    for (size_t i = 0; i < reading->ledger->hole_count; i++)
+        if (reading->ledger->holes[i].reason == TSMITH_REASON_THINNED)
+            rank->message_count = 0;
     const tsmith_string job = tsmith_dictionary_string(reading->dictionary, stated.job);
     rank->job = job.length ? strdup(job.bytes) : NULL;
     // tsmith_trace_split: the launcher and other processes that are no rank.
