@@ -291,17 +291,22 @@ static bool recover(const struct cfi_section *section, const struct cfi_rule *ru
 
 void cfi_apply(const struct cfi_section *section, const struct cfi_row *row, const struct cfi_frame *frame,
                uint64_t cfa, struct cfi_frame *caller) {
-    caller->known = 0;
+    memcpy(caller->registers, frame->registers, sizeof caller->registers);
+    caller->known = frame->known;
+    // Most registers are as they were.
     for (uint32_t reg = 0; reg < CFI_REGISTERS; reg++) {
+        const struct cfi_rule *rule = &row->registers[reg];
+        const uint64_t bit = UINT64_C(1) << reg;
         uint64_t value = 0;
-        bool known = recover(section, &row->registers[reg], reg, frame, cfa, &value);
-        // The caller's stack pointer is the CFA unless a rule defines it.
-        if (reg == CFI_STACK_POINTER && row->registers[reg].how == CFI_SAME) {
-            value = cfa;
-            known = true;
-        }
+        if (rule->how == CFI_SAME)
+            continue;
+        caller->known =
+            recover(section, rule, reg, frame, cfa, &value) ? caller->known | bit : caller->known & ~bit;
         caller->registers[reg] = value;
-        if (known)
-            caller->known |= UINT64_C(1) << reg;
+    }
+    // The caller's stack pointer is the CFA unless a rule defines it.
+    if (row->registers[CFI_STACK_POINTER].how == CFI_SAME) {
+        caller->registers[CFI_STACK_POINTER] = cfa;
+        caller->known |= UINT64_C(1) << CFI_STACK_POINTER;
     }
 }
