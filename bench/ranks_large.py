@@ -2,8 +2,8 @@
 """ranks_large.py FOLDER RANKS TRACE [MB]: writes RANKS traces of MB (10) each: the collectives and steps of a simulated run (those of ranks.py), and
 for the rest events of TRACE, a trace of PyTorch's profiler, in its own words. Prints the ranks whose kernels are slower.
 
-What TRACE has of collectives and steps is left out, so the truth is the simulation's. Its times are moved to those of the run; there are eight
-versions, each moved by another time, and the clocks of the ranks differ by milliseconds."""
+What TRACE has of collectives and steps is left out, so the truth is the simulation's. The run is stretched to the length of these events, and they are
+moved to its beginning; there are eight versions, each moved by another time, and the clocks of the ranks differ by milliseconds."""
 import gzip
 import os
 import re
@@ -34,6 +34,11 @@ def read_events(trace, size):
     sys.exit(f"{trace} has only {used} bytes of events")
 
 
+def length_ns(events):
+    starts = [int(TIME.search(event)[1]) for event in events]
+    return 1000 * (max(starts) - min(starts))
+
+
 def move(events):
     """One text for each version."""
     first = min(int(TIME.search(event)[1]) for event in events)
@@ -45,6 +50,7 @@ def move(events):
 class Run(check_ranks.Run):
     def write(self, folder, events):
         texts = list(move(events))
+        self.stretch = max(1, length_ns(events) // max(self.now))
         for rank in range(self.ranks):
             version = rank % VERSIONS
             clock = BEGIN_US * 1000 + version * BETWEEN_NS + self.chance.randrange(5_000_000)
@@ -55,9 +61,8 @@ class Run(check_ranks.Run):
                 out.write(texts[version])
                 out.write(b",\n" + ",\n".join(rows).encode() + b"\n]}\n")
 
-    @staticmethod
-    def row(event, clock):
-        start, length, group = clock + event["ts"], event["dur"], event["args"].get("Process Group Name")
+    def row(self, event, clock):
+        start, length, group = clock + self.stretch * event["ts"], self.stretch * event["dur"], event["args"].get("Process Group Name")
         arguments = f'"stream": {event["tid"]}, "device": 0' if event["cat"] == "kernel" else '"External id": 1'
         if group:
             arguments += f', "Collective name": "allreduce", "Process Group Name": "{group}"'
@@ -71,7 +76,8 @@ def main():
     check_ranks.STEPS = check_ranks.LAYERS = 20
     late = {ranks * 12 // 1000: 2500, ranks * 417 // 1000: 1500, ranks * 9 // 10: 2000}
     run = Run(11, late, (0, 0, 1), ranks)
-    own = sum(len(Run.row(event, BEGIN_US * 1000)) + 2 for event in run.events[0])
+    run.stretch = 1
+    own = sum(len(run.row(event, BEGIN_US * 1000)) + 2 for event in run.events[0])
     run.write(folder, read_events(trace, size - own))
     print("ranks with slower kernels:", *sorted(late))
 
