@@ -2,6 +2,7 @@
 """What a source does not tell is NULL, never 0: rows of queues and processes without a number, events that end before they start,
 and small samples from which each field is deleted in turn. After a deletion no cell may be 0 that is not 0 in the full file."""
 import copy
+import itertools
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 
 sys.path[:0] = [os.path.join(os.environ["TRACESMITH_SOURCE_DIR"], "tests", folder) for folder in ("cli", "import")]
 from perfetto_wire import message, packet  # noqa: E402
-from support import check, run  # noqa: E402
+from support import EVERY, check, run  # noqa: E402
 
 
 TABLES = ("events", "tracks", "processes", "devices")
@@ -40,7 +41,7 @@ def deletions(name, path, variants):
     out = path + ".less" + os.path.splitext(path)[1]
     check(whole is not None, name + ": the whole file is read")
     wrong = []
-    for what, make in variants:
+    for what, make in itertools.islice(variants, 0, None, EVERY):
         if os.path.exists(out):
             os.unlink(out)
         make(out)
@@ -51,7 +52,7 @@ def deletions(name, path, variants):
         for table, kind, column in sorted(part or (), key=str):
             if (table, column) not in known and (name, column) not in ZERO_IS_RIGHT and (kind, column) not in LOSS_AT_ZERO:
                 wrong.append("%s without %s: %s.%s of a %s is 0" % (name, what, table, column, kind))
-    check(read > 10, "%s: %d files without a field are read" % (name, read))
+    check(read > 10 // EVERY, "%s: %d files without a field are read" % (name, read))
     check(not wrong, "\n".join(wrong))
     print(name, read)
 

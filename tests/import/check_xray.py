@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "reference"))
 import xray  # noqa: E402
 
 TRACESMITH = os.environ["TRACESMITH"]
+EVERY = 4 if os.environ.get("TRACESMITH_SANITIZE") else 1  # as in tests/cli/support.py
 FOLDER = tempfile.mkdtemp()
 KINDS = {"function-enter": xray.ENTER, "function-exit": xray.EXIT, "function-tail-exit": xray.TAIL_EXIT,
          "function-enter-arg": xray.ENTER_ARGUMENT, "custom-event": xray.CUSTOM, "typed-event": xray.TYPED}
@@ -153,7 +154,7 @@ def test_damage():
     check(xray.actual(document) == wanted and "could not be read" in texts(document), "garbage", texts(document))
     state = random.Random(3)
     for source in (log, basic, xray.recorder(1, 10**9, make(4, 1, 1), 4096)):
-        for _ in range(15):
+        for _ in range(15 // EVERY):
             damaged = bytearray(source)
             for _ in range(10):
                 damaged[state.randrange(32, len(damaged))] = state.randrange(256)
@@ -216,7 +217,7 @@ def test_old_map():
         compare(path, records, 10**9, names, program)
     whole = elf(functions, True)
     state = random.Random(8)
-    for _ in range(60):
+    for _ in range(60 // EVERY):
         damaged = bytearray(whole[:state.randrange(64, len(whole))] if state.random() < 0.3 else whole)
         for _ in range(6):
             damaged[state.randrange(len(damaged))] = state.randrange(256)

@@ -23,7 +23,11 @@
 #endif
 
 #ifndef TEST_PATHS
+#ifdef OTHERS_ADDRESS_SANITIZER
+#define TEST_PATHS 1000
+#else
 #define TEST_PATHS 4000 // an emulator is asked for less
+#endif
 #endif
 enum { DEPTH_MAX = 200, FRAMES_MAX = 512, PATHS = TEST_PATHS, STEPS_MAX = 20000 };
 
