@@ -22,7 +22,8 @@ LIMIT = float(sys.argv[4]) if len(sys.argv) > 4 else None
 
 class Target:
     def __init__(self):
-        self.process = subprocess.Popen([os.path.join(PROGRAMS, "cl_stress"), "--library", "libgmp.so.10" if
+        self.process = subprocess.Popen([os.path.join(PROGRAMS, "cl_stress"), "--rest", os.environ.get("TRACESMITH_REST", "1000"),
+                                         "--library", "libgmp.so.10" if
                                          os.path.exists("/usr/lib/x86_64-linux-gnu/libgmp.so.10") else "libm.so.6"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         self.pid = self.process.pid
