@@ -52,13 +52,10 @@ if(TRACESMITH_SANITIZE)
     target_compile_options(tracesmith_flags INTERFACE
         -fsanitize=${TRACESMITH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(tracesmith_flags INTERFACE -fsanitize=${TRACESMITH_SANITIZE})
-    # Reports need lines only, which are 9% less to compile; lld links a test with a sanitizer in 0.11 s instead of 0.27 s.
+    # Reports need lines only, which are 9% less to compile. (lld would link a test in 0.11 s in place of 0.27 s, but knows neither unique symbols,
+    # by which the libraries of a process meet, nor unwind information of the PLT.)
     if(CMAKE_C_COMPILER_ID MATCHES "Clang")
         target_compile_options(tracesmith_flags INTERFACE -gline-tables-only)
-        find_program(TRACESMITH_LLD NAMES ld.lld DOC "A faster linker for programs with a sanitizer")
-        if(TRACESMITH_LLD)
-            target_link_options(tracesmith_flags INTERFACE -fuse-ld=lld)
-        endif()
     endif()
 else()
     # Fortify needs optimization, and hides from the sanitizers what they are there to see.
