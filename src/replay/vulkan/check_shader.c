@@ -454,7 +454,8 @@ static uint32_t locations_of(const struct vulkan_shader *shader, uint32_t type, 
         for (uint32_t i = 2; i < length_of(shader, at) && count < LOCATIONS; i++)
             count += locations_of(shader, word(shader, at, i), depth + 1);
     }
-    return count < LOCATIONS ? (uint32_t)count : LOCATIONS;
+    // No value takes none. If it did, structs of many empty structs would be walked without end.
+    return count && count < LOCATIONS ? (uint32_t)count : LOCATIONS;
 }
 
 static uint64_t location_bits(uint32_t first, uint32_t count) {
