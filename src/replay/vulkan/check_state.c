@@ -400,7 +400,9 @@ static bool offsets_fit(struct vulkan_run *run, const struct call_CmdBindDescrip
                 continue;
             const uint64_t unit =
                 uniform ? limits->minUniformBufferOffsetAlignment : limits->minStorageBufferOffsetAlignment;
-            const struct vulkan_named *filled = find_named(set, binding->first + first_written(set, binding));
+            const uint64_t from = first_written(set, binding);
+            const struct vulkan_named *filled =
+                from < binding->count ? find_named(set, binding->first + from) : NULL;
             for (size_t j = 0; j < binding->count && offset < at->k; j++, offset++) {
                 const struct vulkan_named *named = find_named(set, binding->first + j);
                 named = named ? named : filled;
