@@ -636,13 +636,13 @@ static void try_held(struct device *device) {
     recorder_unlock();
 }
 
-// How long to wait at once, in ns: of a lost device what is signaled already.
+// How long to wait at once, in ns: of a lost device what is signaled already. Another thread may have a submission held back, or
+// the device may be lost, after the wait began: a wait without end would not notice.
 static uint64_t part_of_wait(struct device *device, uint64_t left) {
-    const uint64_t part = 5000000;
-    const bool held = look_at_held(device);
+    const uint64_t part = look_at_held(device) ? 5000000 : 100000000;
     if (device->lost)
         return 0;
-    return held && left > part ? part : left;
+    return left > part ? part : left;
 }
 
 VkResult record_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all,
