@@ -28,6 +28,7 @@ static __thread struct {
 static _Atomic uint32_t lists_used;
 static pthread_key_t thread_end;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+static bool has_thread_end; // else the number is that of a key of the program
 
 static void free_room(void *at) {
     here.at = NULL;
@@ -36,14 +37,14 @@ static void free_room(void *at) {
 }
 
 static void make_key(void) {
-    pthread_key_create(&thread_end, free_room);
+    has_thread_end = pthread_key_create(&thread_end, free_room) == 0;
 }
 
 // At the thread's first.
 static bool make_room(void) {
     pthread_once(&thread_end_once, make_key);
     here.at = memory_take(DEPTH_MAX * sizeof *here.at);
-    if (here.at)
+    if (here.at && has_thread_end)
         pthread_setspecific(thread_end, here.at);
     return here.at;
 }
