@@ -84,14 +84,14 @@ static union plan plan_of(uint32_t shape) {
     return plan;
 }
 
-// That of the device whose queue the track is; of the host, if it is a thread.
+// That of the device whose queue the track is; of the host, if it is a thread. 0: it is not known.
 static uint32_t track_of(uint32_t track) {
     tsmith_track of;
     uint32_t known = track < TRACKS_KNOWN ? atomic_load(&known_tracks[track]) : 0;
     if (known)
         return known;
     if (!channel_find_track(agent.channel, track, &of))
-        return sums_host;
+        return 0;
     known =
         of.kind == TSMITH_TRACK_THREAD ? sums_host : sums_track(of.device, of.flags & TSMITH_TRACK_SIMULATED);
     if (track < TRACKS_KNOWN)
@@ -104,14 +104,18 @@ static uint64_t duration_of(const union plan *plan, const uint64_t *record) {
     return !plan->difference ? word : word > start ? word - start : 0;
 }
 
-static void add_up(const union plan *plan, const uint64_t *record) {
+// False: whose sum it is, is not known.
+static bool add_up(const union plan *plan, const uint64_t *record) {
 #define WORD(part) (plan->at[part] ? record[plan->at[part]] : 0)
     const uint32_t subject = (uint32_t)(*record >> 32);
     const bool timed = plan->known && WORD(CERTAINTY) != TSMITH_CERTAINTY_UNTIMED;
+    const uint32_t track = plan->of_thread ? sums_host : track_of(subject);
+    if (!track)
+        return false;
     sums_add(sums_what((tsmith_kind)plan->kind, timed ? plan->known : 0, WORD(OPERATION) & 0xff,
                        WORD(DIRECTION) & 0xff, plan->of_thread ? subject : (uint32_t)WORD(NAME)),
-             sums_who(plan->of_thread ? sums_host : track_of(subject), (uint32_t)WORD(STACK)),
-             timed ? duration_of(plan, record) : 0, 0, WORD(BYTES));
+             sums_who(track, (uint32_t)WORD(STACK)), timed ? duration_of(plan, record) : 0, 0, WORD(BYTES));
+    return true;
 #undef WORD
 }
 
@@ -127,9 +131,7 @@ static void commit(struct ring *ring, uint64_t *head, uint32_t words) {
         return;
     }
     const union plan plan = plan_of((uint32_t)(*head & 0xffff));
-    if (plan.state == PLAN_ADD) {
-        add_up(&plan, head);
-    } else {
+    if (plan.state != PLAN_ADD || !add_up(&plan, head)) {
         uint64_t *const at = ring_reserve(ring, words);
         if (at) {
             memcpy(at, head, words * sizeof *at);
