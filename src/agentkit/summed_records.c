@@ -119,9 +119,41 @@ static bool add_up(const union plan *plan, const uint64_t *record) {
 #undef WORD
 }
 
+// ---- the thread that writes at the end of each period: an agent's control thread is made late, or never
+
+static void *keep_looking(void *of) {
+    struct channel *const channel = of;
+    prctl(PR_SET_NAME, "tracesmith");
+    while (!atomic_load(&agent.over) && channel_live(channel)) {
+        int64_t rest = sums_until_due();
+        rest = rest < SHORTEST_REST ? SHORTEST_REST : rest > LONGEST_REST ? LONGEST_REST : rest;
+        const struct timespec time = {.tv_nsec = (long)rest};
+        channel_rest(channel, true);
+        nanosleep(&time, NULL);
+        channel_rest(channel, false);
+        sums_look();
+    }
+    return NULL;
+}
+
+// A forked child has no such thread: its first record makes one.
+static _Atomic uint32_t looked_after; // 1 + the generation (agent.h) of the process that has the thread
+
+static __attribute__((noinline)) void look_after(uint32_t process) {
+    if (atomic_exchange(&looked_after, process) != process)
+        (void)agent_thread_start(keep_looking, agent.channel);
+}
+
+static uint32_t this_process(void) {
+    return 1 + atomic_load_explicit(&agent.generation, memory_order_relaxed);
+}
+
 // ---- the hook
 
 static uint64_t *reserve(uint32_t words) {
+    const uint32_t process = this_process();
+    if (__builtin_expect(atomic_load_explicit(&looked_after, memory_order_relaxed) != process, 0))
+        look_after(process);
     return words <= RECORD_MAX_WORDS ? sums_scratch_take() : NULL;
 }
 
@@ -141,23 +173,6 @@ static void commit(struct ring *ring, uint64_t *head, uint32_t words) {
     sums_scratch_give_back();
 }
 
-// ---- the thread that writes at the end of each period: an agent's control thread is made late, or never
-
-static void *keep_looking(void *of) {
-    struct channel *const channel = of;
-    prctl(PR_SET_NAME, "tracesmith");
-    while (!atomic_load(&agent.over) && channel_live(channel)) {
-        int64_t rest = sums_until_due();
-        rest = rest < SHORTEST_REST ? SHORTEST_REST : rest > LONGEST_REST ? LONGEST_REST : rest;
-        const struct timespec time = {.tv_nsec = (long)rest};
-        channel_rest(channel, true);
-        nanosleep(&time, NULL);
-        channel_rest(channel, false);
-        sums_look();
-    }
-    return NULL;
-}
-
 void sums_start_of_records(struct channel *channel) {
     static const struct record_hook hook = {reserve, commit};
     sums_start(channel);
@@ -165,6 +180,7 @@ void sums_start_of_records(struct channel *channel) {
         return;
     for (uint32_t i = 0; i < TRACKS_KNOWN; i++) // those are of the session
         atomic_store_explicit(&known_tracks[i], 0, memory_order_relaxed);
-    record_hook = &hook;
+    atomic_store(&looked_after, this_process());
     (void)agent_thread_start(keep_looking, channel);
+    record_hook = &hook;
 }
