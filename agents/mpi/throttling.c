@@ -39,16 +39,21 @@ static struct comm *subject_of(const struct said *said) {
     return said->file ? file_find(said->file) : said->win ? win_find(said->win) : comm_find(said->comm);
 }
 
+// One number in 2^level, and 0 in any case: those whose multiple of the golden ratio has so small a fraction. No rhythm of the program's
+// is always or never met, and what a level keeps, a smaller one keeps too.
+static bool is_kept(uint64_t number, uint32_t level) {
+    return (number * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - level) == 0;
+}
+
 bool throttling_admits(enum left_out rule, const struct said *said) {
     const uint32_t level = agent_overhead_level();
-    const uint64_t mask = (UINT64_C(1) << level) - 1;
     if (!agent_overhead_here.cost)
         agent_overhead_claim();
     if (rule == LEFT_OUT_NONE || level == 0 || !agent_overhead_here.cost)
         return true;
     struct comm *comm = rule == LEFT_OUT_COLLECTIVE ? subject_of(said) : NULL;
     const uint64_t number = comm ? atomic_load_explicit(&comm->sequence, memory_order_relaxed) : ++calls;
-    if ((number & mask) == 0)
+    if (is_kept(number, level))
         return true;
     agent_overhead_add(0, 1);
     return false;

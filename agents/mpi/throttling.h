@@ -6,8 +6,8 @@
 //     share > P       one call in 2^k is recorded, with the smallest k that would bring the share below P
 //     share < P / 4   k is made one less
 //
-// Of collectives those whose number in their communicator is divisible by 2^k are recorded: each process has its own k, and the ranks still
-// record the same ones, as far as they record any. A call that completes an operation that is recorded is always recorded; so is what makes and frees
+// Of collectives the number in their communicator decides: each process has its own k, and what a larger k keeps, a smaller one keeps too. So
+// the ranks still record the same ones, as far as they record any. A call that completes an operation that is recorded is always recorded; so is what makes and frees
 // communicators, windows and files. The ledger counts a call that is passed over as `thinned`.
 #ifndef MPI_THROTTLING_H
 #define MPI_THROTTLING_H

@@ -37,7 +37,7 @@ for event in events:
         expect(wait["name"] == "MPI_Wait" and wait["args"]["requests"] == 1, f"{wait}")
 started = sum(call["name"] == "MPI_Irecv" for call in calls.values())
 expect(started == sum(event["kind"] == "range" for event in events), "requests")
-# Each process leaves out its own share, but of those that both record the numbers are the same: multiples of a power of two.
+# Each process leaves out its own share, but of those that both record the numbers are the same, and the first one is among them.
 numbers = [{event["args"]["sequence"] for event in events if event["kind"] == "collective" and event["name"] == "MPI_Allreduce" and
             event["args"]["world_rank"] == rank} for rank in (0, 1)]
 expect(0 in numbers[0] & numbers[1], "the first one is recorded by both")
