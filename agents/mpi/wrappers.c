@@ -584,7 +584,8 @@ static inline void after_FILE_MOVE(enum call call, struct entry *entry, const st
         return;
     const struct transfer transfer = file_transfer(entry, said, result);
     const uint64_t end = agent_tick(), correlation = record_call(call, entry, result, &transfer);
-    record_file(call, entry, end, correlation, &transfer);
+    if (result == 0)
+        record_file(call, entry, end, correlation, &transfer);
 }
 
 static void end_file_collective(enum call call, struct entry *entry, const struct said *said, int result) {
