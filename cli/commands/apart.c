@@ -198,6 +198,9 @@ bool apart_take(struct apart *apart, size_t index, struct apart_answer *answer) 
     const struct place *place = place_of(apart, worker, index);
     answer->bytes = read_back(place->out, &answer->size);
     answer->messages = read_back(place->messages, &answer->message_size);
+    // A process that ends before it begins the next file of this place has no answer about it.
+    (void)empty_file(place->out);
+    (void)empty_file(place->messages);
     if (worker->process > 0)
         let_begin(apart, worker);
     else
