@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,7 +157,18 @@ unsigned processors_quota(const char *root) {
     return least;
 }
 
+// Read once: with many mounts it takes as long as a small trace. Two threads may both read it.
+static unsigned quota_here(void) {
+    static _Atomic unsigned known; // 0: not read yet
+    unsigned quota = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!quota) {
+        quota = processors_quota("");
+        atomic_store_explicit(&known, quota, memory_order_relaxed);
+    }
+    return quota;
+}
+
 unsigned tsmith_processors(void) {
-    const unsigned allowed = count_allowed(), quota = processors_quota("");
+    const unsigned allowed = count_allowed(), quota = quota_here();
     return quota < allowed ? quota : allowed;
 }
