@@ -45,8 +45,9 @@ typedef struct tsmith_trace_options {
     // other arguments, what is derived from them, and call stacks may be missing. They live as long as the source. NULL: all are needed.
     const char *const *arguments;
     size_t argument_count;
-    // For tsmith_trace_stream, the same of events: whether those of a kind and name are needed. Called at least once for each pair that the trace has. The first
-    // and the last moment of the trace come from an event in any case. NULL: all are needed.
+    // For tsmith_trace_stream, the same of events: whether those of a kind and name are needed. Any thread calls it, two at
+    // once as well; it is asked about a pair once or more. The first and the last moment of the trace come from an event in any case.
+    // NULL: all are needed.
     int (*needs_event)(tsmith_kind kind, const char *name);
     // The caller reads several traces at once: no thread is started for this one.
     int one_thread;
