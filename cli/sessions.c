@@ -62,7 +62,7 @@ static bool read_process(uint64_t pid, uint64_t *own, uint64_t *start) {
     at = at && at[1] ? at + 2 : NULL;
     for (int field = STATE; at && field < START; field++) {
         at = strchr(at, ' ');
-        at += at != NULL;
+        at = at ? at + 1 : NULL;
     }
     *start = at ? strtoull(at, NULL, 10) : 0;
     return *start != 0;
