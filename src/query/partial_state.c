@@ -47,6 +47,14 @@ static void carry_limbs(struct state *state) {
     state->additions = 0;
 }
 
+// What carry_limbs leaves: digits, and above them the sign. A written sum has no other limbs, for its number of values is far from 2^40.
+static bool are_carried(const int64_t *limbs) {
+    for (size_t i = 0; i + 1 < LIMBS; i++)
+        if (limbs[i] != (limbs[i] & 0xffffffff))
+            return false;
+    return limbs[LIMBS - 1] == 0 || limbs[LIMBS - 1] == -1;
+}
+
 static void add_shifted(int64_t *limbs, uint64_t value, unsigned bit, bool negative) {
     const unsigned at = bit / 32, shift = bit % 32;
     const unsigned __int128 wide = (unsigned __int128)value << shift;
@@ -290,7 +298,8 @@ static bool add_blob(sqlite3_context *context, struct state *state, sqlite3_valu
     state->integers = (__int128)((unsigned __int128)state->integers + (unsigned __int128)integers);
     if (reals) {
         memcpy(limbs, get_bytes(&cursor, sizeof limbs), sizeof limbs);
-        for (size_t i = 0; i < LIMBS; i++)
+        cursor.damaged = cursor.damaged || !are_carried(limbs);
+        for (size_t i = 0; !cursor.damaged && i < LIMBS; i++)
             state->limbs[i] = (int64_t)((uint64_t)state->limbs[i] + (uint64_t)limbs[i]);
         carry_limbs(state);
     }
