@@ -8,28 +8,56 @@
 
 enum { LISTED = 400 };
 
-// "3, 17, 40-47": the ranks of the run that have no trace; the ranks are sorted by number.
-static void list_absent(const tsmith_ranks *ranks, char text[LISTED]) {
-    size_t length = 0, next = 0;
-    text[0] = 0;
-    for (int64_t from = 0, to; from < ranks->world; from = to) {
-        while (next < ranks->count && ranks->items[next].number < from)
-            next++;
-        to = from + 1;
-        if (next < ranks->count && ranks->items[next].number == from)
-            continue;
-        const int64_t after = next < ranks->count ? ranks->items[next].number : ranks->world;
-        to = after < ranks->world ? after : ranks->world;
-        const int added = to - from > 1 ? snprintf(text + length, LISTED - length, "%s%lld-%lld",
-                                                   length ? ", " : "", (long long)from, (long long)to - 1)
-                                        : snprintf(text + length, LISTED - length, "%s%lld",
-                                                   length ? ", " : "", (long long)from);
-        if (added < 0 || (size_t)added >= LISTED - length - 8) {
-            (void)snprintf(text + length, LISTED - length, ", ...");
-            return;
-        }
-        length += (size_t)added;
+struct list {
+    char text[LISTED];
+    size_t length;
+    bool full;
+};
+
+// "3, 17, 40-47", one range after the other; `to` is not in it.
+static void add_range(struct list *list, int64_t from, int64_t to) {
+    const size_t left = LISTED - list->length;
+    const char *comma = list->length ? ", " : "";
+    if (list->full)
+        return;
+    const int added = to - from > 1
+                          ? snprintf(list->text + list->length, left, "%s%lld-%lld", comma, (long long)from,
+                                     (long long)to - 1)
+                          : snprintf(list->text + list->length, left, "%s%lld", comma, (long long)from);
+    list->full = added < 0 || (size_t)added >= left - 8;
+    if (list->full)
+        (void)snprintf(list->text + list->length, left, ", ...");
+    else
+        list->length += (size_t)added;
+}
+
+// The ranks of the run that have no trace; the ranks are sorted by number.
+static struct list list_absent(const tsmith_ranks *ranks) {
+    struct list list = {0};
+    int64_t from = 0;
+    for (size_t i = 0; i < ranks->count && !list.full; i++) {
+        const int64_t number = ranks->items[i].number;
+        if (number > from && from < ranks->world)
+            add_range(&list, from, number < ranks->world ? number : ranks->world);
+        from = number >= from ? number + 1 : from;
     }
+    if (from < ranks->world)
+        add_range(&list, from, ranks->world);
+    return list;
+}
+
+static struct list list_truncated(const tsmith_ranks *ranks) {
+    struct list list = {0};
+    for (size_t i = 0, to; i < ranks->count && !list.full; i = to) {
+        to = i + 1;
+        if (!ranks->items[i].truncated)
+            continue;
+        while (to < ranks->count && ranks->items[to].truncated &&
+               ranks->items[to].number == ranks->items[to - 1].number + 1)
+            to++;
+        add_range(&list, ranks->items[i].number, ranks->items[to - 1].number + 1);
+    }
+    return list;
 }
 
 // A launcher names its runs; not every trace states it.
@@ -48,7 +76,6 @@ static void note_jobs(const tsmith_ranks *ranks, struct report *report) {
 }
 
 static void note_world(const tsmith_ranks *ranks, struct report *report) {
-    char absent[LISTED];
     if (ranks->worlds_differ)
         report_note(report, "The traces state different numbers of ranks: they may be of different runs.");
     else if (ranks->world < 0)
@@ -60,9 +87,9 @@ static void note_world(const tsmith_ranks *ranks, struct report *report) {
                 (long long)ranks->world);
     if (ranks->ordered)
         return;
-    list_absent(ranks, absent);
+    const struct list absent = list_absent(ranks);
     report_note(report, "No trace of: rank%s %s.",
-                report_plural((uint64_t)(ranks->world - (int64_t)ranks->count)), absent);
+                report_plural((uint64_t)(ranks->world - (int64_t)ranks->count)), absent.text);
 }
 
 static void write_unread(const tsmith_ranks *ranks, struct report *report) {
@@ -95,6 +122,7 @@ void ranks_write_absent(const struct rank_matching *matching, struct report *rep
             report,
             "The traces do not state their ranks (or all state one): they are numbered by their names.");
     if (truncated)
-        report_note(report, "%zu of the traces end early.", truncated);
+        report_note(report, "%zu of the traces end early: rank%s %s.", truncated, report_plural(truncated),
+                    list_truncated(ranks).text);
     write_unread(ranks, report);
 }

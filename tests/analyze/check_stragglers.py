@@ -14,6 +14,7 @@ import check_ranks
 
 EVERY = 4 if os.environ.get("TRACESMITH_SANITIZE") else 1  # as in tests/cli/support.py
 RANKS, CLEAN_RUNS = 32, 20 // EVERY
+CUT = ("rank7.json.gz", "rank8.json.gz", "rank28.json.gz")
 TRACESMITH = os.environ["TRACESMITH"]
 failures = 0
 
@@ -106,12 +107,15 @@ def check_worlds(folder):
 
 
 def check_absent(folder):
-    """A damaged trace, one of another rank under a second name, and two that are not given."""
+    """A damaged trace, one of another rank under a second name, three that are cut off, and two that are not given."""
     paths = sorted(Faulty(106, late={17: 4000}).write(folder))
     given = [path for path in paths if not path.endswith(("/rank3.json.gz", "/rank4.json.gz"))]
     victim = os.path.join(folder, "rank9.json.gz")
     with open(victim, "wb") as file:
         file.write(b"\x1f\x8b no trace at all")
+    for path in CUT:
+        path = os.path.join(folder, path)
+        os.truncate(path, os.path.getsize(path) * 3 // 4)
     second = os.path.join(folder, "zz.json.gz")
     with gzip.open(os.path.join(folder, "rank5.json.gz"), "rt") as file, gzip.open(second, "wt") as copy:
         copy.write(file.read())
@@ -120,6 +124,8 @@ def check_absent(folder):
            ["rank9.json.gz", "zz.json.gz"])
     expect("absent ranks", [note for note in report["notes"] if note.startswith("No trace of")],
            ["No trace of: ranks 3-4, 9."])
+    expect("cut traces", [note for note in report["notes"] if "end early" in note],
+           ["3 of the traces end early: ranks 7-8, 28."])
     expect("ranks", [row["rank"] for row in report["tables"]["ranks"]],
            [rank for rank in range(RANKS) if rank not in (3, 4, 9)])
     expect("the rest", stragglers(report), [(17, "kernels take longer")])
@@ -131,7 +137,7 @@ def check_trees(folder, paths, report):
     chance, leaves, made = random.Random(7), [], 0
     for path in paths:
         leaves.append(path + ".part")
-        analyze("--partial", "-o", leaves[-1], path, code=3 if path.endswith("/rank9.json.gz") else 0)
+        analyze("--partial", "-o", leaves[-1], path, code=3 if os.path.basename(path) in ("rank9.json.gz", *CUT) else 0)
     wholes = set()
     for _ in range(6):
         parts = list(leaves) + [chance.choice(leaves)]  # one twice
