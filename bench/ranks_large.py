@@ -105,14 +105,17 @@ def check(faults, ranks, answer):
     """The ranks that are named for each fault are those of the simulation, and no others."""
     with open(answer, encoding="utf-8") as file:
         report = json.load(file)
-    tables, unread = report["tables"], {*faults.cut, faults.empty}
+    tables = report["tables"]
+    early = " ".join(note for note in report["notes"] if "end early" in note)
+    spans = [part.split("-") for part in early.partition(": ")[2].strip(".").removeprefix("ranks ").split(", ")]
     rank_of = lambda row: int(re.search(r"rank(\d+)\.json", row["trace"])[1])
     found = [
         ("stragglers", sorted(row["rank"] for row in tables["stragglers"]), sorted(faults.late)),
         ("causes", {row["cause"] for row in tables["stragglers"]}, {"kernels take longer"}),
         ("links", [row["ranks"] for row in tables["links"]], [f"{faults.link},{faults.link + 1}"]),
-        ("unread", sorted(rank_of(row) for row in tables["missing"]), sorted(unread)),
-        ("ranks", len(tables["ranks"]), ranks - len(unread) - 1)]
+        ("unread", [rank_of(row) for row in tables["missing"]], [faults.empty]),
+        ("cut off", [rank for span in spans for rank in range(int(span[0]), int(span[-1]) + 1)], sorted(faults.cut)),
+        ("ranks", len(tables["ranks"]), ranks - 2)]
     for what, got, wanted in found:
         print(f"{what}: {got}" if got == wanted else f"{what}: {got}, WRONG, made were {wanted}")
     return all(got == wanted for _, got, wanted in found)
