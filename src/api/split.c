@@ -91,7 +91,7 @@ static int compare_pids(const void *left, const void *right) {
 // The rank of the nearest ancestor that states one.
 static uint32_t inherited_rank(const struct splitting *splitting, const struct pid_of *pids, size_t count,
                                uint32_t process) {
-    for (int i = 0; i < GENERATIONS && !splitting->ranks[process]; i++) {
+    for (unsigned i = 0; i < GENERATIONS && !splitting->ranks[process]; i++) {
         const struct pid_of wanted = {.pid = tsmith_dictionary_process(splitting->from, process)->parent_pid};
         size_t low = 0, high = count;
         while (low < high) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char COOKIE[8] = "xdebugpy";
+static const char COOKIE[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
 static const uint64_t INTERPRETER_MOST = 64 << 20,
                       THREAD_MOST = 1 << 20; // bytes; they have some 100 KiB and 1 KiB
 enum { PATH_LEAST = 64 };

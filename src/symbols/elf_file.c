@@ -218,11 +218,12 @@ static bool add_table(struct elf_symbols *symbols, const struct elf_file *file, 
     uint8_t *table = elf_file_read(file, section, &size);
     if (!table)
         return false;
+    char none = '\0';
     bool ok = ARRAY_RESERVE(symbols->items, symbols->capacity, symbols->count + size / sizeof(Elf64_Sym));
     for (size_t at = 0; ok && size - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
         Elf64_Sym symbol;
         memcpy(&symbol, table + at, sizeof symbol);
-        const char *name = symbol.st_name < strings_size ? strings + symbol.st_name : "";
+        char *name = symbol.st_name < strings_size ? strings + symbol.st_name : &none;
         char *version = strchr(name, '@'); // `memcpy@@GLIBC_2.14` in a table that is not the dynamic linker's
         if (version && version > name)
             *version = '\0';

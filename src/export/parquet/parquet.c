@@ -23,7 +23,7 @@ enum {
     CONVERTED_UINT_64 = 14
 };
 
-static const char MAGIC[4] = "PAR1";
+static const char MAGIC[4] = {'P', 'A', 'R', '1'};
 
 struct parquet {
     struct output output;

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+#define CURRENT_BYTE XML_GetCurrentByteIndex64
+#define CURRENT_LINE XML_GetCurrentLineNumber64
+#else // deprecated since 2.9, where they are as wide as a long
+#define CURRENT_BYTE XML_GetCurrentByteIndex
+#define CURRENT_LINE XML_GetCurrentLineNumber
+#endif
+
 enum { CHUNK = 64 << 10, TOKEN_MAX = 32 << 20, HEAD = 1024 };
 
 bool xctrace_is(struct input *input) {
@@ -52,12 +60,12 @@ static void end(struct xctrace *xctrace) {
 }
 
 static void stop_at(struct xctrace *xctrace, const char *why) {
-    uint64_t offset = (uint64_t)XML_GetCurrentByteIndex(xctrace->parser);
+    uint64_t offset = (uint64_t)CURRENT_BYTE(xctrace->parser);
     (void)status_set_at(
         &xctrace->stop, TSMITH_TRUNCATED, offset, xctrace->rows,
-        "%s: cannot be read beyond byte %llu (line %lu): %s; everything before it (%llu %s) was read",
-        xctrace->name, (unsigned long long)offset, (unsigned long)XML_GetCurrentLineNumber(xctrace->parser),
-        why, (unsigned long long)xctrace->rows, plural(xctrace->rows, "row", "rows"));
+        "%s: cannot be read beyond byte %llu (line %llu): %s; everything before it (%llu %s) was read",
+        xctrace->name, (unsigned long long)offset, (unsigned long long)CURRENT_LINE(xctrace->parser), why,
+        (unsigned long long)xctrace->rows, plural(xctrace->rows, "row", "rows"));
     xctrace->ended_early = true;
     end(xctrace);
 }
@@ -79,7 +87,7 @@ static void run(struct xctrace *xctrace) {
         stop_at(xctrace, input->problem ? input->problem : "the compressed file ends early");
     } else if (last) {
         end(xctrace);
-    } else if (fed - (uint64_t)XML_GetCurrentByteIndex(xctrace->parser) > TOKEN_MAX) {
+    } else if (fed - (uint64_t)CURRENT_BYTE(xctrace->parser) > TOKEN_MAX) {
         stop_at(xctrace, "an element without an end");
     }
 }
