@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The meeting point of the libraries of a process (src/wire/meeting.h): an object file that every library gets which opens
-# channels. From an archive --exclude-libs would hide its symbol.
+# channels. It alone depends on the name of the build; mocks of other builds have another one.
 # The name of a build is the version and a hash of the sources whose structs libraries share: code that differs does not meet.
 set(TRACESMITH_MEETING_SOURCE ${PROJECT_SOURCE_DIR}/src/wire/meeting.c)
 

@@ -189,10 +189,18 @@ static struct channel_room *make_room(void) {
     return (struct channel_room *)first;
 }
 
-static void find_room(void) {
+static void find_room_once(void) {
     struct meeting *there = meeting_find();
     room = there ? (struct channel_room *)there : make_room();
     channel_here_at = room ? room->here_at : 0;
+}
+
+// False: there is none.
+static bool find_room(void) {
+    // Before the lock of `once`, which the code of a library that another thread is loading may wait for.
+    meeting_stay();
+    pthread_once(&once, find_room_once);
+    return room != NULL;
 }
 
 // Gives an API its ledger, the next one of the process. False: there is no room.
@@ -466,8 +474,7 @@ tsmith_status channel_open_again(struct channel *before, const char *session_dir
     int saved = errno;
     tsmith_status status = TSMITH_OK;
     *out = NULL;
-    pthread_once(&once, find_room);
-    if (!room || channel_here()->inside)
+    if (!find_room() || channel_here()->inside)
         return TSMITH_ERROR_STATE;
     pthread_mutex_lock(&room->open_lock);
     *out = join_any(session_directory, api);
@@ -730,8 +737,7 @@ void channel_rest(struct channel *channel, bool resting) {
 
 struct ring_pool *channel_local_pool(uint64_t device, uint64_t inode) {
     struct ring_pool *found = NULL;
-    pthread_once(&once, find_room);
-    if (!room)
+    if (!find_room())
         return NULL;
     pthread_mutex_lock(&room->registry_lock);
     for (struct channel_process *process = room->registry; process && !found; process = process->next) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Separate libraries in one process, each with a hidden copy of wire and kit,
 // meet in one channel: they are loaded late, from several threads at once, are
-// closed, forked and killed, and emit from signal handlers. A library in
-// another namespace of the linker, or of another build, has a channel of its
-// own.
+// closed, forked and killed, and emit from signal handlers. They meet whichever
+// linker made them, and a program that contains a copy meets them, too. A
+// library in another namespace of the linker, or of another build, has a
+// channel of its own.
 //
 // The program is this file again, started as a process of its own with the name
 // of what it does; mocks of agents (agents/agent.c) are the libraries. What it
@@ -28,7 +29,8 @@ enum {
     FLIGHTS_A = 3,
     FLIGHTS_B = 5,
     SIGNALS = 2000,
-    RACES = 20
+    RACES = 20,
+    CHILDREN = 40
 };
 
 static uint32_t channels_in(const char *directory) {
@@ -50,20 +52,57 @@ static void program_needs(bool holds, const char *what) {
     exit(3);
 }
 
-static const struct mock_agent *load_in(Lmid_t space, const char *name) {
+// The copy of this program itself.
+static struct channel *own_channel;
+static uint16_t own_shape;
+
+static void own_end(void) {
+    channel_close(own_channel);
+}
+
+static bool own_attach(void) {
+    if (channel_open(getenv(CHANNEL_ENVIRONMENT), "program", &own_channel) != TSMITH_OK)
+        return false;
+    own_shape = numbered_shape(own_channel);
+    return atexit(own_end) == 0;
+}
+
+static bool own_emit(uint64_t emitter, uint64_t number) {
+    return numbered_emit(own_channel, own_shape, emitter, number, (uint32_t)number % 5);
+}
+
+static const void *own_ring(void) {
+    return channel_ring(own_channel);
+}
+
+static const struct mock_agent own_agent = {.attach = own_attach, .emit = own_emit, .ring = own_ring};
+
+static void *open_library(Lmid_t space, const char *name, int flags) {
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/wire/libtracesmith-meeting-%s.so", getenv("TRACESMITH_BUILD_DIR"),
              name);
-    void *library = dlmopen(space, path, RTLD_NOW | RTLD_LOCAL);
-    program_needs(library != NULL, path);
-    const struct mock_agent *agent = dlsym(library, "mock_agent");
+    void *library = space == LM_ID_BASE ? dlopen(path, flags) : dlmopen(space, path, flags);
+    program_needs(library || (flags & RTLD_NOLOAD), path);
+    return library;
+}
+
+// In that namespace, which may be a new one.
+static const struct mock_agent *load_in(Lmid_t *space, const char *name, int flags) {
+    const struct mock_agent *agent = &own_agent;
+    void *library = strcmp(name, "program") == 0 ? NULL : open_library(*space, name, RTLD_NOW | flags);
+    if (library) {
+        program_needs(dlinfo(library, RTLD_DI_LMID, space) == 0, "namespace");
+        agent = dlsym(library, "mock_agent");
+    }
     program_needs(agent && agent->attach(), "attach");
-    dlclose(library); // as some loaders do: the agent stays
+    if (library)
+        dlclose(library); // as some loaders do: the agent stays
     return agent;
 }
 
 static const struct mock_agent *load(const char *name) {
-    return load_in(LM_ID_BASE, name);
+    Lmid_t space = LM_ID_BASE;
+    return load_in(&space, name, RTLD_LOCAL);
 }
 
 // The agents take turns: numbers of one emitter go up from record to record,
@@ -75,12 +114,59 @@ static void emit_in_turn(const struct mock_agent *const agents[2], uint64_t emit
 }
 
 // The second library comes when the first has recorded for a while.
-static void late(const char *second) {
+static void late_with(const char *first, const char *second, int flags) {
     const struct mock_agent *agents[2];
-    agents[0] = agents[1] = load("first");
+    Lmid_t space = LM_ID_BASE;
+    agents[0] = agents[1] = load_in(&space, first, flags);
     emit_in_turn(agents, 1, 1, RECORDS / 2);
-    agents[1] = load(second);
+    agents[1] = load_in(&space, second, flags);
     emit_in_turn(agents, 1, RECORDS / 2 + 1, RECORDS);
+}
+
+static void late(const char *first, const char *second) {
+    late_with(first, second, RTLD_LOCAL);
+}
+
+// The first one in the order of loading is closed before the second comes. In a namespace, as this program has a copy itself.
+static void gone(void) {
+    const struct mock_agent *agents[2];
+    Lmid_t space = LM_ID_NEWLM;
+    void *idle = open_library(space, "leaving", RTLD_NOW | RTLD_LOCAL);
+    program_needs(dlinfo(idle, RTLD_DI_LMID, &space) == 0, "namespace");
+    agents[0] = agents[1] = load_in(&space, "first", RTLD_LOCAL);
+    emit_in_turn(agents, 1, 1, RECORDS / 2);
+    dlclose(idle);
+    program_needs(!open_library(space, "leaving", RTLD_NOW | RTLD_NOLOAD), "unloaded");
+    agents[1] = load_in(&space, "second", RTLD_LOCAL);
+    emit_in_turn(agents, 1, RECORDS / 2 + 1, RECORDS);
+}
+
+static bool is_unchanged(void *other, const char *name) {
+    bool (*unchanged)(void) = NULL;
+    *(void **)&unchanged = dlsym(other, name);
+    return unchanged && unchanged();
+}
+
+// Next to libraries that only look as if they had a meeting point, and that come first.
+static void next_to_others_in(Lmid_t space) {
+    const struct mock_agent *agents[2];
+    void *older = open_library(space, "older", RTLD_NOW | RTLD_LOCAL);
+    program_needs(dlinfo(older, RTLD_DI_LMID, &space) == 0, "namespace");
+    void *garbage = open_library(space, "garbage", RTLD_NOW | RTLD_LOCAL);
+    agents[0] = load_in(&space, "first", RTLD_LOCAL);
+    agents[1] = load_in(&space, "second", RTLD_LOCAL);
+    emit_in_turn(agents, 1, 1, RECORDS);
+    program_needs(is_unchanged(garbage, "garbage_is_unchanged"), "nothing written to what is no point");
+    program_needs(is_unchanged(older, "older_is_unchanged"), "nothing written to the older point");
+}
+
+static void next_to_others(void) {
+    next_to_others_in(LM_ID_BASE);
+}
+
+// Without a copy in the program.
+static void next_to_others_alone(void) {
+    next_to_others_in(LM_ID_NEWLM);
 }
 
 struct user {
@@ -157,6 +243,33 @@ static void forked(void) {
     emit_in_turn(agents, 1, RECORDS + 1, RECORDS + 10);
 }
 
+static _Atomic bool ends;
+
+static void *load_again_and_again(void *unused) {
+    while (!atomic_load(&ends))
+        dlclose(open_library(LM_ID_BASE, "leaving", RTLD_NOW | RTLD_LOCAL));
+    return unused;
+}
+
+// Children are the first to use a library of their parent, of which a thread has the loader's locks now and then.
+static void first_used_in_children(void) {
+    const struct mock_agent *agent =
+        dlsym(open_library(LM_ID_BASE, "first", RTLD_NOW | RTLD_LOCAL), "mock_agent");
+    pthread_t thread;
+    int status;
+    program_needs(agent && !pthread_create(&thread, NULL, load_again_and_again, NULL), "thread");
+    for (uint64_t child = 1; child <= CHILDREN; child++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            alarm(60); // kills one that waits for ever
+            _exit(!agent->attach() || !agent->emit(1, child));
+        }
+        program_needs(waitpid(pid, &status, 0) == pid && status == 0, "child");
+    }
+    atomic_store(&ends, true);
+    pthread_join(thread, NULL);
+}
+
 struct loader {
     const char *name;
     pthread_barrier_t *start;
@@ -170,9 +283,9 @@ static void *load_at_once(void *self) {
     return NULL;
 }
 
-static void raced(void) {
+static void raced(const char *one, const char *other) {
     pthread_barrier_t start;
-    struct loader first = {"first", &start, NULL}, second = {"second", &start, NULL};
+    struct loader first = {one, &start, NULL}, second = {other, &start, NULL};
     pthread_t thread;
     pthread_barrier_init(&start, NULL, 2);
     program_needs(!pthread_create(&thread, NULL, load_at_once, &second), "thread");
@@ -271,33 +384,54 @@ static void recorded_by_itself(void) {
     program_needs(statistics.threads == 1, "one ring");
 }
 
+// Two libraries in another namespace, and one in the program's.
+static void namespaces(void) {
+    Lmid_t base = LM_ID_BASE, other = LM_ID_NEWLM;
+    const struct mock_agent *here = load_in(&base, "first", RTLD_LOCAL);
+    const struct mock_agent *agents[2] = {load_in(&other, "first", RTLD_LOCAL),
+                                          load_in(&other, "second", RTLD_LOCAL)};
+    emit_in_turn(agents, 1, 1, RECORDS);
+    program_needs(here->emit(2, 1), "emit");
+    program_needs(agents[0]->ring() == agents[1]->ring() && here->ring() != agents[0]->ring(), "rings");
+}
+
+static void agent_and_library(void) {
+    attached(true);
+}
+
+static void library_and_agent(void) {
+    attached(false);
+}
+
 static int be_program(const char *what) {
-    if (strcmp(what, "late") == 0)
-        late("second");
-    else if (strcmp(what, "other build") == 0)
-        late("other");
-    else if (strcmp(what, "threads") == 0)
-        threads();
-    else if (strcmp(what, "stacks") == 0)
-        stacks();
-    else if (strcmp(what, "killed") == 0)
-        killed();
-    else if (strcmp(what, "forked") == 0)
-        forked();
-    else if (strcmp(what, "raced") == 0)
-        raced();
-    else if (strcmp(what, "interrupted") == 0)
-        interrupted();
-    else if (strcmp(what, "agent and library") == 0)
-        attached(true);
-    else if (strcmp(what, "library and agent") == 0)
-        attached(false);
-    else if (strcmp(what, "itself") == 0)
-        recorded_by_itself();
-    else if (strcmp(what, "namespace") == 0) {
-        const struct mock_agent *agents[2] = {load("first"), load_in(LM_ID_NEWLM, "second")};
-        emit_in_turn(agents, 1, 1, RECORDS);
-    }
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } programs[] = {{"threads", threads},
+                    {"stacks", stacks},
+                    {"killed", killed},
+                    {"forked", forked},
+                    {"first used in children", first_used_in_children},
+                    {"interrupted", interrupted},
+                    {"agent and library", agent_and_library},
+                    {"library and agent", library_and_agent},
+                    {"itself", recorded_by_itself},
+                    {"namespaces", namespaces},
+                    {"gone", gone},
+                    {"next to others", next_to_others},
+                    {"next to others alone", next_to_others_alone}};
+    char first[32], second[32];
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        if (strcmp(what, programs[i].name) == 0)
+            programs[i].run();
+    if (sscanf(what, "late %31s %31s", first, second) == 2)
+        late(first, second);
+    else if (sscanf(what, "global %31s %31s", first, second) == 2)
+        late_with(first, second, RTLD_GLOBAL);
+    else if (sscanf(what, "deepbind %31s %31s", first, second) == 2)
+        late_with(first, second, RTLD_LOCAL | RTLD_DEEPBIND);
+    else if (sscanf(what, "raced %31s %31s", first, second) == 2)
+        raced(first, second);
     return 0;
 }
 
@@ -417,9 +551,9 @@ static void check_in_order(const struct outcome *outcome) {
     assert_false(outcome->seen.twice || outcome->seen.out_of_order);
 }
 
-static void late_library_joins(void **unused) {
-    (void)unused;
-    const struct outcome outcome = run("late", 0);
+// The program's two libraries have one channel, and its thread one ring.
+static void check_one_channel(const char *what) {
+    const struct outcome outcome = run(what, 0);
     check_in_order(&outcome);
     assert_int_equal(outcome.seen.count[1], RECORDS);
     assert_int_equal(numbered_lost(&outcome.seen), 0);
@@ -428,6 +562,64 @@ static void late_library_joins(void **unused) {
     assert_int_equal(outcome.apis, 2);
     assert_int_equal(outcome.totals.rings, 1);
     assert_string_equal(outcome.notice, "");
+}
+
+static void late_library_joins(void **unused) {
+    (void)unused;
+    check_one_channel("late first second");
+}
+
+static bool with_sanitizers(void) {
+    const char *sanitizer = getenv("TRACESMITH_SANITIZE");
+    return sanitizer && *sanitizer;
+}
+
+static void any_linker(void **unused) {
+    (void)unused;
+    static const char *const linkers[] = {"bfd", "gold", "lld", "mold"};
+    char path[4096], what[128];
+    for (size_t i = 0; i < sizeof linkers / sizeof *linkers; i++) {
+        snprintf(path, sizeof path, "%s/tests/wire/libtracesmith-meeting-second-%s.so",
+                 getenv("TRACESMITH_BUILD_DIR"), linkers[i]);
+        if (access(path, R_OK) != 0) {
+            print_message("not tried with %s: the compiler cannot use it as its linker\n", linkers[i]);
+            continue;
+        }
+        snprintf(what, sizeof what, "late first-%s second", linkers[i]);
+        check_one_channel(what);
+        snprintf(what, sizeof what, "late first-%s second-%s", linkers[i], linkers[i]);
+        check_one_channel(what);
+    }
+}
+
+static void any_scope(void **unused) {
+    (void)unused;
+    check_one_channel("global first second");
+    if (with_sanitizers())
+        return (void)print_message("not tried with RTLD_DEEPBIND: sanitizers refuse it\n");
+    check_one_channel("deepbind first second");
+}
+
+static void program_has_a_copy(void **unused) {
+    (void)unused;
+    check_one_channel("late program second");
+    check_one_channel("late first program");
+}
+
+// Without -z nodelete: the first stays by itself when it is closed, as its memory is everybody's.
+static void library_that_may_leave(void **unused) {
+    (void)unused;
+    check_one_channel("late leaving second");
+    check_one_channel("late second leaving");
+    if (!with_sanitizers())
+        check_one_channel("gone");
+}
+
+static void next_to_other_libraries(void **unused) {
+    (void)unused;
+    check_one_channel("next to others");
+    if (!with_sanitizers())
+        check_one_channel("next to others alone");
 }
 
 static void threads_have_one_ring(void **unused) {
@@ -481,10 +673,21 @@ static void children_have_one_each(void **unused) {
     assert_int_equal(outcome.totals.rings, 3);
 }
 
+static void children_do_not_wait(void **unused) {
+    (void)unused;
+    if (with_sanitizers())
+        return (void)print_message("a sanitizer's own locks are not safe at fork\n");
+    const struct outcome outcome = run("first used in children", 0);
+    assert_int_equal(outcome.seen.count[1], CHILDREN);
+    assert_int_equal(outcome.processes, CHILDREN);
+}
+
 static void loaded_at_once(void **unused) {
     (void)unused;
+    static const char *const pairs[] = {"raced first second", "raced leaving second", "raced program first",
+                                        "raced second leaving"};
     for (int race = 0; race < RACES; race++) {
-        const struct outcome outcome = run("raced", 0);
+        const struct outcome outcome = run(pairs[race % 4], 0);
         check_in_order(&outcome);
         assert_int_equal(outcome.seen.count[1], 10);
         assert_int_equal(outcome.channels, 1);
@@ -521,11 +724,11 @@ static void program_records_itself(void **unused) {
 
 static void other_namespace(void **unused) {
     (void)unused;
-    const char *sanitizer = getenv("TRACESMITH_SANITIZE");
-    if (sanitizer && *sanitizer)
+    if (with_sanitizers())
         return (void)print_message("sanitizers do not work in another namespace\n");
-    const struct outcome outcome = run("namespace", 0);
+    const struct outcome outcome = run("namespaces", 0);
     assert_int_equal(outcome.seen.count[1], RECORDS);
+    assert_int_equal(outcome.seen.count[2], 1);
     assert_int_equal(numbered_lost(&outcome.seen), 0);
     assert_int_equal(outcome.channels, 2);
     assert_int_equal(outcome.processes, 1);
@@ -534,7 +737,7 @@ static void other_namespace(void **unused) {
 // The reader is notified.
 static void other_build(void **unused) {
     (void)unused;
-    const struct outcome outcome = run("other build", 0);
+    const struct outcome outcome = run("late first other", 0);
     assert_int_equal(outcome.seen.count[1], RECORDS);
     assert_int_equal(numbered_lost(&outcome.seen), 0);
     assert_int_equal(outcome.channels, 2);
@@ -548,10 +751,16 @@ int main(int argc, char **argv) {
         return be_program(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_library_joins),
+        cmocka_unit_test(any_linker),
+        cmocka_unit_test(any_scope),
+        cmocka_unit_test(program_has_a_copy),
+        cmocka_unit_test(library_that_may_leave),
+        cmocka_unit_test(next_to_other_libraries),
         cmocka_unit_test(threads_have_one_ring),
         cmocka_unit_test(stacks_of_both),
         cmocka_unit_test(death_is_counted_once),
         cmocka_unit_test(children_have_one_each),
+        cmocka_unit_test(children_do_not_wait),
         cmocka_unit_test(loaded_at_once),
         cmocka_unit_test(handlers_do_not_wait),
         cmocka_unit_test(library_and_agents),
