@@ -31,7 +31,7 @@ static struct candidates candidates;
 static struct {
     void *handles[CANDIDATES_MAX];
     uint32_t count;
-    char text[1000];
+    char text[4096];
 } refused;
 
 void *library_function(void *library, const char *function, char name[64]) {

@@ -176,7 +176,7 @@ static bool take_driver(const struct mappings *mappings, cl_platform_id platform
 static cl_uint find_platforms(cl_platform_id *platforms, char *text, size_t size) {
     cl_uint count = 0;
     void *loader = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    cl_api_clGetPlatformIDs get = loader ? (cl_api_clGetPlatformIDs)dlsym(loader, "clGetPlatformIDs") : NULL;
+    __typeof__(clGetPlatformIDs) *get = loader ? (__typeof__(get))dlsym(loader, "clGetPlatformIDs") : NULL;
     if (!get)
         snprintf(text, size, "the program has not loaded OpenCL (libOpenCL.so.1)");
     else if (get(PLATFORMS_MOST, platforms, &count) != CL_SUCCESS || !count)
