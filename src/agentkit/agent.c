@@ -17,7 +17,9 @@ __thread struct agent_thread agent_thread;
 static const struct agent_spec *_Atomic spec;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *given_directory, *given_options; // to a late agent, in place of the environment
-static bool parked;
+static bool prepared, parked;
+static bool is_quiet = true; // no thread of the kit uses the channel
+enum { LEAVE_MS = 1000, UNLOAD_MS = 50 };
 
 static void fork_child(void) {
     const struct agent_spec *mine = atomic_load(&spec);
@@ -41,8 +43,10 @@ static void attach(void) {
     const struct agent_spec *mine = atomic_load(&spec);
     const char *directory = given_directory ? given_directory : secure_getenv(CHANNEL_ENVIRONMENT);
     struct channel *channel = NULL;
-    if (agent.channel || !directory || !*directory || (mine->prepare && !mine->prepare()) ||
-        channel_open(directory, mine->api, &channel) != TSMITH_OK)
+    if (agent.channel || !directory || !*directory)
+        return;
+    prepared = prepared || !mine->prepare || mine->prepare();
+    if (!prepared || channel_open(directory, mine->api, &channel) != TSMITH_OK)
         return;
     agent.tsc = channel_tick_is_tsc(channel);
     if (mine->not_in_children)
@@ -74,6 +78,8 @@ static bool attach_again(const struct agent_spec *what, const char *directory) {
     agent.tsc = channel_tick_is_tsc(channel);
     parked = false;
     what->again();
+    if (what->sums == AGENT_SUMS_OF_RECORDS)
+        sums_start_of_records(agent.channel);
     atomic_store(&agent.over, false);
     return true;
 }
@@ -97,11 +103,14 @@ bool agent_attach_late(const struct agent_spec *what, const char *directory, con
 
 void agent_leave(void) {
     atomic_store(&agent.over, true);
+    is_quiet = sums_end_of_records(LEAVE_MS);
     sums_write();
     channel_close(agent.channel);
 }
 
 void agent_park(void) {
+    if (!is_quiet)
+        return;
     channel_park(agent.channel);
     parked = true;
 }
@@ -158,6 +167,7 @@ __attribute__((destructor)) static void at_unload(void) {
     if (left)
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, left);
     atomic_store(&agent.over, true);
+    (void)sums_end_of_records(UNLOAD_MS);
     sums_write();
     agent_thread.busy++; // calls from the destructors of others go straight on
     channel_close(agent.channel);

@@ -41,7 +41,7 @@ enum agent_sums {
 // What makes one agent different from another. Functions may be NULL.
 struct agent_spec {
     const char *api; // "opencl": names its channel
-    // Before the channel is opened: memory, keys of threads. False: nothing is recorded.
+    // Before the channel is opened: memory, keys of threads. Once: a later attempt uses what it made. False: nothing is recorded.
     bool (*prepare)(void);
     // agent.channel is open, nothing is recorded yet: registers shapes and fields, starts what the agent uses of stacks.h
     // and overhead.h.

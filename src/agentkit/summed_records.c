@@ -2,10 +2,14 @@
 // Sums of the events of agents that know only records: a kernel, copy, call or wait is described in a place of the thread's own,
 // where its record would be in the ring, and what the record's shape says of its words is added to a row (sums.h). Records of other
 // kinds go on to the ring. agent.c starts it for agents that ask for it.
+#include <linux/futex.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agentkit/agent.h"
 #include "agentkit/sums.h"
@@ -121,44 +125,67 @@ static bool add_up(const union plan *plan, const uint64_t *record) {
 
 // ---- the thread that writes at the end of each period: an agent's control thread is made late, or never
 
+static _Atomic bool
+    looked_after; // the process has had its thread; a forked child has none, and its first record makes one
+static _Atomic bool looking;    // the thread goes on
+static _Atomic uint32_t ending; // 1: it ends
+
+static void after_fork_child(void) {
+    atomic_store(&looked_after, false);
+    atomic_store(&looking, false);
+}
+
+static void rest_until_due(struct channel *channel) {
+    int64_t time = sums_until_due();
+    time = time < SHORTEST_REST ? SHORTEST_REST : time > LONGEST_REST ? LONGEST_REST : time;
+    const struct timespec until = {.tv_nsec = (long)time};
+    channel_rest(channel, true);
+    syscall(SYS_futex, &ending, FUTEX_WAIT_PRIVATE, 0, &until, NULL, 0);
+    channel_rest(channel, false);
+}
+
 static void *keep_looking(void *of) {
     struct channel *const channel = of;
     prctl(PR_SET_NAME, "tracesmith");
-    while (!atomic_load(&agent.over) && channel_live(channel)) {
-        int64_t rest = sums_until_due();
-        rest = rest < SHORTEST_REST ? SHORTEST_REST : rest > LONGEST_REST ? LONGEST_REST : rest;
-        const struct timespec time = {.tv_nsec = (long)rest};
-        channel_rest(channel, true);
-        nanosleep(&time, NULL);
-        channel_rest(channel, false);
+    while (!atomic_load(&ending) && channel_live(channel)) {
+        rest_until_due(channel);
         sums_look();
     }
+    atomic_store(&looking, false);
     return NULL;
 }
 
-// A forked child has no such thread: its first record makes one.
-static _Atomic uint32_t looked_after; // 1 + the generation (agent.h) of the process that has the thread
-
-static __attribute__((noinline)) void look_after(uint32_t process) {
-    if (atomic_exchange(&looked_after, process) != process)
-        (void)agent_thread_start(keep_looking, agent.channel);
+static __attribute__((noinline)) void look_after(void) {
+    if (atomic_exchange(&looked_after, true))
+        return;
+    atomic_store(&looking, true);
+    if (!agent_thread_start(keep_looking, agent.channel))
+        atomic_store(&looking, false);
 }
 
-static uint32_t this_process(void) {
-    return 1 + atomic_load_explicit(&agent.generation, memory_order_relaxed);
+bool sums_end_of_records(int patience_ms) {
+    const struct timespec moment = {.tv_nsec = 1000000};
+    atomic_store(&ending, 1);
+    if (!atomic_load(&looking))
+        return true;
+    syscall(SYS_futex, &ending, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    for (int i = 0; i < patience_ms && atomic_load(&looking); i++)
+        nanosleep(&moment, NULL);
+    return !atomic_load(&looking);
 }
 
 // ---- the hook
 
 static uint64_t *reserve(uint32_t words) {
-    const uint32_t process = this_process();
-    if (__builtin_expect(atomic_load_explicit(&looked_after, memory_order_relaxed) != process, 0))
-        look_after(process);
+    if (!sums_on) // they were of an earlier attachment
+        return NULL;
+    if (__builtin_expect(!atomic_load_explicit(&looked_after, memory_order_relaxed), 0))
+        look_after();
     return words <= RECORD_MAX_WORDS ? sums_scratch_take() : NULL;
 }
 
 static void commit(struct ring *ring, uint64_t *head, uint32_t words) {
-    if (!sums_is_scratch(head)) { // a signal handler's, in the middle of another record
+    if (!sums_is_scratch(head)) { // a signal handler's, in the middle of another record; or there are no sums
         ring_commit(ring, words);
         return;
     }
@@ -180,7 +207,10 @@ void sums_start_of_records(struct channel *channel) {
         return;
     for (uint32_t i = 0; i < TRACKS_KNOWN; i++) // those are of the session
         atomic_store_explicit(&known_tracks[i], 0, memory_order_relaxed);
-    atomic_store(&looked_after, this_process());
-    (void)agent_thread_start(keep_looking, channel);
-    record_hook = &hook;
+    if (!record_hook)
+        pthread_atfork(NULL, NULL, after_fork_child);
+    atomic_store(&ending, 0);
+    atomic_store(&looked_after, false);
+    look_after();
+    record_hook = &hook; // and stays: a thread may be between its two calls
 }

@@ -90,14 +90,24 @@ RECORD_PART_SHAPE(delayed_words, DELAYED_WORDS)
 
 static uint16_t shapes[SUMS_TIMED + SUMS_DELAYED + 1]; // by what is known
 
+// A channel that is continued has them: it would grow with each session.
+static void register_shape(uint32_t known, const struct record_shape *shape) {
+    struct record_shape before;
+    if (!shapes[known] || !channel_find_shape(channel, shapes[known], &before) ||
+        before.kind != shape->kind || before.subject != shape->subject ||
+        before.field_count != shape->field_count ||
+        memcmp(before.fields, shape->fields, shape->field_count * sizeof *shape->fields) != 0)
+        shapes[known] = channel_shape(channel, shape);
+}
+
 static void register_shapes(void) {
     struct record_shape shape = record_shape_begin(TSMITH_KIND_SUM, RECORD_SUBJECT_TRACK);
     sum_words_add(&shape);
-    shapes[0] = channel_shape(channel, &shape);
+    register_shape(0, &shape);
     timed_words_add(&shape);
-    shapes[SUMS_TIMED] = channel_shape(channel, &shape);
+    register_shape(SUMS_TIMED, &shape);
     delayed_words_add(&shape);
-    shapes[SUMS_TIMED | SUMS_DELAYED] = channel_shape(channel, &shape);
+    register_shape(SUMS_TIMED | SUMS_DELAYED, &shape);
 }
 
 // Ticks become ns; without the length of a tick the times are not known.
@@ -435,6 +445,23 @@ void sums_write(void) {
 
 // ---- attaching
 
+// What was added to them after the last pass of an earlier channel is counted there. False: a thread has stopped in the middle of adding.
+static bool empty_tables(int64_t now) {
+    if (!wait_for_flag(&writing))
+        return false;
+    struct table *table = atomic_load(&tables);
+    for (; table && wait_for_flag(&table->locked); table = table->next) {
+        atomic_fetch_add(&room, (int32_t)(table->open->rows - table->open->others));
+        empty_set(&table->sets[0]);
+        empty_set(&table->sets[1]);
+        table->open->began = now;
+        find_counter(table);
+        clear_flag(&table->locked);
+    }
+    clear_flag(&writing);
+    return !table;
+}
+
 uint32_t sums_track(uint32_t device, uint16_t flags) {
     const uint32_t known = device < DEVICES ? atomic_load(&tracks[device]) : 0;
     if (known)
@@ -461,8 +488,10 @@ void sums_start(struct channel *of) {
     }
     for (uint32_t i = 0; i < DEVICES; i++)
         atomic_store(&tracks[i], 0); // those are of the session
-    for (struct table *table = atomic_load(&tables); table; table = table->next)
-        find_counter(table);
+    if (!empty_tables(now)) {
+        sums_on = false; // its events are recorded
+        return;
+    }
     origin = now;
     atomic_store(&next, now + period);
     other_name = channel_string_cstr(of, "(other)");

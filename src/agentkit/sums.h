@@ -39,7 +39,8 @@ extern bool sums_on __attribute__((visibility("hidden")));
 extern uint32_t sums_host
     __attribute__((visibility("hidden"))); // sums_track(0): of calls and waits of the host
 
-// Decides whether the agent adds up, for this channel. Once per channel; one channel at a time.
+// Decides whether the agent adds up, for this channel. Once per channel; one channel at a time. Its sums begin now: what is left of an
+// earlier one's is dropped.
 void sums_start(struct channel *channel);
 // The track of the sums of a device of the channel; 0: of the host. May take a lock; `flags` are those of tsmith_track.
 uint32_t sums_track(uint32_t device, uint16_t flags);
@@ -65,6 +66,8 @@ int64_t sums_until_due(void);
 // ---- of records (summed_records.c)
 
 void sums_start_of_records(struct channel *channel); // in place of sums_start
+// The thread that writes them ends, before the channel does. False: it did not within this time.
+bool sums_end_of_records(int patience_ms);
 // Room for a record of any length, of the calling thread; NULL: it is taken, or there is no memory. Given back by the same thread.
 uint64_t *sums_scratch_take(void);
 bool sums_is_scratch(const uint64_t *at);
