@@ -81,7 +81,7 @@ struct frame {
     // What few calls need is not cleared for each.
     union {
         struct zero_event_pool_desc pool;
-        struct memory freed;
+        struct object *freed; // memory; NULL: not known
     };
 };
 

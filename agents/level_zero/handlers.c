@@ -353,21 +353,26 @@ static void memory_allocated(const struct frame *frame, int out, int size, tsmit
         record_memory(frame, TSMITH_KIND_ALLOC, &memory->memory, live);
 }
 
-// Taken out before the driver can give the address to another object.
+// Not found any more before the driver can give the address to another object.
 static void memory_free(struct frame *frame) {
-    struct object *memory = object_find(OBJECT_MEMORY, ARGUMENT(void *, 1));
-    frame->freed = memory ? memory->memory : (struct memory){.at = NULL};
-    if (memory)
-        object_remove(memory);
+    frame->freed = object_find(OBJECT_MEMORY, ARGUMENT(void *, 1));
+    if (frame->freed)
+        handles_hide(&objects, &frame->freed->handle);
 }
 
+// What the driver refused to free lives on.
 static void memory_freed(const struct frame *frame) {
-    const struct memory *freed = &frame->freed;
-    if (!freed->at || frame->result != ZERO_SUCCESS)
+    struct object *freed = frame->freed;
+    if (!freed)
         return;
-    const uint64_t live = atomic_fetch_sub(&live_bytes, freed->bytes) - freed->bytes;
+    if (frame->result != ZERO_SUCCESS) {
+        handles_show(&objects, &freed->handle);
+        return;
+    }
+    const uint64_t live = atomic_fetch_sub(&live_bytes, freed->memory.bytes) - freed->memory.bytes;
     if (is_recorded(frame))
-        record_memory(frame, TSMITH_KIND_FREE, freed, live);
+        record_memory(frame, TSMITH_KIND_FREE, &freed->memory, live);
+    object_remove(freed);
 }
 
 // ---- contexts

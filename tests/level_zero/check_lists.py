@@ -78,7 +78,7 @@ def api(events, function):
 
 LAUNCH, EXECUTE = "zeCommandListAppendLaunchKernel", "zeCommandQueueExecuteCommandLists"
 
-for name in ("immediate", "regular", "overlap", "events", "many", "wrap", "stacks", "quiet"):
+for name in ("immediate", "regular", "overlap", "events", "refused", "many", "wrap", "stacks", "quiet"):
     events, (entries, counts) = load(name), log(name)
     check_calls(name, events)
     assert len(api(events, LAUNCH)) == counts["kernels"], name
@@ -90,12 +90,12 @@ for name in ("immediate", "regular", "overlap", "events", "many", "wrap", "stack
     assert sorted(KINDS[event["kind"]] for event in commands(events)) == sorted(entry[0] for entry in entries), name
     assert lost(events) == Counter({"no_timing": len(untimed)} if untimed else {}), (name, lost(events), len(untimed))
     # Without TraceSmith the driver is sent the same commands.
-    if name in ("immediate", "regular", "overlap", "events", "many"):
+    if name in ("immediate", "regular", "overlap", "events", "refused", "many"):
         alone, alone_counts = log(name + ".alone")
         assert [entry[:2] for entry in entries] == [entry[:2] for entry in alone], name
         for what in ("kernels", "copies", "executes"):
             assert counts[what] == alone_counts[what], (name, what)
-    if name in ("immediate", "regular", "many", "stacks"):
+    if name in ("immediate", "regular", "refused", "many", "stacks"):
         assert not untimed, (name, untimed)
         check_times(name, timed, entries)
     elif name in ("overlap", "wrap"):
@@ -117,6 +117,14 @@ assert directions == {"h2d": 20, "d2h": 20}, directions
 memory = [event for event in load("immediate") if event["kind"] in ("alloc", "free")]
 assert [(event["kind"], event["bytes"], event["live_bytes"]) for event in memory] == [
     ("alloc", 4096, 4096), ("free", 4096, 0)], memory
+# A free that the driver refuses frees nothing: the second one does, after the commands between.
+refused = load("refused")
+memory = [event for event in refused if event["kind"] in ("alloc", "free")]
+assert [(event["kind"], event["bytes"], event["live_bytes"]) for event in memory] == [
+    ("alloc", 1001, 1001), ("free", 1001, 0)], memory
+calls = sorted(api(refused, "zeMemFree"), key=lambda event: event["start"])
+assert len(calls) == 2 and calls[0]["result"] and not calls[1]["result"], calls
+assert memory[0]["object"] == memory[1]["object"] and memory[1]["start"] == calls[1]["start"], (memory, calls)
 waits = Counter(event["name"] for event in load("regular") if event["kind"] == "sync")
 assert waits == {"zeFenceHostSynchronize": 10, "zeCommandQueueSynchronize": 10}, waits
 compiles = [event for event in load("regular") if event["kind"] == "compile"]

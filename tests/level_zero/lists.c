@@ -2,7 +2,7 @@
 // A program that uses Level Zero in the ways that differ for a profiler: immediate lists with and without events of its own,
 // a list that is executed again and again, two executions at once, copies, fills, waits. Called by test_level_zero.sh:
 //
-//     lists immediate N | regular N | overlap | events | forever N | many N
+//     lists immediate N | regular N | overlap | events | refused | forever N | many N
 //
 // It prints what it did, and checks the driver's results.
 #define _GNU_SOURCE
@@ -180,6 +180,27 @@ static void events(void) {
     CHECK(zeCommandListDestroy(list));
 }
 
+// The driver refuses the first free of such an allocation: it is used, and freed again.
+static void refused(void) {
+    enum { BYTES = 1001 };
+    ze_command_list_handle_t list = immediate_make();
+    ze_event_pool_handle_t pool = pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1);
+    ze_event_handle_t done = event_make(pool, 0);
+    const ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    static char back[BYTES];
+    void *buffer;
+    CHECK(zeMemAllocDevice(context, &desc, BYTES, 64, device, &buffer));
+    const ze_result_t first = zeMemFree(context, buffer);
+    CHECK(zeCommandListAppendMemoryFill(list, buffer, "\1", 1, BYTES, NULL, 0, NULL));
+    CHECK(zeCommandListAppendMemoryCopy(list, back, buffer, BYTES, NULL, 0, NULL));
+    finish(list, done);
+    CHECK(zeMemFree(context, buffer));
+    printf("refused %d %d\n", first != ZE_RESULT_SUCCESS, back[BYTES - 1]);
+    CHECK(zeEventDestroy(done));
+    CHECK(zeEventPoolDestroy(pool));
+    CHECK(zeCommandListDestroy(list));
+}
+
 static double now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -258,6 +279,8 @@ int main(int argc, char **argv) {
         overlap();
     else if (strcmp(what, "events") == 0)
         events();
+    else if (strcmp(what, "refused") == 0)
+        refused();
     else if (strcmp(what, "many") == 0)
         many(number);
     else

@@ -31,7 +31,7 @@ record() {
     "$TRACESMITH" view --json "$work/$name.sbt" >"$work/$name.json" || fail "$name: no trace"
 }
 
-for mode in "immediate 20" "regular 20" overlap events "many 1000"; do
+for mode in "immediate 20" "regular 20" overlap events refused "many 1000"; do
     name=${mode%% *}
     # shellcheck disable=SC2086 # words
     run "$name" $mode
@@ -39,6 +39,9 @@ for mode in "immediate 20" "regular 20" overlap events "many 1000"; do
     record "$name" -- $mode
     cmp -s "$work/$name.alone" "$work/$name.out" || fail "the program prints something else when it is profiled ($name)"
 done
+# The query of docs/memory.md.
+refused=$("$TRACESMITH" query --json "$work/refused.sbt" "SELECT start, name, result, stack FROM api WHERE result <> 0 AND name LIKE '%Free%'")
+[ "$(printf '%s' "$refused" | grep -o '"zeMemFree"' | wc -l)" -eq 1 ] || fail "refused frees: $refused"
 record sums --aggregate 50ms -- regular 20
 mkdir "$work/added"
 ln -s ../regular.sbt "$work/added/events.sbt"

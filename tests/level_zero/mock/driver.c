@@ -100,8 +100,10 @@ struct allocation {
     char *at;
     size_t bytes;
     ze_memory_type_t type;
+    int refused; // once
     struct allocation *next;
 };
+enum { REFUSED_BYTES = 1001 }; // the first free of such an allocation is refused
 static struct allocation *allocations;
 static int driver, device;
 
@@ -419,11 +421,12 @@ static ze_result_t mem_free(ze_context_handle_t context, void *at) {
     while (*place && (*place)->at != at)
         place = &(*place)->next;
     struct allocation *found = *place;
-    if (found)
+    const int refuses = found && found->bytes == REFUSED_BYTES && !found->refused++;
+    if (found && !refuses)
         *place = found->next;
     pthread_mutex_unlock(&lock);
-    if (!found)
-        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    if (!found || refuses)
+        return found ? ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE : ZE_RESULT_ERROR_INVALID_ARGUMENT;
     free(found->at);
     free(found);
     return ZE_RESULT_SUCCESS;
