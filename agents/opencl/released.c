@@ -60,6 +60,9 @@ void released_note(const struct call *call, const void *key, const struct object
     }
     if (map_put(&released, key, object->handle.number) && agent_on())
         write_marker(RELEASED_MARKER, call->function, call->stack, object->handle.number, -1);
+    // After the driver's call another thread may have been given the address before it was put here.
+    if (object_find(OBJECT_MEMORY, key))
+        map_remove(&released, key);
 }
 
 void released_given_out(const void *key) {

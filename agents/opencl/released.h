@@ -26,7 +26,7 @@ __attribute__((always_inline)) static inline struct call call_begin_to_release(e
     return released_on ? call_begin_with_stack(function) : call_begin(function);
 }
 
-// Before the driver's call that may give it back. `object` is what memory_forget returned.
+// Before the driver's call that may give it back, or after it where it may be refused. `object` is what memory_forget returned.
 void released_note(const struct call *call, const void *key, const struct object *object);
 // A new object has this address.
 void released_given_out(const void *key);

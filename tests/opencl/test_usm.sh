@@ -54,6 +54,8 @@ freed freed-copy clEnqueueMemcpyINTEL use_freed
 freed freed-twice clMemFreeINTEL use_freed
 freed freed-set clSetKernelArgMemPointerINTEL set
 freed freed-argument "clEnqueueNDRangeKernel, argument 0" launch
+# An address that is given out again and again: only what is passed after its last free is reported.
+USM_LAYER_REUSES=1 freed reused clEnqueueMemcpyINTEL use_reused
 
 # A free that fails frees nothing.
 on_driver pocl env OPENCL_LAYERS="$layer" "$TRACESMITH" profile --stacks --agent-option opencl.released -o "$work/refused.sbt" -- \

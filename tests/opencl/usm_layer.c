@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A layer below the agent that simulates Intel's unified shared memory (cl_intel_unified_shared_memory) by the driver's shared virtual
-// memory: its functions are fetched by name. Memory is never given back, so that a program may name what it has freed; such calls fail.
+// memory: its functions are fetched by name. Memory is never given back, so that a program may name what it has freed; such calls fail. With
+// USM_LAYER_REUSES set, what was freed is given out again.
 #include "layer.h"
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 enum { ALLOCATIONS = 256 };
 
@@ -14,8 +16,27 @@ static struct {
     int live;
 } allocations[ALLOCATIONS];
 
+// Of any size: the program asks for one only.
+static void *take_freed(void) {
+    void *pointer = NULL;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < ALLOCATIONS && !pointer && getenv("USM_LAYER_REUSES"); i++)
+        if (allocations[i].pointer && !allocations[i].live) {
+            pointer = allocations[i].pointer;
+            allocations[i].live = 1;
+        }
+    pthread_mutex_unlock(&lock);
+    return pointer;
+}
+
 static void *allocate(cl_context context, size_t size, cl_uint alignment, cl_int *error) {
-    void *pointer = next->clSVMAlloc(context, CL_MEM_READ_WRITE, size, alignment);
+    void *pointer = take_freed();
+    if (pointer) {
+        if (error)
+            *error = CL_SUCCESS;
+        return pointer;
+    }
+    pointer = next->clSVMAlloc(context, CL_MEM_READ_WRITE, size, alignment);
     pthread_mutex_lock(&lock);
     for (int i = 0; pointer && i < ALLOCATIONS; i++) {
         if (allocations[i].pointer)

@@ -3,10 +3,11 @@
 // Uses unified shared memory (cl_intel_unified_shared_memory): fills, copies and computes in host, device and shared
 // allocations, checks every result, and frees all. Ends with 4 where the driver has no such functions.
 //
-//   cl_usm [migrate | freed-copy | freed-twice | freed-set | freed-argument | refused]
+//   cl_usm [migrate | freed-copy | freed-twice | freed-set | freed-argument | refused | reused]
 //
 // With "migrate" it migrates as well: Intel's CPU runtime 2026.2 refuses most migrations. The ways named "freed" pass an allocation to OpenCL after it was freed, once each: for a layer that only reports it
-// (tests/opencl/usm_layer.c). With "refused" it frees an allocation by a call that fails, uses it, and frees it.
+// (tests/opencl/usm_layer.c). With "refused" it frees an allocation by a call that fails, uses it, and frees it; with "reused" it is given the address
+// of a freed allocation again, uses that, frees it, and passes it once more.
 
 #include "program.h"
 
@@ -99,6 +100,21 @@ static void use_kept(const struct program_setup *setup, cl_command_queue queue) 
     give_back(setup->context, device);
 }
 
+static void use_reused(const struct program_setup *setup, cl_command_queue queue) {
+    static cl_uint values[COUNT];
+    void *before = NULL;
+    for (int i = 0; i < 3; i++) {
+        cl_int error = CL_SUCCESS;
+        void *device = device_alloc(setup->context, setup->device, NULL, BYTES, 0, &error);
+        MUST(error);
+        EXPECT(!before || device == before);
+        before = device;
+        MUST(mem_copy(queue, CL_TRUE, values, device, BYTES, 0, NULL, NULL));
+        give_back(setup->context, device);
+    }
+    EXPECT(mem_copy(queue, CL_TRUE, values, before, BYTES, 0, NULL, NULL) != CL_SUCCESS);
+}
+
 static void use(const struct program_setup *setup, cl_command_queue queue, cl_kernel kernel, bool migrates) {
     static cl_uint values[COUNT];
     cl_int error = CL_SUCCESS;
@@ -137,6 +153,8 @@ int main(int argc, char **argv) {
     const bool migrates = argc > 1 && strcmp(argv[1], "migrate") == 0;
     if (argc > 1 && strcmp(argv[1], "refused") == 0)
         use_kept(&setup, queue);
+    else if (argc > 1 && strcmp(argv[1], "reused") == 0)
+        use_reused(&setup, queue);
     else if (argc > 1 && !migrates)
         use_freed(argv[1], &setup, queue, kernel);
     else
