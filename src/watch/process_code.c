@@ -29,6 +29,7 @@ struct code_section {
 struct code_row {
     uint64_t at; // 1 + the address in the file; 0: the place is empty
     bool exists;
+    struct code_plain_row plain;
     struct cfi_row row;
 };
 enum { ROWS_LOG2 = 9 };
@@ -248,22 +249,64 @@ static struct code_row *row_place(struct code_file *file, uint64_t address) {
     return file->rows ? &file->rows[table_hash(address) >> (64 - ROWS_LOG2)] : NULL;
 }
 
+static void make_plain(const struct cfi_row *row, struct code_plain_row *out) {
+    *out = (struct code_plain_row){.count = 0};
+    const uint32_t returns = row->return_register;
+    if (row->cfa.how != CFI_IS_OFFSET || row->cfa_register >= CFI_REGISTERS || row->is_signal_frame ||
+        row->go_calls_c || returns >= CFI_REGISTERS || row->registers[returns].how != CFI_AT_OFFSET ||
+        row->registers[CFI_STACK_POINTER].how != CFI_SAME)
+        return;
+    uint8_t count = 0;
+    for (int32_t reg = 0; reg < CFI_REGISTERS; reg++) {
+        const struct cfi_rule *rule = &row->registers[reg];
+        if (rule->how == CFI_SAME)
+            continue;
+        if (rule->how != CFI_AT_OFFSET || count == CODE_SAVED_MOST)
+            return;
+        out->saved[count].reg = reg;
+        out->saved[count++].at = rule->value;
+    }
+    out->base = (uint8_t)row->cfa_register;
+    out->cfa = row->cfa.value;
+    out->return_register = (uint8_t)returns;
+    out->count = count;
+}
+
+static struct cfi_section section_of(const struct code_mapping *mapping) {
+    const struct code_file *file = mapping->file;
+    return (struct cfi_section){.start = file->frames,
+                                .end = file->frames + file->frames_size,
+                                .address = mapping->bias + file->frames_start,
+                                .header = file->frames_header};
+}
+
+// NULL: without memory.
+static const struct code_row *find_row(const struct code_mapping *mapping, uint64_t pc) {
+    struct code_row *kept = row_place(mapping->file, pc - mapping->bias);
+    if (kept && kept->at != pc - mapping->bias + 1) {
+        const struct cfi_section section = section_of(mapping);
+        kept->exists = cfi_find(&section, pc, &kept->row);
+        kept->at = pc - mapping->bias + 1;
+        kept->plain.count = 0;
+        if (kept->exists)
+            make_plain(&kept->row, &kept->plain);
+    }
+    return kept;
+}
+
+const struct code_plain_row *code_mapping_plain_row(const struct code_mapping *mapping, uint64_t pc) {
+    const struct code_row *row = mapping->file->frames ? find_row(mapping, pc) : NULL;
+    return row && row->plain.count ? &row->plain : NULL;
+}
+
 bool code_mapping_row(const struct code_mapping *mapping, uint64_t pc, struct cfi_section *section,
                       struct cfi_row *row) {
-    struct code_file *file = mapping->file;
-    if (!file->frames)
+    if (!mapping->file->frames)
         return false;
-    *section = (struct cfi_section){.start = file->frames,
-                                    .end = file->frames + file->frames_size,
-                                    .address = mapping->bias + file->frames_start,
-                                    .header = file->frames_header};
-    struct code_row *kept = row_place(file, pc - mapping->bias);
+    *section = section_of(mapping);
+    const struct code_row *kept = find_row(mapping, pc);
     if (!kept)
         return cfi_find(section, pc, row);
-    if (kept->at != pc - mapping->bias + 1) {
-        kept->exists = cfi_find(section, pc, &kept->row);
-        kept->at = pc - mapping->bias + 1;
-    }
     *row = kept->row;
     return kept->exists;
 }

@@ -57,6 +57,18 @@ const struct code_mapping *process_code_find(const struct process_code *code, ui
 bool process_code_is_stub(const struct process_code *code, uint64_t pc);
 void process_code_finish(struct process_code *code);
 
+// A row of the common form: the CFA is a register and an offset, the return address and some registers are at offsets from it, all others
+// are as they were, and the caller's stack begins at the CFA.
+enum { CODE_SAVED_MOST = 8 };
+struct code_plain_row {
+    uint8_t base, return_register, count; // count 0: the row is of another form
+    int32_t cfa;                          // from the base
+    struct {
+        int32_t reg, at; // from the CFA
+    } saved[CODE_SAVED_MOST];
+};
+// NULL: it is not, or nothing is known of the code.
+const struct code_plain_row *code_mapping_plain_row(const struct code_mapping *mapping, uint64_t pc);
 // What unwinds the code at `pc`; the row's expressions are in `section`. False: nothing is known of it.
 bool code_mapping_row(const struct code_mapping *mapping, uint64_t pc, struct cfi_section *section,
                       struct cfi_row *row);

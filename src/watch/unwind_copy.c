@@ -60,6 +60,34 @@ static bool leave_stub(struct copy_walk *walk) {
     return walk->pc != 0 || stop(walk, UNWIND_COPY_OUTERMOST);
 }
 
+static bool step_to(struct copy_walk *walk, uint64_t pc, bool is_exact) {
+    walk->pc = machine_address(pc);
+    walk->is_exact = is_exact;
+    return walk->pc != 0 || stop(walk, UNWIND_COPY_OUTERMOST);
+}
+
+// What cfi_cfa and cfi_apply do with such a row.
+static bool step_up_plain(struct copy_walk *walk, const struct code_plain_row *row) {
+    struct cfi_frame *frame = &walk->frame;
+    const uint64_t stack = frame->registers[CFI_STACK_POINTER];
+    if (!(frame->known >> row->base & 1))
+        return stop(walk, UNWIND_COPY_LOST);
+    const uint64_t cfa = frame->registers[row->base] + (uint64_t)(int64_t)row->cfa;
+    for (uint8_t i = 0; i < row->count; i++) {
+        const uint64_t bit = UINT64_C(1) << row->saved[i].reg;
+        const bool is_read =
+            cfi_read(frame, cfa + (uint64_t)(int64_t)row->saved[i].at, &frame->registers[row->saved[i].reg]);
+        frame->known = is_read ? frame->known | bit : frame->known & ~bit;
+    }
+    if (!(frame->known >> row->return_register & 1))
+        return stop(walk, why_missing(walk, cfa));
+    if (cfa <= stack && !walk->is_exact)
+        return stop(walk, UNWIND_COPY_LOST);
+    frame->registers[CFI_STACK_POINTER] = cfa;
+    frame->known |= UINT64_C(1) << CFI_STACK_POINTER;
+    return step_to(walk, frame->registers[row->return_register], false);
+}
+
 static bool step_up(struct copy_walk *walk, const struct process_code *code) {
     struct cfi_section section;
     struct cfi_row row;
@@ -67,6 +95,10 @@ static bool step_up(struct copy_walk *walk, const struct process_code *code) {
     uint64_t cfa;
     if (!walk->mapping && !walk->is_exact && process_code_is_stub(code, walk->pc))
         return leave_stub(walk);
+    const struct code_plain_row *plain =
+        walk->mapping ? code_mapping_plain_row(walk->mapping, walk->pc - !walk->is_exact) : NULL;
+    if (plain)
+        return step_up_plain(walk, plain);
     if (!walk->mapping || !code_mapping_row(walk->mapping, walk->pc - !walk->is_exact, &section, &row))
         return guess(walk, code);
     if (row.registers[row.return_register].how == CFI_UNDEFINED)
@@ -81,11 +113,9 @@ static bool step_up(struct copy_walk *walk, const struct process_code *code) {
     const uint64_t above = caller.registers[CFI_STACK_POINTER];
     if (above <= frame->registers[CFI_STACK_POINTER] && !(row.is_signal_frame || walk->is_exact))
         return stop(walk, UNWIND_COPY_LOST);
-    walk->pc = machine_address(caller.registers[row.return_register]);
     memcpy(frame->registers, caller.registers, sizeof caller.registers);
     frame->known = caller.known;
-    walk->is_exact = row.is_signal_frame;
-    return walk->pc != 0 || stop(walk, UNWIND_COPY_OUTERMOST);
+    return step_to(walk, caller.registers[row.return_register], row.is_signal_frame);
 }
 
 uint32_t unwind_copy_walk(const struct unwind_copy *copy, const struct process_code *code,
@@ -99,7 +129,9 @@ uint32_t unwind_copy_walk(const struct unwind_copy *copy, const struct process_c
     walk.frame.known = copy->known;
     memcpy(walk.frame.registers, copy->registers, sizeof walk.frame.registers);
     while (count < capacity) {
-        walk.mapping = process_code_find(code, walk.pc - !walk.is_exact);
+        const uint64_t at = walk.pc - !walk.is_exact;
+        if (!walk.mapping || at < walk.mapping->begin || at >= walk.mapping->end)
+            walk.mapping = process_code_find(code, at);
         frames[count++] = (struct unwind_copy_frame){walk.pc, walk.mapping, walk.is_exact, walk.is_guess};
         walk.is_guess = false;
         if (!step_up(&walk, code))

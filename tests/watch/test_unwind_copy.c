@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stack of another process, unwound from a copy of its top: a child goes down paths that it notes (its own return
-// addresses) and stops there; the walk must find them. And the same copy, damaged: no fault, and no end that is none.
+// addresses) and stops there; the walk must find them. And the same copy, damaged: no fault, no end that is none, and the frames that complete
+// rows give, without the short form that most rows have.
 #include "support/test.h"
 
 #include <alloca.h>
@@ -111,6 +112,56 @@ static void copy_child(pid_t child, struct unwind_copy *copy, uint8_t *bytes) {
     assert_true(copy->size > 0);
 }
 
+// The walk by complete rows, as far as there are any: the addresses, and how many. `whole`: its end is the stack's.
+static uint32_t walk_by_rows(const struct unwind_copy *copy, const struct process_code *code, uint64_t *pcs,
+                             bool *whole, bool *gave_up) {
+    struct cfi_frame frame = {.low = copy->registers[CFI_STACK_POINTER], .known = copy->known};
+    uint64_t pc = copy->pc, cfa;
+    bool is_exact = true;
+    uint32_t count = 0;
+    frame.high = frame.low + copy->size;
+    frame.bytes = copy->bytes;
+    memcpy(frame.registers, copy->registers, sizeof frame.registers);
+    *whole = *gave_up = false;
+    while (count < FRAMES) {
+        struct cfi_frame caller = {.low = frame.low, .high = frame.high, .bytes = frame.bytes};
+        struct cfi_section section;
+        struct cfi_row row;
+        const struct code_mapping *mapping = process_code_find(code, pc - !is_exact);
+        pcs[count++] = pc;
+        *gave_up = !mapping || !code_mapping_row(mapping, pc - !is_exact, &section, &row);
+        if (*gave_up)
+            break;
+        *whole = row.registers[row.return_register].how == CFI_UNDEFINED;
+        if (*whole || !cfi_cfa(&section, &row, &frame, &cfa))
+            break;
+        cfi_apply(&section, &row, &frame, cfa, &caller);
+        if (!(caller.known >> row.return_register & 1) || !(caller.known >> CFI_STACK_POINTER & 1) ||
+            (caller.registers[CFI_STACK_POINTER] <= frame.registers[CFI_STACK_POINTER] && !is_exact &&
+             !row.is_signal_frame))
+            break;
+        pc = caller.registers[row.return_register];
+        *whole = !pc;
+        if (!pc)
+            break;
+        is_exact = row.is_signal_frame;
+        frame = caller;
+    }
+    return count;
+}
+
+static void compare_with_rows(const struct unwind_copy *copy, const struct process_code *code,
+                              const struct unwind_copy_frame *frames, uint32_t count,
+                              enum unwind_copy_end end) {
+    uint64_t pcs[FRAMES];
+    bool whole, gave_up;
+    const uint32_t wanted = walk_by_rows(copy, code, pcs, &whole, &gave_up);
+    assert_true(count == wanted || (gave_up && count > wanted));
+    for (uint32_t i = 0; i < wanted; i++)
+        assert_true(frames[i].pc == pcs[i]);
+    assert_true(gave_up || whole == (end == UNWIND_COPY_OUTERMOST));
+}
+
 static void test_paths(void **state) {
     static uint8_t bytes[COPY];
     struct code_files files = {0};
@@ -126,6 +177,7 @@ static void test_paths(void **state) {
         const uint32_t count = unwind_copy_walk(&copy, &code, frames, FRAMES, &end);
         stop_child(child);
         assert_int_equal(end, UNWIND_COPY_OUTERMOST);
+        compare_with_rows(&copy, &code, frames, count, end);
         // All that were noted, the last one innermost; what a compiler put in between was not.
         uint32_t at = 0;
         for (uint32_t level = DEPTH; level-- > 0; at++) {
@@ -217,7 +269,9 @@ static void test_damage(void **state) {
         assert_non_null(exact);
         memcpy(exact, damaged, broken.size);
         broken.bytes = exact;
-        assert_true(unwind_copy_walk(&broken, &code, frames, FRAMES, &end) <= FRAMES);
+        const uint32_t count = unwind_copy_walk(&broken, &code, frames, FRAMES, &end);
+        assert_true(count <= FRAMES);
+        compare_with_rows(&broken, &code, frames, count, end);
         free(exact);
     }
     process_code_finish(&code);
