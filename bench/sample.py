@@ -3,29 +3,39 @@
 import os
 import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import time
 
 folder, runs = sys.argv[1], int(sys.argv[2])
-program = [os.path.join(folder, "nested"), "2500000"]
+program = [os.path.join(folder, "nested"), os.environ.get("TRACESMITH_BENCH_ROUNDS", "2500000")]
 profile = [os.environ["TRACESMITH"], "profile", "-o", os.path.join(folder, "t.sbt")]
 perf = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "999", "-o", os.path.join(folder, "perf.data")]
 forms = {"alone": program, "profile": [*profile, "--", *program], "profile --sample": [*profile, "--sample", "--", *program]}
 if shutil.which("perf"):
     forms["perf record"] = [*perf, "--", *program]
     forms["perf record --call-graph dwarf,16384"] = [*perf, "--call-graph", "dwarf,16384", "--", *program]
-best = {name: [float("inf")] * 2 for name in forms}
-for _ in range(runs):
-    for name, command in forms.items():
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        begun = time.monotonic()
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-        wall = time.monotonic() - begun
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        best[name] = [min(best[name][0], wall), min(best[name][1], spent)]
-alone = best["alone"]
-for name, (wall, spent) in best.items():
-    print(f"{name:38} {wall:.3f} s ({100 * (wall / alone[0] - 1):+.1f} %), of the processors {spent:.3f} s "
-          f"({100 * (spent / alone[1] - 1):+.1f} %)")
+
+
+def run(command):
+    """Seconds: of the command, of the processors, and what the program itself measures of its computation: wall time, and the processor's."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.monotonic()
+    said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    wall = time.monotonic() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    _, own_wall, own_processor = said.split()[:3]
+    return (wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, int(own_wall) / 1e9, int(own_processor) / 1e9)
+
+
+taken = {name: [] for name in forms}
+for turn in range(runs):
+    for name in list(forms) if turn % 2 else reversed(list(forms)):
+        taken[name].append(run(forms[name]))
+for title, number in (("least", min), ("median", statistics.median)):
+    print(f"{title} of {runs} runs: the command, its processor time; of the program itself: wall time, processor time")
+    alone = [number(values) for values in zip(*taken["alone"])]
+    for name, of in taken.items():
+        found = [number(values) for values in zip(*of)]
+        print(f"{name:38} " + ", ".join(f"{value:.3f} s ({100 * (value / base - 1):+.1f} %)" for value, base in zip(found, alone)))
