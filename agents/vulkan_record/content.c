@@ -8,7 +8,7 @@
 #include "recorder.h"
 #include "recording/vulkan/formats.h"
 
-static const uint64_t most_bytes = (uint64_t)2 << 30, patience = 20000000000; // ns
+static const uint64_t most_bytes = (uint64_t)2 << 30;
 
 static uint32_t find_type(const struct device *device, uint32_t allowed) {
     const VkMemoryPropertyFlags needed =
@@ -70,13 +70,20 @@ static void drop_commands(const struct device *device, struct queue *queue) {
     queue->pool = VK_NULL_HANDLE;
 }
 
+// What was not complete when it was waited for may be complete now.
+static bool is_free(const struct device *device, struct queue *queue) {
+    if (queue->stuck && device->next.GetFenceStatus(device->handle, queue->fence) == VK_SUCCESS)
+        queue->stuck = device->next.ResetFences(device->handle, 1, &queue->fence) != VK_SUCCESS;
+    return !queue->stuck;
+}
+
 static bool have_commands(struct device *device, struct queue *queue) {
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                           .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                           .queueFamilyIndex = queue->family};
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     if (queue->pool)
-        return true;
+        return is_free(device, queue);
     if (device->next.CreateCommandPool(device->handle, &pool, NULL, &queue->pool) != VK_SUCCESS)
         return false;
     const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
@@ -100,26 +107,28 @@ void content_device_gone(struct device *device) {
 }
 
 // Another thread of the program may wait for this queue.
-static bool lock_queue(struct queue *queue) {
+static bool lock_queue(struct queue *queue, uint64_t patience) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)(patience / 1000000000);
     return pthread_mutex_timedlock(&queue->lock, &until) == 0;
 }
 
-static bool run(struct device *device, struct queue *queue, const VkSubmitInfo *info) {
+static bool run(struct device *device, struct queue *queue, const VkSubmitInfo *info, uint64_t patience) {
     const struct next *next = &device->next;
-    if (!lock_queue(queue))
+    if (!lock_queue(queue, patience))
         return false;
     const VkResult result = next->QueueSubmit(queue->handle, info ? 1 : 0, info, queue->fence);
     pthread_mutex_unlock(&queue->lock);
-    return result == VK_SUCCESS &&
-           next->WaitForFences(device->handle, 1, &queue->fence, VK_TRUE, patience) == VK_SUCCESS &&
-           next->ResetFences(device->handle, 1, &queue->fence) == VK_SUCCESS;
+    queue->stuck =
+        result == VK_SUCCESS &&
+        (next->WaitForFences(device->handle, 1, &queue->fence, VK_TRUE, patience) != VK_SUCCESS ||
+         next->ResetFences(device->handle, 1, &queue->fence) != VK_SUCCESS);
+    return result == VK_SUCCESS && !queue->stuck;
 }
 
-bool content_wait(struct device *device, struct queue *queue) {
-    const bool good = have_commands(device, queue) && run(device, queue, NULL);
+bool content_wait(struct device *device, struct queue *queue, uint64_t patience) {
+    const bool good = have_commands(device, queue) && run(device, queue, NULL, patience);
     queue->busy &= !good;
     return good;
 }
@@ -202,7 +211,7 @@ static bool copy_all(struct device *device, struct queue *queue, const struct co
     }
     barrier(device, queue->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
             VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-    return next->EndCommandBuffer(queue->commands) == VK_SUCCESS && run(device, queue, &info);
+    return next->EndCommandBuffer(queue->commands) == VK_SUCCESS && run(device, queue, &info, content_patience);
 }
 
 // Whether nothing but recorded commands may have written it.
@@ -245,6 +254,9 @@ bool content_write(struct device *device, struct queue *queue, const struct cont
                    size_t count) {
     enum { TOGETHER = 64 << 20 };
     size_t done = 0;
+    for (uint32_t i = 0; i < device->queue_count; i++)
+        if (!is_free(device, &device->queues[i]))
+            return false; // it may still write to the staging memory
     while (done < count) {
         struct queue *owner = queue_of(device, wants[done].object, queue);
         VkDeviceSize bytes = 0;

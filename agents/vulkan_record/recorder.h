@@ -41,6 +41,7 @@ struct queue {
     VkCommandPool pool;
     VkCommandBuffer commands;
     VkFence fence;
+    bool stuck; // the fence was given to the driver, and is not known to be signaled
 };
 
 struct device {
@@ -227,8 +228,9 @@ bool keys_pressed(
     void); // in a window that has the focus, since it was called last; a key that is held counts once
 
 // ---- content.c
-// Waits until the queue has done what it was given; false: it does not within a while.
-bool content_wait(struct device *device, struct queue *queue);
+// Waits until the queue has done what it was given; false: it does not within this time, in ns.
+static const uint64_t content_patience = 20000000000;
+bool content_wait(struct device *device, struct queue *queue, uint64_t patience);
 struct content_want {
     struct object *object;
     bool verify; // the result of a command, else the content before it

@@ -263,9 +263,9 @@ static void forget_hashes(const struct device *device) {
 // Those of other queues that were not captured. What is captured is complete when its call returns.
 static bool wait_all(const struct submission *submission) {
     struct device *device = submission->device;
-    bool good = content_wait(device, submission->queue);
+    bool good = content_wait(device, submission->queue, content_patience);
     for (uint32_t i = 0; i < device->queue_count && good; i++)
-        good = !device->queues[i].busy || content_wait(device, &device->queues[i]);
+        good = !device->queues[i].busy || content_wait(device, &device->queues[i], content_patience);
     return good;
 }
 
@@ -339,7 +339,7 @@ static void write_results(struct submission *submission) {
     write_submission(submission);
     submission->want_count = 0;
     visit_all(submission, want_result);
-    if (!content_wait(submission->device, submission->queue))
+    if (!content_wait(submission->device, submission->queue, content_patience))
         refuse(submission->device, "vkQueueSubmit", "a submission did not end within 20 seconds");
     else if (!content_write(submission->device, submission->queue, submission->wants, submission->want_count))
         refuse(submission->device, "vkQueueSubmit", "what it wrote could not be copied");
@@ -567,13 +567,15 @@ static void end_wait(void) {
     recorder_unlock();
 }
 
-// While the program uses the queue without the recorder's lock, which it may need for a long time. NULL: not known.
+// While the program uses the queue without the recorder's lock, which it may need for a long time. NULL: not known, or the device is lost.
 static struct queue *begin_use(struct device *device, VkQueue handle) {
     recorder_lock();
     struct queue *queue = find_queue(device, handle);
     if (held_has(device, handle))
         release_all(device);
     recorder_unlock();
+    if (device->lost)
+        return NULL; // another thread may wait for the queue without end
     if (queue)
         pthread_mutex_lock(&queue->lock);
     return queue;
@@ -584,9 +586,25 @@ static void end_use(struct queue *queue) {
         pthread_mutex_unlock(&queue->lock);
 }
 
+// The driver does not know that the device is lost, and work that waits for what it refused never ends in it. Work that does end
+// is waited for as the program asks, but not for long, because all of a lost device may be destroyed at once. No queue: all.
+static VkResult wait_lost(struct device *device, VkQueue only) {
+    static const uint64_t patience = 1000000000;
+    bool good = true;
+    recorder_lock();
+    for (uint32_t i = 0; i < device->queue_count && good; i++)
+        if (!only || device->queues[i].handle == only)
+            good = content_wait(device, &device->queues[i], patience);
+    frames_waited();
+    recorder_unlock();
+    return VK_ERROR_DEVICE_LOST;
+}
+
 VkResult record_QueueWaitIdle(VkQueue handle) {
     struct device *device = device_of(handle);
     struct queue *queue = begin_use(device, handle);
+    if (device->lost && !queue)
+        return wait_lost(device, handle);
     const VkResult result = device->next.QueueWaitIdle(handle);
     end_use(queue);
     end_wait();
@@ -609,6 +627,8 @@ VkResult record_DeviceWaitIdle(VkDevice handle) {
     const uint32_t count = device->queue_count;
     release_all(device);
     recorder_unlock();
+    if (device->lost)
+        return wait_lost(device, VK_NULL_HANDLE);
     for (uint32_t i = 0; i < count; i++)
         pthread_mutex_lock(&device->queues[i].lock);
     const VkResult result = device->next.DeviceWaitIdle(handle);

@@ -3,10 +3,12 @@
 // cannot be tried on it otherwise. It is nearer to the driver than the agent. For test_queues.sh and test_frames.sh. Built with
 // FAULTY, it leaves out the last work-group of each dispatch and the last half of each draw as well, as a faulty driver might. Built
 // with FAMILIES, the second queue is of a second queue family, without graphics; families mean nothing to the driver. Built with REFUSES,
-// a submission that waits for something is refused, as by a driver that is out of memory.
+// a submission that waits for something is refused, as by a driver that is out of memory. From then on no work of the device ends: its
+// fences are not signaled, and waits until it is idle do not return.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <vulkan/vk_layer.h>
 #include <vulkan/vulkan.h>
 
@@ -95,10 +97,24 @@ static void VKAPI_CALL get_queue(VkDevice handle, uint32_t family, uint32_t inde
     *out = (VkQueue)&second;
 }
 
+#ifdef REFUSES
+static int has_refused;
+
+static VkResult VKAPI_CALL wait_device(VkDevice handle) {
+    while (has_refused)
+        pause();
+    return NEXT(DeviceWaitIdle)(handle);
+}
+#endif
+
 static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitInfo *infos, VkFence fence) {
 #ifdef REFUSES
-    if (count && infos[0].waitSemaphoreCount)
+    if (count && infos[0].waitSemaphoreCount) {
+        has_refused = 1;
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    if (has_refused)
+        fence = VK_NULL_HANDLE;
 #endif
     pthread_mutex_lock(&mutex); // the program may use its queues at once, but this is one
     const VkResult result = NEXT(QueueSubmit)(real(queue), count, infos, fence);
@@ -107,6 +123,10 @@ static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitI
 }
 
 static VkResult VKAPI_CALL wait_idle(VkQueue queue) {
+#ifdef REFUSES
+    while (has_refused)
+        pause();
+#endif
     pthread_mutex_lock(&mutex);
     const VkResult result = NEXT(QueueWaitIdle)(real(queue));
     pthread_mutex_unlock(&mutex);
@@ -133,6 +153,10 @@ static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char
         return (PFN_vkVoidFunction)submit;
     if (strcmp(name, "vkQueueWaitIdle") == 0)
         return (PFN_vkVoidFunction)wait_idle;
+#ifdef REFUSES
+    if (strcmp(name, "vkDeviceWaitIdle") == 0)
+        return (PFN_vkVoidFunction)wait_device;
+#endif
 #ifdef FAMILIES
     if (strcmp(name, "vkCreateCommandPool") == 0)
         return (PFN_vkVoidFunction)create_pool;

@@ -225,7 +225,8 @@ for path in glob.glob(f"{base}.saved/*.replayed.u8"):
 assert saved == {bytes([frame, 2, 3, 4]) * PIXELS, copied, array.array("I", twice).tobytes()}, len(saved)
 PYTHON
 done
-# The driver refuses a submission that was held back: the program's next calls say that the device is lost, and it waits for nothing.
+# The driver refuses a submission that was held back, and completes nothing after that: the program's next calls say that the device is
+# lost, and none waits in the driver.
 VK_INSTANCE_LAYERS=VK_LAYER_TRACESMITH_profile:VK_LAYER_TRACESMITH_record:VK_LAYER_TESTS_refuses timeout 120 "$TRACESMITH" profile \
     --api vulkan --capture=frames:1+1 -o "$work/refused.sbt" -- "$work/families" "$shader" refused 1 >"$work/out" 2>"$work/err" ||
     fail "refused: exit status $?: $(cat "$work/out" "$work/err")"
