@@ -4,7 +4,7 @@
 // for values; of these it judges some on its own, and aborts if one is not allowed:
 //   - offsets and sizes of vkCmdCopyBuffer, vkCmdUpdateBuffer, vkCmdFillBuffer and vkCmdPushConstants; level, layers, x and y of
 //     vkCmdCopyImage and of copies between an image and a buffer, and of the latter the first and the last texel in the buffer;
-//   - usages of the buffers of copies, vertices, indexes and indirect dispatches; formats, samples and usages of images;
+//   - usages of the buffers of copies, vertices, indexes, indirect dispatches and counted draws, and the ranges of the latter; formats, samples and usages of images;
 //   - stages and accesses of vkCmdPipelineBarrier; viewports, scissors, cull modes and faces of dynamic state;
 //   - that dispatches and draws have a pipeline, draws are within a pass, and indexes are within their buffer;
 //   - that a set is of the layout that the pipeline layout has at its place; numbers of work-groups.
@@ -53,7 +53,8 @@ static struct {
     struct double_object *objects;
     unsigned fail_at, calls; // the creation that fails; 0: none
     unsigned copies;         // of descriptors
-    uint8_t fill;            // what is in memory that is new
+    unsigned copy_calls;     // those that copied them, one by one
+    uint32_t fill;           // each word of memory that is new
 } vulkan_double;
 
 static void double_expect(bool good) {
@@ -302,11 +303,20 @@ static void double_judge_state(struct double_object *commands, uint32_t number, 
     case VULKAN_CmdDraw:
     case VULKAN_CmdDrawIndirect:
     case VULKAN_CmdDrawIndexedIndirect:
+    case VULKAN_CmdDrawIndirectCount:
+    case VULKAN_CmdDrawIndexedIndirectCount:
         double_expect(commands->in_pass && commands->pipelines[0]);
         break;
     default:
         break;
     }
+}
+
+static void double_judge_counted(const struct call_CmdDrawIndirectCount *at, uint64_t size) {
+    const struct double_object *draws = OBJECT(at->b, VULKAN_BUFFER), *counter = OBJECT(at->d, VULKAN_BUFFER);
+    double_expect(draws->usage & counter->usage & VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT && at->p % 4 == 0 &&
+                  double_within(at->p, 4, counter->size) && at->s >= size &&
+                  (!at->n || ((uint64_t)at->n - 1) * at->s + at->o + size <= draws->size));
 }
 
 static void double_judge_values(uint32_t number, const void *call) {
@@ -342,6 +352,28 @@ static void double_judge_values(uint32_t number, const void *call) {
         const struct call_CmdBindVertexBuffers *at = call;
         for (uint32_t i = 0; i < at->n; i++)
             double_expect(OBJECT(at->b[i], VULKAN_BUFFER)->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT);
+        break;
+    }
+    case VULKAN_CmdBindVertexBuffers2: {
+        const struct call_CmdBindVertexBuffers2 *at = call;
+        for (uint32_t i = 0; i < at->n; i++) {
+            const struct double_object *buffer = OBJECT(at->b[i], VULKAN_BUFFER);
+            double_expect(buffer->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT && at->o[i] <= buffer->size &&
+                          (!at->s || at->s[i] <= DOUBLE_LIMIT) &&
+                          (!at->z || at->z[i] == VK_WHOLE_SIZE ||
+                           double_within(at->o[i], at->z[i], buffer->size)));
+        }
+        break;
+    }
+    case VULKAN_CmdDrawIndirectCount:
+        double_judge_counted(call, sizeof(VkDrawIndirectCommand));
+        break;
+    case VULKAN_CmdDrawIndexedIndirectCount: {
+        const struct call_CmdDrawIndexedIndirectCount *at = call;
+        double_judge_counted(
+            &(struct call_CmdDrawIndirectCount){
+                .b = at->b, .o = at->o, .d = at->d, .p = at->p, .n = at->n, .s = at->s},
+            sizeof(VkDrawIndexedIndirectCommand));
         break;
     }
     case VULKAN_CmdCopyBuffer: {
@@ -500,7 +532,8 @@ static VkResult double_AllocateMemory(VkDevice device, const VkMemoryAllocateInf
     object->size = info->allocationSize;
     object->bytes = calloc(1, object->size + 1);
     double_expect(object->bytes);
-    memset(object->bytes, vulkan_double.fill, object->size);
+    for (uint64_t at = 0; at + sizeof vulkan_double.fill <= object->size; at += sizeof vulkan_double.fill)
+        memcpy(object->bytes + at, &vulkan_double.fill, sizeof vulkan_double.fill);
     *out = (VkDeviceMemory)(uintptr_t)object;
     return VK_SUCCESS;
 }
@@ -545,8 +578,13 @@ static void double_UpdateDescriptorSets(VkDevice device, uint32_t count, const V
                                         uint32_t copy_count, const VkCopyDescriptorSet *copies) {
     (void)device;
     for (uint32_t i = 0; i < copy_count; i++) {
-        double_expect(OBJECT(copies[i].srcSet, VULKAN_SET) == OBJECT(copies[i].dstSet, VULKAN_SET));
+        const bool one = OBJECT(copies[i].srcSet, VULKAN_SET) == OBJECT(copies[i].dstSet, VULKAN_SET);
+        const uint64_t from = copies[i].srcArrayElement, to = copies[i].dstArrayElement,
+                       size = copies[i].descriptorCount;
+        double_expect(size && (!one || copies[i].srcBinding != copies[i].dstBinding || from + size <= to ||
+                               to + size <= from));
         vulkan_double.copies += copies[i].descriptorCount;
+        vulkan_double.copy_calls++;
     }
     for (uint32_t i = 0; i < count; i++) {
         VkWriteDescriptorSet copy = writes[i];

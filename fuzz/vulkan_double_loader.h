@@ -25,7 +25,7 @@ static VkResult double_EnumeratePhysicalDevices(VkInstance instance, uint32_t *c
 static void double_GetPhysicalDeviceProperties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out) {
     (void)device;
     *out = (VkPhysicalDeviceProperties){
-        .apiVersion = VK_API_VERSION_1_1,
+        .apiVersion = VK_API_VERSION_1_2,
         .deviceName = "double",
         .limits = {.maxImageDimension1D = DOUBLE_LIMIT,
                    .maxImageDimension2D = DOUBLE_LIMIT,
@@ -102,7 +102,10 @@ static void double_GetPhysicalDeviceFeatures(VkPhysicalDevice device, VkPhysical
     *out = (VkPhysicalDeviceFeatures){0};
 }
 static void double_GetPhysicalDeviceFeatures2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out) {
-    (void)device, (void)out;
+    (void)device;
+    for (VkBaseOutStructure *at = out->pNext; at; at = at->pNext)
+        if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)
+            ((VkPhysicalDeviceVulkan12Features *)at)->drawIndirectCount = VK_TRUE;
 }
 static VkResult double_CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
                                     const VkAllocationCallbacks *unused, VkDevice *out) {

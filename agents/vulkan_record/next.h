@@ -13,10 +13,6 @@
 #define VULKAN_REFUSED_COMMANDS(X) \
     X(CmdCopyQueryPoolResults, (VkCommandBuffer c, VkQueryPool p, uint32_t q, uint32_t n, VkBuffer b, VkDeviceSize o, VkDeviceSize s, VkQueryResultFlags f), (c, p, q, n, b, o, s, f)) \
     X(CmdSetDeviceMask, (VkCommandBuffer c, uint32_t m), (c, m)) \
-    X(CmdDrawIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
-    X(CmdDrawIndexedIndirectCount, (VkCommandBuffer c, VkBuffer b, VkDeviceSize o, VkBuffer d, VkDeviceSize p, uint32_t n, uint32_t s), (c, b, o, d, p, n, s)) \
-    X(CmdBindVertexBuffers2, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *z, const VkDeviceSize *s), (c, f, n, b, o, z, s)) \
-    X(CmdPushDescriptorSetWithTemplateKHR, (VkCommandBuffer c, VkDescriptorUpdateTemplate t, VkPipelineLayout l, uint32_t s, const void *d), (c, t, l, s, d)) \
     X(CmdBeginConditionalRenderingEXT, (VkCommandBuffer c, const VkConditionalRenderingBeginInfoEXT *i), (c, i)) \
     X(CmdBindTransformFeedbackBuffersEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *s), (c, f, n, b, o, s)) \
     X(CmdBeginTransformFeedbackEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o), (c, f, n, b, o)) \
@@ -43,6 +39,7 @@
     X(CmdResolveImage2)                                                                                      \
     X(CreateDescriptorUpdateTemplate)                                                                        \
     X(DestroyDescriptorUpdateTemplate)                                                                       \
+    X(CmdPushDescriptorSetWithTemplateKHR)                                                                   \
     X(CmdExecuteCommands)                                                                                    \
     X(CmdWaitEvents)                                                                                         \
     X(CmdWaitEvents2)                                                                                        \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Update templates: what they write to descriptor sets is recorded as writes. Rules: recorder.h.
+// Update templates: what they write to descriptor sets, and what is pushed by them, is recorded as writes. Rules: recorder.h.
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@ static struct template {
     struct template *next;
     struct device *device;
     VkDescriptorUpdateTemplate handle;
+    VkPipelineBindPoint point; // of one that pushes
     uint32_t count;
     VkDescriptorUpdateTemplateEntry entries[];
 }
@@ -20,15 +21,15 @@ VkResult record_CreateDescriptorUpdateTemplate(VkDevice handle,
                                                VkDescriptorUpdateTemplate *out) {
     struct device *device = device_of(handle);
     const VkResult result = device->next.CreateDescriptorUpdateTemplate(handle, info, allocator, out);
-    if (result != VK_SUCCESS || info->pNext ||
-        info->templateType != VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_DESCRIPTOR_SET)
+    if (result != VK_SUCCESS || info->pNext)
         return result;
     const size_t bytes = info->descriptorUpdateEntryCount * sizeof(VkDescriptorUpdateTemplateEntry);
     struct template *template = calloc(1, sizeof *template + bytes);
     if (!template)
-        return result; // sets that it updates are not known then
+        return result; // what it updates is not known then
     template->device = device;
     template->handle = *out;
+    template->point = info->pipelineBindPoint;
     template->count = info->descriptorUpdateEntryCount;
     memcpy(template->entries, info->pDescriptorUpdateEntries, bytes);
     recorder_lock();
@@ -79,29 +80,39 @@ static char form_of(VkDescriptorType type) {
     }
 }
 
-// The descriptors lie apart in the program's data.
-static bool write_entry(VkDescriptorSet set, const VkDescriptorUpdateTemplateEntry *entry, const void *data) {
+// The descriptors lie apart in the program's data. *items: of the write, free() by the caller.
+static bool make_write(VkWriteDescriptorSet *write, void **items, const VkDescriptorUpdateTemplateEntry *entry,
+                       const void *data) {
     const char form = form_of(entry->descriptorType);
     const size_t size = form == 'i'   ? sizeof(VkDescriptorImageInfo)
                         : form == 'b' ? sizeof(VkDescriptorBufferInfo)
                                       : sizeof(VkBufferView);
-    uint8_t *items = form ? calloc(entry->descriptorCount + (size_t)1, size) : NULL;
-    if (!items)
+    uint8_t *all = form ? calloc(entry->descriptorCount + (size_t)1, size) : NULL;
+    *items = all;
+    if (!all)
         return false;
     for (uint32_t i = 0; i < entry->descriptorCount; i++)
-        memcpy(items + i * size, (const uint8_t *)data + entry->offset + i * entry->stride, size);
-    VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                  .dstSet = set,
-                                  .dstBinding = entry->dstBinding,
-                                  .dstArrayElement = entry->dstArrayElement,
-                                  .descriptorCount = entry->descriptorCount,
-                                  .descriptorType = entry->descriptorType};
+        memcpy(all + i * size, (const uint8_t *)data + entry->offset + i * entry->stride, size);
+    *write = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                    .dstBinding = entry->dstBinding,
+                                    .dstArrayElement = entry->dstArrayElement,
+                                    .descriptorCount = entry->descriptorCount,
+                                    .descriptorType = entry->descriptorType};
     if (form == 'i')
-        write.pImageInfo = (void *)items;
+        write->pImageInfo = *items;
     else if (form == 'b')
-        write.pBufferInfo = (void *)items;
+        write->pBufferInfo = *items;
     else
-        write.pTexelBufferView = (void *)items;
+        write->pTexelBufferView = *items;
+    return true;
+}
+
+static bool write_entry(VkDescriptorSet set, const VkDescriptorUpdateTemplateEntry *entry, const void *data) {
+    VkWriteDescriptorSet write;
+    void *items;
+    if (!make_write(&write, &items, entry, data))
+        return false;
+    write.dstSet = set;
     set_note(&write);
     free(items);
     return true;
@@ -120,4 +131,38 @@ void record_UpdateDescriptorSetWithTemplate(VkDevice handle, VkDescriptorSet set
         words_missing(&object->words, "vkUpdateDescriptorSetWithTemplate");
     recorder_unlock();
     device->next.UpdateDescriptorSetWithTemplate(handle, set, template, data);
+}
+
+static bool push_all(struct object *commands, const struct template *template, VkPipelineLayout layout,
+                     uint32_t set, const void *data) {
+    const size_t count = template->count;
+    VkWriteDescriptorSet *writes = calloc(count + 1, sizeof *writes);
+    void **items = calloc(count + 1, sizeof *items);
+    bool good = writes && items;
+    for (size_t i = 0; good && i < count; i++)
+        good = make_write(&writes[i], &items[i], &template->entries[i], data);
+    if (good)
+        commands_put_CmdPushDescriptorSetKHR(commands,
+                                             &(struct call_CmdPushDescriptorSetKHR){.p = template->point,
+                                                                                    .l = layout,
+                                                                                    .t = set,
+                                                                                    .n = template->count,
+                                                                                    .w = writes});
+    for (size_t i = 0; items && i < count; i++)
+        free(items[i]);
+    free(items);
+    free(writes);
+    return good;
+}
+
+void record_CmdPushDescriptorSetWithTemplateKHR(VkCommandBuffer handle, VkDescriptorUpdateTemplate template,
+                                                VkPipelineLayout layout, uint32_t set, const void *data) {
+    struct device *device = device_of(handle);
+    recorder_lock();
+    const struct template *found = *find_template(device, template);
+    struct object *commands = object_find(VULKAN_COMMANDS, (uint64_t)(uintptr_t)handle);
+    if (commands && (!found || !push_all(commands, found, layout, set, data)))
+        words_missing(&commands->words, "vkCmdPushDescriptorSetWithTemplateKHR");
+    recorder_unlock();
+    device->next.CmdPushDescriptorSetWithTemplateKHR(handle, template, layout, set, data);
 }

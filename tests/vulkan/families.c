@@ -8,10 +8,12 @@
 //                a layer holds them back
 //     host       by values, the first of which the host signals after everything is submitted
 //     push       as binary; the descriptors are pushed while commands are recorded
+//     template   the same by an update template
 //     refused    as host; prints what calls return after that, instead of a hash
 //     carried    as host, with a submission without commands between the host and the first; and the end is asked for before it is
 //                waited for
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "setup.h"
@@ -33,6 +35,8 @@ static VkPipeline pipeline;
 static VkSemaphore timeline, signals[2];
 static VkFence fence;
 static PFN_vkCmdPushDescriptorSetKHR push; // NULL: the set is bound
+static PFN_vkCmdPushDescriptorSetWithTemplateKHR push_template;
+static VkDescriptorUpdateTemplate template; // null: it is pushed without one
 
 static void open_device(bool pushes) {
     static const char *const extension = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
@@ -57,8 +61,11 @@ static void open_device(bool pushes) {
     if (family_count < 2)
         exit(3);
     CHECK(vkCreateDevice(physical, &info, NULL, &device));
-    if (pushes)
+    if (pushes) {
         push = (PFN_vkCmdPushDescriptorSetKHR)vkGetDeviceProcAddr(device, "vkCmdPushDescriptorSetKHR");
+        push_template = (PFN_vkCmdPushDescriptorSetWithTemplateKHR)vkGetDeviceProcAddr(
+            device, "vkCmdPushDescriptorSetWithTemplateKHR");
+    }
     for (uint32_t i = 0; i < 2; i++) {
         const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                               .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
@@ -149,6 +156,27 @@ static void make_pipeline(const char *path) {
     CHECK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
 }
 
+// The descriptor lies behind another word of what the template reads.
+struct templated {
+    uint64_t before;
+    VkDescriptorBufferInfo info;
+};
+
+static void make_template(void) {
+    const VkDescriptorUpdateTemplateEntry entry = {.descriptorCount = 1,
+                                                   .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                                   .offset = offsetof(struct templated, info),
+                                                   .stride = sizeof(struct templated)};
+    const VkDescriptorUpdateTemplateCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_UPDATE_TEMPLATE_CREATE_INFO,
+        .descriptorUpdateEntryCount = 1,
+        .pDescriptorUpdateEntries = &entry,
+        .templateType = VK_DESCRIPTOR_UPDATE_TEMPLATE_TYPE_PUSH_DESCRIPTORS_KHR,
+        .pipelineBindPoint = VK_PIPELINE_BIND_POINT_COMPUTE,
+        .pipelineLayout = layout};
+    CHECK(vkCreateDescriptorUpdateTemplate(device, &info, NULL, &template));
+}
+
 static void make_signals(void) {
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
@@ -168,6 +196,7 @@ static void end(void) {
         vkDestroySemaphore(device, signals[i], NULL);
         vkDestroyCommandPool(device, pools[i], NULL);
     }
+    vkDestroyDescriptorUpdateTemplate(device, template, NULL);
     vkDestroyPipeline(device, pipeline, NULL);
     vkDestroyShaderModule(device, module, NULL);
     vkDestroyPipelineLayout(device, layout, NULL);
@@ -235,7 +264,10 @@ static void dispatch(VkCommandBuffer buffer) {
                                         .descriptorCount = 1,
                                         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                         .pBufferInfo = &whole_data};
-    if (push)
+    const struct templated data_of = {.info = whole_data};
+    if (template)
+        push_template(buffer, template, layout, 0, &data_of);
+    else if (push)
         push(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &write);
     else
         vkCmdBindDescriptorSets(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, NULL);
@@ -392,11 +424,14 @@ static uint64_t hash(void) {
 int main(int argc, char **argv) {
     if (argc != 4)
         return 2;
-    open_device(strcmp(argv[2], "push") == 0);
+    const bool templates = strcmp(argv[2], "template") == 0;
+    open_device(templates || strcmp(argv[2], "push") == 0);
     make_buffers();
     make_image();
     make_set();
     make_pipeline(argv[1]);
+    if (templates)
+        make_template();
     make_signals();
     for (uint32_t frame = 1; frame <= (uint32_t)atoi(argv[3]); frame++) {
         VkCommandBuffer buffers[3] = {compute(frame), copy(), compute_again()};

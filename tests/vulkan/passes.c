@@ -12,6 +12,7 @@
 //   atlas     a part of a buffer, up to its last byte, is copied into a part of an image
 //   bindings  one write fills two bindings of a descriptor set
 //   blocks    a compressed image
+//   counted   as resolve; the triangles are drawn from vertex buffers with sizes and strides, and their number is in a buffer
 //   newer     as resolve with the functions of create_renderpass2 and copy_commands2, and descriptors written by an update template and by a copy
 #include <stddef.h>
 #include <string.h>
@@ -43,14 +44,30 @@ static VkPipelineLayout bindings;
 static VkDescriptorPool set_pool;
 static VkDescriptorSet set;
 static struct image blocks;
+static int counted; // the mode
+// What counted draws read: triangles, of which the third one is beyond the numbers of draws.
+struct input {
+    uint16_t indexes[6]; // first: of indirect draws lavapipe leaves out the offset of the index buffer
+    struct vertex {
+        float unused, x, y;
+    } vertices[12];
+    VkDrawIndirectCommand draws[3];
+    VkDrawIndexedIndirectCommand indexed[2];
+    uint32_t counts[2];
+};
+static VkBuffer inputs;
+static VkDeviceMemory input_memory;
 
 static void open_device(void) {
     VkPhysicalDeviceFeatures have, enabled = {0};
     const float priority = 1;
     const VkDeviceQueueCreateInfo queues = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    VkPhysicalDeviceVulkan12Features counts = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .drawIndirectCount = VK_TRUE};
     VkPhysicalDeviceVulkan13Features features = {.sType =
                                                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                                 .pNext = counted ? &counts : NULL,
                                                  .synchronization2 = VK_TRUE,
                                                  .dynamicRendering = VK_TRUE};
     const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
@@ -69,21 +86,31 @@ static void open_device(void) {
     CHECK(vkCreateEvent(device, &events, NULL, &event));
 }
 
-static void make_buffer(void) {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+static void *make_mapped(VkBuffer *made, VkDeviceMemory *memory, VkDeviceSize size, VkBufferUsageFlags usage) {
+    const VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
     VkMemoryRequirements needs;
     void *at;
-    CHECK(vkCreateBuffer(device, &info, NULL, &buffer));
-    vkGetBufferMemoryRequirements(device, buffer, &needs);
-    buffer_memory =
-        allocate(&needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-    CHECK(vkBindBufferMemory(device, buffer, buffer_memory, 0));
-    CHECK(vkMapMemory(device, buffer_memory, 0, VK_WHOLE_SIZE, 0, &at));
-    pixels = at;
+    CHECK(vkCreateBuffer(device, &info, NULL, made));
+    vkGetBufferMemoryRequirements(device, *made, &needs);
+    *memory = allocate(&needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
+    CHECK(vkBindBufferMemory(device, *made, *memory, 0));
+    CHECK(vkMapMemory(device, *memory, 0, VK_WHOLE_SIZE, 0, &at));
+    return at;
+}
+
+static void make_inputs(void) {
+    struct input *at =
+        make_mapped(&inputs, &input_memory, sizeof *at,
+                    VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
+                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
+    *at = (struct input){
+        .vertices = {{9, -1, -1}, {9, 0, -1}, {9, -1, 0}, {9, 0, 0}, {9, 1, 0}, {9, 0, 1},
+                     {9, 0, -1}, {9, 1, -1}, {9, 1, 0}, {9, -1, 0}, {9, 0, 1}, {9, -1, 1}},
+        .draws = {{3, 1, 0, 0}, {3, 1, 3, 0}, {3, 1, 6, 0}},
+        .indexed = {{3, 1, 0, 0, 0}, {3, 1, 3, 0, 0}},
+        .counts = {2, 1},
+        .indexes = {9, 10, 11, 6, 7, 8}};
 }
 
 static struct image make_image(VkSampleCountFlagBits count) {
@@ -303,7 +330,7 @@ static void make_pipeline(const char *folder) {
     const VkPipelineShaderStageCreateInfo stages[2] = {
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_VERTEX_BIT,
-         .module = read_shader(folder, "graphics.vert"),
+         .module = read_shader(folder, counted ? "vertices.vert" : "graphics.vert"),
          .pName = "main"},
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
@@ -313,8 +340,14 @@ static void make_pipeline(const char *folder) {
                                                          VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
                                                      .colorAttachmentCount = 1,
                                                      .pColorAttachmentFormats = &format};
+    const VkVertexInputBindingDescription vertices = {.stride = 0}; // dynamic
+    const VkVertexInputAttributeDescription attribute = {.format = VK_FORMAT_R32G32_SFLOAT};
     const VkPipelineVertexInputStateCreateInfo input = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
+        VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO, NULL, 0, counted, &vertices, counted,
+        &attribute};
+    const VkDynamicState stride = VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE;
+    const VkPipelineDynamicStateCreateInfo dynamic = {
+        VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO, NULL, 0, counted, &stride};
     const VkPipelineInputAssemblyStateCreateInfo assembly = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
         .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
@@ -343,6 +376,7 @@ static void make_pipeline(const char *folder) {
                                                .pRasterizationState = &raster,
                                                .pMultisampleState = &four,
                                                .pColorBlendState = &blend,
+                                               .pDynamicState = &dynamic,
                                                .layout = layout,
                                                .renderPass = pass};
     CHECK(vkCreateGraphicsPipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
@@ -370,11 +404,34 @@ static void move(VkCommandBuffer c, VkImage image, VkImageLayout from, VkImageLa
                          NULL, 0, NULL, 1, &barrier);
 }
 
+#define AT(member) offsetof(struct input, member)
+static void draw_counted(VkCommandBuffer c) {
+    const VkDeviceSize from = AT(vertices) + offsetof(struct vertex, x),
+                       size = sizeof(struct vertex[12]) - offsetof(struct vertex, x),
+                       stride = sizeof(struct vertex);
+    vkCmdBindVertexBuffers2(c, 0, 1, &inputs, &from, &size, &stride);
+    vkCmdBindIndexBuffer(c, inputs, AT(indexes), VK_INDEX_TYPE_UINT16);
+    vkCmdDrawIndirectCount(c, inputs, AT(draws), inputs, AT(counts), 3, sizeof(VkDrawIndirectCommand));
+    vkCmdDrawIndexedIndirectCount(c, inputs, AT(indexed), inputs, AT(counts) + sizeof(uint32_t), 2,
+                                  sizeof(VkDrawIndexedIndirectCommand));
+}
+
+// A pixel in each triangle: all but the third have been drawn over the color that the pass begins with.
+static void judge_counted(void) {
+    static const uint32_t places[4][2] = {{5, 4}, {13, 12}, {16, 4}, {5, 15}};
+    for (int i = 0; i < 4; i++)
+        if ((pixels[places[i][1] * SIZE + places[i][0]] == 0xff0000ff) != (i == 2))
+            exit(6);
+}
+
 static void draw(VkCommandBuffer c) {
     const uint32_t rounds = 1;
     vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_GRAPHICS, pipeline);
     vkCmdPushConstants(c, layout, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof rounds, &rounds);
-    vkCmdDraw(c, 3, 1, 0, 0);
+    if (counted)
+        draw_counted(c);
+    else
+        vkCmdDraw(c, 3, 1, 0, 0);
 }
 
 static const VkClearValue red = {.color = {.float32 = {1, 0, 0, 1}}};
@@ -566,6 +623,10 @@ static void put(VkCommandBuffer c, const char *mode) {
     } else if (strcmp(mode, "dynamic") == 0) {
         put_dynamic(c);
         put_copy(c);
+    } else if (counted) {
+        put_pass(c, 0);
+        put_barrier(c);
+        put_copy(c);
     } else if (strcmp(mode, "newer") == 0) {
         put_pass(c, 1);
         put_copy2(c);
@@ -626,6 +687,8 @@ static void close_device(void) {
     vkDestroyDescriptorSetLayout(device, set_layout, NULL);
     vkDestroyImage(device, blocks.image, NULL);
     vkFreeMemory(device, blocks.memory, NULL);
+    vkDestroyBuffer(device, inputs, NULL);
+    vkFreeMemory(device, input_memory, NULL);
     vkDestroyBuffer(device, buffer, NULL);
     vkFreeMemory(device, buffer_memory, NULL);
     vkDestroyEvent(device, event, NULL);
@@ -639,15 +702,20 @@ int main(int argc, char **argv) {
     if (argc < 3)
         return 2;
     const char *mode = argv[2];
+    counted = strcmp(mode, "counted") == 0;
     open_device();
-    make_buffer();
+    pixels = make_mapped(&buffer, &buffer_memory, BYTES,
+                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+    if (counted)
+        make_inputs();
     samples = make_image(VK_SAMPLE_COUNT_4_BIT);
     target = make_image(VK_SAMPLE_COUNT_1_BIT);
     if (strcmp(mode, "again") == 0)
         first_pass(argv[1]);
     const int newer = strcmp(mode, "newer") == 0;
     if (strcmp(mode, "dynamic") != 0)
-        make_pass(newer || strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0, newer);
+        make_pass(newer || counted || strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0, newer);
     make_pipeline(argv[1]);
     if (newer || strcmp(mode, "bindings") == 0)
         make_set(newer);
@@ -655,6 +723,8 @@ int main(int argc, char **argv) {
         make_blocks();
     for (int i = 0; i < EXECUTIONS; i++)
         execute(mode);
+    if (counted)
+        judge_counted();
     for (uint32_t i = 0; i < SIZE * SIZE; i++)
         hash = hash_more(hash, pixels[i]);
     printf("%016llx\n", (unsigned long long)hash);

@@ -85,7 +85,7 @@ for mode in "render 3" "dynamic 3" "nested 2" "images 2" "instances 2"; do
     replay "${mode% *}" 0
 done
 # Passes with several samples, events, parts of a buffer, and descriptors of several bindings: the buffer that each frame ends with is the program's own, by the hash that it prints.
-for mode in resolve dynamic command events2 atlas bindings newer; do
+for mode in resolve dynamic command events2 atlas bindings newer counted; do
     capture "passes_$mode" frames:2+1 "$work/passes" "$work" $mode
     replay "passes_$mode" 0 --all --save-results "$work/passes_$mode.saved"
     python3 - "$work/passes_$mode" "$work/alone" <<'PYTHON' || fail "the result of passes $mode"
@@ -132,7 +132,7 @@ capture whole frames-every:1 "$work/compute" "$shader" "$work/stamps" repeat 3
 replay whole 0
 if [ -n "$profile_layers" ]; then
     replay_layers=VK_LAYER_KHRONOS_validation
-    for name in repeat secondary render nested dynamic images; do
+    for name in repeat secondary render nested dynamic images passes_counted; do
         replay $name 0
         ! grep -q 'VUID' "$work/$name.json" "$work/err" || fail "validation of the replay of $name: $(cat "$work/err" "$work/$name.json")"
     done
@@ -182,7 +182,7 @@ grep -q '"exact"' "$work/queues.json" || fail "queues: $(cat "$work/queues.json"
 # between the recorder and the layer that makes the families: VK_LAYER_PATH has the order.
 [ -z "$profile_layers" ] || recording_layers=$profile_layers
 export VK_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:/usr/share/vulkan/explicit_layer.d:$work/layers"
-for mode in binary push timeline host early carried; do
+for mode in binary push template timeline host early carried; do
     frames=3 range=frames:2+1 alone=$mode
     # Without the recorder the one queue of the driver would wait for itself.
     [ $mode != early ] || frames=1 range=frames:1+1 alone=binary

@@ -11,7 +11,7 @@
 //   F(name)                        a float
 //   H(KIND, type, name)            an object that the command reads; W: that it writes
 //   M(KIND, type, name, count)     several that it reads
-//   A(type, name, count)           structs, or numbers, with a function words_TYPE
+//   A(type, name, count)           structs, or numbers, with a function words_TYPE; maybe_COUNT: or NULL
 //   P(type, name)                  one struct
 //   B(name, count)                 bytes
 // clang-format off
@@ -69,6 +69,9 @@
 #define CALL_CmdSetDepthBiasEnable(V, F, H, W, M, A, P, B) V(VkBool32, v)
 #define CALL_CmdSetPrimitiveRestartEnable(V, F, H, W, M, A, P, B) V(VkBool32, v)
 #define CALL_CmdPushDescriptorSetKHR(V, F, H, W, M, A, P, B) V(VkPipelineBindPoint, p) H(LAYOUT, VkPipelineLayout, l) V(uint32_t, t) V(uint32_t, n) A(VkWriteDescriptorSet, w, n)
+#define CALL_CmdBindVertexBuffers2(V, F, H, W, M, A, P, B) V(uint32_t, f) V(uint32_t, n) M(BUFFER, VkBuffer, b, n) A(VkDeviceSize, o, n) A(VkDeviceSize, z, maybe_n) A(VkDeviceSize, s, maybe_n)
+#define CALL_CmdDrawIndirectCount(V, F, H, W, M, A, P, B) H(BUFFER, VkBuffer, b) V(VkDeviceSize, o) H(BUFFER, VkBuffer, d) V(VkDeviceSize, p) V(uint32_t, n) V(uint32_t, s)
+#define CALL_CmdDrawIndexedIndirectCount(V, F, H, W, M, A, P, B) H(BUFFER, VkBuffer, b) V(VkDeviceSize, o) H(BUFFER, VkBuffer, d) V(VkDeviceSize, p) V(uint32_t, n) V(uint32_t, s)
 
 // X(name, number): the number of the command in recordings, which never changes its meaning; 0 ends a command buffer.
 #define VULKAN_FRAME_COMMANDS(X) \
@@ -85,12 +88,13 @@
     X(CmdSetDepthTestEnable, 45) X(CmdSetDepthWriteEnable, 46) X(CmdSetDepthCompareOp, 47) \
     X(CmdSetDepthBoundsTestEnable, 48) X(CmdSetStencilTestEnable, 49) X(CmdSetStencilOp, 50) \
     X(CmdSetRasterizerDiscardEnable, 51) X(CmdSetDepthBiasEnable, 52) X(CmdSetPrimitiveRestartEnable, 53) \
-    X(CmdPushDescriptorSetKHR, 54)
+    X(CmdPushDescriptorSetKHR, 54) X(CmdBindVertexBuffers2, 55) X(CmdDrawIndirectCount, 56) X(CmdDrawIndexedIndirectCount, 57)
 
 // X(name, number, class): those that do work, for lists; the class is a letter: d dispatch, r render pass, w draw, c copy.
 #define VULKAN_WORK_COMMANDS(X) \
     X(CmdDispatch, 'd') X(CmdDispatchIndirect, 'd') X(CmdDispatchBase, 'd') X(CmdBeginRenderPass, 'r') X(CmdBeginRendering, 'r') \
-    X(CmdDraw, 'w') X(CmdDrawIndexed, 'w') X(CmdDrawIndirect, 'w') X(CmdDrawIndexedIndirect, 'w') X(CmdCopyBuffer, 'c') \
+    X(CmdDraw, 'w') X(CmdDrawIndexed, 'w') X(CmdDrawIndirect, 'w') X(CmdDrawIndexedIndirect, 'w') X(CmdDrawIndirectCount, 'w') \
+    X(CmdDrawIndexedIndirectCount, 'w') X(CmdCopyBuffer, 'c') \
     X(CmdCopyImage, 'c') X(CmdBlitImage, 'c') X(CmdResolveImage, 'c') X(CmdCopyBufferToImage, 'c') X(CmdCopyImageToBuffer, 'c') \
     X(CmdUpdateBuffer, 'c') X(CmdFillBuffer, 'c') X(CmdClearColorImage, 'c') X(CmdClearDepthStencilImage, 'c')
 

@@ -40,14 +40,20 @@
 #define WORDS_H(KIND, type, name) HANDLE_OF(KIND, name, false, false);
 #define WORDS_W(KIND, type, name) HANDLE_OF(KIND, name, true, false);
 #define WORDS_M(KIND, type, name, count) HANDLES(KIND, type, s->count, name, false, false);
-#define WORDS_A(type, name, count) ITEMS(type, COUNT_##count, name);
+#define WORDS_A(type, name, count) ITEMS_OF(type, COUNT_##count, name, OPTIONAL_##count);
 #define WORDS_P(type, name) ITEMS(type, 1, name);
 #define WORDS_B(name, count) BYTES(s->count, name);
-// A count is a parameter, or a number.
+// A count is a parameter, or a number. Of an array that may be NULL it is named maybe_.
 #define COUNT_n s->n
 #define COUNT_k s->k
 #define COUNT_l s->l
 #define COUNT_4 4
+#define COUNT_maybe_n s->n
+#define OPTIONAL_n false
+#define OPTIONAL_k false
+#define OPTIONAL_l false
+#define OPTIONAL_4 false
+#define OPTIONAL_maybe_n true
 
 #define DEFINE(name, number)                                                                                 \
     void words_call_##name(struct words *words, struct call_##name *s) {                                     \

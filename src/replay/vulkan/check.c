@@ -222,12 +222,32 @@ CHECK(CmdBindVertexBuffers) {
     return is_inside(at->f, at->n, run->device->limits.maxVertexInputBindings);
 }
 
+CHECK(CmdBindVertexBuffers2) {
+    for (uint32_t i = 0; i < at->n; i++) {
+        const uint64_t whole = bytes_of(run, at->b[i]);
+        if (at->z && at->z[i] != VK_WHOLE_SIZE ? !is_inside(at->o[i], at->z[i], whole) : at->o[i] > whole)
+            return false;
+    }
+    return is_inside(at->f, at->n, run->device->limits.maxVertexInputBindings);
+}
+
 CHECK(CmdDrawIndirect) {
     return fits_items(at->o, at->n, at->s, sizeof(VkDrawIndirectCommand), bytes_of(run, at->b));
 }
 
 CHECK(CmdDrawIndexedIndirect) {
     return fits_items(at->o, at->n, at->s, sizeof(VkDrawIndexedIndirectCommand), bytes_of(run, at->b));
+}
+
+// As many draws as there may be are in the buffer.
+CHECK(CmdDrawIndirectCount) {
+    return fits_items(at->o, at->n, at->s, sizeof(VkDrawIndirectCommand), bytes_of(run, at->b)) &&
+           is_inside(at->p, sizeof(uint32_t), bytes_of(run, at->d));
+}
+
+CHECK(CmdDrawIndexedIndirectCount) {
+    return fits_items(at->o, at->n, at->s, sizeof(VkDrawIndexedIndirectCommand), bytes_of(run, at->b)) &&
+           is_inside(at->p, sizeof(uint32_t), bytes_of(run, at->d));
 }
 
 CHECK(CmdDispatchIndirect) {
@@ -444,8 +464,11 @@ static bool check_regions(struct vulkan_run *run, enum vulkan_command number, co
         ROW(CmdPipelineBarrier2)
         ROW(CmdBindIndexBuffer)
         ROW(CmdBindVertexBuffers)
+        ROW(CmdBindVertexBuffers2)
         ROW(CmdDrawIndirect)
         ROW(CmdDrawIndexedIndirect)
+        ROW(CmdDrawIndirectCount)
+        ROW(CmdDrawIndexedIndirectCount)
         ROW(CmdDispatchIndirect)
         ROW(CmdPushConstants)
         ROW(CmdSetViewport)
@@ -550,16 +573,6 @@ static bool write_images_fit(struct vulkan_run *run, const VkWriteDescriptorSet 
                 "a descriptor of an image has a layout that is unknown or not allowed");
     }
     return true;
-}
-
-const struct vulkan_binding *check_used_binding(const struct vulkan_live *layout, uint64_t from) {
-    const struct vulkan_binding *found = NULL;
-    for (uint32_t i = 0; i < layout->binding_count; i++) {
-        const struct vulkan_binding *binding = &layout->bindings[i];
-        if (binding->count && binding->binding >= from && (!found || binding->binding < found->binding))
-            found = binding;
-    }
-    return found;
 }
 
 // Descriptors beyond the end of a binding are those of the next one that has any, if it is of the same kind.

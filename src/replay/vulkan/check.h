@@ -30,8 +30,10 @@ bool check_scissors(struct vulkan_run *run, const VkRect2D *all, uint32_t count)
 // ---- check_state.c
 // Of a draw or a dispatch: whether what it uses is bound. Of a command that binds something: that it is bound now.
 bool check_state(struct vulkan_run *run, enum vulkan_command number, const void *call);
+
+// ---- set_layouts.c
 bool check_same_layout(const struct vulkan_live *left, const struct vulkan_live *right); // of sets
-// The binding with the lowest number from this one on that has descriptors; NULL: there is none.
+// The binding with the lowest number from this one on that has descriptors; NULL: there is none. The others follow it.
 const struct vulkan_binding *check_used_binding(const struct vulkan_live *layout, uint64_t from);
 
 // ---- check_layouts.c
@@ -54,6 +56,7 @@ bool check_image(struct vulkan_run *run, const VkImageCreateInfo *info);
 bool check_view_format(struct vulkan_run *run, const struct vulkan_live *image, VkFormat format);
 bool check_buffer_format(struct vulkan_run *run, VkFormat format, VkFormatFeatureFlags features);
 bool check_pipeline_limits(struct vulkan_run *run, const VkPipelineLayoutCreateInfo *info);
+void check_count_stages(struct vulkan_live *layout); // of a set
 
 static inline bool is_inside(uint64_t offset, uint64_t size, uint64_t whole) {
     return size <= whole && offset <= whole - size;

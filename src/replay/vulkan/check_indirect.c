@@ -39,11 +39,24 @@ bool check_may_write(const struct vulkan_binding *binding) {
            binding->type == VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
 }
 
-static bool add_indirect(struct vulkan_run *run, VkBuffer handle, struct vulkan_indirect indirect) {
-    const struct vulkan_live *buffer = vulkan_find_handle(run, (uint64_t)(uintptr_t)handle, VULKAN_BUFFER);
-    if (!buffer || !indirect.count || run->wrote_any || table_find(&run->written, buffer->number))
+static bool is_written(struct vulkan_run *run, uint64_t number) {
+    return run->wrote_any || table_find(&run->written, number);
+}
+
+static uint64_t number_of(struct vulkan_run *run, VkBuffer handle) {
+    const struct vulkan_live *buffer =
+        handle ? vulkan_find_handle(run, (uint64_t)(uintptr_t)handle, VULKAN_BUFFER) : NULL;
+    return buffer ? buffer->number : 0;
+}
+
+// `counter`: the buffer with the number of draws, or none.
+static bool add_indirect(struct vulkan_run *run, VkBuffer buffer, VkBuffer counter,
+                         struct vulkan_indirect indirect) {
+    indirect.buffer = number_of(run, buffer);
+    indirect.counter = number_of(run, counter);
+    if (!indirect.buffer || !indirect.count || is_written(run, indirect.buffer) ||
+        (indirect.counter && is_written(run, indirect.counter)))
         return true;
-    indirect.buffer = buffer->number;
     indirect.record = run->commands;
     indirect.indexes = run->bound.index_bytes / (run->bound.index_type == VK_INDEX_TYPE_UINT16 ? 2 : 4);
     REQUIRE(ARRAY_RESERVE(run->indirects, run->indirect_capacity, run->indirect_count + 1), "out of memory");
@@ -67,20 +80,38 @@ bool check_indirect(struct vulkan_run *run, enum vulkan_command number, const vo
         return true;
     case VULKAN_CmdDispatchIndirect: {
         const struct call_CmdDispatchIndirect *at = call;
-        return add_indirect(run, at->b,
+        return add_indirect(run, at->b, VK_NULL_HANDLE,
                             (struct vulkan_indirect){.command = number, .offset = at->o, .count = 1});
     }
     case VULKAN_CmdDrawIndirect: {
         const struct call_CmdDrawIndirect *at = call;
         return add_indirect(
-            run, at->b,
+            run, at->b, VK_NULL_HANDLE,
             (struct vulkan_indirect){.command = number, .offset = at->o, .count = at->n, .stride = at->s});
     }
     case VULKAN_CmdDrawIndexedIndirect: {
         const struct call_CmdDrawIndexedIndirect *at = call;
         return add_indirect(
-            run, at->b,
+            run, at->b, VK_NULL_HANDLE,
             (struct vulkan_indirect){.command = number, .offset = at->o, .count = at->n, .stride = at->s});
+    }
+    case VULKAN_CmdDrawIndirectCount: {
+        const struct call_CmdDrawIndirectCount *at = call;
+        return add_indirect(run, at->b, at->d,
+                            (struct vulkan_indirect){.command = number,
+                                                     .offset = at->o,
+                                                     .count = at->n,
+                                                     .stride = at->s,
+                                                     .at = at->p});
+    }
+    case VULKAN_CmdDrawIndexedIndirectCount: {
+        const struct call_CmdDrawIndexedIndirectCount *at = call;
+        return add_indirect(run, at->b, at->d,
+                            (struct vulkan_indirect){.command = number,
+                                                     .offset = at->o,
+                                                     .count = at->n,
+                                                     .stride = at->s,
+                                                     .at = at->p});
     }
     default:
         return true;
@@ -95,10 +126,22 @@ void vulkan_indirect_forget(struct vulkan_run *run) {
     table_finish(&run->written);
 }
 
+static size_t size_of(const struct vulkan_indirect *indirect) {
+    switch (indirect->command) {
+    case VULKAN_CmdDispatchIndirect:
+        return sizeof(VkDispatchIndirectCommand);
+    case VULKAN_CmdDrawIndirect:
+    case VULKAN_CmdDrawIndirectCount:
+        return sizeof(VkDrawIndirectCommand);
+    default:
+        return sizeof(VkDrawIndexedIndirectCommand);
+    }
+}
+
 // Why the words of one draw or dispatch are refused; NULL: they are not.
 static const char *judge_numbers(const struct vulkan_device *device, const struct vulkan_indirect *indirect,
                                  const uint32_t *words) {
-    const bool indexed = indirect->command == VULKAN_CmdDrawIndexedIndirect;
+    const bool indexed = size_of(indirect) == sizeof(VkDrawIndexedIndirectCommand);
     if (indirect->command == VULKAN_CmdDispatchIndirect) {
         for (int i = 0; i < 3; i++)
             if (words[i] > device->limits.maxComputeWorkGroupCount[i])
@@ -113,26 +156,54 @@ static const char *judge_numbers(const struct vulkan_device *device, const struc
     return NULL;
 }
 
+// How many draws there are: the lower one of the number in the buffer and of that in the command.
+static tsmith_status read_count(struct vulkan_run *run, const struct vulkan_indirect *indirect,
+                                uint32_t *count) {
+    const struct vulkan_live *counter = vulkan_find(run, indirect->counter, VULKAN_BUFFER);
+    const uint8_t *bytes = NULL;
+    *count = indirect->count;
+    const tsmith_status status =
+        counter ? vulkan_read(run, counter, indirect->at, sizeof *count, &bytes) : TSMITH_OK;
+    if (bytes)
+        memcpy(count, bytes, sizeof *count);
+    if (bytes && *count > counter->device->limits.maxDrawIndirectCount)
+        vulkan_give_up(run, "record %zu: more indirect draws than the device allows", indirect->record);
+    *count = *count < indirect->count ? *count : indirect->count;
+    return status;
+}
+
+static tsmith_status check_one(struct vulkan_run *run, const struct vulkan_indirect *indirect,
+                               uint64_t *read) {
+    static const uint64_t most = (uint64_t)1 << 28;
+    const size_t size = size_of(indirect);
+    const struct vulkan_live *buffer = vulkan_find(run, indirect->buffer, VULKAN_BUFFER);
+    const uint8_t *bytes = NULL;
+    uint32_t count;
+    tsmith_status status = read_count(run, indirect, &count);
+    if (status != TSMITH_OK || run->why[0] || !count || !buffer)
+        return status;
+    const uint64_t length = (uint64_t)(count - 1) * indirect->stride + size;
+    *read += length;
+    if (*read > most) { // many commands may read the same bytes
+        vulkan_give_up(run, "record %zu: more indirect draws than are supported", indirect->record);
+        return TSMITH_OK;
+    }
+    status = vulkan_read(run, buffer, indirect->offset, length, &bytes);
+    for (uint32_t i = 0; bytes && i < count && !run->why[0]; i++) {
+        uint32_t words[5];
+        memcpy(words, bytes + (uint64_t)i * indirect->stride, size);
+        const char *why = judge_numbers(buffer->device, indirect, words);
+        if (why)
+            vulkan_give_up(run, "record %zu: %s", indirect->record, why);
+    }
+    return status;
+}
+
 tsmith_status vulkan_indirect_check(struct vulkan_run *run) {
     tsmith_status status = TSMITH_OK;
-    for (size_t i = 0; i < run->indirect_count && status == TSMITH_OK && !run->why[0]; i++) {
-        const struct vulkan_indirect *indirect = &run->indirects[i];
-        const size_t size =
-            indirect->command == VULKAN_CmdDispatchIndirect ? sizeof(VkDispatchIndirectCommand)
-            : indirect->command == VULKAN_CmdDrawIndirect   ? sizeof(VkDrawIndirectCommand)
-                                                            : sizeof(VkDrawIndexedIndirectCommand);
-        const uint64_t length = (uint64_t)(indirect->count - 1) * indirect->stride + size;
-        const struct vulkan_live *buffer = vulkan_find(run, indirect->buffer, VULKAN_BUFFER);
-        const uint8_t *bytes = NULL;
-        status = buffer ? vulkan_read(run, buffer, indirect->offset, length, &bytes) : TSMITH_OK;
-        for (uint32_t j = 0; bytes && j < indirect->count && !run->why[0]; j++) {
-            uint32_t words[5];
-            memcpy(words, bytes + (uint64_t)j * indirect->stride, size);
-            const char *why = judge_numbers(buffer->device, indirect, words);
-            if (why)
-                vulkan_give_up(run, "record %zu: %s", indirect->record, why);
-        }
-    }
+    uint64_t read = 0;
+    for (size_t i = 0; i < run->indirect_count && status == TSMITH_OK && !run->why[0]; i++)
+        status = check_one(run, &run->indirects[i], &read);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "replay/vulkan/check.h"
 
 // What a render pass does in between is its own.
@@ -62,10 +63,13 @@ static struct part part_of_view(struct vulkan_run *run, const struct vulkan_live
                                 : (struct part){0};
 }
 
-static VkImageLayout *layouts_of(struct vulkan_live *image) {
-    if (!image->layouts)
+static VkImageLayout *layouts_of(struct vulkan_run *run, struct vulkan_live *image) {
+    if (!image->layouts && ARRAY_RESERVE(run->laid_out, run->laid_out_capacity, run->laid_out_count + 1)) {
         image->layouts =
             calloc((size_t)image->image.mipLevels * image->image.arrayLayers, sizeof *image->layouts);
+        if (image->layouts)
+            run->laid_out[run->laid_out_count++] = (size_t)(image - run->lives);
+    }
     return image->layouts; // UNDEFINED is 0
 }
 
@@ -89,8 +93,8 @@ static VkImageLayout plain(VkImageLayout layout) {
     }
 }
 
-static void set_layout(const struct part *part, VkImageLayout layout) {
-    VkImageLayout *layouts = part->image ? layouts_of(part->image) : NULL;
+static void set_layout(struct vulkan_run *run, const struct part *part, VkImageLayout layout) {
+    VkImageLayout *layouts = part->image ? layouts_of(run, part->image) : NULL;
     for (uint32_t i = 0; layouts && i < part->levels; i++)
         for (uint32_t j = 0; j < part->layers; j++)
             layouts[(size_t)(part->level + i) * part->image->image.arrayLayers + part->layer + j] = layout;
@@ -108,7 +112,7 @@ static void move_layer(struct vulkan_run *run, const struct vulkan_live *image, 
 
 // A part of an image is used in this layout.
 static bool use_part(struct vulkan_run *run, const struct part *part, VkImageLayout layout) {
-    VkImageLayout *layouts = part->image ? layouts_of(part->image) : NULL;
+    VkImageLayout *layouts = part->image ? layouts_of(run, part->image) : NULL;
     REQUIRE(!part->image || layouts, "out of memory");
     for (uint32_t i = 0; layouts && i < part->levels; i++)
         for (uint32_t j = 0; j < part->layers; j++) {
@@ -185,7 +189,7 @@ static bool change_range(struct vulkan_run *run, VkImage image, const VkImageSub
         return true;
     if (from != VK_IMAGE_LAYOUT_UNDEFINED && !use_part(run, &part, from))
         return false;
-    set_layout(&part, to);
+    set_layout(run, &part, to);
     return true;
 }
 CHECK(CmdPipelineBarrier) {
@@ -225,7 +229,7 @@ CHECK(CmdBeginRenderPass) {
     }
     for (uint32_t i = 0; i < pass->attachments; i++) {
         const struct part part = attachment_part(run, frame, i);
-        set_layout(&part, any);
+        set_layout(run, &part, any);
     }
     run->framebuffer = frame->number;
     return true;
@@ -239,7 +243,7 @@ CHECK(CmdEndRenderPass) {
                          i < pass->attachments && i < frame->attachments;
          i++) {
         const struct part part = attachment_part(run, frame, i);
-        set_layout(&part, pass->surfaces[i].final);
+        set_layout(run, &part, pass->surfaces[i].final);
     }
     return true;
 }
@@ -290,8 +294,8 @@ bool check_view_layout(struct vulkan_run *run, uint64_t view, VkImageLayout layo
     return use_part(run, &part, layout);
 }
 
-bool vulkan_layout_is(struct vulkan_live *image, VkImageLayout layout) {
-    VkImageLayout *layouts = is_known(image) ? layouts_of(image) : NULL;
+bool vulkan_layout_is(struct vulkan_run *run, struct vulkan_live *image, VkImageLayout layout) {
+    VkImageLayout *layouts = is_known(image) ? layouts_of(run, image) : NULL;
     const size_t count = layouts ? (size_t)image->image.mipLevels * image->image.arrayLayers : 0;
     for (size_t i = 0; i < count; i++)
         if (plain(layouts[i]) != plain(layout))
@@ -299,16 +303,18 @@ bool vulkan_layout_is(struct vulkan_live *image, VkImageLayout layout) {
     return true;
 }
 
-void vulkan_layout_set(struct vulkan_live *image, VkImageLayout layout) {
+void vulkan_layout_set(struct vulkan_run *run, struct vulkan_live *image, VkImageLayout layout) {
     const struct part all = part_of(image, 0, image->image.mipLevels, 0, image->image.arrayLayers);
-    set_layout(&all, layout);
+    set_layout(run, &all, layout);
 }
 
 void vulkan_layouts_forget(struct vulkan_run *run) {
-    for (size_t i = 0; i < run->live_count; i++) {
-        free(run->lives[i].layouts);
-        run->lives[i].layouts = NULL;
+    for (size_t i = 0; i < run->laid_out_count; i++) {
+        struct vulkan_live *image = &run->lives[run->laid_out[i]];
+        free(image->layouts);
+        image->layouts = NULL;
     }
+    run->laid_out_count = 0;
 }
 
 #endif

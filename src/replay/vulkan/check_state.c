@@ -13,25 +13,6 @@
 
 // ---- descriptor sets
 
-bool check_same_layout(const struct vulkan_live *left, const struct vulkan_live *right) {
-    if (!left || !right || !left->handle || !right->handle || left->binding_count != right->binding_count)
-        return false;
-    if (left == right)
-        return true;
-    uint64_t a = 0, b = 0;
-    for (uint32_t i = 0; i <= left->binding_count; i++) {
-        const struct vulkan_binding *one = check_used_binding(left, a), *other = check_used_binding(right, b);
-        if (!one || !other)
-            return !one && !other;
-        if (one->binding != other->binding || one->type != other->type || one->count != other->count ||
-            one->stages != other->stages || one->has_samplers != other->has_samplers)
-            return false;
-        a = (uint64_t)one->binding + 1;
-        b = (uint64_t)other->binding + 1;
-    }
-    return true;
-}
-
 static uint64_t number_of(struct vulkan_run *run, uint64_t handle, enum vulkan_kind kind) {
     const struct vulkan_live *live = handle ? vulkan_find_handle(run, handle, kind) : NULL;
     return live ? live->number : 0;
@@ -103,10 +84,19 @@ void vulkan_forget_writes(struct vulkan_live *set) {
 
 // The first element of a binding that was written; the number of its elements: none was.
 static uint64_t first_written(const struct vulkan_live *set, const struct vulkan_binding *binding) {
-    uint64_t i = 0;
-    while (i < binding->count && !find_named(set, binding->first + i))
-        i++;
-    return i;
+    uint64_t first = binding->count;
+    if (binding->count < set->named_capacity) {
+        first = 0;
+        while (first < binding->count && !find_named(set, binding->first + first))
+            first++;
+        return first;
+    }
+    for (size_t i = 0; i < set->named_capacity; i++) {
+        const uint64_t place = set->named[i].place;
+        if (place > binding->first && place - binding->first - 1 < first)
+            first = place - binding->first - 1;
+    }
+    return first;
 }
 
 bool vulkan_copy_writes(struct vulkan_run *run, struct vulkan_live *to, const struct vulkan_live *from) {
@@ -134,32 +124,78 @@ bool vulkan_copy_writes(struct vulkan_run *run, struct vulkan_live *to, const st
     return true;
 }
 
-void vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set) {
-    const struct vulkan_live *layout = vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT);
-    const struct vulkan_binding *binding = layout ? check_used_binding(layout, 0) : NULL;
-    VkCopyDescriptorSet copies[64];
-    uint32_t count = 0;
-    for (; binding; binding = check_used_binding(layout, (uint64_t)binding->binding + 1)) {
-        const uint64_t from = binding->count > 1 ? first_written(set, binding) : binding->count;
-        for (uint64_t i = 0; from < binding->count && i < binding->count; i++) {
-            if (find_named(set, binding->first + i))
-                continue;
-            copies[count++] = (VkCopyDescriptorSet){.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
-                                                    .srcSet = (VkDescriptorSet)(uintptr_t)set->handle,
-                                                    .srcBinding = binding->binding,
-                                                    .srcArrayElement = (uint32_t)from,
-                                                    .dstSet = (VkDescriptorSet)(uintptr_t)set->handle,
-                                                    .dstBinding = binding->binding,
-                                                    .dstArrayElement = (uint32_t)i,
-                                                    .descriptorCount = 1};
-            if (count == sizeof copies / sizeof *copies) {
-                set->device->UpdateDescriptorSets(set->device->handle, 0, NULL, count, copies);
-                count = 0;
-            }
-        }
-    }
+// ---- arrays of which some elements were not written
+
+static int by_place(const void *left, const void *right) {
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+// The places of what was written, in their order. free() by the caller.
+static uint64_t *places_of(const struct vulkan_live *set) {
+    uint64_t *places = calloc(set->named_count + 1, sizeof *places);
+    size_t count = 0;
+    for (size_t i = 0; places && i < set->named_capacity; i++)
+        if (set->named[i].place)
+            places[count++] = set->named[i].place - 1;
     if (count)
-        set->device->UpdateDescriptorSets(set->device->handle, 0, NULL, count, copies);
+        qsort(places, count, sizeof *places, by_place);
+    return places;
+}
+
+// Elements from one to another get what `source` has: the first of them, then each time as many as have it.
+static void fill_gap(const struct vulkan_live *set, const struct vulkan_binding *binding, uint32_t source,
+                     uint32_t from, uint32_t to) {
+    VkCopyDescriptorSet copies[33];
+    uint32_t count = 0;
+    for (uint32_t done = 0, more; from + done < to; done += more) {
+        more = done ? done : 1;
+        if (more > to - from - done)
+            more = to - from - done;
+        copies[count++] = (VkCopyDescriptorSet){.sType = VK_STRUCTURE_TYPE_COPY_DESCRIPTOR_SET,
+                                                .srcSet = (VkDescriptorSet)(uintptr_t)set->handle,
+                                                .srcBinding = binding->binding,
+                                                .srcArrayElement = done ? from : source,
+                                                .dstSet = (VkDescriptorSet)(uintptr_t)set->handle,
+                                                .dstBinding = binding->binding,
+                                                .dstArrayElement = from + done,
+                                                .descriptorCount = more};
+    }
+    set->device->UpdateDescriptorSets(set->device->handle, 0, NULL, count, copies);
+}
+
+// A few bytes of a recording ask for as many elements as a layout has, each time: all of them are counted.
+static bool fill_binding(struct vulkan_run *run, const struct vulkan_live *set,
+                         const struct vulkan_binding *binding, const uint64_t *places, size_t count) {
+    static const uint64_t most = (uint64_t)1 << 28;
+    uint32_t next = 0;
+    run->filled += binding->count - count;
+    REQUIRE(run->filled <= most, "more elements of arrays of descriptors are not written than are supported");
+    for (size_t i = 0; i <= count; i++) {
+        const uint32_t until = i < count ? (uint32_t)(places[i] - binding->first) : binding->count;
+        if (until > next)
+            fill_gap(set, binding, (uint32_t)(places[0] - binding->first), next, until);
+        next = until + 1;
+    }
+    return true;
+}
+
+bool vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set) {
+    const struct vulkan_live *layout = vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT);
+    uint64_t *places = layout ? places_of(set) : NULL;
+    bool good = !layout || places || check_fails(run, "out of memory");
+    size_t done = 0;
+    for (uint32_t i = 0; places && good && i < layout->binding_count; i++) {
+        const struct vulkan_binding *binding = &layout->bindings[i];
+        size_t count = 0;
+        while (done + count < set->named_count && places[done + count] - binding->first < binding->count)
+            count++;
+        if (count && count < binding->count)
+            good = fill_binding(run, set, binding, places + done, count);
+        done += count;
+    }
+    free(places);
+    return good;
 }
 
 static bool is_there(struct vulkan_run *run, uint64_t number, enum vulkan_kind kind) {
@@ -193,9 +229,12 @@ static bool is_valid(struct vulkan_run *run, const struct vulkan_named *named, u
 
 // Many draws use the same large array. One element at least is written: the others have what it has (vulkan_fill_arrays).
 static bool binding_is_valid(struct vulkan_run *run, struct vulkan_live *set,
-                             const struct vulkan_binding *binding) {
+                             const struct vulkan_live *layout, const struct vulkan_binding *binding) {
+    const size_t at = (size_t)(binding - layout->bindings);
+    if (!set->valid_at)
+        set->valid_at = calloc(layout->binding_count + (size_t)1, sizeof *set->valid_at);
     if ((binding->type == VK_DESCRIPTOR_TYPE_SAMPLER && binding->has_samplers) ||
-        (set->valid_at == run->changes && set->valid_binding == binding->binding))
+        (set->valid_at && set->valid_at[at] == run->changes))
         return true;
     const bool few = binding->count < set->named_capacity;
     bool written = false;
@@ -209,8 +248,8 @@ static bool binding_is_valid(struct vulkan_run *run, struct vulkan_live *set,
     }
     if (!written)
         return false;
-    set->valid_at = run->changes;
-    set->valid_binding = binding->binding;
+    if (set->valid_at)
+        set->valid_at[at] = run->changes;
     return true;
 }
 
@@ -240,6 +279,24 @@ static bool slot_fits(struct vulkan_run *run, const struct vulkan_live *layout,
     return true;
 }
 
+static int by_slot(const void *left, const void *right) {
+    const struct vulkan_slot *a = left, *b = right;
+    if (a->set != b->set)
+        return a->set < b->set ? -1 : 1;
+    return a->binding < b->binding ? -1 : a->binding > b->binding;
+}
+
+// Many variables may be of one binding, which each draw looks at.
+static void keep_one_each(struct vulkan_needs *needs) {
+    size_t kept = 0;
+    if (needs->slot_count)
+        qsort(needs->slots, needs->slot_count, sizeof *needs->slots, by_slot);
+    for (size_t i = 0; i < needs->slot_count; i++)
+        if (!kept || by_slot(&needs->slots[kept - 1], &needs->slots[i]) != 0)
+            needs->slots[kept++] = needs->slots[i];
+    needs->slot_count = kept;
+}
+
 static bool has_range(const struct vulkan_live *layout, uint32_t stage) {
     for (uint32_t i = 0; layout && i < layout->range_count; i++)
         if (layout->ranges[i].stageFlags & stage)
@@ -260,6 +317,7 @@ static bool know_stage(struct vulkan_run *run, struct vulkan_needs *needs,
         good = slot_fits(run, layout, &stage.slots[i], (uint32_t)info->stage);
         needs->slots[needs->slot_count++] = stage.slots[i];
     }
+    keep_one_each(needs);
     if (good && stage.pushes && !has_range(layout, (uint32_t)info->stage))
         good = check_fails(run, "a shader reads push constants that its pipeline layout does not have");
     free(stage.slots);
@@ -375,6 +433,7 @@ bool vulkan_know_VkGraphicsPipelineCreateInfo(struct vulkan_run *run, struct vul
         return false;
     know_part(run, needs, info);
     know_viewports(needs, info);
+    needs->strides = is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE);
     check_know_dynamic(needs, info);
     return true;
 }
@@ -390,7 +449,7 @@ static uint64_t bits_from(uint32_t first, uint32_t count) {
 static bool offsets_fit(struct vulkan_run *run, const struct call_CmdBindDescriptorSets *at) {
     const VkPhysicalDeviceLimits *limits = &run->device->limits;
     uint32_t offset = 0;
-    for (uint32_t i = 0; i < at->n; i++) {
+    for (uint32_t i = 0; i < at->n && offset < at->k; i++) {
         const struct vulkan_live *set = vulkan_find_handle(run, (uint64_t)(uintptr_t)at->s[i], VULKAN_SET),
                                  *layout = set ? vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT) : NULL;
         const struct vulkan_binding *binding = layout ? check_used_binding(layout, 0) : NULL;
@@ -469,7 +528,7 @@ static bool sets_fit(struct vulkan_run *run, const struct vulkan_needs *needs) {
         REQUIRE(check_same_layout(made_of, vulkan_set_layout(run, layout, slot->set)),
                 "a bound descriptor set does not have the layout that the pipeline has at its place");
         const struct vulkan_binding *binding = find_binding(made_of, slot->binding);
-        REQUIRE(binding && binding_is_valid(run, set, binding),
+        REQUIRE(binding && binding_is_valid(run, set, made_of, binding),
                 "a shader uses a descriptor that was not written, or names something that is gone");
         if (!layout_fits(run, set, binding))
             return false;
@@ -515,6 +574,8 @@ static bool draw_fits(struct vulkan_run *run) {
             "the pipeline is not made for the attachments of the current pass");
     REQUIRE(!(needs->vertices & ~bound->vertices),
             "the vertex shader reads a vertex buffer that is not bound");
+    REQUIRE(!needs->strides || !(needs->vertices & ~bound->strides),
+            "the vertex shader reads a vertex buffer whose stride is not set");
     REQUIRE(!(needs->viewports & ~bound->viewports) && !(needs->scissors & ~bound->scissors) &&
                 (!needs->viewport_count || bound->viewport_count) &&
                 (!needs->scissor_count || bound->scissor_count),
@@ -547,6 +608,12 @@ bool check_state(struct vulkan_run *run, enum vulkan_command number, const void 
         bound->vertices |= bits_from(at->f, at->n);
         return true;
     }
+    case VULKAN_CmdBindVertexBuffers2: {
+        const struct call_CmdBindVertexBuffers2 *at = call;
+        bound->vertices |= bits_from(at->f, at->n);
+        bound->strides |= at->s ? bits_from(at->f, at->n) : 0;
+        return true;
+    }
     case VULKAN_CmdSetViewport: {
         const struct call_CmdSetViewport *at = call;
         bound->viewports |= (uint32_t)bits_from(at->f, at->n);
@@ -570,9 +637,11 @@ bool check_state(struct vulkan_run *run, enum vulkan_command number, const void 
         return indexed_fits(run, at->fi, at->n);
     }
     case VULKAN_CmdDrawIndexedIndirect:
+    case VULKAN_CmdDrawIndexedIndirectCount:
         return indexed_fits(run, 0, 0);
     case VULKAN_CmdDraw:
     case VULKAN_CmdDrawIndirect:
+    case VULKAN_CmdDrawIndirectCount:
         return draw_fits(run);
     default:
         return true;

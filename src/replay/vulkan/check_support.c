@@ -2,6 +2,8 @@
 // What the device supports of images, formats and layouts (check.c): drivers do not ask.
 #if __has_include(<vulkan/vulkan_core.h>)
 
+#include <stdlib.h>
+
 #include "replay/vulkan/check.h"
 
 // With the usages that the replay adds (objects.c).
@@ -92,11 +94,15 @@ static uint32_t classes_of(uint32_t type) {
     }
 }
 
-static void count_stage(const struct vulkan_live *layout, uint32_t stage, uint64_t counts[CLASSES]) {
-    for (uint32_t i = 0; i < layout->binding_count; i++)
-        for (uint32_t class = 0; class < CLASSES && layout->bindings[i].stages & stage; class ++)
-            if (classes_of(layout->bindings[i].type) >> class & 1)
-                counts[class] += layout->bindings[i].count;
+enum { STAGES = 6 }; // from VERTEX to COMPUTE, as bits
+
+void check_count_stages(struct vulkan_live *layout) {
+    layout->stage_counts = calloc((size_t)STAGES * CLASSES, sizeof *layout->stage_counts);
+    for (uint32_t i = 0; layout->stage_counts && i < layout->binding_count; i++)
+        for (uint32_t at = 0; at < STAGES * CLASSES; at++)
+            if (layout->bindings[i].stages >> at / CLASSES & 1 &&
+                classes_of(layout->bindings[i].type) >> at % CLASSES & 1)
+                layout->stage_counts[at] += layout->bindings[i].count;
 }
 
 bool check_pipeline_limits(struct vulkan_run *run, const VkPipelineLayoutCreateInfo *info) {
@@ -109,17 +115,16 @@ bool check_pipeline_limits(struct vulkan_run *run, const VkPipelineLayoutCreateI
         [STORED] = limits->maxPerStageDescriptorStorageImages,
         [INPUTS] = limits->maxPerStageDescriptorInputAttachments,
     };
-    for (uint32_t stage = VK_SHADER_STAGE_VERTEX_BIT; stage <= VK_SHADER_STAGE_COMPUTE_BIT; stage <<= 1) {
-        uint64_t counts[CLASSES] = {0};
-        for (uint32_t i = 0; i < info->setLayoutCount; i++) {
-            const struct vulkan_live *layout =
-                vulkan_find_handle(run, (uint64_t)(uintptr_t)info->pSetLayouts[i], VULKAN_SET_LAYOUT);
-            REQUIRE(layout && layout->bindings, "a pipeline layout has a set layout that is missing");
-            count_stage(layout, stage, counts);
-        }
-        for (uint32_t class = 0; class < CLASSES; class ++)
-            REQUIRE(counts[class] <= most[class], "a stage has more descriptors than the device allows");
+    uint64_t counts[STAGES * CLASSES] = {0};
+    for (uint32_t i = 0; i < info->setLayoutCount; i++) {
+        const struct vulkan_live *layout =
+            vulkan_find_handle(run, (uint64_t)(uintptr_t)info->pSetLayouts[i], VULKAN_SET_LAYOUT);
+        REQUIRE(layout && layout->stage_counts, "a pipeline layout has a set layout that is missing");
+        for (uint32_t at = 0; at < STAGES * CLASSES; at++)
+            counts[at] += layout->stage_counts[at];
     }
+    for (uint32_t at = 0; at < STAGES * CLASSES; at++)
+        REQUIRE(counts[at] <= most[at % CLASSES], "a stage has more descriptors than the device allows");
     return true;
 }
 

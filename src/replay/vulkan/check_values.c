@@ -125,6 +125,15 @@ CHECK(CmdBindVertexBuffers) {
             return false;
     return true;
 }
+CHECK(CmdBindVertexBuffers2) {
+    for (uint32_t i = 0; i < at->n; i++) {
+        REQUIRE(!at->s || at->s[i] <= run->device->limits.maxVertexInputBindingStride,
+                "the stride of vertices is larger than the device allows");
+        if (!buffer_has(run, at->b[i], VK_BUFFER_USAGE_VERTEX_BUFFER_BIT))
+            return false;
+    }
+    return true;
+}
 
 // ---- work
 
@@ -142,6 +151,22 @@ CHECK(CmdDrawIndirect) {
 }
 CHECK(CmdDrawIndexedIndirect) {
     return indirect_fits(run, at->b, at->o, at->n, at->s, sizeof(VkDrawIndexedIndirectCommand));
+}
+
+// The number of draws in the buffer is the device's to limit (check_indirect.c).
+static bool counted_fits(struct vulkan_run *run, VkBuffer buffer, uint64_t offset, VkBuffer counter,
+                         uint64_t at, uint32_t stride, uint32_t size) {
+    REQUIRE(run->device->counts_draws, "the device has no draws whose number is in a buffer");
+    REQUIRE(offset % 4 == 0 && at % 4 == 0 && stride % 4 == 0 && stride >= size,
+            "the offset or the stride of an indirect command is not aligned, or too small");
+    return buffer_has(run, buffer, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT) &&
+           buffer_has(run, counter, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
+}
+CHECK(CmdDrawIndirectCount) {
+    return counted_fits(run, at->b, at->o, at->d, at->p, at->s, sizeof(VkDrawIndirectCommand));
+}
+CHECK(CmdDrawIndexedIndirectCount) {
+    return counted_fits(run, at->b, at->o, at->d, at->p, at->s, sizeof(VkDrawIndexedIndirectCommand));
 }
 CHECK(CmdDispatchIndirect) {
     return indirect_fits(run, at->b, at->o, 1, 0, 0);
@@ -357,8 +382,11 @@ bool check_values(struct vulkan_run *run, enum vulkan_command number, const void
         ROW(CmdClearDepthStencilImage)
         ROW(CmdBindIndexBuffer)
         ROW(CmdBindVertexBuffers)
+        ROW(CmdBindVertexBuffers2)
         ROW(CmdDrawIndirect)
         ROW(CmdDrawIndexedIndirect)
+        ROW(CmdDrawIndirectCount)
+        ROW(CmdDrawIndexedIndirectCount)
         ROW(CmdDispatchIndirect)
         ROW(CmdDispatch)
         ROW(CmdDispatchBase)

@@ -154,7 +154,7 @@ tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_reco
         memcpy(live->device->staging_at, bytes, size);
         status = run_copy(run, live, layout_of(record), copies, count, true);
         if (live->kind == VULKAN_IMAGE)
-            vulkan_layout_set(live, layout_of(record));
+            vulkan_layout_set(run, live, layout_of(record));
     }
     free(bytes);
     return status;
@@ -213,7 +213,7 @@ tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_recor
                                 : "it cannot be made on this device");
         return TSMITH_OK;
     }
-    if (live->kind == VULKAN_IMAGE && !vulkan_layout_is(live, layout_of(record))) {
+    if (live->kind == VULKAN_IMAGE && !vulkan_layout_is(run, live, layout_of(record))) {
         give_result(run, number, NULL, 0, "it does not have the layout that it was recorded with");
         return TSMITH_OK;
     }

@@ -131,7 +131,7 @@ static void fill(const struct vulkan_execution *execution, struct vulkan_device 
 
 // All features that the device has: a recorded shader may use any.
 static VkResult create(const struct vulkan_execution *execution, VkPhysicalDevice physical, uint32_t family,
-                       VkDevice *out) {
+                       struct vulkan_device *device) {
     const float priority = 1;
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceVulkan13Features v13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
@@ -153,11 +153,12 @@ static VkResult create(const struct vulkan_execution *execution, VkPhysicalDevic
     if (properties.apiVersion >= VK_API_VERSION_1_2 && execution->GetPhysicalDeviceFeatures2) {
         execution->GetPhysicalDeviceFeatures2(physical, &features);
         info.pNext = &features;
+        device->counts_draws = v12.drawIndirectCount;
     } else {
         execution->GetPhysicalDeviceFeatures(physical, &features.features);
         info.pEnabledFeatures = &features.features;
     }
-    return execution->CreateDevice(physical, &info, NULL, out);
+    return execution->CreateDevice(physical, &info, NULL, &device->handle);
 }
 
 tsmith_status vulkan_device_make(struct vulkan_run *run, const struct recording_record *record,
@@ -169,7 +170,7 @@ tsmith_status vulkan_device_make(struct vulkan_run *run, const struct recording_
     *out = device;
     if (!device)
         return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "out of memory while replaying");
-    if (family == UINT32_MAX || create(execution, physical, family, &device->handle) != VK_SUCCESS)
+    if (family == UINT32_MAX || create(execution, physical, family, device) != VK_SUCCESS)
         return status_set(run->error, TSMITH_ERROR_MISSING, "the device %s could not be opened",
                           execution->name);
     fill(execution, device);

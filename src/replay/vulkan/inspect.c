@@ -239,6 +239,14 @@ struct bound {
     uint64_t pipelines[2], sets[2][32], vertices[32], offsets[32], index, index_at;
 };
 
+static void bind_vertices(struct bound *bound, uint32_t first, uint32_t count, const VkBuffer *buffers,
+                          const VkDeviceSize *offsets) {
+    for (uint32_t i = 0; i < count && first < 32 && i < 32 - first; i++) {
+        bound->vertices[first + i] = (uint64_t)(uintptr_t)buffers[i];
+        bound->offsets[first + i] = offsets[i];
+    }
+}
+
 static void bind(struct bound *bound, uint32_t number, const void *given) {
     if (number == VULKAN_CmdBindPipeline) {
         const struct call_CmdBindPipeline *call = given;
@@ -249,10 +257,10 @@ static void bind(struct bound *bound, uint32_t number, const void *given) {
             bound->sets[call->p][call->f + i] = (uint64_t)(uintptr_t)call->s[i];
     } else if (number == VULKAN_CmdBindVertexBuffers) {
         const struct call_CmdBindVertexBuffers *call = given;
-        for (uint32_t i = 0; i < call->n && call->f < 32 && i < 32 - call->f; i++) {
-            bound->vertices[call->f + i] = (uint64_t)(uintptr_t)call->b[i];
-            bound->offsets[call->f + i] = call->o[i];
-        }
+        bind_vertices(bound, call->f, call->n, call->b, call->o);
+    } else if (number == VULKAN_CmdBindVertexBuffers2) {
+        const struct call_CmdBindVertexBuffers2 *call = given;
+        bind_vertices(bound, call->f, call->n, call->b, call->o);
     } else if (number == VULKAN_CmdBindIndexBuffer) {
         const struct call_CmdBindIndexBuffer *call = given;
         bound->index = (uint64_t)(uintptr_t)call->b;
@@ -276,7 +284,8 @@ static char work_of(uint32_t number) {
 static const char *show_bound(const struct bound *bound, uint32_t number, struct line *line) {
     const char work = work_of(number);
     const int point = work == 'd';
-    const bool indexed = number == VULKAN_CmdDrawIndexed || number == VULKAN_CmdDrawIndexedIndirect;
+    const bool indexed = number == VULKAN_CmdDrawIndexed || number == VULKAN_CmdDrawIndexedIndirect ||
+                         number == VULKAN_CmdDrawIndexedIndirectCount;
     if (work != 'd' && work != 'w')
         return NULL;
     add(line, "pipeline #%" PRIu64, bound->pipelines[point]);

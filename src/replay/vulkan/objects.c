@@ -24,17 +24,44 @@ struct vulkan_live *vulkan_find(struct vulkan_run *run, uint64_t number, enum vu
     return live && live->kind == (uint32_t)kind ? live : NULL;
 }
 
-// The same objects are used by many commands one after the other.
+// Handles of one kind and device differ while their objects live; those of others may be the same number.
+static uint64_t key_of(uint64_t handle, uint32_t kind, const struct vulkan_device *device) {
+    return table_hash(handle) ^ table_hash((uint64_t)(uintptr_t)device + kind);
+}
+
+static bool is_it(const struct vulkan_live *live, uint64_t handle, uint32_t kind,
+                  const struct vulkan_device *device) {
+    return live->handle == handle && live->kind == kind && live->device == device;
+}
+
+// What has the same key as another, or no place for want of memory, is searched for.
 const struct vulkan_live *vulkan_find_handle(struct vulkan_run *run, uint64_t handle, enum vulkan_kind kind) {
-    for (size_t i = 0; handle && i < run->live_count; i++) {
-        const size_t at = (run->last_found + i) % run->live_count;
-        const struct vulkan_live *live = &run->lives[at];
-        if (live->handle == handle && live->kind == (uint32_t)kind && live->device == run->device) {
-            run->last_found = at;
-            return live;
-        }
-    }
+    const uint64_t *index = handle ? table_find(&run->by_handle, key_of(handle, kind, run->device)) : NULL;
+    if (index && is_it(&run->lives[*index - 1], handle, kind, run->device))
+        return &run->lives[*index - 1];
+    for (size_t i = 0; handle && i < run->live_count; i++)
+        if (is_it(&run->lives[i], handle, kind, run->device))
+            return &run->lives[i];
     return NULL;
+}
+
+static void add_handle(struct vulkan_run *run, const struct vulkan_live *live) {
+    uint64_t *index =
+        table_add(&run->by_handle, key_of(live->handle, live->kind, live->device), NULL);
+    if (index)
+        *index = (uint64_t)(live - run->lives) + 1;
+}
+
+// Keys of objects that are gone are left out when they are more than the others.
+void vulkan_know_handle(struct vulkan_run *run, const struct vulkan_live *live) {
+    enum { FEW = 1024 };
+    if (run->by_handle.count > FEW + 2 * run->live_count) {
+        table_finish(&run->by_handle);
+        for (size_t i = 0; i < run->live_count; i++)
+            if (run->lives[i].handle)
+                add_handle(run, &run->lives[i]);
+    }
+    add_handle(run, live);
 }
 
 struct vulkan_live *vulkan_add(struct vulkan_run *run, uint64_t number, uint32_t kind,
@@ -253,27 +280,7 @@ static void prepare_VkImageCreateInfo(struct vulkan_run *run, struct vulkan_live
 
 static void prepare_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                                     VkDescriptorSetLayoutCreateInfo *info) {
-    enum { MOST = 1 << 20 };
-    (void)run;
-    live->bindings = calloc(info->bindingCount + (size_t)1, sizeof *live->bindings);
-    uint32_t first = 0;
-    for (uint32_t i = 0; live->bindings && i < info->bindingCount; i++) {
-        live->bindings[live->binding_count++] =
-            (struct vulkan_binding){info->pBindings[i].binding,
-                                    (uint32_t)info->pBindings[i].descriptorType,
-                                    info->pBindings[i].descriptorCount,
-                                    info->pBindings[i].stageFlags,
-                                    first,
-                                    info->pBindings[i].pImmutableSamplers != NULL};
-        first += info->pBindings[i].descriptorCount; // all of them are few (check_objects.c)
-    }
-    for (uint32_t i = 0; i < info->bindingCount; i++) {
-        const VkDescriptorSetLayoutBinding *binding = &info->pBindings[i];
-        const uint32_t type = (uint32_t)binding->descriptorType;
-        if (type < sizeof live->descriptors / sizeof *live->descriptors && binding->descriptorCount < MOST &&
-            live->descriptors[type] < MOST)
-            live->descriptors[type] += binding->descriptorCount;
-    }
+    vulkan_know_set_layout(run, live, info);
 }
 
 #define MAKE(name, type, KIND, handle_type)                                                                  \
@@ -331,7 +338,7 @@ VkResult vulkan_allocate(struct vulkan_live *live, const struct vulkan_live *lay
                                               .descriptorSetCount = 1,
                                               .pSetLayouts = &handle};
     result = live->device->AllocateDescriptorSets(live->device->handle, &info, &set);
-    live->handle = (uint64_t)(uintptr_t)set;
+    live->handle = result == VK_SUCCESS ? (uint64_t)(uintptr_t)set : 0;
     live->made_of = layout->number;
     return result;
 }
@@ -401,6 +408,8 @@ tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_recor
         note_failure(run, live, function, &words, result);
         live->handle = 0;
     }
+    if (live->handle)
+        vulkan_know_handle(run, live);
     words_finish(&words);
     return TSMITH_OK;
 }
@@ -427,8 +436,7 @@ tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *
         if (!words.failed)
             set->device->UpdateDescriptorSets(set->device->handle, 1, &write, 0, NULL);
     }
-    if (!words.failed)
-        vulkan_fill_arrays(run, set);
+    words.failed |= !words.failed && !vulkan_fill_arrays(run, set);
     if (words.failed)
         vulkan_give_up(run, "record %zu: descriptor set %llu: %s", run->at, (unsigned long long)set->number,
                        run->reason ? run->reason
@@ -460,12 +468,13 @@ void vulkan_release(struct vulkan_live *live) {
     if (live->needs)
         free(live->needs->slots);
     free(live->needs);
-    free(live->bindings);
     free(live->surfaces);
     free(live->parts);
     free(live->numbers);
     free(live->ranges);
     free(live->layouts);
+    free(live->stage_counts);
+    free(live->valid_at);
     vulkan_forget_writes(live);
     live->shader = NULL;
     live->needs = NULL;
@@ -475,6 +484,8 @@ void vulkan_release(struct vulkan_live *live) {
     live->numbers = NULL;
     live->ranges = NULL;
     live->layouts = NULL;
+    live->stage_counts = NULL;
+    live->valid_at = NULL;
     live->binding_count = live->set_count = live->range_count = 0;
     live->memory = VK_NULL_HANDLE;
     live->pool = VK_NULL_HANDLE;

@@ -5,22 +5,29 @@
 
 #include "replay/vulkan/check.h"
 
-// Numbers of these sets; recorded ones are lower.
-static const uint64_t first_number = (uint64_t)1 << 63;
+// Each push has all descriptors of its set: more than devices allow (maxPushDescriptors), and more pushes than programs have, cost too much.
+enum { DESCRIPTORS_MOST = 256, PUSHES_MOST = 1 << 16 };
 
+// Sets of an earlier submission, which is complete, are gone: their numbers are used again.
 static struct vulkan_live *add_set(struct vulkan_run *run, struct vulkan_device *device, uint64_t layout) {
-    struct vulkan_live *set = vulkan_add(run, first_number + ++run->pushed, VULKAN_SET, device);
+    const uint64_t number = vulkan_own_numbers + ++run->pushed;
+    struct vulkan_live *set = vulkan_find(run, number, VULKAN_SET);
+    if (set)
+        *set = (struct vulkan_live){.number = number, .kind = VULKAN_SET, .device = device};
+    else
+        set = vulkan_add(run, number, VULKAN_SET, device);
     const struct vulkan_live *made_of = vulkan_find(run, layout, VULKAN_SET_LAYOUT);
     if (!set || !made_of || !made_of->handle || made_of->device != device ||
         vulkan_allocate(set, made_of) != VK_SUCCESS)
         return NULL;
+    vulkan_know_handle(run, set);
     return set;
 }
 
 static bool write_all(struct vulkan_run *run, struct vulkan_live *set,
                       const struct call_CmdPushDescriptorSetKHR *call) {
     const struct vulkan_live *before = vulkan_find(run, run->bound.sets[call->p][call->t], VULKAN_SET);
-    if (before && before->handle && before->number >= first_number && before->made_of == set->made_of &&
+    if (before && before->handle && before->number > vulkan_own_numbers && before->made_of == set->made_of &&
         !vulkan_copy_writes(run, set, before))
         return check_fails(run, "out of memory");
     for (uint32_t i = 0; i < call->n; i++) {
@@ -30,16 +37,20 @@ static bool write_all(struct vulkan_run *run, struct vulkan_live *set,
             return false;
         set->device->UpdateDescriptorSets(set->device->handle, 1, &write, 0, NULL);
     }
-    vulkan_fill_arrays(run, set);
-    return true;
+    return vulkan_fill_arrays(run, set);
 }
 
 static bool push_descriptors(struct vulkan_run *run, struct vulkan_device *device,
                              const struct call_CmdPushDescriptorSetKHR *call) {
     const struct vulkan_live *layout = vulkan_find_handle(run, (uint64_t)(uintptr_t)call->l, VULKAN_LAYOUT);
+    REQUIRE(call->n, "a push has no descriptors");
     REQUIRE(layout && layout->numbers && call->t < layout->set_count && call->t < VULKAN_SETS_MOST &&
                 call->p <= VK_PIPELINE_BIND_POINT_COMPUTE,
             "descriptors are pushed to a set that the pipeline layout does not have");
+    const struct vulkan_live *made_of = vulkan_set_layout(run, layout, call->t);
+    REQUIRE(made_of && made_of->descriptor_count <= DESCRIPTORS_MOST,
+            "descriptors are pushed to a set that has more than devices allow");
+    REQUIRE(run->pushed < PUSHES_MOST, "descriptors are pushed more often than is supported");
     struct vulkan_live *set = add_set(run, device, layout->numbers[call->t]);
     REQUIRE(set, "a set for descriptors that are pushed cannot be made");
     if (!write_all(run, set, call))
@@ -66,9 +77,11 @@ bool vulkan_push(struct vulkan_run *run, struct words *words, struct vulkan_devi
 }
 
 void vulkan_pushed_end(struct vulkan_run *run) {
-    for (size_t i = run->live_count; i-- > 0;)
-        if (run->lives[i].number > first_number && run->lives[i].kind == VULKAN_SET)
-            vulkan_release(&run->lives[i]);
+    for (; run->pushed; run->pushed--) {
+        struct vulkan_live *set = vulkan_find(run, vulkan_own_numbers + run->pushed, VULKAN_SET);
+        if (set)
+            vulkan_release(set);
+    }
 }
 
 #endif

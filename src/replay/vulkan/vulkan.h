@@ -61,6 +61,9 @@
 
 enum { VULKAN_DEVICES_MOST = 64, VULKAN_COLORS_MOST = 16, VULKAN_SETS_MOST = 32 };
 
+// Numbers of objects that a replay makes for itself; recorded ones are lower.
+static const uint64_t vulkan_own_numbers = (uint64_t)1 << 63;
+
 struct vulkan_execution {
     VkInstance instance;
     PFN_vkGetInstanceProcAddr get;
@@ -80,6 +83,7 @@ struct vulkan_device {
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceFeatures features; // all of them are enabled
+    bool counts_draws;                 // of Vulkan 1.2: drawIndirectCount
     VkCommandPool pool;
     VkFence fence;
     VkBuffer staging;
@@ -107,8 +111,9 @@ struct vulkan_live {
         uint32_t binding, type, count, stages,
             first;         // the latter: descriptors of the set that are listed before
         bool has_samplers; // immutable ones
-    } * bindings;          // of a set layout
-    uint32_t binding_count;
+    } * bindings;          // of a set layout, in the order of their numbers (set_layouts.c)
+    uint32_t binding_count, descriptor_count;
+    uint64_t *stage_counts; // of a set layout: descriptors by stage and class (check_support.c)
     uint64_t made_of;                // of a set: its layout's number
     uint32_t attachments, subpasses; // of a pass; attachments also of a framebuffer
     VkExtent2D extent;               // of a framebuffer, and of a view's first level
@@ -138,8 +143,7 @@ struct vulkan_live {
         VkImageLayout layout;     // of an image
     } * named;                    // of a set: a table (base/table.h) of its descriptors that were written
     size_t named_count, named_capacity;
-    uint64_t valid_at; // of a set: the number of run->changes when this binding of it was valid
-    uint32_t valid_binding;
+    uint64_t *valid_at; // of a set, by binding: the number of run->changes when it was valid
 };
 
 // What the commands of a pipeline need (check_state.c).
@@ -153,6 +157,7 @@ struct vulkan_needs {
     uint32_t viewports, scissors; // dynamic ones that have to be set; the numbers may be dynamic too: 0
     bool viewport_count, scissor_count;
     uint64_t vertices; // bindings that the vertex shader reads, as bits; of 64 and more nothing is known
+    bool strides;      // theirs are dynamic
     uint32_t dynamic,
         dynamic_if; // states to be set, as bits (check_state.c); the latter if a dynamic one enables them
     struct vulkan_slot *slots; // descriptors that the shaders use
@@ -172,8 +177,16 @@ struct vulkan_run {
     const struct vulkan_device *device; // of what is read: its objects are of no other
     struct vulkan_live *lives;
     size_t live_count, live_capacity;
-    size_t last_found;                    // in lives, by handle
     struct chunk_table by_number, states; // live + 1; of VERIFY numbers: record + 1 of the STATE
+    struct table by_handle;               // live + 1 (objects.c)
+    struct table layouts;                 // of sets: by a hash of their bindings, the index of these + 1
+    struct vulkan_bindings {
+        struct vulkan_binding *all;
+        uint32_t count;
+    } * bindings;
+    size_t bindings_count, bindings_capacity;
+    size_t *laid_out;                     // lives that have layouts (check_layouts.c)
+    size_t laid_out_count, laid_out_capacity;
     struct vulkan_now {
         enum vulkan_place place;
         uint64_t pass; // its number
@@ -184,7 +197,7 @@ struct vulkan_run {
     struct vulkan_bound {
         uint64_t pipelines[2];              // by bind point; 0: none
         uint64_t sets[2][VULKAN_SETS_MOST]; // numbers
-        uint64_t vertices;                  // bindings with a buffer, as bits
+        uint64_t vertices, strides;         // bindings with a buffer, and those with a stride, as bits
         uint64_t index_bytes;               // from the offset on
         VkIndexType index_type;
         bool has_index;
@@ -196,6 +209,7 @@ struct vulkan_run {
         enum vulkan_command command;
         uint32_t count, stride;
         uint64_t buffer, offset; // the former: its number
+        uint64_t counter, at;    // the buffer with the number of draws, and where it is; 0: `count` is it
         uint64_t indexes;        // that the index buffer has
         size_t record;
     } * indirects; // of a submission, before which their buffers are read (check_indirect.c)
@@ -206,7 +220,8 @@ struct vulkan_run {
     size_t commands;      // record of those that are put
     VkCommandBuffer into; // that they are put into
     uint64_t framebuffer; // of the current pass: its number
-    uint64_t pushed;      // sets that were made for descriptors that are pushed
+    uint64_t pushed;      // sets of this submission that were made for descriptors that are pushed
+    uint64_t filled;      // elements of arrays that were not written (vulkan_fill_arrays)
     const char *reason;   // why a value is refused; NULL: out of the bounds of what it uses
     bool skips;           // this frame: none of its submissions is asked for
     char why[200];        // this frame has no results; "": it has
@@ -234,6 +249,8 @@ struct vulkan_live *vulkan_add(struct vulkan_run *run, uint64_t number, uint32_t
 tsmith_status vulkan_object(struct vulkan_run *run, const struct recording_record *record);
 tsmith_status vulkan_set(struct vulkan_run *run, const struct recording_record *record);
 void vulkan_release(struct vulkan_live *live);
+// What has a handle now can be found by it.
+void vulkan_know_handle(struct vulkan_run *run, const struct vulkan_live *live);
 // A set of this layout in a pool of its own; not VK_SUCCESS: there is none.
 VkResult vulkan_allocate(struct vulkan_live *set, const struct vulkan_live *layout);
 // A frame that cannot be replayed, and why; also a note.
@@ -295,7 +312,14 @@ void vulkan_forget_writes(struct vulkan_live *set);
 // From a set of the same layout. False: out of memory.
 bool vulkan_copy_writes(struct vulkan_run *run, struct vulkan_live *to, const struct vulkan_live *from);
 // Gives the elements of arrays that were not written what another one has, after the writes: a shader may use them by a number that it computes.
-void vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set);
+// False: out of memory, or too many.
+bool vulkan_fill_arrays(struct vulkan_run *run, struct vulkan_live *set);
+
+// ---- set_layouts.c
+// What is known of a layout, after it was checked.
+void vulkan_know_set_layout(struct vulkan_run *run, struct vulkan_live *layout,
+                            const VkDescriptorSetLayoutCreateInfo *info);
+void vulkan_bindings_end(struct vulkan_run *run);
 
 // ---- check_indirect.c
 void vulkan_indirect_forget(struct vulkan_run *run); // before the commands of a submission are put
@@ -304,8 +328,8 @@ tsmith_status vulkan_indirect_check(struct vulkan_run *run);
 
 // ---- check_layouts.c
 // Whether all of an image has this layout; the content that is put into it gives it one.
-bool vulkan_layout_is(struct vulkan_live *image, VkImageLayout layout);
-void vulkan_layout_set(struct vulkan_live *image, VkImageLayout layout);
+bool vulkan_layout_is(struct vulkan_run *run, struct vulkan_live *image, VkImageLayout layout);
+void vulkan_layout_set(struct vulkan_run *run, struct vulkan_live *image, VkImageLayout layout);
 void vulkan_layouts_forget(struct vulkan_run *run); // of all images
 
 // ---- commands.c
