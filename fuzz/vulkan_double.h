@@ -358,10 +358,10 @@ static void double_judge_values(uint32_t number, const void *call) {
         const struct call_CmdBindVertexBuffers2 *at = call;
         for (uint32_t i = 0; i < at->n; i++) {
             const struct double_object *buffer = OBJECT(at->b[i], VULKAN_BUFFER);
-            double_expect(buffer->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT && at->o[i] <= buffer->size &&
-                          (!at->s || at->s[i] <= DOUBLE_LIMIT) &&
-                          (!at->z || at->z[i] == VK_WHOLE_SIZE ||
-                           double_within(at->o[i], at->z[i], buffer->size)));
+            double_expect(
+                buffer->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT && at->o[i] <= buffer->size &&
+                (!at->s || at->s[i] <= DOUBLE_LIMIT) &&
+                (!at->z || at->z[i] == VK_WHOLE_SIZE || double_within(at->o[i], at->z[i], buffer->size)));
         }
         break;
     }

@@ -151,9 +151,9 @@ static void execute(struct object *primary, const struct object *secondary) {
             primary->words.failed = true;
     for (size_t i = 0; i < secondary->effect_count; i++) {
         const struct effect *effect = &secondary->effects[i];
-        effect_add(primary, effect->image, effect->from, effect->to, effect->whole);
+        effect_add(primary, effect->image, effect->plane, effect->from, effect->to, effect->whole);
         for (size_t j = 0; j < primary->effect_count; j++)
-            if (primary->effects[j].image == effect->image) {
+            if (primary->effects[j].image == effect->image && primary->effects[j].plane == effect->plane) {
                 primary->effects[j].defines =
                     effect->defines || (primary->effects[j].defines && !effect->discards);
                 primary->effects[j].discards |= effect->discards;

@@ -120,10 +120,9 @@ static bool run(struct device *device, struct queue *queue, const VkSubmitInfo *
         return false;
     const VkResult result = next->QueueSubmit(queue->handle, info ? 1 : 0, info, queue->fence);
     pthread_mutex_unlock(&queue->lock);
-    queue->stuck =
-        result == VK_SUCCESS &&
-        (next->WaitForFences(device->handle, 1, &queue->fence, VK_TRUE, patience) != VK_SUCCESS ||
-         next->ResetFences(device->handle, 1, &queue->fence) != VK_SUCCESS);
+    queue->stuck = result == VK_SUCCESS &&
+                   (next->WaitForFences(device->handle, 1, &queue->fence, VK_TRUE, patience) != VK_SUCCESS ||
+                    next->ResetFences(device->handle, 1, &queue->fence) != VK_SUCCESS);
     return result == VK_SUCCESS && !queue->stuck;
 }
 
@@ -135,35 +134,56 @@ bool content_wait(struct device *device, struct queue *queue, uint64_t patience)
 
 // ---- copies
 
-static uint32_t copies_of(const struct object *image, VkBufferImageCopy copies[VULKAN_LEVELS_MOST],
+static uint32_t copies_of(const struct object *image, VkBufferImageCopy copies[VULKAN_COPIES_MOST],
                           uint64_t *bytes) {
-    return vulkan_image_copies(image->format, image->extent, image->levels, image->layers, most_bytes, copies,
-                               bytes);
+    const struct vulkan_texels texels = {image->format, image->extent, image->levels, image->layers};
+    return vulkan_image_copies(&texels, most_bytes, copies, bytes);
+}
+
+bool content_is_defined(const struct object *image) {
+    for (uint32_t i = 0; i < image->plane_count; i++)
+        if (image->planes[i].layout == VK_IMAGE_LAYOUT_UNDEFINED ||
+            image->planes[i].layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
+            return false;
+    return true;
 }
 
 VkDeviceSize content_bytes(const struct object *object) {
-    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    VkBufferImageCopy copies[VULKAN_COPIES_MOST];
     uint64_t bytes = 0;
     if (object->kind == VULKAN_BUFFER)
         return object->memory && object->size <= most_bytes ? object->size : 0;
-    const bool good = object->kind == VULKAN_IMAGE && (object->memory || object->parent) && !object->mixed &&
-                      object->samples == 1 && !(object->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT);
+    const bool good = object->kind == VULKAN_IMAGE && (object->memory || object->parent) &&
+                      !object->planes[0].mixed && !object->planes[1].mixed && object->samples == 1 &&
+                      !(object->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT);
     if (good)
         copies_of(object, copies, &bytes);
     return bytes;
 }
 
+// To the layout of copies, or back. Planes of one layout change it at once: programs need a feature for more.
 static void transition(const struct device *device, VkCommandBuffer commands, const struct object *image,
-                       VkImageLayout from, VkImageLayout to) {
-    const VkImageMemoryBarrier barrier = vulkan_transition((VkImage)(uintptr_t)image->handle, image->format,
-                                                           image->levels, image->layers, from, to);
+                       bool back) {
+    static const VkImageAspectFlags aspects[PLANES_MOST] = {VK_IMAGE_ASPECT_DEPTH_BIT,
+                                                            VK_IMAGE_ASPECT_STENCIL_BIT};
+    const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    const bool apart = image->plane_count > 1 && image->planes[0].layout != image->planes[1].layout;
+    VkImageMemoryBarrier barriers[PLANES_MOST];
+    for (uint32_t i = 0; i < PLANES_MOST; i++) {
+        const VkImageLayout layout = image->planes[i].layout;
+        barriers[i] = vulkan_transition((VkImage)(uintptr_t)image->handle, image->format, image->levels,
+                                        image->layers, back ? copied : layout, back ? layout : copied);
+        if (apart)
+            barriers[i].subresourceRange.aspectMask = aspects[i];
+    }
     device->next.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+                                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, apart ? 2 : 1,
+                                    barriers);
 }
 
 static void copy(const struct device *device, VkCommandBuffer commands, const struct object *object,
                  VkDeviceSize at) {
-    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    VkBufferImageCopy copies[VULKAN_COPIES_MOST];
     uint64_t bytes;
     if (object->kind == VULKAN_BUFFER) {
         const VkBufferCopy region = {0, at, object->size};
@@ -172,13 +192,12 @@ static void copy(const struct device *device, VkCommandBuffer commands, const st
         return;
     }
     const uint32_t count = copies_of(object, copies, &bytes);
-    const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     for (uint32_t i = 0; i < count; i++)
         copies[i].bufferOffset += at;
-    transition(device, commands, object, object->layout, copied);
-    device->next.CmdCopyImageToBuffer(commands, (VkImage)(uintptr_t)object->handle, copied, device->staging,
-                                      count, copies);
-    transition(device, commands, object, copied, object->layout);
+    transition(device, commands, object, false);
+    device->next.CmdCopyImageToBuffer(commands, (VkImage)(uintptr_t)object->handle,
+                                      VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, device->staging, count, copies);
+    transition(device, commands, object, true);
 }
 
 static void barrier(const struct device *device, VkCommandBuffer commands, VkPipelineStageFlags from,
@@ -211,7 +230,15 @@ static bool copy_all(struct device *device, struct queue *queue, const struct co
     }
     barrier(device, queue->commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
             VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-    return next->EndCommandBuffer(queue->commands) == VK_SUCCESS && run(device, queue, &info, content_patience);
+    return next->EndCommandBuffer(queue->commands) == VK_SUCCESS &&
+           run(device, queue, &info, content_patience);
+}
+
+static void clear_unused(const struct object *object, uint8_t *bytes, VkDeviceSize size) {
+    VkBufferImageCopy copies[VULKAN_COPIES_MOST];
+    uint64_t all;
+    if (object->kind == VULKAN_IMAGE)
+        vulkan_clear_unused(object->format, copies, copies_of(object, copies, &all), bytes, size);
 }
 
 // Whether nothing but recorded commands may have written it.
@@ -238,7 +265,9 @@ static void write_one(struct object *object, const uint8_t *bytes, VkDeviceSize 
         recording_put(writer, RECORDING_KEY_FLAGS,
                       RECORDING_VERIFY_COMMAND | (is_certain(object) ? 0 : RECORDING_VERIFY_UNDEFINED));
     if (object->kind == VULKAN_IMAGE)
-        recording_put(writer, RECORDING_KEY_FORM, (uint64_t)object->layout);
+        recording_put(
+            writer, RECORDING_KEY_FORM,
+            vulkan_layouts_put(object->planes[0].layout, object->planes[object->plane_count - 1].layout));
     record_close();
     record_made(&state);
 }
@@ -271,6 +300,7 @@ bool content_write(struct device *device, struct queue *queue, const struct cont
         VkDeviceSize at = 0;
         for (; done < until; done++) {
             const VkDeviceSize size = content_bytes(wants[done].object);
+            clear_unused(wants[done].object, device->staging_at + at, size);
             write_one(wants[done].object, device->staging_at + at, size, wants[done].verify);
             at = align(at + size);
         }

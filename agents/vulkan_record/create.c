@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recorder.h"
+#include "recording/vulkan/formats.h"
 
 // Usages that the copies of content need. An image that exists only within a render pass cannot have them.
 static const VkBufferUsageFlags buffer_copies =
@@ -45,7 +46,9 @@ void image_describe(struct object *image, const VkImageCreateInfo *info) {
     image->samples = info->samples;
     image->usage = info->usage;
     image->aliases = info->flags & VK_IMAGE_CREATE_ALIAS_BIT;
-    image->layout = info->initialLayout;
+    image->plane_count = vulkan_format_both(info->format) ? 2 : 1;
+    for (uint32_t i = 0; i < image->plane_count; i++)
+        image->planes[i].layout = info->initialLayout;
 }
 
 static void described_VkImageCreateInfo(struct object *object, const VkImageCreateInfo *info) {

@@ -8,11 +8,11 @@ static struct object *find(uint32_t kind, const void *handle) {
     return object_find(kind, (uint64_t)(uintptr_t)handle);
 }
 
-void effect_add(struct object *commands, struct object *image, VkImageLayout from, VkImageLayout to,
-                bool whole) {
+void effect_add(struct object *commands, struct object *image, uint32_t plane, VkImageLayout from,
+                VkImageLayout to, bool whole) {
     for (size_t i = 0; i < commands->effect_count; i++) {
         struct effect *effect = &commands->effects[i];
-        if (effect->image != image)
+        if (effect->image != image || effect->plane != plane)
             continue;
         effect->whole = whole || (effect->whole && effect->to == to);
         effect->to = to;
@@ -20,19 +20,32 @@ void effect_add(struct object *commands, struct object *image, VkImageLayout fro
     }
     if (ARRAY_RESERVE(commands->effects, commands->effect_capacity, commands->effect_count + 1))
         commands->effects[commands->effect_count++] =
-            (struct effect){.image = image, .from = from, .to = to, .whole = whole};
+            (struct effect){.image = image, .plane = plane, .from = from, .to = to, .whole = whole};
     else
         words_missing(&commands->words, "out of memory");
 }
 
-// What was written last to all texels of an image, in this layout.
+static const VkImageAspectFlags of_depth = VK_IMAGE_ASPECT_DEPTH_BIT,
+                                of_stencil = VK_IMAGE_ASPECT_STENCIL_BIT;
+
+// To the planes of these aspects.
+static void add_effects(struct object *commands, struct object *image, VkImageAspectFlags aspects,
+                        VkImageLayout from, VkImageLayout to, bool whole) {
+    for (uint32_t plane = 0; plane < image->plane_count; plane++)
+        if (image->plane_count == 1 || aspects & (plane ? of_stencil : of_depth))
+            effect_add(commands, image, plane, from, to, whole);
+}
+
+// What was written last to all texels of an image, in this layout. Commands that do so with both depth and stencil are not looked for.
 static void define(struct object *commands, struct object *image, VkImageLayout layout) {
+    if (image->plane_count > 1)
+        return;
     for (size_t i = 0; i < commands->effect_count; i++)
         if (commands->effects[i].image == image) {
             commands->effects[i].defines = true;
             return;
         }
-    effect_add(commands, image, layout, layout, true);
+    effect_add(commands, image, 0, layout, layout, true);
     if (commands->effect_count && commands->effects[commands->effect_count - 1].image == image)
         commands->effects[commands->effect_count - 1].defines = true;
 }
@@ -108,16 +121,17 @@ static void barrier(struct object *commands, VkImage handle, VkImageLayout from,
     if (image && from != to && from == VK_IMAGE_LAYOUT_UNDEFINED)
         discard(commands, image);
     if (image && from != to)
-        effect_add(commands, image, from, to, is_whole(image, range));
+        add_effects(commands, image, range->aspectMask, from, to, is_whole(image, range));
 }
 
 // The image of a view is what the view was made of.
-static void attach(struct object *commands, const struct object *view, VkImageLayout from, VkImageLayout to) {
+static void attach(struct object *commands, const struct object *view, VkImageAspectFlags aspects,
+                   VkImageLayout from, VkImageLayout to) {
     struct object *image = image_of(view);
     if (image && from == VK_IMAGE_LAYOUT_UNDEFINED)
         discard(commands, image);
     if (image)
-        effect_add(commands, image, from, to, is_whole(image, &view->range));
+        add_effects(commands, image, aspects, from, to, is_whole(image, &view->range));
 }
 
 // A framebuffer was made of a pass and its views, in this order.
@@ -131,7 +145,8 @@ static void begin_pass(struct object *commands, const VkRenderPassBeginInfo *inf
         return;
     }
     for (uint32_t i = 0; i < pass->attachment_count; i++)
-        attach(commands, framebuffer->uses[i + 1].object, pass->initial[i], pass->final[i]);
+        attach(commands, framebuffer->uses[i + 1].object, of_depth | of_stencil, pass->initial[i],
+               pass->final[i]);
     for (uint32_t i = 0; i < pass->attachment_count; i++) {
         struct object *image = image_of(framebuffer->uses[i + 1].object);
         if (pass->clears[i] && area_covers(image, &info->renderArea))
@@ -139,12 +154,12 @@ static void begin_pass(struct object *commands, const VkRenderPassBeginInfo *inf
     }
 }
 
-static void begin_rendering(struct object *commands, const VkRect2D *area,
+static void begin_rendering(struct object *commands, const VkRect2D *area, VkImageAspectFlags aspect,
                             const VkRenderingAttachmentInfo *attachment) {
     if (!attachment || !attachment->imageView)
         return;
     const bool loads = attachment->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD;
-    attach(commands, find(VULKAN_IMAGE_VIEW, attachment->imageView),
+    attach(commands, find(VULKAN_IMAGE_VIEW, attachment->imageView), aspect,
            loads ? attachment->imageLayout : VK_IMAGE_LAYOUT_UNDEFINED, attachment->imageLayout);
     struct object *image = image_of(find(VULKAN_IMAGE_VIEW, attachment->imageView));
     if (attachment->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR && area_covers(image, area))
@@ -152,7 +167,7 @@ static void begin_rendering(struct object *commands, const VkRect2D *area,
     struct object *resolved = attachment->resolveMode && attachment->resolveImageView
                                   ? find(VULKAN_IMAGE_VIEW, attachment->resolveImageView)
                                   : NULL;
-    attach(commands, resolved, attachment->resolveImageLayout, attachment->resolveImageLayout);
+    attach(commands, resolved, aspect, attachment->resolveImageLayout, attachment->resolveImageLayout);
     if (area_covers(image_of(resolved), area))
         define(commands, image_of(resolved), attachment->resolveImageLayout);
 }
@@ -223,9 +238,9 @@ void effects_of(struct object *commands, uint32_t number, const void *call) {
     case VULKAN_CmdBeginRendering: {
         const VkRenderingInfo *at = ((const struct call_CmdBeginRendering *)call)->i;
         for (uint32_t i = 0; i < at->colorAttachmentCount; i++)
-            begin_rendering(commands, &at->renderArea, &at->pColorAttachments[i]);
-        begin_rendering(commands, &at->renderArea, at->pDepthAttachment);
-        begin_rendering(commands, &at->renderArea, at->pStencilAttachment);
+            begin_rendering(commands, &at->renderArea, VK_IMAGE_ASPECT_COLOR_BIT, &at->pColorAttachments[i]);
+        begin_rendering(commands, &at->renderArea, of_depth, at->pDepthAttachment);
+        begin_rendering(commands, &at->renderArea, of_stencil, at->pStencilAttachment);
         break;
     }
     default:
@@ -247,9 +262,9 @@ void effects_apply(const struct object *commands) {
         commands->transfers[i].resource->in_transfer = !commands->transfers[i].acquires;
     for (size_t i = 0; i < commands->effect_count; i++) {
         const struct effect *effect = &commands->effects[i];
-        effect->image->mixed =
-            !effect->whole && (effect->image->mixed || effect->image->layout != effect->to);
-        effect->image->layout = effect->to;
+        struct plane *plane = &effect->image->planes[effect->plane];
+        plane->mixed = !effect->whole && (plane->mixed || plane->layout != effect->to);
+        plane->layout = effect->to;
         if (effect->from == VK_IMAGE_LAYOUT_UNDEFINED || effect->discards || effect->defines)
             effect->image->defined = effect->defines;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "recorder.h"
+#include "recording/vulkan/formats.h"
 
 static struct object *find(VkCommandBuffer commands) {
     return object_find(VULKAN_COMMANDS, (uint64_t)(uintptr_t)commands);
@@ -75,15 +76,42 @@ struct older_pass {
     const char *missing;               // what the older form cannot say; NULL: nothing
 };
 
+// Layouts of depth and of stencil as the older form says them: in one. False: it cannot.
+static bool join_layouts(VkImageLayout depth, VkImageLayout stencil, VkImageLayout *joined) {
+    const bool reads = depth == VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL,
+               stencil_reads = stencil == VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL;
+    if (depth == stencil) {
+        *joined = depth;
+        return true;
+    }
+    *joined = reads ? (stencil_reads ? VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL
+                                     : VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL)
+                    : (stencil_reads ? VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL
+                                     : VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL);
+    return (reads || depth == VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL) &&
+           (stencil_reads || stencil == VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL);
+}
+
+static const char other_stencil[] = "a render pass whose layouts of a stencil have no older form";
+
+// Of an attachment without a struct for its stencil the layout is that of both.
+static VkImageLayout reference_layout(struct older_pass *pass, const VkAttachmentReference2 *from) {
+    const VkAttachmentReferenceStencilLayout *stencil = from->pNext;
+    VkImageLayout layout = from->layout;
+    if (stencil && (stencil->sType != VK_STRUCTURE_TYPE_ATTACHMENT_REFERENCE_STENCIL_LAYOUT ||
+                    stencil->pNext || !join_layouts(from->layout, stencil->stencilLayout, &layout)))
+        pass->missing = other_stencil;
+    return layout;
+}
+
 static VkAttachmentReference *add_references(struct older_pass *pass, size_t *used,
                                              const VkAttachmentReference2 *from, uint32_t count) {
     VkAttachmentReference *first = &pass->references[*used];
     if (!from)
         return NULL;
     for (uint32_t i = 0; i < count; i++) {
-        if (from[i].pNext)
-            pass->missing = "a render pass with layouts of stencils";
-        pass->references[(*used)++] = (VkAttachmentReference){from[i].attachment, from[i].layout};
+        pass->references[(*used)++] =
+            (VkAttachmentReference){from[i].attachment, reference_layout(pass, &from[i])};
     }
     return first;
 }
@@ -109,11 +137,16 @@ static void add_subpass(struct older_pass *pass, size_t *used, VkSubpassDescript
 static void fill_attachments(struct older_pass *pass, const VkRenderPassCreateInfo2 *from) {
     for (uint32_t i = 0; i < from->attachmentCount; i++) {
         const VkAttachmentDescription2 *at = &from->pAttachments[i];
-        if (at->pNext)
-            pass->missing = "a render pass with layouts of stencils";
-        pass->attachments[i] = (VkAttachmentDescription){
-            at->flags,         at->format,         at->samples,       at->loadOp,     at->storeOp,
-            at->stencilLoadOp, at->stencilStoreOp, at->initialLayout, at->finalLayout};
+        const VkAttachmentDescriptionStencilLayout *stencil = at->pNext;
+        VkAttachmentDescription *to = &pass->attachments[i];
+        *to = (VkAttachmentDescription){at->flags,          at->format,        at->samples,
+                                        at->loadOp,         at->storeOp,       at->stencilLoadOp,
+                                        at->stencilStoreOp, at->initialLayout, at->finalLayout};
+        if (stencil && (stencil->sType != VK_STRUCTURE_TYPE_ATTACHMENT_DESCRIPTION_STENCIL_LAYOUT ||
+                        stencil->pNext || !vulkan_format_both(at->format) ||
+                        !join_layouts(at->initialLayout, stencil->stencilInitialLayout, &to->initialLayout) ||
+                        !join_layouts(at->finalLayout, stencil->stencilFinalLayout, &to->finalLayout)))
+            pass->missing = other_stencil;
     }
 }
 

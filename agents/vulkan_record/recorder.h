@@ -76,8 +76,11 @@ struct use {
 };
 
 // What a command buffer does to an image: the layout that it expects first (UNDEFINED: any, the content is discarded) and leaves.
+// Depth and stencil of an image that has both are two planes, which may have different layouts; other images have one.
+enum { PLANES_MOST = 2 };
 struct effect {
     struct object *image;
+    uint32_t plane; // 1: the stencil
     VkImageLayout from, to;
     bool whole;
     bool defines;  // every texel is written
@@ -114,8 +117,11 @@ struct object {
     VkFormat format;
     uint32_t levels, layers, samples;
     VkImageUsageFlags usage;
-    VkImageLayout layout;
-    bool mixed;        // parts have different layouts
+    struct plane {
+        VkImageLayout layout;
+        bool mixed; // parts have different layouts
+    } planes[PLANES_MOST];
+    uint32_t plane_count;
     bool shared;       // memory: others may write to it at any time
     bool mutable;      // a swapchain: views of its images may have other formats
     bool aliases;      // it keeps its content where it shares memory
@@ -197,8 +203,8 @@ bool set_is_known(const struct object *set);
 
 // ---- commands.c and effects.c
 void commands_reset(struct object *commands);
-void effect_add(struct object *commands, struct object *image, VkImageLayout from, VkImageLayout to,
-                bool whole);
+void effect_add(struct object *commands, struct object *image, uint32_t plane, VkImageLayout from,
+                VkImageLayout to, bool whole);
 void transfer_add(struct object *commands, struct object *resource, bool acquires);
 void effects_of(struct object *commands, uint32_t number, const void *call);
 void effects_apply(const struct object *commands);
@@ -240,6 +246,7 @@ bool content_write(struct device *device, struct queue *queue, const struct cont
                    size_t count);
 void content_device_gone(struct device *device);
 VkDeviceSize content_bytes(const struct object *object); // 0: cannot be copied
+bool content_is_defined(const struct object *image);     // each plane has a layout in which it can be copied
 
 // ---- file.c
 bool file_begin(const char *directory);

@@ -137,13 +137,22 @@ static void visit_all(struct submission *submission, visit *each) {
 
 // ---- whether it can be captured
 
-// The layout that an image is expected to have by the first command buffer that changes it; UNDEFINED: its content is not needed.
-static VkImageLayout expected(const struct submission *submission, const struct object *image) {
+// The layout that a plane is expected to have by the first command buffer that changes it; UNDEFINED: its content is not needed.
+static VkImageLayout expected_plane(const struct submission *submission, const struct object *image,
+                                    uint32_t plane) {
     for (size_t i = 0; i < submission->count; i++)
         for (size_t j = 0; j < submission->buffers[i]->effect_count; j++)
-            if (submission->buffers[i]->effects[j].image == image)
+            if (submission->buffers[i]->effects[j].image == image &&
+                submission->buffers[i]->effects[j].plane == plane)
                 return submission->buffers[i]->effects[j].from;
-    return image->layout;
+    return image->planes[plane].layout;
+}
+
+static bool needs_content(const struct submission *submission, const struct object *image) {
+    for (uint32_t i = 0; i < image->plane_count; i++)
+        if (expected_plane(submission, image, i) != VK_IMAGE_LAYOUT_UNDEFINED)
+            return true;
+    return false;
 }
 
 static void check(struct submission *submission, struct object *resource, bool written) {
@@ -155,12 +164,13 @@ static void check(struct submission *submission, struct object *resource, bool w
         refuse(device, "vkQueueSubmit", "a resource changes its queue family as the frame begins");
     else if (resource->kind == VULKAN_BUFFER && !content_bytes(resource))
         refuse(device, "vkQueueSubmit", "the content of a buffer cannot be copied (sparse, or over 2 GiB)");
-    else if (resource->kind == VULKAN_IMAGE && !resource->known && !content_bytes(resource) &&
-             expected(submission, resource) != VK_IMAGE_LAYOUT_UNDEFINED)
+    else if (resource->kind == VULKAN_IMAGE && !resource->known &&
+             (!content_bytes(resource) || (resource->plane_count > 1 && !content_is_defined(resource))) &&
+             needs_content(submission, resource))
         refuse(device, "vkQueueSubmit",
                "the content of an image cannot be copied (samples, format, or several layouts)");
     else if (resource->kind == VULKAN_IMAGE && resource->parent && !resource->known &&
-             expected(submission, resource) != VK_IMAGE_LAYOUT_UNDEFINED)
+             needs_content(submission, resource))
         refuse(device, "vkQueueSubmit", "an image of a swapchain is used with what an earlier frame drew");
 }
 
@@ -216,10 +226,8 @@ static void write_commands(struct object *buffer) {
 static void want_contents(struct submission *submission, bool all) {
     submission->want_count = 0;
     for (struct object *object = recorder.first; object; object = object->after) {
-        const bool defined =
-            object->kind == VULKAN_BUFFER ||
-            (object->kind == VULKAN_IMAGE && !object->parent && object->layout != VK_IMAGE_LAYOUT_UNDEFINED &&
-             object->layout != VK_IMAGE_LAYOUT_PREINITIALIZED);
+        const bool defined = object->kind == VULKAN_BUFFER ||
+                             (object->kind == VULKAN_IMAGE && !object->parent && content_is_defined(object));
         if (object->device != submission->device || !object->alive || !defined || !content_bytes(object) ||
             (object->memory && !object->memory->alive) || object->in_transfer)
             continue;
@@ -327,8 +335,7 @@ static void want_result(struct submission *submission, struct object *resource, 
     resource->owed |= written;
     if (resource->owed && !resource->in_transfer) {
         resource->owed = false;
-        if (content_bytes(resource) &&
-            (resource->kind == VULKAN_BUFFER || resource->layout != VK_IMAGE_LAYOUT_UNDEFINED))
+        if (content_bytes(resource) && (resource->kind == VULKAN_BUFFER || content_is_defined(resource)))
             want_content(submission, resource, true);
     }
     if (resource->kind == VULKAN_IMAGE)

@@ -81,8 +81,8 @@ static char form_of(VkDescriptorType type) {
 }
 
 // The descriptors lie apart in the program's data. *items: of the write, free() by the caller.
-static bool make_write(VkWriteDescriptorSet *write, void **items, const VkDescriptorUpdateTemplateEntry *entry,
-                       const void *data) {
+static bool make_write(VkWriteDescriptorSet *write, void **items,
+                       const VkDescriptorUpdateTemplateEntry *entry, const void *data) {
     const char form = form_of(entry->descriptorType);
     const size_t size = form == 'i'   ? sizeof(VkDescriptorImageInfo)
                         : form == 'b' ? sizeof(VkDescriptorBufferInfo)
@@ -142,12 +142,9 @@ static bool push_all(struct object *commands, const struct template *template, V
     for (size_t i = 0; good && i < count; i++)
         good = make_write(&writes[i], &items[i], &template->entries[i], data);
     if (good)
-        commands_put_CmdPushDescriptorSetKHR(commands,
-                                             &(struct call_CmdPushDescriptorSetKHR){.p = template->point,
-                                                                                    .l = layout,
-                                                                                    .t = set,
-                                                                                    .n = template->count,
-                                                                                    .w = writes});
+        commands_put_CmdPushDescriptorSetKHR(
+            commands, &(struct call_CmdPushDescriptorSetKHR){
+                          .p = template->point, .l = layout, .t = set, .n = template->count, .w = writes});
     for (size_t i = 0; items && i < count; i++)
         free(items[i]);
     free(items);

@@ -31,8 +31,9 @@ static void test_vertices(void **state) {
             bounds);
     REFUSED((PUT_IN(CmdBindVertexBuffers2), scene.bound2.f = DOUBLE_LIMIT), bounds);
     REFUSED((PUT_IN(CmdBindVertexBuffers2), scene.stride = DOUBLE_LIMIT + 1), "the stride of vertices");
-    REFUSED((PUT_IN(CmdBindVertexBuffers2), scene.buffer.usage &= ~(VkFlags)VK_BUFFER_USAGE_VERTEX_BUFFER_BIT),
-            "a buffer is not made for this usage");
+    REFUSED(
+        (PUT_IN(CmdBindVertexBuffers2), scene.buffer.usage &= ~(VkFlags)VK_BUFFER_USAGE_VERTEX_BUFFER_BIT),
+        "a buffer is not made for this usage");
     REFUSED(add_dynamic(VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE), stride);
     ACCEPTED((add_dynamic(VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE), PUT_IN(CmdBindVertexBuffers2)));
     REFUSED((add_dynamic(VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE), PUT_IN(CmdBindVertexBuffers2),
@@ -65,7 +66,8 @@ static void test_counted(void **state) {
     REFUSED((PUT_IN(CmdDrawIndexedIndirectCount), scene.counted_indexed.s = 16), aligned);
     REFUSED((PUT_IN(CmdDrawIndexedIndirectCount), LEFT_OUT(CmdBindIndexBuffer), LEFT_OUT(CmdDrawIndexed)),
             "no index buffer is bound");
-    REFUSED((PUT_IN(CmdDrawIndirectCount), LEFT_OUT(CmdBindVertexBuffers)), "a vertex buffer that is not bound");
+    REFUSED((PUT_IN(CmdDrawIndirectCount), LEFT_OUT(CmdBindVertexBuffers)),
+            "a vertex buffer that is not bound");
     // What the buffer has: the number, which limits the draws that are read, and the draws.
     REFUSED((PUT_IN(CmdDrawIndirectCount), keep_buffer(), vulkan_double.fill = DOUBLE_LIMIT + 1),
             "more indirect draws than the device allows");
@@ -85,7 +87,8 @@ static void test_pushed(void **state) {
     ACCEPTED(PUT_IN(CmdPushDescriptorSetKHR));
     ACCEPTED((PUT_IN(CmdPushDescriptorSetKHR), LEFT_OUT(CmdBindDescriptorSets)));
     REFUSED((PUT_IN(CmdPushDescriptorSetKHR), scene.pushed.n = 0), "a push has no descriptors");
-    REFUSED((PUT_IN(CmdPushDescriptorSetKHR), scene.pushed.t = 1), "a set that the pipeline layout does not have");
+    REFUSED((PUT_IN(CmdPushDescriptorSetKHR), scene.pushed.t = 1),
+            "a set that the pipeline layout does not have");
     REFUSED((PUT_IN(CmdPushDescriptorSetKHR), scene.pushed.l = AS(VkPipelineLayout, SET)),
             "vkCmdPushDescriptorSetKHR");
     REFUSED((PUT_IN(CmdPushDescriptorSetKHR), scene.described.offset = SIZE, scene.writes = 0),
@@ -204,7 +207,8 @@ static void test_pushed_end(void **state) {
         for (size_t j = before; j < run.live_count; j++)
             assert_true(!run.lives[j].handle && !run.lives[j].pool && !run.lives[j].named);
     }
-    assert_true(run.by_handle.count < SUBMISSIONS * PUSHES || run.by_handle.count <= 1024 + 2 * run.live_count);
+    assert_true(run.by_handle.count < SUBMISSIONS * PUSHES ||
+                run.by_handle.count <= 1024 + 2 * run.live_count);
     end_run();
 }
 
@@ -221,9 +225,8 @@ static void test_pushed_most(void **state) {
     add_made(LAYOUT, VULKAN_LAYOUT, 0);
     add_made(BUFFER, VULKAN_BUFFER, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
     const VkDescriptorBufferInfo described = {AS(VkBuffer, BUFFER), 0, 256};
-    const VkWriteDescriptorSet write = {.descriptorCount = 1,
-                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                        .pBufferInfo = &described};
+    const VkWriteDescriptorSet write = {
+        .descriptorCount = 1, .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .pBufferInfo = &described};
     call.n = 1;
     call.w = &write;
     words_call_CmdPushDescriptorSetKHR(&written, &call);
@@ -288,10 +291,104 @@ static void test_gaps(void **state) {
         }
         vulkan_double.copies = 0;
         assert_true(vulkan_fill_arrays(&run, set));
-        assert_int_equal(vulkan_double.copies, (missing[0] < COUNT ? missing[0] : 0) +
-                                                   (missing[1] < COUNT ? missing[1] : 0));
+        assert_int_equal(vulkan_double.copies,
+                         (missing[0] < COUNT ? missing[0] : 0) + (missing[1] < COUNT ? missing[1] : 0));
         end_run();
     }
+}
+
+// ---- layouts of depth and stencil
+
+enum { LEVELS = 3, LAYERS = 2 };
+// By aspect: what a layout is for it. 'u'ndefined, 'a'ttachment, 'r'ead only, or any other letter.
+static const struct {
+    VkImageLayout layout;
+    char depth, stencil;
+} layouts[] = {{VK_IMAGE_LAYOUT_UNDEFINED, 'u', 'u'},
+               {VK_IMAGE_LAYOUT_GENERAL, 'g', 'g'},
+               {VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 's', 's'},
+               {VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL, 'a', 'a'},
+               {VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL, 'r', 'r'},
+               {VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL, 'a', 'r'},
+               {VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL, 'r', 'a'},
+               {VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL, 'a', 0},
+               {VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL, 'r', 0},
+               {VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL, 0, 'a'},
+               {VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL, 0, 'r'}};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+static char letter_of(uint32_t which, int stencil) {
+    return stencil ? layouts[which].stencil : layouts[which].depth;
+}
+
+// A layout that the aspects may have. The first one is UNDEFINED.
+static uint32_t random_layout(struct random *random, uint32_t first, uint32_t aspects) {
+    for (;;) {
+        const uint32_t which = first + (uint32_t)random_below(random, LAYOUTS - first);
+        if ((!(aspects & 1) || letter_of(which, 0)) && (!(aspects & 2) || letter_of(which, 1)))
+            return which;
+    }
+}
+
+// One barrier of a part, and whether it is right by what each aspect, level and layer has.
+static bool change_part(char now[2][LEVELS][LAYERS], struct random *random) {
+    static const VkImageAspectFlags of[] = {0, VK_IMAGE_ASPECT_DEPTH_BIT, VK_IMAGE_ASPECT_STENCIL_BIT,
+                                            VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT};
+    const uint32_t aspects = 1 + (uint32_t)random_below(random, 3),
+                   level = (uint32_t)random_below(random, LEVELS),
+                   layer = (uint32_t)random_below(random, LAYERS),
+                   levels = 1 + (uint32_t)random_below(random, LEVELS - level),
+                   layers = 1 + (uint32_t)random_below(random, LAYERS - layer),
+                   from = random_layout(random, 0, aspects), to = random_layout(random, 1, aspects);
+    const VkImageMemoryBarrier barrier = {.oldLayout = layouts[from].layout,
+                                          .newLayout = layouts[to].layout,
+                                          .image = AS(VkImage, run.lives[0].handle),
+                                          .subresourceRange = {of[aspects], level, levels, layer, layers}};
+    const struct call_CmdPipelineBarrier call = {.l = 1, .i = &barrier};
+    bool right = true;
+    for (int i = 0; i < 2; i++)
+        for (uint32_t j = level; j < level + levels && aspects >> i & 1; j++)
+            for (uint32_t k = layer; k < layer + layers; k++) {
+                const char had = now[i][j][k], says = letter_of(from, i);
+                right &= says == 'u' || had == 'u' || had == says;
+                now[i][j][k] = letter_of(to, i);
+            }
+    run.reason = NULL;
+    assert_int_equal(check_layouts(&run, VULKAN_CmdPipelineBarrier, &call), right);
+    assert_true(right || strstr(run.reason, "another layout than it has"));
+    return right;
+}
+
+static void test_planes(void **state) {
+    const VkImageCreateInfo info = {.format = VK_FORMAT_D24_UNORM_S8_UINT,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .extent = {16, 16, 1},
+                                    .mipLevels = LEVELS,
+                                    .arrayLayers = LAYERS,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+    struct random random = {1};
+    size_t right = 0;
+    (void)state;
+    begin_run();
+    device.separates = true;
+    run.into = vulkan_begin(&device);
+    struct vulkan_live *live = vulkan_add(&run, IMAGE, VULKAN_IMAGE, &device);
+    VkImage handle;
+    assert_int_equal(device.CreateImage(device.handle, &info, NULL, &handle), VK_SUCCESS);
+    live->handle = (uint64_t)(uintptr_t)handle;
+    live->image = info;
+    vulkan_know_handle(&run, live);
+    for (int i = 0; i < 3000; i++) {
+        char now[2][LEVELS][LAYERS];
+        memset(now, 'u', sizeof now);
+        vulkan_layouts_forget(&run);
+        while (change_part(now, &random))
+            right++;
+    }
+    assert_true(right > 1000);
+    free(run.laid_out);
+    end_run();
 }
 
 // ---- searches, against brute force
@@ -332,7 +429,8 @@ static void test_bindings(void **state) {
     assert_false(check_same_layout(first, second));
     other[7].descriptorCount -= 5;
     add_set_layout(4, other, COUNT);
-    assert_true(check_same_layout(vulkan_find(&run, 2, VULKAN_SET_LAYOUT), vulkan_find(&run, 4, VULKAN_SET_LAYOUT)));
+    assert_true(
+        check_same_layout(vulkan_find(&run, 2, VULKAN_SET_LAYOUT), vulkan_find(&run, 4, VULKAN_SET_LAYOUT)));
     end_run();
 }
 
@@ -376,10 +474,11 @@ static void test_handles(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vertices),    cmocka_unit_test(test_counted),     cmocka_unit_test(test_pushed),
-        cmocka_unit_test(test_pushed_end),  cmocka_unit_test(test_pushed_most), cmocka_unit_test(test_filled),
-        cmocka_unit_test(test_gaps),        cmocka_unit_test(test_bindings),    cmocka_unit_test(test_handles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_vertices),    cmocka_unit_test(test_counted),
+                                       cmocka_unit_test(test_pushed),      cmocka_unit_test(test_pushed_end),
+                                       cmocka_unit_test(test_pushed_most), cmocka_unit_test(test_filled),
+                                       cmocka_unit_test(test_planes),      cmocka_unit_test(test_gaps),
+                                       cmocka_unit_test(test_bindings),    cmocka_unit_test(test_handles)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -424,7 +424,7 @@ static void put_objects(void) {
 
 #define PUT_COMMAND(name, call)                                                                              \
     do {                                                                                                     \
-        if (scene.left_out & BIT_OF(name))                                                             \
+        if (scene.left_out & BIT_OF(name))                                                                   \
             break;                                                                                           \
         words_value(words, VULKAN_##name);                                                                   \
         words_call_##name(words, call);                                                                      \

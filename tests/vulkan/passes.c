@@ -63,8 +63,8 @@ static void open_device(void) {
     const float priority = 1;
     const VkDeviceQueueCreateInfo queues = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
-    VkPhysicalDeviceVulkan12Features counts = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .drawIndirectCount = VK_TRUE};
+    VkPhysicalDeviceVulkan12Features counts = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                               .drawIndirectCount = VK_TRUE};
     VkPhysicalDeviceVulkan13Features features = {.sType =
                                                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                                  .pNext = counted ? &counts : NULL,
@@ -86,7 +86,8 @@ static void open_device(void) {
     CHECK(vkCreateEvent(device, &events, NULL, &event));
 }
 
-static void *make_mapped(VkBuffer *made, VkDeviceMemory *memory, VkDeviceSize size, VkBufferUsageFlags usage) {
+static void *make_mapped(VkBuffer *made, VkDeviceMemory *memory, VkDeviceSize size,
+                         VkBufferUsageFlags usage) {
     const VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
     VkMemoryRequirements needs;
@@ -100,17 +101,25 @@ static void *make_mapped(VkBuffer *made, VkDeviceMemory *memory, VkDeviceSize si
 }
 
 static void make_inputs(void) {
-    struct input *at =
-        make_mapped(&inputs, &input_memory, sizeof *at,
-                    VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
-                        VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
-    *at = (struct input){
-        .vertices = {{9, -1, -1}, {9, 0, -1}, {9, -1, 0}, {9, 0, 0}, {9, 1, 0}, {9, 0, 1},
-                     {9, 0, -1}, {9, 1, -1}, {9, 1, 0}, {9, -1, 0}, {9, 0, 1}, {9, -1, 1}},
-        .draws = {{3, 1, 0, 0}, {3, 1, 3, 0}, {3, 1, 6, 0}},
-        .indexed = {{3, 1, 0, 0, 0}, {3, 1, 3, 0, 0}},
-        .counts = {2, 1},
-        .indexes = {9, 10, 11, 6, 7, 8}};
+    struct input *at = make_mapped(&inputs, &input_memory, sizeof *at,
+                                   VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_INDEX_BUFFER_BIT |
+                                       VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
+    *at = (struct input){.vertices = {{9, -1, -1},
+                                      {9, 0, -1},
+                                      {9, -1, 0},
+                                      {9, 0, 0},
+                                      {9, 1, 0},
+                                      {9, 0, 1},
+                                      {9, 0, -1},
+                                      {9, 1, -1},
+                                      {9, 1, 0},
+                                      {9, -1, 0},
+                                      {9, 0, 1},
+                                      {9, -1, 1}},
+                         .draws = {{3, 1, 0, 0}, {3, 1, 3, 0}, {3, 1, 6, 0}},
+                         .indexed = {{3, 1, 0, 0, 0}, {3, 1, 3, 0, 0}},
+                         .counts = {2, 1},
+                         .indexes = {9, 10, 11, 6, 7, 8}};
 }
 
 static struct image make_image(VkSampleCountFlagBits count) {
@@ -343,11 +352,16 @@ static void make_pipeline(const char *folder) {
     const VkVertexInputBindingDescription vertices = {.stride = 0}; // dynamic
     const VkVertexInputAttributeDescription attribute = {.format = VK_FORMAT_R32G32_SFLOAT};
     const VkPipelineVertexInputStateCreateInfo input = {
-        VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO, NULL, 0, counted, &vertices, counted,
+        VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
+        NULL,
+        0,
+        counted,
+        &vertices,
+        counted,
         &attribute};
     const VkDynamicState stride = VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE;
-    const VkPipelineDynamicStateCreateInfo dynamic = {
-        VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO, NULL, 0, counted, &stride};
+    const VkPipelineDynamicStateCreateInfo dynamic = {VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+                                                      NULL, 0, counted, &stride};
     const VkPipelineInputAssemblyStateCreateInfo assembly = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
         .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};

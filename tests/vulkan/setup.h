@@ -56,7 +56,7 @@ static VkImage make_bound_image(const VkImageCreateInfo *info, VkDeviceMemory *m
     return image;
 }
 
-static VkShaderModule read_module(const char *path) {
+__attribute__((unused)) static VkShaderModule read_module(const char *path) {
     static uint32_t code[1 << 14];
     VkShaderModule module;
     FILE *file = fopen(path, "rb");

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME="$work/state"
 # shellcheck source=tests/vulkan/common.sh
 . "$here/common.sh"
-build compute graphics passes families
+build compute graphics passes stencils families
 shader=$work/step.comp.spv
 profile_layers=
 validation=/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json
@@ -84,11 +84,10 @@ for mode in "render 3" "dynamic 3" "nested 2" "images 2" "instances 2"; do
     capture "${mode% *}" frames:1+1 "$work/graphics" "$work" "$work/log" $mode
     replay "${mode% *}" 0
 done
-# Passes with several samples, events, parts of a buffer, and descriptors of several bindings: the buffer that each frame ends with is the program's own, by the hash that it prints.
-for mode in resolve dynamic command events2 atlas bindings newer counted; do
-    capture "passes_$mode" frames:2+1 "$work/passes" "$work" $mode
-    replay "passes_$mode" 0 --all --save-results "$work/passes_$mode.saved"
-    python3 - "$work/passes_$mode" "$work/alone" <<'PYTHON' || fail "the result of passes $mode"
+# replay_last NAME: all is exact, and the buffer that the frame ends with is the program's own, by the hash that it prints.
+replay_last() {
+    replay "$1" 0 --all --save-results "$work/$1.saved"
+    python3 - "$work/$1" "$work/alone" <<'PYTHON' || fail "the result of $1"
 import array, glob, json, sys
 
 base, alone = sys.argv[1:]
@@ -107,6 +106,22 @@ for path in glob.glob(f"{base}.saved/*.replayed.u8"):
 with open(alone, encoding="utf-8") as file:
     assert file.read().strip() in hashes, hashes
 PYTHON
+}
+# Passes with several samples, events, parts of a buffer, and descriptors of several bindings.
+for mode in resolve dynamic command events2 atlas bindings newer counted; do
+    capture "passes_$mode" frames:2+1 "$work/passes" "$work" $mode
+    replay_last "passes_$mode"
+done
+# Images with both depth and stencil, with one layout or two.
+for bits in 24 32; do
+    for mode in joined separate; do
+        status=0
+        "$work/stencils" $bits $mode >"$work/out" 2>&1 || status=$?
+        [ $status != 77 ] || continue
+        capture "stencils_${bits}_$mode" frames:2+1 "$work/stencils" $bits $mode
+        replay_last "stencils_${bits}_$mode"
+        stencils="${stencils-} stencils_${bits}_$mode"
+    done
 done
 "$TRACESMITH" view --frame 2 --frames wait "$work/passes_resolve.sbt" >"$work/out" || fail "no state"
 "$TRACESMITH" view --json --frame 2 --frames wait "$work/passes_newer.sbt" >"$work/newer.json" || fail "no state of newer"
@@ -132,8 +147,9 @@ capture whole frames-every:1 "$work/compute" "$shader" "$work/stamps" repeat 3
 replay whole 0
 if [ -n "$profile_layers" ]; then
     replay_layers=VK_LAYER_KHRONOS_validation
-    for name in repeat secondary render nested dynamic images passes_counted; do
-        replay $name 0
+    # shellcheck disable=SC2086 # words
+    for name in repeat secondary render nested dynamic images passes_counted ${stencils-}; do
+        replay "$name" 0
         ! grep -q 'VUID' "$work/$name.json" "$work/err" || fail "validation of the replay of $name: $(cat "$work/err" "$work/$name.json")"
     done
     unset replay_layers

@@ -90,30 +90,63 @@ static uint32_t shrink(uint32_t size, uint32_t level) {
     return level < 32 && size >> level ? size >> level : 1;
 }
 
-uint32_t vulkan_image_copies(VkFormat format, VkExtent3D extent, uint32_t levels, uint32_t layers,
-                             uint64_t most, VkBufferImageCopy copies[VULKAN_LEVELS_MOST], uint64_t *bytes) {
-    const uint64_t texel = vulkan_format_bytes(format);
+bool vulkan_format_both(VkFormat format) {
+    return vulkan_format_aspect(format) == (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT);
+}
+
+uint32_t vulkan_aspect_bytes(VkFormat format, VkImageAspectFlags aspect) {
+    if (!vulkan_format_both(format))
+        return vulkan_format_bytes(format);
+    if (aspect == VK_IMAGE_ASPECT_STENCIL_BIT)
+        return 1;
+    return format == VK_FORMAT_D16_UNORM_S8_UINT ? 2 : 4;
+}
+
+// What is copied of one aspect, from byte *at on. False: more than `most`.
+static bool add_copies(const struct vulkan_texels *texels, VkImageAspectFlags aspect, uint64_t most,
+                       VkBufferImageCopy *copies, uint64_t *at) {
+    const uint64_t texel = vulkan_aspect_bytes(texels->format, aspect);
+    for (uint32_t level = 0; level < texels->levels; level++) {
+        const VkExtent3D size = {shrink(texels->extent.width, level), shrink(texels->extent.height, level),
+                                 shrink(texels->extent.depth, level)};
+        uint64_t length;
+        *at = (*at + texel * 4 - 1) / (texel * 4) *
+              (texel * 4); // offsets are multiples of a texel and of 4 bytes
+        copies[level] = (VkBufferImageCopy){
+            .bufferOffset = *at, .imageSubresource = {aspect, level, 0, texels->layers}, .imageExtent = size};
+        if (__builtin_mul_overflow((uint64_t)size.width * size.height, size.depth, &length) ||
+            __builtin_mul_overflow(length, texels->layers * texel, &length) || *at > most ||
+            length > most - *at)
+            return false;
+        *at += length;
+    }
+    return true;
+}
+
+uint32_t vulkan_image_copies(const struct vulkan_texels *texels, uint64_t most,
+                             VkBufferImageCopy copies[VULKAN_COPIES_MOST], uint64_t *bytes) {
+    const bool both = vulkan_format_both(texels->format);
+    const VkImageAspectFlags aspect = both ? VK_IMAGE_ASPECT_DEPTH_BIT : vulkan_format_aspect(texels->format);
     uint64_t at = 0;
     *bytes = 0;
-    if (!texel || levels > VULKAN_LEVELS_MOST)
+    if (!vulkan_aspect_bytes(texels->format, aspect) || texels->levels > VULKAN_LEVELS_MOST ||
+        !add_copies(texels, aspect, most, copies, &at) ||
+        (both && !add_copies(texels, VK_IMAGE_ASPECT_STENCIL_BIT, most, copies + texels->levels, &at)))
         return 0;
-    for (uint32_t level = 0; level < levels; level++) {
-        const VkExtent3D size = {shrink(extent.width, level), shrink(extent.height, level),
-                                 shrink(extent.depth, level)};
-        uint64_t length;
-        at = (at + texel * 4 - 1) / (texel * 4) *
-             (texel * 4); // offsets are multiples of a texel and of 4 bytes
-        copies[level] =
-            (VkBufferImageCopy){.bufferOffset = at,
-                                .imageSubresource = {vulkan_format_aspect(format), level, 0, layers},
-                                .imageExtent = size};
-        if (__builtin_mul_overflow((uint64_t)size.width * size.height, size.depth, &length) ||
-            __builtin_mul_overflow(length, (uint64_t)layers * texel, &length) || length > most - at)
-            return 0;
-        at += length;
-    }
     *bytes = at;
-    return levels;
+    return both ? 2 * texels->levels : texels->levels;
+}
+
+void vulkan_clear_unused(VkFormat format, const VkBufferImageCopy *copies, uint32_t count, uint8_t *bytes,
+                         uint64_t size) {
+    if (format != VK_FORMAT_D24_UNORM_S8_UINT && format != VK_FORMAT_X8_D24_UNORM_PACK32)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        if (copies[i].imageSubresource.aspectMask == VK_IMAGE_ASPECT_STENCIL_BIT &&
+            size > copies[i].bufferOffset)
+            size = copies[i].bufferOffset; // depth is before it
+    for (uint64_t at = 3; at < size; at += 4)
+        bytes[at] = 0;
 }
 
 VkImageMemoryBarrier vulkan_transition(VkImage image, VkFormat format, uint32_t levels, uint32_t layers,

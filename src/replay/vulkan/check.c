@@ -38,14 +38,7 @@ static bool region_fits(const struct vulkan_live *live, const VkImageSubresource
 }
 
 static uint32_t texel_bytes(const struct vulkan_live *live, VkImageAspectFlags aspect) {
-    const VkFormat format = live->image.format;
-    if (aspect == VK_IMAGE_ASPECT_STENCIL_BIT)
-        return 1;
-    if (format == VK_FORMAT_D16_UNORM_S8_UINT)
-        return 2;
-    if (format == VK_FORMAT_D24_UNORM_S8_UINT || format == VK_FORMAT_D32_SFLOAT_S8_UINT)
-        return 4;
-    return vulkan_format_bytes(format);
+    return vulkan_aspect_bytes(live->image.format, aspect);
 }
 
 // Bytes from the first texel of a copy to the end of its last one: the last row of the last slice is not padded.
@@ -196,17 +189,27 @@ CHECK(CmdCopyImageToBuffer) {
 RANGES(CmdClearColorImage, VK_IMAGE_ASPECT_COLOR_BIT)
 RANGES(CmdClearDepthStencilImage, VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT)
 
+// Depth and stencil together, unless the device tells them apart.
+static bool barrier_fits(struct vulkan_run *run, VkImage image, const VkImageSubresourceRange *range) {
+    const struct vulkan_live *live = image_of(run, image);
+    if (!range_fits(live, range) || !aspects_fit(live->image.format, range->aspectMask))
+        return false;
+    REQUIRE(run->device->separates || range->aspectMask == vulkan_format_aspect(live->image.format),
+            "a barrier names depth or stencil alone, which the device does not have");
+    return true;
+}
+
 CHECK(CmdPipelineBarrier) {
     for (uint32_t i = 0; i < at->l; i++)
-        if (!range_fits(image_of(run, at->i[i].image), &at->i[i].subresourceRange))
+        if (!barrier_fits(run, at->i[i].image, &at->i[i].subresourceRange))
             return false;
     return true;
 }
 
 CHECK(CmdPipelineBarrier2) {
     for (uint32_t i = 0; i < at->i->imageMemoryBarrierCount; i++)
-        if (!range_fits(image_of(run, at->i->pImageMemoryBarriers[i].image),
-                        &at->i->pImageMemoryBarriers[i].subresourceRange))
+        if (!barrier_fits(run, at->i->pImageMemoryBarriers[i].image,
+                          &at->i->pImageMemoryBarriers[i].subresourceRange))
             return false;
     return true;
 }

@@ -97,21 +97,17 @@ bool check_indirect(struct vulkan_run *run, enum vulkan_command number, const vo
     }
     case VULKAN_CmdDrawIndirectCount: {
         const struct call_CmdDrawIndirectCount *at = call;
-        return add_indirect(run, at->b, at->d,
-                            (struct vulkan_indirect){.command = number,
-                                                     .offset = at->o,
-                                                     .count = at->n,
-                                                     .stride = at->s,
-                                                     .at = at->p});
+        return add_indirect(
+            run, at->b, at->d,
+            (struct vulkan_indirect){
+                .command = number, .offset = at->o, .count = at->n, .stride = at->s, .at = at->p});
     }
     case VULKAN_CmdDrawIndexedIndirectCount: {
         const struct call_CmdDrawIndexedIndirectCount *at = call;
-        return add_indirect(run, at->b, at->d,
-                            (struct vulkan_indirect){.command = number,
-                                                     .offset = at->o,
-                                                     .count = at->n,
-                                                     .stride = at->s,
-                                                     .at = at->p});
+        return add_indirect(
+            run, at->b, at->d,
+            (struct vulkan_indirect){
+                .command = number, .offset = at->o, .count = at->n, .stride = at->s, .at = at->p});
     }
     default:
         return true;

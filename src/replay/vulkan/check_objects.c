@@ -251,7 +251,11 @@ bool vulkan_check_VkFramebufferCreateInfo(struct vulkan_run *run, const VkFrameb
 
 bool vulkan_check_VkDescriptorSetLayoutCreateInfo(struct vulkan_run *run,
                                                   const VkDescriptorSetLayoutCreateInfo *info) {
-    enum { BINDINGS = 1 << 16, MOST = 1 << 20, LISTED = 1 << 12 }; // drivers have arrays up to the highest number
+    enum {
+        BINDINGS = 1 << 16,
+        MOST = 1 << 20,
+        LISTED = 1 << 12
+    }; // drivers have arrays up to the highest number
     uint64_t seen[BINDINGS / 64] = {0}, total = 0;
     REQUIRE(info->bindingCount <= LISTED, "a descriptor set layout has more bindings than are supported");
     for (uint32_t i = 0; i < info->bindingCount; i++) {

@@ -41,13 +41,17 @@ static bool have_staging(struct vulkan_device *device, uint64_t bytes) {
     return true;
 }
 
-static uint64_t bytes_of(const struct vulkan_live *live, VkBufferImageCopy copies[VULKAN_LEVELS_MOST],
+static uint64_t bytes_of(const struct vulkan_live *live, VkBufferImageCopy copies[VULKAN_COPIES_MOST],
                          uint32_t *count) {
+    const struct vulkan_texels texels = {live->image.format, live->image.extent, live->image.mipLevels,
+                                         live->image.arrayLayers};
     uint64_t bytes = live->bytes;
     *count = 0;
+    if (live->kind == VULKAN_IMAGE && (live->image.samples != VK_SAMPLE_COUNT_1_BIT ||
+                                       live->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT))
+        return 0; // no command copies it
     if (live->kind == VULKAN_IMAGE)
-        *count = vulkan_image_copies(live->image.format, live->image.extent, live->image.mipLevels,
-                                     live->image.arrayLayers, most_bytes, copies, &bytes);
+        *count = vulkan_image_copies(&texels, most_bytes, copies, &bytes);
     return bytes;
 }
 
@@ -60,27 +64,53 @@ static void memory_barrier(const struct vulkan_device *device, VkCommandBuffer c
                                &barrier, 0, NULL, 0, NULL);
 }
 
-static void transition(const struct vulkan_live *image, VkCommandBuffer commands, VkImageLayout from,
-                       VkImageLayout to) {
-    const VkImageMemoryBarrier barrier =
-        vulkan_transition((VkImage)(uintptr_t)image->handle, image->image.format, image->image.mipLevels,
-                          image->image.arrayLayers, from, to);
+// The layouts that the image has in the recording; the second one of its stencil if it has depth too.
+struct layouts {
+    VkImageLayout all[2];
+};
+
+static struct layouts layouts_of(const struct recording_record *record) {
+    struct layouts layouts;
+    for (int i = 0; i < 2; i++) {
+        const VkImageLayout layout = vulkan_layouts_get(recording_value(record, RECORDING_KEY_FORM), i == 1);
+        layouts.all[i] = layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED ||
+                                 layout == VK_IMAGE_LAYOUT_MAX_ENUM
+                             ? VK_IMAGE_LAYOUT_GENERAL
+                             : layout;
+    }
+    return layouts;
+}
+
+// Layouts that differ change one by one, which a device may not have.
+static bool is_apart(const struct vulkan_live *live, const struct layouts *layouts) {
+    return live->kind == VULKAN_IMAGE && vulkan_format_both(live->image.format) &&
+           layouts->all[0] != layouts->all[1];
+}
+
+static void transition(const struct vulkan_live *image, VkCommandBuffer commands, const struct layouts *from,
+                       const struct layouts *to) {
+    static const VkImageAspectFlags aspects[2] = {VK_IMAGE_ASPECT_DEPTH_BIT, VK_IMAGE_ASPECT_STENCIL_BIT};
+    const bool apart = is_apart(image, from) || is_apart(image, to);
+    VkImageMemoryBarrier barriers[2];
+    for (int i = 0; i < 2; i++) {
+        barriers[i] =
+            vulkan_transition((VkImage)(uintptr_t)image->handle, image->image.format, image->image.mipLevels,
+                              image->image.arrayLayers, from->all[i], to->all[i]);
+        if (apart)
+            barriers[i].subresourceRange.aspectMask = aspects[i];
+    }
     image->device->CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-                                      VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, 1, &barrier);
+                                      VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, NULL, 0, NULL, apart ? 2 : 1,
+                                      barriers);
 }
 
-// The layout that the image has in the recording.
-static VkImageLayout layout_of(const struct recording_record *record) {
-    const VkImageLayout layout =
-        vulkan_layout_read((VkImageLayout)recording_value(record, RECORDING_KEY_FORM));
-    return layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED ||
-                   layout == VK_IMAGE_LAYOUT_MAX_ENUM
-               ? VK_IMAGE_LAYOUT_GENERAL
-               : layout;
-}
-
-static void copy(const struct vulkan_live *live, VkCommandBuffer commands, VkImageLayout layout,
+static void copy(const struct vulkan_live *live, VkCommandBuffer commands, const struct layouts *layouts,
                  const VkBufferImageCopy *copies, uint32_t count, bool upload) {
+    static const struct layouts nothing = {{VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_UNDEFINED}},
+                                written = {{VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                                            VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL}},
+                                read = {{VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                                         VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL}};
     const struct vulkan_device *device = live->device;
     const VkBufferCopy region = {0, 0, live->bytes};
     memory_barrier(device, commands);
@@ -89,28 +119,27 @@ static void copy(const struct vulkan_live *live, VkCommandBuffer commands, VkIma
         device->CmdCopyBuffer(commands, upload ? device->staging : buffer, upload ? buffer : device->staging,
                               1, &region);
     } else if (upload) {
-        const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-        transition(live, commands, VK_IMAGE_LAYOUT_UNDEFINED, copied);
-        device->CmdCopyBufferToImage(commands, device->staging, (VkImage)(uintptr_t)live->handle, copied,
-                                     count, copies);
-        transition(live, commands, copied, layout);
+        transition(live, commands, &nothing, &written);
+        device->CmdCopyBufferToImage(commands, device->staging, (VkImage)(uintptr_t)live->handle,
+                                     written.all[0], count, copies);
+        transition(live, commands, &written, layouts);
     } else {
-        const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-        transition(live, commands, layout, copied);
-        device->CmdCopyImageToBuffer(commands, (VkImage)(uintptr_t)live->handle, copied, device->staging,
+        transition(live, commands, layouts, &read);
+        device->CmdCopyImageToBuffer(commands, (VkImage)(uintptr_t)live->handle, read.all[0], device->staging,
                                      count, copies);
-        transition(live, commands, copied, layout);
+        transition(live, commands, &read, layouts);
     }
     memory_barrier(device, commands);
 }
 
-static tsmith_status run_copy(struct vulkan_run *run, const struct vulkan_live *live, VkImageLayout layout,
-                              const VkBufferImageCopy *copies, uint32_t count, bool upload) {
+static tsmith_status run_copy(struct vulkan_run *run, const struct vulkan_live *live,
+                              const struct layouts *layouts, const VkBufferImageCopy *copies, uint32_t count,
+                              bool upload) {
     struct vulkan_device *device = live->device;
     VkCommandBuffer commands = vulkan_begin(device);
     if (!commands)
         return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
-    copy(live, commands, layout, copies, count, upload);
+    copy(live, commands, layouts, copies, count, upload);
     tsmith_status status = device->EndCommandBuffer(commands) == VK_SUCCESS
                                ? vulkan_submit(run, device, &commands, 1)
                                : status_set(run->error, TSMITH_ERROR_IO, "a copy cannot be recorded");
@@ -127,8 +156,12 @@ static struct vulkan_live *resource_of(struct vulkan_run *run, const struct reco
     return live && live->handle ? live : NULL;
 }
 
+static const char apart[] =
+    "its depth and stencil have layouts of their own, which this device does not have";
+
 tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_record *record) {
-    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    const struct layouts layouts = layouts_of(record);
+    VkBufferImageCopy copies[VULKAN_COPIES_MOST];
     const uint64_t state =
         chunk_table_find(&run->states, chunk_key_of(recording_value(record, RECORDING_KEY_VERIFY)));
     const unsigned long long number = recording_value(record, RECORDING_KEY_OBJECT);
@@ -147,14 +180,19 @@ tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_reco
         free(bytes);
         return TSMITH_OK;
     }
+    if (is_apart(live, &layouts) && !live->device->separates) {
+        vulkan_give_up(run, "the content of object %llu: %s", number, apart);
+        free(bytes);
+        return TSMITH_OK;
+    }
     tsmith_status status = TSMITH_OK;
     if (!have_staging(live->device, size)) {
         status = status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
     } else {
         memcpy(live->device->staging_at, bytes, size);
-        status = run_copy(run, live, layout_of(record), copies, count, true);
+        status = run_copy(run, live, &layouts, copies, count, true);
         if (live->kind == VULKAN_IMAGE)
-            vulkan_layout_set(run, live, layout_of(record));
+            vulkan_layouts_set(run, live, layouts.all);
     }
     free(bytes);
     return status;
@@ -202,7 +240,8 @@ static void give_result(struct vulkan_run *run, uint64_t buffer, const uint8_t *
 }
 
 tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_record *record) {
-    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    const struct layouts layouts = layouts_of(record);
+    VkBufferImageCopy copies[VULKAN_COPIES_MOST];
     const uint64_t number = recording_value(record, RECORDING_KEY_OBJECT);
     struct vulkan_live *live = resource_of(run, record);
     uint32_t count = 0;
@@ -213,13 +252,19 @@ tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_recor
                                 : "it cannot be made on this device");
         return TSMITH_OK;
     }
-    if (live->kind == VULKAN_IMAGE && !vulkan_layout_is(run, live, layout_of(record))) {
+    if (live->kind == VULKAN_IMAGE && !vulkan_layouts_are(run, live, layouts.all)) {
         give_result(run, number, NULL, 0, "it does not have the layout that it was recorded with");
+        return TSMITH_OK;
+    }
+    if (is_apart(live, &layouts) && !live->device->separates) {
+        give_result(run, number, NULL, 0, apart);
         return TSMITH_OK;
     }
     if (!have_staging(live->device, size))
         return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device is out of memory");
-    const tsmith_status status = run_copy(run, live, layout_of(record), copies, count, false);
+    const tsmith_status status = run_copy(run, live, &layouts, copies, count, false);
+    if (live->kind == VULKAN_IMAGE && status == TSMITH_OK)
+        vulkan_clear_unused(live->image.format, copies, count, live->device->staging_at, size);
     if (status == TSMITH_OK)
         give_result(run, number, live->device->staging_at, size, NULL);
     return status;

@@ -154,6 +154,7 @@ static VkResult create(const struct vulkan_execution *execution, VkPhysicalDevic
         execution->GetPhysicalDeviceFeatures2(physical, &features);
         info.pNext = &features;
         device->counts_draws = v12.drawIndirectCount;
+        device->separates = v12.separateDepthStencilLayouts;
     } else {
         execution->GetPhysicalDeviceFeatures(physical, &features.features);
         info.pEnabledFeatures = &features.features;

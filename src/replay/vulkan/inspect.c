@@ -56,7 +56,8 @@ static struct words words_of(const struct recording_record *record) {
 
 static void describe_image(const VkImageCreateInfo *info, tsmith_recorded_resource *resource) {
     enum { BYTES_MOST = INT32_MAX };
-    VkBufferImageCopy copies[VULKAN_LEVELS_MOST];
+    const struct vulkan_texels texels = {info->format, info->extent, info->mipLevels, info->arrayLayers};
+    VkBufferImageCopy copies[VULKAN_COPIES_MOST];
     resource->usage = info->usage;
     resource->width = info->extent.width;
     resource->height = info->extent.height;
@@ -66,8 +67,7 @@ static void describe_image(const VkImageCreateInfo *info, tsmith_recorded_resour
     resource->format = (uint32_t)info->format;
     resource->format_name = vulkan_format_name((uint32_t)info->format);
     resource->samples = (uint32_t)info->samples;
-    vulkan_image_copies(info->format, info->extent, info->mipLevels, info->arrayLayers, BYTES_MOST, copies,
-                        &resource->bytes);
+    vulkan_image_copies(&texels, BYTES_MOST, copies, &resource->bytes);
     resource->pixel_bytes = resource->bytes ? vulkan_format_bytes(info->format) : 0;
 }
 

@@ -46,8 +46,7 @@ const struct vulkan_live *vulkan_find_handle(struct vulkan_run *run, uint64_t ha
 }
 
 static void add_handle(struct vulkan_run *run, const struct vulkan_live *live) {
-    uint64_t *index =
-        table_add(&run->by_handle, key_of(live->handle, live->kind, live->device), NULL);
+    uint64_t *index = table_add(&run->by_handle, key_of(live->handle, live->kind, live->device), NULL);
     if (index)
         *index = (uint64_t)(live - run->lives) + 1;
 }
@@ -249,6 +248,7 @@ static void prepare_VkImageViewCreateInfo(struct vulkan_run *run, struct vulkan_
     live->of = image->number;
     live->base_level = range->baseMipLevel;
     live->base_layer = range->baseArrayLayer;
+    live->aspects = range->aspectMask;
     live->usage = image->usage;
     live->image = image->image;
     live->image.format = info->format;

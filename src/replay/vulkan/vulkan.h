@@ -84,6 +84,7 @@ struct vulkan_device {
     VkPhysicalDeviceLimits limits;
     VkPhysicalDeviceFeatures features; // all of them are enabled
     bool counts_draws;                 // of Vulkan 1.2: drawIndirectCount
+    bool separates;                    // of Vulkan 1.2: separateDepthStencilLayouts
     VkCommandPool pool;
     VkFence fence;
     VkBuffer staging;
@@ -113,12 +114,13 @@ struct vulkan_live {
         bool has_samplers; // immutable ones
     } * bindings;          // of a set layout, in the order of their numbers (set_layouts.c)
     uint32_t binding_count, descriptor_count;
-    uint64_t *stage_counts; // of a set layout: descriptors by stage and class (check_support.c)
+    uint64_t *stage_counts;          // of a set layout: descriptors by stage and class (check_support.c)
     uint64_t made_of;                // of a set: its layout's number
     uint32_t attachments, subpasses; // of a pass; attachments also of a framebuffer
     VkExtent2D extent;               // of a framebuffer, and of a view's first level
     uint32_t base_level, base_layer; // of a view
-    VkImageLayout *layouts;          // of an image: by level and layer (check_layouts.c)
+    VkImageAspectFlags aspects;      // of a view
+    VkImageLayout *layouts;          // of an image: by aspect, level and layer (check_layouts.c)
     uint32_t layers;                 // of a framebuffer
     uint32_t set_count, range_count; // of a pipeline layout
     uint64_t *numbers;               // of a pipeline layout: its set layouts; of a framebuffer: its views
@@ -185,7 +187,7 @@ struct vulkan_run {
         uint32_t count;
     } * bindings;
     size_t bindings_count, bindings_capacity;
-    size_t *laid_out;                     // lives that have layouts (check_layouts.c)
+    size_t *laid_out; // lives that have layouts (check_layouts.c)
     size_t laid_out_count, laid_out_capacity;
     struct vulkan_now {
         enum vulkan_place place;
@@ -327,9 +329,9 @@ void vulkan_indirect_forget(struct vulkan_run *run); // before the commands of a
 tsmith_status vulkan_indirect_check(struct vulkan_run *run);
 
 // ---- check_layouts.c
-// Whether all of an image has this layout; the content that is put into it gives it one.
-bool vulkan_layout_is(struct vulkan_run *run, struct vulkan_live *image, VkImageLayout layout);
-void vulkan_layout_set(struct vulkan_run *run, struct vulkan_live *image, VkImageLayout layout);
+// Whether all of an image has these layouts, the second for its stencil if it has depth too; the content that is put into it gives it them.
+bool vulkan_layouts_are(struct vulkan_run *run, struct vulkan_live *image, const VkImageLayout layouts[2]);
+void vulkan_layouts_set(struct vulkan_run *run, struct vulkan_live *image, const VkImageLayout layouts[2]);
 void vulkan_layouts_forget(struct vulkan_run *run); // of all images
 
 // ---- commands.c
