@@ -319,6 +319,36 @@ static void double_judge_counted(const struct call_CmdDrawIndirectCount *at, uin
                   (!at->n || ((uint64_t)at->n - 1) * at->s + at->o + size <= draws->size));
 }
 
+// Those of Vulkan 1.2 and later.
+static void double_judge_newer(uint32_t number, const void *call) {
+    switch (number) {
+    case VULKAN_CmdBindVertexBuffers2: {
+        const struct call_CmdBindVertexBuffers2 *at = call;
+        for (uint32_t i = 0; i < at->n; i++) {
+            const struct double_object *buffer = OBJECT(at->b[i], VULKAN_BUFFER);
+            double_expect(
+                buffer->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT && at->o[i] <= buffer->size &&
+                (!at->s || at->s[i] <= DOUBLE_LIMIT) &&
+                (!at->z || at->z[i] == VK_WHOLE_SIZE || double_within(at->o[i], at->z[i], buffer->size)));
+        }
+        break;
+    }
+    case VULKAN_CmdDrawIndirectCount:
+        double_judge_counted(call, sizeof(VkDrawIndirectCommand));
+        break;
+    case VULKAN_CmdDrawIndexedIndirectCount: {
+        const struct call_CmdDrawIndexedIndirectCount *at = call;
+        double_judge_counted(
+            &(struct call_CmdDrawIndirectCount){
+                .b = at->b, .o = at->o, .d = at->d, .p = at->p, .n = at->n, .s = at->s},
+            sizeof(VkDrawIndexedIndirectCommand));
+        break;
+    }
+    default:
+        break;
+    }
+}
+
 static void double_judge_values(uint32_t number, const void *call) {
     switch (number) {
     case VULKAN_CmdPipelineBarrier:
@@ -352,28 +382,6 @@ static void double_judge_values(uint32_t number, const void *call) {
         const struct call_CmdBindVertexBuffers *at = call;
         for (uint32_t i = 0; i < at->n; i++)
             double_expect(OBJECT(at->b[i], VULKAN_BUFFER)->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT);
-        break;
-    }
-    case VULKAN_CmdBindVertexBuffers2: {
-        const struct call_CmdBindVertexBuffers2 *at = call;
-        for (uint32_t i = 0; i < at->n; i++) {
-            const struct double_object *buffer = OBJECT(at->b[i], VULKAN_BUFFER);
-            double_expect(
-                buffer->usage & VK_BUFFER_USAGE_VERTEX_BUFFER_BIT && at->o[i] <= buffer->size &&
-                (!at->s || at->s[i] <= DOUBLE_LIMIT) &&
-                (!at->z || at->z[i] == VK_WHOLE_SIZE || double_within(at->o[i], at->z[i], buffer->size)));
-        }
-        break;
-    }
-    case VULKAN_CmdDrawIndirectCount:
-        double_judge_counted(call, sizeof(VkDrawIndirectCommand));
-        break;
-    case VULKAN_CmdDrawIndexedIndirectCount: {
-        const struct call_CmdDrawIndexedIndirectCount *at = call;
-        double_judge_counted(
-            &(struct call_CmdDrawIndirectCount){
-                .b = at->b, .o = at->o, .d = at->d, .p = at->p, .n = at->n, .s = at->s},
-            sizeof(VkDrawIndexedIndirectCommand));
         break;
     }
     case VULKAN_CmdCopyBuffer: {
@@ -441,6 +449,7 @@ static void double_judge_regions(uint32_t number, const void *call) {
         READ(words_call_##function, &call);                                                                  \
         double_judge_regions(VULKAN_##function, &call);                                                      \
         double_judge_values(VULKAN_##function, &call);                                                       \
+        double_judge_newer(VULKAN_##function, &call);                                                        \
         double_judge_state(commands, VULKAN_##function, &call);                                              \
     }
 VULKAN_FRAME_COMMANDS(COMMAND)

@@ -98,3 +98,24 @@ bool held_has(const struct device *device, VkQueue queue) {
         at = at->next;
     return at != NULL;
 }
+
+static bool signals(const struct given *given, VkSemaphore semaphore) {
+    for (uint32_t i = 0; i < given->count; i++) {
+        const VkSubmitInfo *info = given->second ? NULL : (const VkSubmitInfo *)given->infos + i;
+        const VkSubmitInfo2 *info2 = given->second ? (const VkSubmitInfo2 *)given->infos + i : NULL;
+        for (uint32_t j = 0; info && j < info->signalSemaphoreCount; j++)
+            if (info->pSignalSemaphores[j] == semaphore)
+                return true;
+        for (uint32_t j = 0; info2 && j < info2->signalSemaphoreInfoCount; j++)
+            if (info2->pSignalSemaphoreInfos[j].semaphore == semaphore)
+                return true;
+    }
+    return false;
+}
+
+bool held_signals(const struct device *device, const struct held *until, VkSemaphore semaphore) {
+    for (const struct held *at = device->held; at && at != until; at = at->next)
+        if (signals(&at->given, semaphore))
+            return true;
+    return false;
+}

@@ -31,5 +31,7 @@ bool held_add(struct device *device, const struct given *given);
 void held_take(struct device *device, struct held *held);
 void held_free(struct held *held);
 bool held_has(const struct device *device, VkQueue queue);
+// Whether one that comes before `until` (NULL: any) signals the semaphore.
+bool held_signals(const struct device *device, const struct held *until, VkSemaphore semaphore);
 
 #endif

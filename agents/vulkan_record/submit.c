@@ -45,7 +45,9 @@ struct submission {
     size_t count, capacity;
     uint64_t correlation;
     bool works, unknown;
-    bool waits_for_later; // for a value of a semaphore that it does not have yet
+    const struct held *until; // what was held back before this one comes before it; NULL: all of it
+    bool
+        waits_for_later; // for a value of a semaphore that it does not have yet, or for a signal that is held back
     struct promise {
         VkSemaphore semaphore;
         uint64_t value;
@@ -72,6 +74,8 @@ static void add_wait(struct submission *submission, VkSemaphore semaphore, uint6
     for (size_t i = 0; i < submission->promise_count; i++)
         if (submission->promises[i].semaphore == semaphore && submission->promises[i].value >= value)
             return;
+    if (!value && held_signals(submission->device, submission->until, semaphore))
+        submission->waits_for_later = true;
     if (value && next->GetSemaphoreCounterValue &&
         next->GetSemaphoreCounterValue(submission->device->handle, semaphore, &now) == VK_SUCCESS &&
         now < value)
@@ -404,11 +408,12 @@ static void add_info(struct submission *submission, const VkSubmitInfo *info) {
     const VkTimelineSemaphoreSubmitInfo *values = values_of(info->pNext);
     for (uint32_t i = 0; i < info->commandBufferCount; i++)
         add_buffer(submission, info->pCommandBuffers[i]);
-    for (uint32_t i = 0; values && i < info->waitSemaphoreCount && i < values->waitSemaphoreValueCount; i++)
-        add_wait(submission, info->pWaitSemaphores[i], values->pWaitSemaphoreValues[i]);
-    for (uint32_t i = 0; values && i < info->signalSemaphoreCount && i < values->signalSemaphoreValueCount;
-         i++)
-        add_promise(submission, info->pSignalSemaphores[i], values->pSignalSemaphoreValues[i]);
+    for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
+        add_wait(submission, info->pWaitSemaphores[i],
+                 values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0);
+    for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
+        add_promise(submission, info->pSignalSemaphores[i],
+                    values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i] : 0);
 }
 
 static void add_info2(struct submission *submission, const VkSubmitInfo2 *info) {
@@ -430,8 +435,10 @@ static struct queue *find_queue(struct device *device, VkQueue handle) {
 
 // ---- calls, which may be held back
 
-static struct submission submission_of(struct device *device, const struct given *given) {
+static struct submission submission_of(struct device *device, const struct given *given,
+                                       const struct held *until) {
     struct submission submission = {.device = device,
+                                    .until = until,
                                     .queue = find_queue(device, given->queue),
                                     .correlation = given->correlation,
                                     .frame = given->frame};
@@ -469,8 +476,8 @@ static VkResult or_lost(const struct device *device, VkResult result) {
 static void submit_held(struct device *device, struct held *held, bool captured) {
     if (!captured)
         held->given.frame = 0;
+    struct submission submission = submission_of(device, &held->given, held);
     held_take(device, held);
-    struct submission submission = submission_of(device, &held->given);
     before(&submission);
     pthread_mutex_lock(&submission.queue->lock);
     const VkResult result = pass_on(device, &held->given);
@@ -492,7 +499,7 @@ static void release_all(struct device *device) {
 }
 
 static bool is_ready(struct device *device, const struct held *held) {
-    struct submission submission = submission_of(device, &held->given);
+    struct submission submission = submission_of(device, &held->given, held);
     const bool ready = !submission.waits_for_later;
     submission_free(&submission);
     return ready;
@@ -522,7 +529,7 @@ static VkResult submit(struct device *device, struct given *given) {
     VkResult result = VK_SUCCESS;
     recorder_lock();
     given->correlation = current_correlation();
-    struct submission submission = submission_of(device, given);
+    struct submission submission = submission_of(device, given, NULL);
     given->frame = submission.frame = recorder.on ? frames_submitted(submission.works) : 0;
     if (device->held && device->held->given.frame != given->frame)
         release_all(device);
@@ -714,8 +721,20 @@ VkResult record_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore,
     return or_lost(device, device->next.GetSemaphoreCounterValue(handle, semaphore, out));
 }
 
+// A present may wait for a signal that is held back.
+static void release_waited(struct device *device, const VkPresentInfoKHR *info) {
+    bool waits = false;
+    recorder_lock();
+    for (uint32_t i = 0; i < info->waitSemaphoreCount && device->held; i++)
+        waits |= held_signals(device, NULL, info->pWaitSemaphores[i]);
+    if (waits)
+        release_all(device);
+    recorder_unlock();
+}
+
 VkResult record_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
     struct device *device = device_of(handle);
+    release_waited(device, info);
     struct queue *queue = begin_use(device, handle);
     const VkResult result = device->lost ? VK_ERROR_DEVICE_LOST : device->next.QueuePresentKHR(handle, info);
     end_use(queue);

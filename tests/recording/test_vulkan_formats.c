@@ -92,7 +92,7 @@ static void test_none(void **state) {
     }
 }
 
-// Of depths of 24 bits each fourth byte is nobody's; all others stay.
+// Of depths of 24 bits each fourth byte has no meaning; all others stay.
 static void test_unused(void **state) {
     enum { SIZE = 4096 };
     uint8_t content[SIZE];

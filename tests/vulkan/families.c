@@ -7,6 +7,7 @@
 //     early      by values, and the copies are submitted before what signals for them: only with as many queues in the driver, or if
 //                a layer holds them back
 //     host       by values, the first of which the host signals after everything is submitted
+//     mixed      as binary, but the first waits for a value that the host signals after everything is submitted
 //     push       as binary; the descriptors are pushed while commands are recorded
 //     template   the same by an update template
 //     refused    as host; prints what calls return after that, instead of a hash
@@ -317,8 +318,9 @@ static VkCommandBuffer compute_again(void) {
 
 // ---- submissions
 
-// Waits for a value, if there is one, and signals the next.
-static void submit_value(uint32_t family, VkCommandBuffer buffer, uint64_t wait, uint64_t signal) {
+// Waits for a value, if there is one, and signals the next, or `other`.
+static void submit_value_to(uint32_t family, VkCommandBuffer buffer, uint64_t wait, uint64_t signal,
+                            VkSemaphore other) {
     const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
     const VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
                                                   .waitSemaphoreValueCount = wait != 0,
@@ -333,8 +335,12 @@ static void submit_value(uint32_t family, VkCommandBuffer buffer, uint64_t wait,
                                .commandBufferCount = buffer != VK_NULL_HANDLE,
                                .pCommandBuffers = &buffer,
                                .signalSemaphoreCount = 1,
-                               .pSignalSemaphores = &timeline};
+                               .pSignalSemaphores = other ? &other : &timeline};
     CHECK(vkQueueSubmit(queues[family], 1, &info, VK_NULL_HANDLE));
+}
+
+static void submit_value(uint32_t family, VkCommandBuffer buffer, uint64_t wait, uint64_t signal) {
+    submit_value_to(family, buffer, wait, signal, VK_NULL_HANDLE);
 }
 
 static void submit_binary(uint32_t family, VkCommandBuffer buffer, int wait, int signal, VkFence done) {
@@ -362,6 +368,15 @@ static void signal_value(uint64_t value) {
     const VkSemaphoreSignalInfo signal = {
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = value};
     CHECK(vkSignalSemaphore(device, &signal));
+}
+
+static void frame_mixed(VkCommandBuffer buffers[3], uint64_t value) {
+    submit_value_to(FIRST, buffers[0], value, 0, signals[0]);
+    submit_binary(OTHER, buffers[1], 0, 1, VK_NULL_HANDLE);
+    submit_binary(FIRST, buffers[2], 1, NONE, fence);
+    signal_value(value);
+    CHECK(vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX));
+    CHECK(vkResetFences(device, 1, &fence));
 }
 
 // What the driver says of a submission after its call has returned is said by the calls that could wait for it.
@@ -437,6 +452,8 @@ int main(int argc, char **argv) {
         VkCommandBuffer buffers[3] = {compute(frame), copy(), compute_again()};
         if (strcmp(argv[2], "binary") == 0 || push)
             frame_binary(buffers);
+        else if (strcmp(argv[2], "mixed") == 0)
+            frame_mixed(buffers, frame);
         else if (strcmp(argv[2], "refused") == 0)
             frame_refused(buffers);
         else

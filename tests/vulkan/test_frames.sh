@@ -113,15 +113,15 @@ for mode in resolve dynamic command events2 atlas bindings newer counted; do
     replay_last "passes_$mode"
 done
 # Images with both depth and stencil, with one layout or two.
-for bits in 24 32; do
-    for mode in joined separate; do
-        status=0
-        "$work/stencils" $bits $mode >"$work/out" 2>&1 || status=$?
-        [ $status != 77 ] || continue
-        capture "stencils_${bits}_$mode" frames:2+1 "$work/stencils" $bits $mode
-        replay_last "stencils_${bits}_$mode"
-        stencils="${stencils-} stencils_${bits}_$mode"
-    done
+for mode in "24 joined" "32 separate"; do
+    name=stencils_${mode#* } status=0
+    # shellcheck disable=SC2086 # words
+    "$work/stencils" $mode >"$work/out" 2>&1 || status=$?
+    [ $status != 77 ] || continue
+    # shellcheck disable=SC2086 # words
+    capture "$name" frames:2+1 "$work/stencils" $mode
+    replay_last "$name"
+    stencils="${stencils-} $name"
 done
 "$TRACESMITH" view --frame 2 --frames wait "$work/passes_resolve.sbt" >"$work/out" || fail "no state"
 "$TRACESMITH" view --json --frame 2 --frames wait "$work/passes_newer.sbt" >"$work/newer.json" || fail "no state of newer"
@@ -198,10 +198,10 @@ grep -q '"exact"' "$work/queues.json" || fail "queues: $(cat "$work/queues.json"
 # between the recorder and the layer that makes the families: VK_LAYER_PATH has the order.
 [ -z "$profile_layers" ] || recording_layers=$profile_layers
 export VK_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:/usr/share/vulkan/explicit_layer.d:$work/layers"
-for mode in binary push template timeline host early carried; do
+for mode in binary mixed push template timeline host early carried; do
     frames=3 range=frames:2+1 alone=$mode
     # Without the recorder the one queue of the driver would wait for itself.
-    [ $mode != early ] || frames=1 range=frames:1+1 alone=binary
+    case $mode in early | mixed) frames=1 range=frames:1+1 alone=binary ;; esac
     VK_INSTANCE_LAYERS=VK_LAYER_TESTS_families timeout 60 "$work/families" "$shader" $alone $frames >"$work/alone" || fail "$mode alone: $?"
     VK_INSTANCE_LAYERS=$recording_layers:VK_LAYER_TESTS_families timeout 120 "$TRACESMITH" profile --api vulkan --capture=$range \
         -o "$work/$mode.sbt" -- "$work/families" "$shader" $mode $frames >"$work/out" 2>"$work/err" || fail "$mode: exit status $?: $(cat "$work/err")"

@@ -13,7 +13,7 @@ static int by_number(const void *left, const void *right) {
     return a->binding < b->binding ? -1 : a->binding > b->binding;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
+static uint64_t add_to_hash(uint64_t hash, uint64_t value) {
     return (hash ^ value) * 1099511628211u;
 }
 
@@ -21,8 +21,9 @@ static uint64_t hash_of(const struct vulkan_live *layout) {
     uint64_t hash = 14695981039346656037u;
     for (uint32_t i = 0; i < layout->binding_count; i++) {
         const struct vulkan_binding *at = &layout->bindings[i];
-        hash = mix(mix(hash, (uint64_t)at->binding << 32 | at->type), (uint64_t)at->count << 32 | at->stages);
-        hash = mix(hash, at->has_samplers);
+        hash = add_to_hash(add_to_hash(hash, (uint64_t)at->binding << 32 | at->type),
+                           (uint64_t)at->count << 32 | at->stages);
+        hash = add_to_hash(hash, at->has_samplers);
     }
     return hash;
 }
