@@ -72,6 +72,12 @@ int file_temporary(void) {
     return fd;
 }
 
+int file_reopen(int fd) {
+    char link[48];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return open(link, O_RDONLY | O_CLOEXEC);
+}
+
 bool file_is_same(const char *left, const char *right) {
     struct stat a, b;
     return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;

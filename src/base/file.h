@@ -22,6 +22,9 @@ int file_open_regular(const char *path);
 // The same of a file that was opened with O_PATH, which it closes.
 int file_read_regular(int path_only);
 
+// Another descriptor of a file that is open for reading, with a position of its own, at the start; -1 with errno set.
+int file_reopen(int fd);
+
 // Whether both paths exist and name the same file.
 bool file_is_same(const char *left, const char *right);
 

@@ -342,7 +342,7 @@ static uint32_t identified_device(const tsmith_dictionary *dictionary, uint32_t 
         memcmp(text.bytes + text.length - (sizeof after - 1), after, sizeof after - 1) != 0)
         return 0;
     memcpy(number, text.bytes + sizeof before - 1, text.length - AROUND);
-    const unsigned long device = strtoul(number, &end, 10);
+    const unsigned long long device = strtoull(number, &end, 10); // long has 32 bits on Windows
     return *end || device > UINT32_MAX ? 0 : (uint32_t)device;
 }
 

@@ -15,7 +15,7 @@ for source in src/*/*.c src/*/*/*.c agents/*/*.c cli/*.c cli/*/*.c; do
         continue # not part of a build without libotf2
     fi
     case $source in
-    src/platform/wasm/* | src/platform/windows/* | cli/*/reader/*) continue ;; # for other systems
+    src/platform/macos/* | src/platform/other/* | src/platform/wasm/* | src/platform/windows/* | cli/*/reader/*) continue ;; # for other systems
     *.bpf.c) continue ;; # for the kernel: clang's business
     agents/bpf/bpf.c) [ -f "${TRACESMITH_BUILD_DIR:-build}/bpf/trace.skel.h" ] || continue ;;
     esac

@@ -80,7 +80,7 @@ if command -v x86_64-w64-mingw32-gcc >/dev/null 2>&1; then
     # Its linker wants functions of the writer, which is not there, for code that it then leaves out; and its warnings about formats know
     # only those of Microsoft's printf.
     build x86_64-w64-mingw32-gcc "$folder/windows.exe" src/platform/windows/file.c src/platform/windows/missing.c \
-        src/platform/windows/system.c src/platform/wasm/unzstd.c -- -include src/platform/windows/missing.h -D__USE_MINGW_ANSI_STDIO=1 \
+        src/platform/windows/system.c src/platform/other/stable_sort.c src/platform/wasm/unzstd.c -- -include src/platform/windows/missing.h -D__USE_MINGW_ANSI_STDIO=1 \
         -Wno-format -Wno-format-extra-args -Wno-float-conversion -static -lm \
         -Wl,--defsym=pack_zstd_text=abort,--defsym=pack_stream=abort,--defsym=packer_finish=abort,--defsym=sbt_writer_carry=abort
     wine=

@@ -2,14 +2,13 @@
 // "stackFrames": {"7": {"name": "f", "category": "libx.so", "parent": "5"}, ..}, and events with "sf": 7. Most programs
 // write the frames after the events. When an event refers to a frame and none is known, the rest of a file is searched for
 // them, once (impossible for a pipe). Stacks are made when an event refers to them, so that unused frames become no stacks.
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "import/chrome/rows.h"
 #include "import/json_scan.h"
 
@@ -184,14 +183,12 @@ static void look_through(struct chrome *chrome, struct input *input) {
 }
 
 static void look_ahead(struct chrome *chrome) {
-    char path[64];
     struct stat stat;
     struct input input;
     chrome->rows->stacks.looked = true;
     if (chrome->fd < 0 || fstat(chrome->fd, &stat) != 0 || !S_ISREG(stat.st_mode))
         return;
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", chrome->fd);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = file_reopen(chrome->fd);
     if (fd < 0 || input_open(&input, fd, true, chrome->name, NULL, 0, NULL) != TSMITH_OK)
         return;
     look_through(chrome, &input);
