@@ -9,10 +9,11 @@
 enum { EVENTS = 1000, ROUNDS = 20 };
 static const int64_t NEVER = 3600000000000, SOON = 10000000; // ns
 
-static uint32_t queue;
+static uint32_t queue, late_name;
 
 static void begin(void) {
     letters_begin();
+    late_name = channel_string_cstr(agent.channel, "a");
     queue = letters_queue();
 }
 
@@ -36,17 +37,15 @@ static struct seen_sums record(int64_t period, char letter, int count, bool wait
 }
 
 // As a thread of the program that is in a call while the agent leaves.
-static void add_late(char letter) {
-    const uint64_t what =
-        sums_what(TSMITH_KIND_KERNEL, SUMS_TIMED, 0, 0, channel_string(agent.channel, &letter, 1));
-    sums_add_time(what, sums_who(sums_host, 0), 1);
+static void add_late(void) {
+    sums_add_time(sums_what(TSMITH_KIND_KERNEL, SUMS_TIMED, 0, 0, late_name), sums_who(sums_host, 0), 1);
 }
 
 static void each_session_has_its_own_sums(void **unused) {
     (void)unused;
     struct seen_sums seen = record(NEVER, 'a', EVENTS, false);
     assert_int_equal(seen.sums['a'], EVENTS);
-    add_late('a'); // too late for the first session, too early for the second
+    add_late(); // too late for the first session, too early for the second
     const int64_t between = clock_trace_now();
     seen = record(NEVER, 'b', EVENTS + 1, false);
     assert_int_equal(seen.sums['b'], EVENTS + 1);
