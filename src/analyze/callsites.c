@@ -428,6 +428,8 @@ static bool build_of_ranges(struct callsites *sites, const struct analysis_conte
         const tsmith_command *command = &context->timeline->commands[i];
         ok = !is_counted(context, command) || add_ranges(sites, context, command);
     }
+    for (size_t i = 0; i < sites->summed.count; i++) // which ranges were around them is not known
+        add(&sites->without, (struct amount){sites->summed.items[i].time, sites->summed.items[i].count});
     return ok;
 }
 
@@ -718,14 +720,14 @@ static void write_finding(const struct callsites *sites, const struct analysis_c
     }
     const struct site *top = &sites->sites[0];
     tsmith_string file = tsmith_dictionary_string(context->dictionary, top->file);
-    if (tsmith_stack_line_text(context->dictionary, &sites->functions[top->function].line, name,
-                               sizeof name) >= sizeof name)
-        name[SHOWN - 2] = '~'; // the name is cut
+    (void)tsmith_stack_line_text(context->dictionary, &sites->functions[top->function].line, name,
+                                 sizeof name);
+    const tsmith_string function = analysis_text(name);
     char line[16] = "";
     if (top->line)
         (void)snprintf(line, sizeof line, ":%u", top->line);
-    report_finding(report, "%s%s%.*s%s%s launches most: %s, %.1f%% of the time of all commands.", name,
-                   file.length ? " at " : "", ANALYSIS_SHOWN(file), line,
+    report_finding(report, "%.*s%s%s%.*s%s%s launches most: %s, %.1f%% of the time of all commands.",
+                   ANALYSIS_SHOWN(function), file.length ? " at " : "", ANALYSIS_SHOWN(file), line,
                    report_duration(time, top->self.time), report_percent(top->self.time, all));
     if (sites->without.count)
         report_note(report, "%llu of %llu %s, %.1f%% of the time, %s no %s.",

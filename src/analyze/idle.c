@@ -562,6 +562,13 @@ static void name_ranges(struct idle *idle, enum advice_problem problem, const st
     }
 }
 
+// Other profilers record parts of a run, and so does attach: what comes first in the trace may not be the program's startup.
+static bool may_begin_later(const struct analysis_context *context) {
+    return strcmp(context->scope, "trace") == 0 &&
+           (tsmith_dictionary_find_attribute(context->dictionary, "import.format").length ||
+            tsmith_dictionary_find_attribute(context->dictionary, "notice.attach").length);
+}
+
 static void advise_startup(struct idle *idle, const tsmith_row *device) {
     const struct analysis_context *context = idle->context;
     struct advice_item *item = &context->advice->items[ADVICE_STARTUP];
@@ -584,6 +591,9 @@ static void advise_startup(struct idle *idle, const tsmith_row *device) {
     advice_evidence(context->advice, ADVICE_STARTUP,
                     "The device's first command, %.*s%s, begins %s into the %s.", ANALYSIS_NAMED(name),
                     report_duration(text, time), context->scope);
+    if (may_begin_later(context))
+        advice_evidence(context->advice, ADVICE_STARTUP,
+                        "The trace may begin in the middle of a run; then this is no startup.");
     if (first == TSMITH_INDEX_NONE || context->timeline->commands[first].thread == TSMITH_INDEX_NONE)
         return;
     host_calls_clear(&idle->calls);

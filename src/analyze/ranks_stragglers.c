@@ -119,13 +119,22 @@ static int64_t median_of(const tsmith_ranks *ranks, bool data, int64_t *scratch)
     return ranks_median(scratch, ranks->count);
 }
 
+// All collectives of the rank are calls of its host (MPI): they do not wait for the rank's kernels.
+static bool is_on_host(const tsmith_ranks *ranks, const struct rank *rank) {
+    for (size_t i = 0; i < rank->collective_count; i++)
+        if (!ranks_key_is_numbered(tsmith_dictionary_string(ranks->keys, rank->collectives[i].key)))
+            return false;
+    return true;
+}
+
 // Half of the lateness explained is taken as the cause.
-static const char *cause(const struct straggler *straggler, int64_t more_data, int64_t more_compute) {
+static const char *cause(const struct straggler *straggler, int64_t more_data, int64_t more_compute,
+                         bool on_host) {
     if (more_data >= straggler->total / 2)
         return "waits for data";
     if (more_compute >= straggler->total / 2)
         return "kernels take longer";
-    return "kernels start later";
+    return on_host ? "host arrives later" : "kernels start later";
 }
 
 static void write_one(const struct rank *rank, const struct straggler *straggler, const char *why,
@@ -194,7 +203,7 @@ static void write_all(const tsmith_ranks *ranks, const struct straggler *all, in
         const struct rank *rank = &ranks->items[i];
         if (!is_straggler(rank, &all[i]))
             continue;
-        const char *why = cause(&all[i], rank->data - data, rank->compute - compute);
+        const char *why = cause(&all[i], rank->data - data, rank->compute - compute, is_on_host(ranks, rank));
         write_one(rank, &all[i], why, report, table);
         if (stragglers++ < NOTES_MAX)
             note_one(rank, &all[i], why, report);

@@ -58,9 +58,17 @@ def startup(made):
     """The first command of the window is not the first of the trace."""
     path = made.trace([*launch("a", 0, 10, 90, 1), *launch("b", 200, 210, 90, 2), wait(215, 90)])
     expect("window", found(path, "advice", "--from", "150us", "--to", "310us"),
-           ["The device's first command, b, begins 60.0 us into the window."], ["first command, a"])
+           ["The device's first command, b, begins 60.0 us into the window."], ["first command, a", "middle of a run"])
     path = made.trace([event("cpu_op", "load", 1, 1, 0, 50), *launch("a", 55, 60, 40, 1)])
-    expect("trace", report(path, "advice"), ["The device's first command, a, begins 60.0 us into the trace."], [])
+    expect("trace", report(path, "advice"), ["The device's first command, a, begins 60.0 us into the trace.", "middle of a run"], [])
+    whole = Trace()  # as `profile` records it
+    whole.process(1, "program")
+    whole.device("GPU")
+    queue, thread = whole.track("queue", "q", 1, 1), whole.track("thread", "main", 1)
+    whole.event(thread, "api", 0, duration=5000, name="load")
+    whole.event(queue, "kernel", 60000, duration=40000, name="a")
+    path = whole.write(os.path.join(made.folder, "whole.sbt"))
+    expect("whole run", report(path, "advice"), ["The device's first command, a, begins 60.0 us into the trace."], ["middle of a run"])
 
 
 def path_beginning(made):

@@ -15,6 +15,7 @@ import check_ranks
 EVERY = 4 if os.environ.get("TRACESMITH_SANITIZE") else 1  # as in tests/cli/support.py
 RANKS, CLEAN_RUNS = 32, 20 // EVERY
 CUT = ("rank7.json.gz", "rank8.json.gz", "rank28.json.gz")
+COLLECTIVE, FIELDS = 11, 4096  # a kind, and before the first field of a trace's own (docs/events.md, docs/sbt-format.md)
 TRACESMITH = os.environ["TRACESMITH"]
 failures = 0
 
@@ -81,6 +82,22 @@ def check_faults(folder):
     report = ask(Faulty(105, late={9: 4000}, host=21, links=(2,)).write(folder))
     expect("three at once", stragglers(report), [(9, "kernels take longer"), (21, "kernels start later")])
     expect("three at once: link", [row["ranks"] for row in report["tables"]["links"]], ["2,3"])
+
+
+def check_host_collectives(folder):
+    """Collectives that are calls of the host, as MPI's: a late rank without kernels has none that start later."""
+    late, ranks, paths = 2, 4, []
+    for rank in range(ranks):
+        lines = ["process 1 late", "track 1 main 1 0", *(f"field {name} 3 %" for name in ("comm", "sequence", "ranks"))]
+        for number in range(30):
+            start = 60_000_000 * number + (50_000_000 if rank == late else 1_000_000 + 1000 * ((rank + number) % 3))
+            lines.append(f"event 1 {COLLECTIVE} {start} duration={60_000_000 * number + 50_010_000 - start} "
+                         f"name=MPI%5fAllreduce {FIELDS + 1}=77 {FIELDS + 2}={number} {FIELDS + 3}={ranks}")
+        paths.append(os.path.join(folder, f"host{rank}.sbt"))
+        subprocess.run([os.path.join(os.environ["TRACESMITH_BUILD_DIR"], "tests", "programs", "sbt_make"), paths[-1]], input="\n".join(lines).encode() + b"\n", check=True)
+    report = ask(paths)
+    expect("collectives of the host", stragglers(report), [(late, "host arrives later")])
+    expect("in words", [note for note in report["notes"] if "its host arrives later" in note], report["notes"][:1])
 
 
 def check_many(folder):
@@ -199,6 +216,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_clean(folder)
         check_faults(folder)
+        check_host_collectives(folder)
         check_many(folder)
         check_worlds(folder)
         paths, report = check_absent(folder)

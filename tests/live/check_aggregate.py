@@ -96,6 +96,8 @@ def answers(path, truth):
         row = kernels[name]
         check((row["count"], row["total_ns"], row["min_ns"], row["max_ns"], row["median_ns"], row["p99_ns"]) ==
               tuple(wanted[key] for key in ("count", "total", "shortest", "longest")) + (None, None), row)
+    finding = report(path, "callsites")["finding"]
+    check(finding.startswith("No command of the trace has a call stack"), finding)
     all_kernels = sum(one["count"] for one in truth["kernels"].values())
     check(sum(row["kernels"] for row in report(path, "sums")["tables"]["periods"]) == all_kernels, "over time")
     for command in (("info", path), ("view", "--stats", path), ("analyze", path)):
