@@ -5,7 +5,7 @@
 #include "analyze_parts.h"
 #include "cli/present/terminal.h"
 
-enum { FIRST = 3, INDENT = 4, LABEL = 7, NAME = 18, EXAMPLE = 100 };
+enum { FIRST = 3, INDENT = 4, LABEL = 7, NAME = 16, EXAMPLE = 100 };
 
 #define BOLD "\x1b[1m"
 #define PLAIN "\x1b[0m"
@@ -70,7 +70,8 @@ static void add_where(struct text *text, const tsmith_report *report, size_t row
     text_add_duration(words, length->value.integer);
     if (example && *example) {
         text_add_cstr(words, ": ");
-        text_add_safe(words, text_string(example), EXAMPLE);
+        const size_t room = terminal_width() - INDENT - LABEL;
+        text_add_safe(words, text_string(example), room < EXAMPLE ? room : EXAMPLE);
     }
     add_labeled(text, "worst", words);
 }
@@ -119,9 +120,11 @@ static void add_first(struct text *text, const tsmith_report *report) {
     for (size_t row = 0; row < count && row < FIRST; row++)
         add_advice(text, report, row);
     if (!count) {
+        struct text words = {0};
         text_add_cstr(text, "  ");
-        text_add_safe(text, text_string(report->finding), 0);
-        text_add_char(text, '\n');
+        add_words(&words, report->finding);
+        text_add_wrapped(text, (tsmith_string){text_cstr(&words), words.length}, 2, 2, terminal_width());
+        text_finish(&words);
     }
     for (size_t i = 0; i < report->note_count; i++) {
         struct text words = {0};

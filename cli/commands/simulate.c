@@ -19,7 +19,8 @@ enum {
     STEPS = 10,
     PARTS_MOST = 12,
     NAMES_MOST = 16,
-    RATIOS = 2
+    RATIOS = 2,
+    CONTINUED = 4 // spaces before what a line has no room for
 };
 static const double ERROR_MOST = 0.05;       // of the model, for an answer without --force
 static const double UNEXPLAINED_MUCH = 0.25; // of the time: the answer states it
@@ -393,6 +394,7 @@ static void add_held_out_text(const tsmith_simulation_model *model, struct text 
 
 static void add_model_text(const struct simulate *simulate, struct text *text) {
     const tsmith_simulation_model *model = simulate->model;
+    const size_t from = text->length;
     text_add_safe(text, text_string(simulate->trace.path), 0);
     text_add_cstr(text, ": ");
     text_add_duration(text, model->recorded);
@@ -422,6 +424,7 @@ static void add_model_text(const struct simulate *simulate, struct text *text) {
         add_uncalibrated(simulate, text, "");
         text_add_cstr(text, ". The answer is a bound.\n");
     }
+    text_wrap(text, from, CONTINUED, terminal_width());
 }
 
 static void add_times_text(const struct simulate *simulate, struct text *text, int64_t low, int64_t high) {
@@ -462,7 +465,7 @@ static void add_parts_text(const struct simulate *simulate, struct text *text,
     enum { WHAT = 26, LEAST = 24, FIGURES = 25 };
     const size_t width = terminal_width(), rest = width > WHAT + 1 + FIGURES ? width - WHAT - 1 - FIGURES : 0,
                  name = rest < LEAST ? LEAST : rest;
-    text_add_format(text, "\n%-*s      time  share    count\n", (int)(WHAT + 1 + name),
+    text_add_format(text, "\n%-*s      time share    count\n", (int)(WHAT + 1 + name),
                     "What decides how long it takes");
     for (size_t i = 0; i < simulated->part_count && i < PARTS_MOST; i++) {
         const tsmith_simulated_part *part = &simulated->parts[i];
@@ -629,6 +632,7 @@ static void add_answer_text(const struct simulate *simulate, struct text *text,
         add_times_text(simulate, text, found->interval.from, found->interval.to);
         return;
     }
+    const size_t from = text->length;
     if (simulate->asked) {
         text_add_cstr(text, "With the change (");
         text_add_counted(text, simulate->affected, "command or call", "commands and calls");
@@ -645,6 +649,7 @@ static void add_answer_text(const struct simulate *simulate, struct text *text,
         if (simulate->after)
             add_after_text(simulate, text, found);
     }
+    text_wrap(text, from, CONTINUED, terminal_width());
     add_parts_text(simulate, text, &found->simulated);
 }
 

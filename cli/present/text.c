@@ -515,6 +515,19 @@ void text_add_wrapped(struct text *text, tsmith_string words, size_t indent, siz
     text_add_char(text, '\n');
 }
 
+void text_wrap(struct text *text, size_t from, size_t indent, size_t width) {
+    struct text lines = {0};
+    text_add(&lines, text->bytes + from, text->length - from);
+    text->length = from;
+    for (size_t at = 0; at < lines.length;) {
+        const char *end = memchr(lines.bytes + at, '\n', lines.length - at);
+        const size_t length = end ? (size_t)(end - lines.bytes) - at : lines.length - at;
+        text_add_wrapped(text, (tsmith_string){lines.bytes + at, length}, indent, 0, width);
+        at += length + 1;
+    }
+    text_finish(&lines);
+}
+
 void text_pad_left(struct text *text, size_t from, size_t width) {
     size_t length = text->length - from;
     if (length >= width || !reserve(text, width - length))

@@ -78,6 +78,8 @@ void text_add_lines(struct text *text, const char *bytes, size_t length, bool js
 // Words, wrapped at `width` columns; the first begins at `column`, lines after the first with `indent` spaces. Ends the
 // line. Of safe text.
 void text_add_wrapped(struct text *text, tsmith_string words, size_t indent, size_t column, size_t width);
+// Wraps what was added from `from` on, line by line; lines after the first of each begin with `indent` spaces. Of safe text.
+void text_wrap(struct text *text, size_t from, size_t indent, size_t width);
 // Pads what was added since `from` to `width` columns, given how wide it is.
 void text_pad_left(struct text *text, size_t from, size_t width);
 void text_pad_right(struct text *text, size_t columns, size_t width);

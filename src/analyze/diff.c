@@ -203,7 +203,7 @@ static bool take_rows(tsmith_diff *diff, const tsmith_analysis *analysis, int si
         for (size_t row = 0; row < table->row_count; row++) {
             char both[160];
             const char *more = text_of(table, row, second);
-            if (third != SIZE_MAX) {
+            if (*text_of(table, row, third)) { // else the driver chose the block
                 (void)snprintf(both, sizeof both, "%s / %s", more, text_of(table, row, third));
                 more = both;
             }

@@ -137,7 +137,7 @@ const char *report_duration(char out[REPORT_TEXT], int64_t ns) {
 const char *report_bytes(char out[REPORT_TEXT], double bytes) {
     static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
+    for (; fabs(bytes) >= 1024 && unit + 1 < sizeof UNITS / sizeof *UNITS; unit++)
         bytes /= 1024;
     (void)snprintf(out, REPORT_TEXT, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, UNITS[unit]);
     return out;

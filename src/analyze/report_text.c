@@ -13,9 +13,10 @@ enum {
     WIDTH = 100,
     CELL = 48,
     TEXT_MIN = 16,
-    TITLE = 512,  // of a table: its name and its description
-    APART = 7,    // what a text that has a line of its own leaves of it
-    LINES_MAX = 4 // of such a text
+    TITLE = 512,   // of a table: its name and its description
+    APART = 7,     // what a text that has a line of its own leaves of it
+    LINES_MAX = 4, // of such a text
+    CONTINUED = 8  // spaces before the figures that a line has no room for
 };
 
 // A number as people read it; at most CELL characters.
@@ -172,6 +173,7 @@ struct layout {
     size_t *widths; // of each column
     int *decimals;
     bool *hidden; // nothing is known in it
+    bool *breaks; // begins a line, because there is no room left on the one before
     size_t apart; // the column whose texts have a line of their own; column_count: none
 };
 
@@ -179,14 +181,16 @@ static bool layout_make(struct layout *layout, size_t columns) {
     *layout = (struct layout){.widths = calloc(columns, sizeof *layout->widths),
                               .decimals = calloc(columns, sizeof *layout->decimals),
                               .hidden = calloc(columns, sizeof *layout->hidden),
+                              .breaks = calloc(columns, sizeof *layout->breaks),
                               .apart = columns};
-    return layout->widths && layout->decimals && layout->hidden;
+    return layout->widths && layout->decimals && layout->hidden && layout->breaks;
 }
 
 static void layout_finish(struct layout *layout) {
     free(layout->widths);
     free(layout->decimals);
     free(layout->hidden);
+    free(layout->breaks);
 }
 
 // How wide a column must be, with how many decimals, and whether there is anything in it.
@@ -247,30 +251,53 @@ static bool fit_line(const tsmith_report_table *table, size_t line, struct layou
     return true;
 }
 
-// One line of a table: `row`, or the names of the columns when it is SIZE_MAX.
+static bool is_on_line(const struct layout *layout, size_t column) {
+    return !layout->hidden[column] && column != layout->apart;
+}
+
+// Columns that do not fit begin a line of their own, in the heading as in every row.
+static void break_lines(const tsmith_report_table *table, size_t line, struct layout *layout) {
+    const size_t begin = layout->apart < table->column_count ? 3 : 2;
+    bool first = true;
+    for (size_t i = 0, used = begin; i < table->column_count; i++) {
+        if (!is_on_line(layout, i))
+            continue;
+        const size_t apart = first ? 0 : 2;
+        layout->breaks[i] = !first && used + apart + layout->widths[i] > line;
+        used = (layout->breaks[i] ? CONTINUED : used + apart) + layout->widths[i];
+        first = false;
+    }
+}
+
+static size_t next_on_line(const struct layout *layout, size_t column, size_t end) {
+    while (column < end && !is_on_line(layout, column))
+        column++;
+    return column;
+}
+
+// One line of a table, or several: `row`, or the names of the columns when it is SIZE_MAX.
 static void write_row(const tsmith_report_table *table, const struct layout *layout, size_t row, FILE *out) {
-    bool split = layout->apart < table->column_count;
-    size_t last = table->column_count;
-    while (last > 0 && (layout->hidden[last - 1] || last - 1 == layout->apart))
-        last--;
-    fputs(split ? "  " : " ", out);
-    for (size_t i = 0; i < last; i++) {
+    const size_t end = table->column_count;
+    fputs(layout->apart < end ? "   " : "  ", out);
+    for (size_t i = next_on_line(layout, 0, end), next; i < end; i = next) {
         const tsmith_report_column *column = &table->columns[i];
         const tsmith_cell *cell = row == SIZE_MAX ? NULL : &table->cells[row * table->column_count + i];
         char number[CELL] = "-";
         const char *text = cell ? number : column->name;
-        if (layout->hidden[i] || i == layout->apart)
-            continue;
+        next = next_on_line(layout, i + 1, end);
+        const bool goes_on = next < end && !layout->breaks[next];
         if (cell && cell->known && column->type == TSMITH_CELL_TEXT)
             text = cell->value.text;
         else if (cell && cell->known)
             format_number(number, cell, column->type, layout->decimals[i]);
-        fputc(' ', out);
         if (column->type != TSMITH_CELL_TEXT)
             fprintf(out, "%*s", (int)layout->widths[i], text);
         else
-            write_text_cell(out, text, layout->widths[i], i + 1 < last);
-        fputs(i + 1 < last ? " " : "", out);
+            write_text_cell(out, text, layout->widths[i], goes_on);
+        if (goes_on)
+            fputs("  ", out);
+        else if (next < end)
+            fprintf(out, "\n%*s", CONTINUED, "");
     }
     fputc('\n', out);
 }
@@ -299,8 +326,9 @@ static void write_long(FILE *out, const char *text, size_t width, size_t indent)
             text = skip_characters(text, text_width(text) - width + 1);
         }
         size_t characters = line_of(text, width);
-        put_characters(out, text, strlen(text), characters);
-        text = skip_characters(text, characters);
+        const char *rest = skip_characters(text, characters);
+        put_characters(out, text, (size_t)(rest - text) - (*rest && rest[-1] == ' '), characters);
+        text = rest;
         if (*text)
             fprintf(out, "\n%*s", (int)indent, "");
     }
@@ -311,7 +339,9 @@ static void write_apart(const tsmith_report_table *table, const struct layout *l
                         FILE *out) {
     const tsmith_cell *cell =
         row == SIZE_MAX ? NULL : &table->cells[row * table->column_count + layout->apart];
-    const char *text = !cell ? table->columns[layout->apart].name : cell->known ? cell->value.text : "-";
+    const char *text = !cell                              ? table->columns[layout->apart].name
+                       : cell->known && *cell->value.text ? cell->value.text
+                                                          : "-";
     size_t indent = layout->apart ? 6 : 2;
     fprintf(out, "%*s", (int)indent, "");
     write_long(out, text, layout->widths[layout->apart], indent);
@@ -353,6 +383,7 @@ static void write_table(const tsmith_report_table *table, size_t max_rows, size_
         for (size_t i = 0; i < table->column_count; i++)
             measure(table, rows, i, &layout);
         if (fit_line(table, line, &layout)) {
+            break_lines(table, line, &layout);
             write_title(table, &layout, line, out);
             write_lines(table, &layout, SIZE_MAX, out);
             for (size_t row = 0; row < rows; row++)

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import tempfile
 import unicodedata
@@ -65,7 +66,7 @@ def main():
     trace = Trace()
     track = trace.track("thread", b"track \x1b[2J\n\xff")
     for i, name in enumerate(NAMES):
-        trace.event(track, "range", 100 + i, name=name, text=name)
+        trace.event(track, "range", 100 + i, duration=1, name=name, text=name)
     with tempfile.TemporaryDirectory() as directory:
         path = trace.write(os.path.join(directory, "t.sbt"))
         answer = json.loads(run("view", path, "-f", "json").stdout.decode("utf-8", "strict"))
@@ -129,5 +130,46 @@ def check_columns():
             check(columns_of(row) <= 80, "too wide: %r" % row)
 
 
+def check_tables():
+    """What analyze, diff and simulate say fits 80 columns, figures of many columns too."""
+    trace = Trace()
+    devices = ["A device with a long name (2 of 4)", "another one"]
+    for pid in (101, 102):
+        trace.process(pid, "a program with a name")
+    for name in devices:
+        trace.device(name)
+    correlation = 0
+    for i in (0, 1):
+        queue, thread = trace.track("queue", "a queue of its own", 1 + i, 1 + i), trace.track("thread", "main", 1 + i)
+        for k in range(60):
+            correlation, at = correlation + 1, 1000000 * k + 7 * i
+            trace.event(thread, "range", at, duration=900000, name="a_step_with_a_name_that_is_long_%d" % (k % 3))
+            trace.event(thread, "api", at + 10, duration=2000 + k, name="cuLaunchKernel", correlation=correlation)
+            trace.event(queue, "kernel", at + 9000, duration=500000 + k, name="k" * 80 + "%d" % (k % 4), correlation=correlation,
+                        queued=at + 1000, submitted=at + 2000, global_x=1 << 20, global_y=64, local_x=256, local_y=1)
+            trace.event(queue, "memcpy", at + 600000, duration=100000, operation="read", direction="d2h", bytes=1 << 20)
+            trace.event(thread, "sync", at + 20000, duration=700000, operation="finish", queue_track=queue)
+            trace.event(thread, "alloc", at + 5, bytes=123456789, live_bytes=123456789 * (k + 1), operation="buffer", object=k + 1)
+    with tempfile.TemporaryDirectory() as directory:
+        path = trace.write(os.path.join(directory, "t.sbt"))
+        other = trace.write(os.path.join(directory, "u.sbt"))
+        environment = {"COLUMNS": "80", "LC_ALL": "C.UTF-8"}
+        for arguments in (("analyze", "t.sbt"), ("analyze", "--all", "t.sbt"), ("diff", "t.sbt", other), ("diff", "t.sbt", "--", other),
+                          ("simulate", "--scale", "kernel=*:0.5", "t.sbt")):
+            text = run(*arguments, env=environment, cwd=directory, code=None).stdout.decode()
+            check(len(text.splitlines()) > 10, "%s: %s" % (arguments, text))
+            for line in text.splitlines():
+                check(columns_of(line) <= 80, "%s: %r" % (arguments, line))
+        # Figures stand under their names, also those on the lines after the first.
+        lines = run("analyze", "--only", "memory", "t.sbt", env=environment, cwd=directory).stdout.decode().splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith("  process  "))
+        head, rows = [line for line in lines[at:at + 2]], [line for line in lines[at + 2:at + 4]]
+        check("live_at_end" in " ".join(head) and head[1].startswith(8 * " "), head)
+        for names, figures in zip(head, rows):
+            ends = [found.end() for found in re.finditer(r"\S+", names)]
+            check(all(len(figures) >= end and figures[end - 1] != " " for end in ends), "%r under %r" % (figures, names))
+
+
 main()
 check_columns()
+check_tables()
