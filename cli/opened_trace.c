@@ -77,10 +77,11 @@ const char *trace_binary(void) {
     return binary;
 }
 
-enum { CTF_DEPTH = 6, CTF_NAMES = 1024, CTF_ENTRIES = 10000 };
+enum { CTF_DEPTH = 6, CTF_NAMES = 1024, CTF_LISTED = 3, CTF_ENTRIES = 10000 };
 
 struct ctf_search {
     char names[CTF_NAMES];
+    unsigned found;
     unsigned left; // entries of folders that may still be examined
 };
 
@@ -91,7 +92,7 @@ static bool has_metadata(const char *path) {
            access(metadata, R_OK) == 0;
 }
 
-// Adds the names of the CTF traces below a folder, as a session of LTTng has them, as far as there is room.
+// Adds the names of the CTF traces below a folder, as a session of LTTng has them: of the first ones, as far as there is room.
 static void name_ctf_traces(const char *path, unsigned depth, struct ctf_search *search) {
     DIR *folder = depth ? opendir(path) : NULL;
     for (struct dirent *entry; folder && search->left && (entry = readdir(folder));) {
@@ -105,8 +106,8 @@ static void name_ctf_traces(const char *path, unsigned depth, struct ctf_search 
             continue;
         if (!has_metadata(inner))
             name_ctf_traces(inner, depth - 1, search);
-        else if (snprintf(search->names + used, CTF_NAMES - used, "%s%s", used ? ", " : "", inner) >=
-                 (int)(CTF_NAMES - used))
+        else if (search->found++ < CTF_LISTED && snprintf(search->names + used, CTF_NAMES - used, "%s%s",
+                                                          used ? ", " : "", inner) >= (int)(CTF_NAMES - used))
             search->names[used] = '\0'; // whole names only
     }
     if (folder)
@@ -124,7 +125,10 @@ bool trace_is_directory(const char *path) {
         return true;
     }
     name_ctf_traces(path, CTF_DEPTH, &search);
-    if (search.names[0])
+    if (search.found > CTF_LISTED)
+        complain("%s is a directory, not a trace; it has %u CTF traces, such as %s", path, search.found,
+                 search.names);
+    else if (search.names[0])
         complain("%s is a directory, not a trace; CTF traces in it: %s", path, search.names);
     else
         complain("%s is a directory, not a trace", path);
@@ -636,11 +640,18 @@ tsmith_string trace_base_name(tsmith_string path) {
     return (tsmith_string){path.bytes + skipped, path.length - skipped};
 }
 
+tsmith_string trace_program_name(tsmith_string process) {
+    const char *options = process.length ? memmem(process.bytes, process.length, " -", 2) : NULL;
+    const size_t length = options ? (size_t)(options - process.bytes) : process.length,
+                 skipped = length - trace_base_name((tsmith_string){process.bytes, length}).length;
+    return (tsmith_string){process.bytes + skipped, process.length - skipped};
+}
+
 static tsmith_string track_name(const tsmith_dictionary *dictionary, uint32_t track,
                                 char room[TSMITH_LABEL_SIZE]) {
     const tsmith_track *entry = tsmith_dictionary_track(dictionary, track);
     const tsmith_string name = tsmith_track_name(dictionary, track, room);
-    return entry && entry->kind == TSMITH_TRACK_PROCESS && entry->name ? trace_base_name(name) : name;
+    return entry && entry->kind == TSMITH_TRACK_PROCESS && entry->name ? trace_program_name(name) : name;
 }
 
 size_t trace_add_track_label(struct text *text, const tsmith_dictionary *dictionary, uint32_t track,

@@ -116,6 +116,8 @@ bool trace_add_aggregate(struct text *text, const struct trace *trace);
 bool trace_refuses_sums(const struct trace *trace, const char *what);
 // What comes after the last slash of a program's path.
 tsmith_string trace_base_name(tsmith_string path);
+// The same of a process's name, which may be its whole command line: the options stay.
+tsmith_string trace_program_name(tsmith_string process);
 
 // Name and meaning of a kind of event and of a reason; never NULL, also for one of a newer version.
 const char *trace_kind_name(int kind);

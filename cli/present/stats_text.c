@@ -285,6 +285,15 @@ done:
     free(queues.ids);
 }
 
+// Queues and engines wait too (an import of Nsight Systems), and are no threads. Where waits are not known, neither is a row of one.
+static bool is_host_row(const struct stats *stats, uint32_t id, bool knows_waits) {
+    const struct track_totals *track = &stats->tracks[id];
+    const tsmith_track *entry = tsmith_dictionary_track(stats->view->trace.dictionary, id);
+    const bool of_device =
+        entry && (entry->kind == TSMITH_TRACK_QUEUE || entry->kind == TSMITH_TRACK_COPY_ENGINE);
+    return !of_device && (track->calls.started || (knows_waits && track->waiting.started));
+}
+
 static void write_hosts(struct stats *stats) {
     struct text line = {0};
     const tsmith_dictionary *dictionary = stats->view->trace.dictionary;
@@ -292,16 +301,20 @@ static void write_hosts(struct stats *stats) {
     const bool knows_waits = stats_know_waits(stats);
     for (uint32_t id = 0; id < stats->track_count; id++) {
         const struct track_totals *track = &stats->tracks[id];
-        if (!track->calls.started && !track->waiting.started)
+        if (!is_host_row(stats, id, knows_waits))
             continue;
         if (rows++ == 0)
             print_heading("HOST THREADS                ", "   IN CALLS   SHARE     WAITING   SHARE");
         if (rows > ROWS_MOST)
             continue;
         text_pad_right(&line, trace_add_track_label(&line, dictionary, id, 0, LABEL - 1), LABEL);
-        add_padded_duration(&line, track->calls.busy, 11);
-        text_add_cstr(&line, "  ");
-        text_add_share(&line, share_of(track->calls.busy, stats->to - stats->from));
+        if (track->calls.started) {
+            add_padded_duration(&line, track->calls.busy, 11);
+            text_add_cstr(&line, "  ");
+            text_add_share(&line, share_of(track->calls.busy, stats->to - stats->from));
+        } else {
+            text_add_cstr(&line, "          -       -");
+        }
         if (knows_waits) {
             add_padded_duration(&line, track->waiting.busy, 12);
             text_add_cstr(&line, "  ");
@@ -404,9 +417,9 @@ static void write_memory(struct stats *stats) {
             print_heading("DEVICE MEMORY               ", "     ALLOCS      FREES       PEAK  AT THE END");
         first = false;
         size_t width =
-            process
-                ? text_add_safe(&line, trace_base_name(trace_string(&stats->view->trace, process->name)), 14)
-                : 0;
+            process ? text_add_safe(&line,
+                                    trace_program_name(trace_string(&stats->view->trace, process->name)), 14)
+                    : 0;
         if (process) {
             size_t from = line.length;
             text_add_format(&line, " pid %lld", (long long)process->pid);

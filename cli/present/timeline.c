@@ -13,12 +13,14 @@
 #include "stats.h"
 #include "terminal.h"
 #include "timeline_axis.h"
+#include "timeline_labels.h"
 #include "timeline_samples.h"
 #include "views.h"
 
-enum { AT_START, AT_DURATION, AT_KIND, FIELD_COUNT };
+enum { AT_START, AT_DURATION, AT_KIND, AT_REASON, FIELD_COUNT };
 
-static const uint32_t fields[FIELD_COUNT] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION, TSMITH_FIELD_KIND};
+static const uint32_t fields[FIELD_COUNT] = {TSMITH_FIELD_START, TSMITH_FIELD_DURATION, TSMITH_FIELD_KIND,
+                                             TSMITH_FIELD_REASON};
 
 enum {
     ROWS_MOST = 48, // tracks drawn; the busiest by number of events
@@ -160,6 +162,10 @@ static void timeline_collect(void *context, uint32_t at, struct text *record) {
     struct event event = {.start =
                               tsmith_view_i64_or(&timeline->batch[AT_START], at, 0), // every event has one
                           .kind = tsmith_view_word(&timeline->batch[AT_KIND], at)};
+    // What lacks its call stack was recorded.
+    if (event.kind == TSMITH_KIND_LOSS &&
+        !tsmith_reason_is_of_events((tsmith_reason)tsmith_view_word(&timeline->batch[AT_REASON], at)))
+        event.kind = TSMITH_KIND_NONE;
     event.end = order_end(event.start, has_duration, duration);
     event.row = timeline->track < timeline->track_count ? timeline->row_of[timeline->track] : 0;
     text_add(record, (const char *)&event, sizeof event);
@@ -368,57 +374,14 @@ static void add_cell(struct text *line, const struct timeline *timeline, const s
         text_add_char(line, share >= 0.5 && letter >= 'a' ? (char)(letter - 'a' + 'A') : letter);
 }
 
-// The heading's text about a row.
-static unsigned device_of_track(const struct timeline *timeline, uint32_t track) {
-    const tsmith_track *entry = tsmith_dictionary_track(timeline->dictionary, track);
-    return entry && entry->device ? TSMITH_LABEL_DEVICE : TSMITH_LABEL_PROCESS;
-}
-
-// Is the label, cut, that of another row too?
-static bool is_shared(const struct timeline *timeline, const struct row *row, const struct text *label,
-                      size_t room) {
-    struct text other = {0};
-    bool shared = false;
-    for (size_t i = 0; i < timeline->row_count && !shared; i++) {
-        text_clear(&other);
-        trace_add_track_label(&other, timeline->dictionary, timeline->rows[i].track,
-                              device_of_track(timeline, timeline->rows[i].track), room);
-        shared = &timeline->rows[i] != row && other.length == label->length &&
-                 memcmp(other.bytes, label->bytes, label->length) == 0;
-    }
-    text_finish(&other);
-    return shared;
-}
-
-// The distinguishing part of queues' names is at the end as often as at the beginning.
-static size_t add_label(struct text *line, const struct timeline *timeline, const struct row *row) {
-    enum { TAIL = 8 };
-    size_t room = timeline->label_columns - 3;
-    struct text cut = {0}, whole = {0};
-    size_t width = trace_add_track_label(&cut, timeline->dictionary, row->track,
-                                         device_of_track(timeline, row->track), room);
-    size_t all = trace_add_track_label(&whole, timeline->dictionary, row->track,
-                                       device_of_track(timeline, row->track), 0);
-    bool is_plain = all == whole.length; // of one byte each
-    if (all > room && is_plain && is_shared(timeline, row, &cut, room)) {
-        text_clear(&cut);
-        width = trace_add_track_label(&cut, timeline->dictionary, row->track,
-                                      device_of_track(timeline, row->track), room - TAIL) +
-                TAIL;
-        text_add(&cut, whole.bytes + whole.length - TAIL, TAIL);
-    }
-    text_add(line, cut.bytes, cut.length);
-    text_finish(&cut);
-    text_finish(&whole);
-    return width;
-}
-
 static void draw_row(struct timeline *timeline, const struct row *row) {
     struct text line = {0};
     int activity = CLASS_NONE;
     const char *edge = terminal_unicode() ? "\u2502" : "|";
     text_add_cstr(&line, "  ");
-    size_t width = add_label(&line, timeline, row);
+    const struct timeline_labels labels = {timeline->dictionary, timeline->row_of, timeline->track_count,
+                                           timeline->label_columns - 3};
+    size_t width = timeline_add_label(&line, &labels, row->track);
     text_pad_right(&line, width + 2, timeline->label_columns - 1);
     text_add_cstr(&line, edge);
     for (size_t column = 0; column < timeline->columns; column++)
@@ -473,11 +436,20 @@ static void draw_axis(const struct timeline *timeline) {
 static void draw_legend(const struct timeline *timeline) {
     struct text line = {0};
     const char *separator = "";
+    size_t column = timeline->label_columns;
     text_add_repeat(&line, ' ', timeline->label_columns);
     for (int activity = CLASS_COUNT - 1; activity >= 0; activity--) {
         if (!timeline->seen[activity])
             continue;
+        const size_t width = strlen(classes[activity].name) + 2;
+        if (column + strlen(separator) + width > terminal_width()) {
+            text_add_char(&line, '\n');
+            text_add_repeat(&line, ' ', timeline->label_columns);
+            column = timeline->label_columns;
+            separator = "";
+        }
         text_add_cstr(&line, separator);
+        column += strlen(separator) + width;
         add_color(&line, classes[activity].color);
         if (terminal_unicode())
             text_add_cstr(&line, classes[activity].cells[7]);
@@ -487,10 +459,10 @@ static void draw_legend(const struct timeline *timeline) {
         text_add_format(&line, " %s", classes[activity].name);
         separator = "   ";
     }
-    if (!separator[0])
-        text_clear(&line);
-    else
+    if (column > timeline->label_columns)
         text_add_char(&line, '\n');
+    else
+        text_clear(&line);
     text_add_repeat(&line, ' ', timeline->label_columns);
     text_add_cstr(&line, terminal_unicode() ? "height: share of the time; blank: nothing happened\n"
                                             : "capital: half of the time or more; blank: nothing happened\n");
@@ -613,7 +585,7 @@ static void draw_processes(struct timeline *timeline) {
         uint32_t process_id = id < tsmith_dictionary_process_count(timeline->dictionary) ? id : 0;
         const tsmith_process *process = tsmith_dictionary_process(timeline->dictionary, process_id);
         if (process) {
-            tsmith_string name = trace_base_name(trace_string(trace, process->name));
+            tsmith_string name = trace_program_name(trace_string(trace, process->name));
             text_add_safe(&heading, name.length ? name : text_string("process"), timeline->columns);
             text_add_format(&heading, "  pid %lld", (long long)process->pid);
         } else {
@@ -752,6 +724,14 @@ done:
     return code;
 }
 
+// Does anything last, or do samples say what a thread did?
+static bool has_rows(const struct timeline *timeline) {
+    for (size_t i = 0; i < timeline->row_count; i++)
+        if (timeline->rows[i].all.started || timeline_samples_has(timeline->samples, i))
+            return true;
+    return false;
+}
+
 int view_timeline(struct view *view) {
     struct timeline timeline;
     int code = EXIT_LACKING;
@@ -767,8 +747,10 @@ int view_timeline(struct view *view) {
             complain("%s: out of memory", view->trace.path);
             code = EXIT_LACKING;
         }
-        if (code == EXIT_DONE && !timeline.events) {
-            complain("%s: nothing to draw: the window contains no such events", view->trace.path);
+        if (code == EXIT_DONE && !has_rows(&timeline)) {
+            complain("%s: nothing to draw: %s", view->trace.path,
+                     timeline.events ? "nothing in it takes time; 'tracesmith view' lists the events"
+                                     : "the window contains no such events");
             code = EXIT_NO;
         }
         if (code == EXIT_DONE)

@@ -137,6 +137,24 @@ def check_unknown_waits(directory):
     check("analyze --only sync" in run("view", path, "--stats").stdout.decode(), "and where to look")
 
 
+def check_waits_of_queues(directory):
+    """A queue that waits is no host thread, and a thread without calls has no time in calls."""
+    path = os.path.join(directory, "queue.sbt")
+    trace = Trace()
+    trace.process(1, "program")
+    trace.device("device")
+    queue, calls, waits = trace.track("queue", "q", 1, 1), trace.track("thread", "calling", 1), trace.track("thread", "waiting", 1)
+    trace.event(queue, "kernel", 0, duration=50, name="k")
+    trace.event(queue, "sync", 60, duration=30, operation="wait")
+    trace.event(calls, "api", 0, duration=10, name="clFinish")
+    trace.event(waits, "sync", 0, duration=20, operation="wait")
+    trace.write(path)
+    text = run("view", path, "--stats").stdout.decode().split("HOST THREADS", 1)[1].split("\n\n", 1)[0]
+    rows = [line.split() for line in text.splitlines()[1:]]
+    check([row[0] for row in rows] == ["calling", "waiting"], text)
+    check(rows[1][1:3] == ["-", "-"] and rows[1][3:5] == ["20", "ns"], text)
+
+
 def check_long_names(directory):
     """Names that begin alike can be told apart in a table that is narrower than they are."""
     path = os.path.join(directory, "long.sbt")
@@ -179,6 +197,7 @@ def main():
             for title in ("DEVICES AND QUEUES", "KERNELS", "TRANSFERS", "WHAT THE HOST WAITED FOR", "DEVICE MEMORY"):
                 check(title in text, title)
         check_unknown_waits(directory)
+        check_waits_of_queues(directory)
         check_long_names(directory)
 
 

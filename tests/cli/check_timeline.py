@@ -148,8 +148,73 @@ def check_samples(path, width, samples, low, high, *options):
         check(names.group(2) in allowed, "functions of %d:\n%s and not\n%s" % (thread, names.group(2), allowed))
 
 
+def check_labels(directory):
+    """Labels that are too long can be told apart; a cut one says so."""
+    trace = Trace()
+    for pid in (111, 112):
+        trace.process(pid, "python3")
+    for name in ("GPU 0", "GPU 1"):
+        trace.device(name)
+    for i in range(2):
+        trace.event(trace.track("thread", "python3", 1 + i), "api", 0, duration=500, name="launch")
+        for stream in (7 + 8 * i, 22 + 8 * i, 26 + 8 * i):
+            trace.event(trace.track("queue", "stream %d" % stream, 1 + i, 1 + i), "kernel", stream, duration=400, name="k")
+    _, rows = draw(trace.write(os.path.join(directory, "labels.sbt")), 80)
+    streams = [name for name in rows if name.startswith("stream")]
+    check(streams == ["stream %d" % stream for stream in (7, 22, 26, 15, 30, 34)], streams)
+    trace = Trace()
+    trace.process(1, "program")
+    trace.device("GPU")
+    names = ["%s queue with a name of many words and %d" % (kind, i) for kind in ("one", "other") for i in (1, 2)]
+    for name in names:
+        trace.event(trace.track("queue", name, 1, 1), "kernel", 5, duration=400, name="k")
+    _, rows = draw(trace.write(os.path.join(directory, "labels.sbt")), 80)
+    shown = [name for name in rows if name != "at once"]
+    check(len(shown) == len(names) and all("~" in name for name in shown), shown)
+    for name in shown:
+        head, tail = name.split("~")
+        check(any(whole.startswith(head) and whole.endswith(tail) for whole in names), name)
+
+
+def check_legend(directory):
+    """All that a cell can be, at 80 columns; and a trace in which nothing takes time has no picture."""
+    trace = Trace()
+    trace.process(1, "program")
+    trace.device("GPU")
+    queue, thread = trace.track("queue", "q", 1, 1), trace.track("thread", "main", 1)
+    for i, kind in enumerate(("kernel", "memcpy", "collective")):
+        trace.event(queue, kind, 1000 * i, duration=900)
+    for i, kind in enumerate(("api", "sync", "compile", "range")):
+        trace.event(thread, kind, 1000 * i, duration=900)
+    lines, _ = draw(trace.write(os.path.join(directory, "all.sbt")), 80)
+    for name in ("range", "kernel", "collective", "transfer", "API call", "compile", "host waits"):
+        check(any(re.search(r"^ {20}.*\b[a-z] " + name, line) for line in lines), "the legend has " + name)
+    trace = Trace()
+    trace.process(1, "program")
+    track = trace.track("process", "program", 1)
+    trace.event(track, "process", 0, operation="process_start")
+    trace.event(track, "process", 5000, operation="process_exit")
+    done = run("view", trace.write(os.path.join(directory, "instants.sbt")), "--timeline", code=1)
+    check(b"nothing in it takes time" in done.stderr, done.stderr)
+
+
+def check_losses(directory):
+    """A lost event is drawn, and not an event that lacks its stack."""
+    for reason, drawn in (("ring_full", True), ("no_stack", False), ("partial_stack", False)):
+        trace = Trace()
+        trace.process(1, "program")
+        trace.event(trace.track("thread", "main", 1), "api", 0, duration=5000, name="call")
+        trace.event(trace.track("loss", "losses", 1), "loss", 0, duration=900, lost=3, reason=reason)
+        lines, rows = draw(trace.write(os.path.join(directory, "lost.sbt")), 80)
+        check(any("!" in line for line in lines) == drawn and "main" in rows, "%s: %s" % (reason, lines))
+
+
 def main():
     rng = random.Random(11)
+    with tempfile.TemporaryDirectory() as directory:
+        check_labels(directory)
+        check_legend(directory)
+        check_losses(directory)
     with tempfile.TemporaryDirectory() as directory:
         path, samples, low, high = make_samples(random.Random(12), directory, 2001, 10**9)
         for width in (80, 160):
