@@ -12,6 +12,7 @@
 #include "cli/opened_trace.h"
 #include "cli/options/command.h"
 #include "cli/options/quantity.h"
+#include "cli/present/progress.h"
 #include "cli/present/terminal.h"
 #include "replay_contents.h"
 #include "replay_emit.h"
@@ -390,8 +391,13 @@ static void add_verdicts(struct text *text, const struct replay *replay, bool js
             text, "nothing could be compared: the replay does not show whether the results are correct\n");
 }
 
+static void show_progress(void *context, uint64_t done, uint64_t total) {
+    progress_show(context, total ? (double)done / (double)total : -1);
+}
+
 static int run_replay(struct replay *replay, struct text *text, bool json) {
     tsmith_error error;
+    struct progress progress = {.what = "replaying"};
     const bool validates = invocation_flag(replay->invocation, "validate");
     const bool interpreted = replay_is_interpreted(replay->invocation);
     const char *directory = invocation_value(replay->invocation, "save-results");
@@ -402,10 +408,14 @@ static int run_replay(struct replay *replay, struct text *text, bool json) {
         replay->options.take = results_take;
         replay->options.take_context = &replay->results;
     }
+    replay->options.progress = show_progress;
+    replay->options.progress_context = &progress;
     const tsmith_status status =
         interpreted ? replay_interpret(replay->invocation, replay->recording, &replay->options,
                                        &replay->instructions, &error)
                     : tsmith_replay_run(replay->recording, &replay->options, &replay->replay, &error);
+    progress_clear(&progress);
+    replay->options.progress = NULL;
     if (replay->instructions)
         replay->replay = tsmith_instructions_take_replay(replay->instructions);
     if (status < 0)

@@ -235,6 +235,10 @@ typedef struct tsmith_replay_options {
     const uint64_t *calls;
     size_t call_count;
     uint64_t calls_pid;
+    // Called with the records of the process's recording that have been replayed, and all of them; every replay begins anew. NULL: not
+    // called.
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+    void *progress_context;
 } tsmith_replay_options;
 
 // Takes the times of the recorded commands from the trace that has the recording. Call it before a replay that needs them.

@@ -233,8 +233,25 @@ static int tear_down(void **state) {
     return unlink(path);
 }
 
+// Every record of every replay is reported, in order.
+struct told {
+    uint64_t calls, next, total, begun;
+};
+
+static void take_progress(void *context, uint64_t done, uint64_t total) {
+    struct told *told = context;
+    told->begun += done == 0;
+    assert_true(done == 0 || done == told->next);
+    assert_true(done < total && (!told->total || total == told->total));
+    told->next = done + 1;
+    told->total = total;
+    told->calls++;
+}
+
 static void test_exact(void **state) {
-    const tsmith_replay_options options = {.size = sizeof options, .times = 3};
+    struct told told = {0};
+    const tsmith_replay_options options = {
+        .size = sizeof options, .times = 3, .progress = take_progress, .progress_context = &told};
     struct opened opened;
     (void)state;
     write_trace(path, first, right, SIZE_MAX);
@@ -247,6 +264,8 @@ static void test_exact(void **state) {
     assert_int_equal(result->replays_exact, 3);
     assert_string_equal(result->writer, "twice");
     assert_int_equal(result->writer_command, 2);
+    assert_int_equal(told.begun, 3);
+    assert_true(told.total > 3 && told.calls == 3 * told.total);
     finish(&opened);
 }
 

@@ -285,6 +285,8 @@ tsmith_status execute_opencl_run(struct execution *execution, struct tsmith_reco
                       .error = error ? error : &unasked};
     tsmith_status status = run_begin(&run);
     for (; status == TSMITH_OK && run.at < process->count; run.at++) {
+        if (options->progress)
+            options->progress(options->progress_context, run.at, process->count);
         status = execute_option_feed(&run);
         if (status == TSMITH_OK)
             status = execute_record(&run, &process->records[run.at]);
