@@ -222,10 +222,21 @@ static void find_name(struct flight_trigger *trigger, const tsmith_dictionary *d
     }
 }
 
-// Whether the trigger is about events of this kind. Calls that wait have a kind of their own.
+// Whether the trigger is about events of this kind. Calls that wait have a kind of their own: instead of that of calls, or a
+// second event of it.
 static bool is_of_kind(const struct flight_trigger *trigger, tsmith_kind kind) {
     return trigger->kind == FLIGHT_RANGE ? kind == TSMITH_KIND_RANGE
                                          : kind == TSMITH_KIND_API || kind == TSMITH_KIND_SYNC;
+}
+
+// The same call again, as a wait or as a call: it counts once.
+static bool is_again(struct flight_trigger *trigger, tsmith_kind kind, int64_t start, int64_t duration) {
+    const bool again =
+        kind != trigger->last_kind && start == trigger->last_start && duration == trigger->last_duration;
+    trigger->last_kind = kind;
+    trigger->last_start = start;
+    trigger->last_duration = duration;
+    return again && trigger->kind == FLIGHT_CALL;
 }
 
 static void ask_named(struct flight_trigger *trigger, const struct asked *asked) {
@@ -234,7 +245,9 @@ static void ask_named(struct flight_trigger *trigger, const struct asked *asked)
         int64_t duration;
         if (!is_of_kind(trigger, (tsmith_kind)asked->rows.kinds[row]) ||
             tsmith_view_id(&asked->name, row) != trigger->string ||
-            !tsmith_view_i64(&asked->rows.durations, row, &duration) || !is_slow(trigger, duration))
+            !tsmith_view_i64(&asked->rows.durations, row, &duration) ||
+            is_again(trigger, (tsmith_kind)asked->rows.kinds[row], asked->rows.starts[row], duration) ||
+            !is_slow(trigger, duration))
             continue;
         (void)snprintf(why, sizeof why, "%s: it took %.6f ms", trigger->text, (double)duration / 1e6);
         asked->fire(asked->context, end_of_row(asked, row), why);

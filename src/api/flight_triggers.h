@@ -46,6 +46,8 @@ struct flight_trigger {
     int64_t code;                             // of an error
     uint64_t every, frames;                   // of a frame: write each so many; seen so far
     struct flight_durations *durations;       // with a quantile
+    tsmith_kind last_kind;                    // of the call that was asked about last
+    int64_t last_start, last_duration;        // of the same
     int64_t modified;                         // of a file; 0: it was not there
     struct live_busy devices[FLIGHT_DEVICES]; // of a gap: by id
     int64_t gaps_seen[FLIGHT_DEVICES];        // until then

@@ -164,6 +164,14 @@ def limits():
     check(len(files_of("storm")) == 3, "others have the next numbers")
     _, summary = fly("cool", ["--trigger", "range:step>1ns", "--cool-down", "1h"], [50, 100, 0])
     check(summary["written"] == 1 and summary["ignored"] == 49, "a cool-down: %s" % summary)
+    # A call that waits is a call and a wait in the trace, and one trigger.
+    _, summary = fly("calls", ["--trigger", "call:clFinish>1ns", "--cool-down", "1h"], [50, 100, 0])
+    whole = os.path.join(WORK, "whole.sbt")
+    run("profile", "-o", whole, "--", STEPS, "50", "100", "0")
+    (counts,) = json.loads(run("query", "--json", whole, "SELECT count(*) AS n, sum(kind = 'api') AS calls FROM events "
+                               "WHERE name = 'clFinish' AND duration > 1").stdout)["results"][0]["rows"]
+    check(counts["n"] > counts["calls"] >= 50, "clFinish is a call and a wait: %s" % counts)
+    check(summary["triggers"] == counts["calls"], "calls that wait: %s, %s" % (summary, counts))
     _, summary = fly("small", ["--trigger", "exit"], [300, 1, 5], window="1h,128K")
     check(summary["written"] == summary["shortened"] == 1, "a limit of memory: %s" % summary)
     window = Window(files_of("small")[0])
