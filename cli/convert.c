@@ -11,6 +11,7 @@
 
 #include "cli/present/terminal.h"
 #include "opened_trace.h"
+#include "tracesmith/view.h"
 
 static void show_progress(void *context, uint64_t done, uint64_t total) {
     progress_show(context, done && total ? (double)done / (double)total : -1);
@@ -61,11 +62,23 @@ static const tsmith_dictionary *carried_dictionary(void *self) {
     return tsmith_source_dictionary(((struct carried *)self)->source);
 }
 
+static void look_for_wanted(struct convert *convert, const tsmith_batch *batch) {
+    static const uint32_t field = TSMITH_FIELD_KIND;
+    tsmith_view view;
+    tsmith_view_batch(batch, &field, 1, &view);
+    const uint8_t *kinds = tsmith_view_every(&view);
+    for (size_t i = 0; kinds && i < sizeof convert->wanted; i++)
+        convert->has_wanted |=
+            convert->wanted[i] && memchr(kinds, convert->wanted[i], tsmith_batch_count(batch));
+}
+
 static tsmith_status carried_write(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
                                    tsmith_error *error) {
     struct carried *carried = self;
     carried->convert->events += tsmith_batch_count(batch);
     losses_add(&carried->convert->losses, batch);
+    if (carried->convert->wanted[0] && !carried->convert->has_wanted)
+        look_for_wanted(carried->convert, batch);
     tsmith_status status = tsmith_sink_write(carried->sink, dictionary, batch, error);
     carried->convert->writing_failed |= status < 0;
     return status;

@@ -16,6 +16,8 @@ struct convert {
     struct progress progress;
     tsmith_trace_options options; // for tsmith_trace_open and tsmith_trace_stream: shows the progress
     uint64_t events;              // carried
+    uint8_t wanted[3];            // kinds of events without which what is written is empty; 0: none
+    bool has_wanted;              // one of them was carried
     struct losses losses;         // of what was carried
     struct text format;           // of the source
     const char *named;            // the same, while the source lives

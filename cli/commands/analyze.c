@@ -199,7 +199,9 @@ static bool read_ranks(const struct invocation *invocation, struct analyze *anal
         return read_partial(invocation, analyze);
     if (analyze->file_count >= 2 || analyze_is_partial(analyze->files[0]))
         return true;
-    complain("--ranks needs the traces of at least two ranks");
+    complain("--ranks needs the traces of at least two ranks; 'tracesmith split FILE -o run.%%r.sbt' makes "
+             "one of each rank "
+             "in FILE");
     return false;
 }
 

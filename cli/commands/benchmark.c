@@ -367,9 +367,10 @@ static void add_table(struct text *text, const struct benchmark *benchmark) {
                 median(benchmark, benchmark->traced.wall) * launches / 1e6,
                 median(benchmark, benchmark->stacked.wall) * launches / 1e6);
     add_times(text, benchmark, "a launch, ns", median, false);
-    add_figures(text, "  runs differ by", 0, spread_of_runs(benchmark, benchmark->bare.wall),
-                spread_of_runs(benchmark, benchmark->traced.wall),
-                spread_of_runs(benchmark, benchmark->stacked.wall));
+    if (benchmark->runs > 1)
+        add_figures(text, "  runs differ by", 0, spread_of_runs(benchmark, benchmark->bare.wall),
+                    spread_of_runs(benchmark, benchmark->traced.wall),
+                    spread_of_runs(benchmark, benchmark->stacked.wall));
     add_times(text, benchmark, "  minimum", least_of_runs, false);
     add_times(text, benchmark, "  minimum, thread CPU", least_of_runs, true);
     add_figures(text, "bytes per event", 2, NAN, bytes_per_event(plain), bytes_per_event(stacked));

@@ -26,7 +26,7 @@ struct exporting {
     struct trace trace; // opened when a window, or all of it, is needed at once
 };
 
-static const char dot[] = "dot";
+static const char dot[] = "dot", memory_viz[] = "memory-viz";
 
 const char *option_export_word(size_t index) {
     const char *name = tsmith_export_format_name((unsigned)index);
@@ -91,7 +91,9 @@ static bool read_options(const struct invocation *invocation, struct exporting *
     if (!out->format && to)
         out->format = format_of_name(to);
     if (!out->format) {
-        complain("the output format is unknown; use --format, or an --output file with a known extension");
+        complain("the output format is unknown; use --format, or an --output file with a known extension; "
+                 "'tracesmith "
+                 "help export' lists the formats");
         return false;
     }
     out->gzip |= ends_with(out->to, ".gz");
@@ -150,10 +152,33 @@ static tsmith_status open_source(struct exporting *exporting, struct convert *co
     return status < 0 ? status : window_kinds(&exporting->window, all, out, &convert->error);
 }
 
+// Formats of one kind of event only are empty without it.
+static void want_kinds(const struct exporting *exporting, struct convert *convert) {
+    if (exporting->cpu) {
+        convert->wanted[0] = TSMITH_KIND_SAMPLE;
+    } else if (strcmp(exporting->format, memory_viz) == 0) {
+        convert->wanted[0] = TSMITH_KIND_ALLOC;
+        convert->wanted[1] = TSMITH_KIND_FREE;
+        convert->wanted[2] = TSMITH_KIND_MARKER; // of PyTorch's profiler, perhaps
+    }
+}
+
+static void say_empty(const struct exporting *exporting, const struct convert *convert) {
+    if (!convert->wanted[0] || convert->has_wanted || convert->status < 0)
+        return;
+    if (exporting->cpu)
+        complain("%s has no samples of the CPU, so the output is empty; 'tracesmith profile --sample' "
+                 "records them",
+                 exporting->from);
+    else
+        complain("%s has no events of memory (alloc, free), so the snapshot is empty", exporting->from);
+}
+
 static int export_events(struct exporting *exporting) {
     struct convert convert;
     tsmith_source *source = NULL;
     convert_init(&convert, "exporting");
+    want_kinds(exporting, &convert);
     convert.status = open_source(exporting, &convert, &source);
     if (convert.status >= 0 && tsmith_dictionary_stack_count(tsmith_source_dictionary(source)) > 1)
         (void)tsmith_source_symbolize(source, NULL, NULL); // what has no name is module and offset
@@ -161,6 +186,7 @@ static int export_events(struct exporting *exporting) {
         convert_run(&convert, source, open_sink, exporting);
     if (!exporting->trace.file)
         losses_complain(&convert.losses, exporting->from);
+    say_empty(exporting, &convert);
     int code = convert_exit_code(&convert);
     if (code == EXIT_DONE && exporting->trace.file)
         code = trace_report(&exporting->trace);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tracesmith info`: what a trace holds, from its summary and its tables; no event is decoded. What is in the tables is
 // shown at once; whether the file is whole, and its totals, only after every frame's checksum was verified.
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,9 @@ static void add_json_clocks(struct text *text, const struct trace *trace) {
         text_add_json(text, trace_string(trace, clock->name));
         text_add_format(text, ",\"process\":%u,\"device\":%u,\"pairs\":%" PRIu64, clock->process,
                         clock->device, bounds[id].pairs);
-        if (bounds[id].pairs)
+        if (bounds[id].pairs && !bounds[id].worst)
+            text_add_cstr(text, ",\"error_ns\":null"); // not stated: no reading is exact
+        else if (bounds[id].pairs)
             text_add_format(text, ",\"error_ns\":{\"least\":%" PRId64 ",\"most\":%" PRId64 "}",
                             bounds[id].best, bounds[id].worst);
         text_add_char(text, '}');
@@ -237,12 +240,9 @@ static void write_import(const struct trace *trace) {
             continue;
         label(&line, first ? "import" : "");
         first = false;
-        size_t from = line.length;
-        text_add_safe(&line, value, 14);
-        text_pad_left(&line, from, 14);
-        text_add_cstr(&line, "  ");
+        text_add_format(&line, "%14.*s  ", value.length < 14 ? (int)value.length : 14, value.bytes);
         for (size_t i = skip; i < key.length; i++)
-            text_add_char(&line, key.bytes[i] >= 'a' && key.bytes[i] <= 'z' ? key.bytes[i] : ' ');
+            text_add_char(&line, isalnum((unsigned char)key.bytes[i]) ? key.bytes[i] : ' ');
         end_line(&line);
     }
     text_finish(&line);
@@ -620,8 +620,9 @@ static void write_table(const struct trace *trace, const char *name, uint32_t co
             text_add_repeat(&line, ' ', LABEL_COLUMNS);
         const tsmith_device *device =
             add == add_device ? tsmith_dictionary_device(trace->dictionary, id) : NULL;
-        text_add_format(&line, device && !device->number ? "-  " : "%" PRIu32 "  ",
-                        device ? device->number - 1 : id);
+        const size_t from = line.length;
+        text_add_format(&line, device && !device->number ? "-" : "%u", device ? device->number - 1 : id);
+        text_pad_right(&line, line.length - from, count > 10 ? 4 : 3);
         add(&line, trace, id);
         end_line(&line);
     }
@@ -698,16 +699,16 @@ static void write_device_clocks(const struct trace *trace) {
 static void write_clocks(const struct trace *trace) {
     struct text line = {0};
     struct clock_bounds *bounds = measure_clocks(trace->dictionary);
-    bool first = true;
-    for (uint32_t id = 1; bounds && id < tsmith_dictionary_clock_count(trace->dictionary); id++) {
+    const uint32_t count = tsmith_dictionary_clock_count(trace->dictionary);
+    for (uint32_t id = 1; bounds && id < count && id <= ROWS_MOST; id++) {
         const tsmith_clock *clock = tsmith_dictionary_clock(trace->dictionary, id);
-        if (id > ROWS_MOST)
-            break;
-        label(&line, first ? "clocks" : "");
+        label(&line, id == 1 ? "clocks" : "");
         text_pad_right(&line, text_add_safe(&line, trace_string(trace, clock->name), 40), 24);
         text_add_cstr(&line, "  compared ");
         text_add_times(&line, bounds[id].pairs);
-        if (bounds[id].pairs) {
+        if (bounds[id].pairs && !bounds[id].worst) {
+            text_add_cstr(&line, ", within an unknown bound");
+        } else if (bounds[id].pairs) {
             text_add_cstr(&line, ", known within ");
             text_add_duration(&line, bounds[id].best);
             if (bounds[id].worst >= 2 * bounds[id].best) {
@@ -719,7 +720,6 @@ static void write_clocks(const struct trace *trace) {
             text_add_cstr(&line, "  (of "), add_device_reference(&line, trace, clock->device),
                 text_add_char(&line, ')');
         end_line(&line);
-        first = false;
     }
     text_finish(&line);
     free(bounds);

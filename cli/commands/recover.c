@@ -197,7 +197,14 @@ struct left_behind {
     bool json;
 };
 
-enum { DIRECTORY_COLUMNS = 28, STATE_COLUMNS = 15, PID_COLUMNS = 9, AGE_COLUMNS = 10, SIZE_COLUMNS = 11 };
+enum {
+    DIRECTORY_COLUMNS = 28,
+    STATE_COLUMNS = 15,
+    PID_COLUMNS = 9,
+    AGE_COLUMNS = 10,
+    SIZE_COLUMNS = 11,
+    COMMAND_LEAST = 20
+};
 
 static const char *state_of(const tsmith_capture_left *left) {
     return left->collected ? "recording" : left->processes ? "program runs" : "left behind";
@@ -250,7 +257,10 @@ static void add_row(struct text *line, const char *directory, const tsmith_captu
     add_cell(line, &cell, AGE_COLUMNS);
     text_add_bytes(&cell, (double)left->bytes);
     add_cell(line, &cell, SIZE_COLUMNS);
-    text_add_safe(line, text_string(left->command[0] ? left->command : "?"), 0);
+    // On a terminal a long command line is cut.
+    const size_t taken = DIRECTORY_COLUMNS + STATE_COLUMNS + PID_COLUMNS + AGE_COLUMNS + SIZE_COLUMNS,
+                 rest = terminal_width() > taken + COMMAND_LEAST ? terminal_width() - taken : COMMAND_LEAST;
+    text_add_safe(line, text_string(left->command[0] ? left->command : "?"), terminal_is_output() ? rest : 0);
     text_finish(&cell);
 }
 

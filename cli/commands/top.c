@@ -12,6 +12,7 @@
 #include "cli/present/top.h"
 #include "cli/sessions.h"
 #include "tracesmith/live.h"
+#include "tracesmith/on_demand.h"
 
 static const int64_t DEFAULT_INTERVAL = 500000000; // ns
 static const int64_t SHORTEST = 50000000;
@@ -82,7 +83,8 @@ static int complain_of(const char *directory, tsmith_status status, const tsmith
 
 static int show_totals(const char *directory, tsmith_live *live, int64_t interval, bool once, bool json) {
     static tsmith_live_totals before, now;
-    struct top_reading reading = {.directory = directory, .now = &now};
+    struct top_reading reading = {
+        .directory = directory, .armed = tsmith_on_demand_is_armed(directory) != 0, .now = &now};
     tsmith_error error = {0};
     for (bool first = true; !interrupted; first = false) {
         const tsmith_status status = read_next(live, before.sequence, &now, &error);

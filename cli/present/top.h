@@ -8,6 +8,7 @@
 
 struct top_reading {
     const char *directory;
+    bool armed; // nothing is recorded but on demand
     const tsmith_live_totals *now;
     const tsmith_live_totals *before; // for rates; NULL: there are none
 };

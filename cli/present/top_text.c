@@ -52,6 +52,8 @@ static void add_heading(struct text *text, const struct top_reading *reading) {
     text_add_duration(text, now->now - now->since);
     text_add_cstr(text, ", ");
     text_add_counted(text, now->processes, "process", "processes");
+    if (reading->armed)
+        text_add_cstr(text, "\narmed: it records only while 'tracesmith record' runs");
     text_add_cstr(text, "\nevents  ");
     text_add_count(text, now->events);
     text_add_cstr(text, "  ");

@@ -120,6 +120,8 @@ def check_kineto():
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"schemaVersion": 1, "traceEvents": events}, file)
     _, found = export(path)
+    said = run("export", "-f", "memory-viz", path, "-o", os.path.join(FOLDER, "kineto.pickle")).stderr
+    check(not said, said)
     check([len(history) for history in found["device_traces"]]
           == [0, 200 + sum(event["args"]["Bytes"] < 0 for event in events)], "kineto: history")
     check(sorted((b["address"], b["requested_size"]) for s in found["segments"] for b in s["blocks"]) == sorted(alive.items()),
@@ -132,6 +134,10 @@ def check_empty():
         json.dump({"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]}, file)
     _, found = export(path)
     check(found == {"device_traces": [], "segments": [], "allocator_settings": {}}, "nothing of memory: %s" % found)
+    said = run("export", "-f", "memory-viz", path, "-o", os.path.join(FOLDER, "empty.pickle")).stderr
+    check(b"has no events of memory (alloc, free), so the snapshot is empty" in said, said)
+    said = run("export", "-f", "folded", "--cpu", path, "-o", os.path.join(FOLDER, "empty.folded")).stderr
+    check(b"has no samples of the CPU, so the output is empty" in said, said)
 
 
 check_made()

@@ -3,6 +3,7 @@
 """Perfetto traces as other programs write them: made here field by field, imported, and every event compared with what
 it was made to be (as tests/sbt/sbt_reader.py reads it)."""
 import gzip
+import json
 import os
 import struct
 import subprocess
@@ -68,6 +69,10 @@ def trace(data, code=0, name="trace"):
     if done.returncode != code:
         fail("import gave", done.returncode, "instead of", code, done.stdout.decode(errors="replace"))
     return read(sbt)
+
+
+def command(*arguments):
+    return subprocess.run([os.environ["TRACESMITH"], *arguments], stdout=subprocess.PIPE, check=True, timeout=120).stdout
 
 
 def fail(*what):
@@ -152,6 +157,24 @@ def clocks():
                       event(11, [INSTANT, (11, 11), (23, "x")]) + event(12, [INSTANT, (11, 11), (23, "y")], 1, (58, 6)))
     has(events, name="x", start=11)
     has(events, name="y", start=52)
+    # The file does not state how well its clocks were compared.
+    trace(THREAD + START + snapshot(1, [(1, 1), (2, 5000)], [(1, 6), (2, 10)]) + event(12, [INSTANT, (11, 11), (23, "z")], 1, (58, 6)))
+    path = os.path.join(FOLDER, "trace.sbt")
+    info = json.loads(command("info", "--json", path))
+    text = command("info", path).decode()
+    if [(clock["name"], clock["pairs"], clock["error_ns"]) for clock in info["clocks"]] != [("CLOCK_REALTIME", 1, None)]:
+        fail(info["clocks"])
+    if "compared once, within an unknown bound" not in text:
+        fail(text)
+
+
+def command_lines():
+    """A process that is named by its command line; a slash in an option is none of the program's path."""
+    process = packet((60, message((1, 10), (3, message((1, 77), (6, "/usr/bin/browser --type=renderer --dir=/tmp/x --more"))))))
+    trace(process + THREAD + START + event(10, [BEGIN, (23, "a"), (11, 11)]) + event(90, [END, (11, 11)]))
+    text = command("view", "--timeline", os.path.join(FOLDER, "trace.sbt")).decode()
+    if "\nbrowser --type=renderer" not in text:
+        fail(text)
 
 
 def counters():
@@ -268,6 +291,6 @@ def cut_short():
             fail(length, events)
 
 
-for case in (slices, nested_annotations, clocks, counters, older_form, gpu, losses, containers, cut_short):
+for case in (slices, nested_annotations, clocks, command_lines, counters, older_form, gpu, losses, containers, cut_short):
     case()
     print(case.__name__)

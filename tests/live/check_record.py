@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 
-from support import TRACESMITH, check, run
+from support import TRACESMITH, check, run, top_once
 
 PROGRAMS, WORK = sys.argv[1:3]
 LAUNCHES = 5
@@ -74,6 +74,8 @@ def check_file(path, first, last):
 def windows():
     program = Armed(80)
     program.step(10)
+    shown = top_once(program.process, program.directory).stdout
+    check(b"armed: it records only while 'tracesmith record' runs" in shown, shown)
     first = os.path.join(WORK, "first.sbt")
     recording = Recording("-o", first, "-d", "1h", "--pid", str(program.process.pid), "-p", "opencl")
     program.step(20)
