@@ -16,7 +16,8 @@
 
 // zstd -19 --long makes windows of 128 MiB, --long=31 of 2 GiB. A larger window than this is refused, for a file of a few
 // bytes could ask for all of it.
-enum { FIRST_WINDOW = 1 << 20, PACKED_SIZE = 1 << 18, ZSTD_WINDOW_LOG_MAX = 29, ZSTD_FRAME_HEADER_MOST = 18 };
+// A window of 1 MiB costs a small file four times as many new pages, and leaves less of a core's cache.
+enum { FIRST_WINDOW = 1 << 18, PACKED_SIZE = 1 << 18, ZSTD_WINDOW_LOG_MAX = 29, ZSTD_FRAME_HEADER_MOST = 18 };
 
 enum packing { PLAIN, GZIP, ZSTD };
 

@@ -57,27 +57,37 @@ ALWAYS_INLINE uint64_t running_xor(uint64_t bits) {
     return bits;
 }
 
+// The bytes of the block that are inside of strings; brackets among them are none.
+ALWAYS_INLINE uint64_t find_strings(struct nested *state, struct block *block) {
+    const uint64_t quotes = block->quotes & ~find_escaped(state, block->backslashes);
+    if (!(quotes | state->in_string))
+        return 0;
+    const uint64_t inside = running_xor(quotes) ^ state->in_string;
+    state->in_string = (uint64_t)((int64_t)inside >> 63);
+    block->opening &= ~inside;
+    block->closing &= ~inside;
+    return inside;
+}
+
 // How many bytes of the block belong to the value when it ends here, else 0.
-ALWAYS_INLINE unsigned step(struct nested *state, struct block block) {
-    uint64_t quotes = block.quotes & ~find_escaped(state, block.backslashes);
-    if (quotes | state->in_string) {
-        uint64_t inside = running_xor(quotes) ^ state->in_string;
-        state->in_string = (uint64_t)((int64_t)inside >> 63);
-        block.opening &= ~inside;
-        block.closing &= ~inside;
-    }
-    unsigned closing = (unsigned)__builtin_popcountll(block.closing);
+ALWAYS_INLINE unsigned count_brackets(struct nested *state, const struct block *block) {
+    unsigned closing = (unsigned)__builtin_popcountll(block->closing);
     if (closing < state->depth) {
-        state->depth += (unsigned)__builtin_popcountll(block.opening) - (uint64_t)closing;
+        state->depth += (unsigned)__builtin_popcountll(block->opening) - (uint64_t)closing;
         return 0;
     }
-    for (uint64_t brackets = block.opening | block.closing; brackets; brackets &= brackets - 1) {
+    for (uint64_t brackets = block->opening | block->closing; brackets; brackets &= brackets - 1) {
         int bit = __builtin_ctzll(brackets);
-        state->depth += block.opening >> bit & 1 ? 1 : UINT64_MAX;
+        state->depth += block->opening >> bit & 1 ? 1 : UINT64_MAX;
         if (state->depth == 0)
             return (unsigned)bit + 1;
     }
     return 0;
+}
+
+ALWAYS_INLINE unsigned step(struct nested *state, struct block block) {
+    (void)find_strings(state, &block);
+    return count_brackets(state, &block);
 }
 
 // The loop around step, for one way of looking at 64 bytes. Bytes past `end` are padding: at most one block.
@@ -162,13 +172,11 @@ NESTED_END(nested_end_avx2, __attribute__((target("avx2,popcnt,bmi"))), classify
     attributes static const char *name(const char *at, const char *end) {                                    \
         struct nested state = {.depth = 1};                                                                  \
         for (; at < end; at += 64) {                                                                         \
-            struct nested before = state;                                                                    \
-            const struct block block = classify(at);                                                         \
-            const uint64_t quotes = block.quotes & ~find_escaped(&before, block.backslashes);                \
-            const uint64_t inside = running_xor(quotes) ^ state.in_string;                                   \
-            const unsigned used = step(&state, block);                                                       \
+            struct block block = classify(at);                                                               \
+            const uint64_t inside = find_strings(&state, &block);                                            \
+            const unsigned used = count_brackets(&state, &block);                                            \
             const uint64_t before_end = used && used < 64 ? ((uint64_t)1 << used) - 1 : UINT64_MAX;          \
-            if (inside & find_newlines(at) & before_end)                                                     \
+            if (inside && (inside & find_newlines(at) & before_end))                                         \
                 return NULL;                                                                                 \
             if (used)                                                                                        \
                 return at + used <= end ? at + used : NULL;                                                  \
