@@ -241,6 +241,16 @@ VkResult record_BindImageMemory2(VkDevice handle, uint32_t count, const VkBindIm
     return result;
 }
 
+// Many programs make buffers that may have an address, and never ask for it. An address that a program knows may be anywhere in what it
+// gives to shaders.
+VkDeviceAddress record_GetBufferDeviceAddress(VkDevice handle, const VkBufferDeviceAddressInfo *info) {
+    struct device *device = device_of(handle);
+    recorder_lock();
+    device->has_addresses = true;
+    recorder_unlock();
+    return device->next.GetBufferDeviceAddress(handle, info);
+}
+
 // ---- swapchains: their images are images without memory of the program's
 
 VkResult record_CreateSwapchainKHR(VkDevice handle, const VkSwapchainCreateInfoKHR *info,

@@ -62,6 +62,7 @@
     X(GetSwapchainImagesKHR)                                                                                 \
     X(AllocateMemory)                                                                                        \
     X(FreeMemory)                                                                                            \
+    X(GetBufferDeviceAddress)                                                                                \
     X(BindBufferMemory)                                                                                      \
     X(BindImageMemory)                                                                                       \
     X(BindBufferMemory2)                                                                                     \
@@ -105,6 +106,8 @@
     X(SignalSemaphore, "KHR")                                                                                \
     X(CreateRenderPass2, "KHR")                                                                              \
     X(BindBufferMemory2, "KHR")                                                                              \
+    X(GetBufferDeviceAddress, "KHR")                                                                         \
+    X(GetBufferDeviceAddress, "EXT")                                                                         \
     X(BindImageMemory2, "KHR")                                                                               \
     X(CreateDescriptorUpdateTemplate, "KHR")                                                                 \
     X(DestroyDescriptorUpdateTemplate, "KHR")                                                                \

@@ -53,9 +53,10 @@ struct device {
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
     uint32_t vendor, driver, version;
     VkPhysicalDeviceMemoryProperties memory;
-    char missing[96]; // why its frames are not captured; "": they are
-    uint64_t frame;   // the last one of which it wrote the state
-    bool gave_up;     // that frame cannot be captured
+    char missing[96];   // why its frames are not captured; "": they are
+    bool has_addresses; // the program has asked for the address of a buffer
+    uint64_t frame;     // the last one of which it wrote the state
+    bool gave_up;       // that frame cannot be captured
     struct queue queues[QUEUES_MOST];
     uint32_t queue_count;
     bool has_families; // its queues are of several

@@ -184,6 +184,8 @@ static bool can_capture(struct submission *submission) {
     struct device *device = submission->device;
     if (device->missing[0])
         refuse(device, "vkCreateDevice", device->missing);
+    if (device->has_addresses)
+        refuse(device, "vkGetBufferDeviceAddress", "a buffer with a device address");
     if (submission->unknown)
         refuse(device, "vkQueueSubmit", "a command buffer that is not known");
     if (!submission->queue)

@@ -13,7 +13,9 @@
 //   bindings  one write fills two bindings of a descriptor set
 //   blocks    a compressed image
 //   counted   as resolve; the triangles are drawn from vertex buffers with sizes and strides, and their number is in a buffer
-//   newer     as resolve with the functions of create_renderpass2 and copy_commands2, and descriptors written by an update template and by a copy
+//   newer     as resolve with the functions of create_renderpass2 and copy_commands2, and descriptors written by an update template and by a copy;
+//             the buffer may have an address, and the bindings of the set have flags that say nothing
+//   address   the same, and the program asks for the address
 #include <stddef.h>
 #include <string.h>
 
@@ -44,7 +46,7 @@ static VkPipelineLayout bindings;
 static VkDescriptorPool set_pool;
 static VkDescriptorSet set;
 static struct image blocks;
-static int counted; // the mode
+static int counted, addressed; // the mode; buffers may have an address
 // What counted draws read: triangles, of which the third one is beyond the numbers of draws.
 struct input {
     uint16_t indexes[6]; // first: of indirect draws lavapipe leaves out the offset of the index buffer
@@ -64,10 +66,11 @@ static void open_device(void) {
     const VkDeviceQueueCreateInfo queues = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
     VkPhysicalDeviceVulkan12Features counts = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                               .drawIndirectCount = VK_TRUE};
+                                               .drawIndirectCount = counted != 0,
+                                               .bufferDeviceAddress = addressed != 0};
     VkPhysicalDeviceVulkan13Features features = {.sType =
                                                      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                                 .pNext = counted ? &counts : NULL,
+                                                 .pNext = &counts,
                                                  .synchronization2 = VK_TRUE,
                                                  .dynamicRendering = VK_TRUE};
     const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
@@ -197,8 +200,16 @@ static void make_set(int by_template) {
         all[i].descriptorCount = counts[i];
         all[i].stageFlags = counts[i] ? VK_SHADER_STAGE_COMPUTE_BIT : 0;
     }
-    const VkDescriptorSetLayoutCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 3, .pBindings = all};
+    const VkDescriptorBindingFlags nothing[3] = {0};
+    const VkDescriptorSetLayoutBindingFlagsCreateInfo flags = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO,
+        .bindingCount = 3,
+        .pBindingFlags = nothing};
+    const VkDescriptorSetLayoutCreateInfo info = {.sType =
+                                                      VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                                  .pNext = by_template ? &flags : NULL,
+                                                  .bindingCount = 3,
+                                                  .pBindings = all};
     CHECK(vkCreateDescriptorSetLayout(device, &info, NULL, &set_layout));
     const VkPipelineLayoutCreateInfo layouts = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                                 .setLayoutCount = 1,
@@ -641,7 +652,7 @@ static void put(VkCommandBuffer c, const char *mode) {
         put_pass(c, 0);
         put_barrier(c);
         put_copy(c);
-    } else if (strcmp(mode, "newer") == 0) {
+    } else if (addressed) {
         put_pass(c, 1);
         put_copy2(c);
     } else {
@@ -717,17 +728,24 @@ int main(int argc, char **argv) {
         return 2;
     const char *mode = argv[2];
     counted = strcmp(mode, "counted") == 0;
+    addressed = strcmp(mode, "newer") == 0 || strcmp(mode, "address") == 0;
+    memory_flags = addressed ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
     open_device();
     pixels = make_mapped(&buffer, &buffer_memory, BYTES,
                          VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+                             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                             (addressed ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0));
+    const VkBufferDeviceAddressInfo place = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                             .buffer = buffer};
+    if (strcmp(mode, "address") == 0 && !vkGetBufferDeviceAddress(device, &place))
+        return 6;
     if (counted)
         make_inputs();
     samples = make_image(VK_SAMPLE_COUNT_4_BIT);
     target = make_image(VK_SAMPLE_COUNT_1_BIT);
     if (strcmp(mode, "again") == 0)
         first_pass(argv[1]);
-    const int newer = strcmp(mode, "newer") == 0;
+    const int newer = addressed;
     if (strcmp(mode, "dynamic") != 0)
         make_pass(newer || counted || strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0, newer);
     make_pipeline(argv[1]);

@@ -32,9 +32,14 @@ static void open_instance(void) {
         exit(4);
 }
 
+static VkMemoryAllocateFlags memory_flags; // of all memory
+
 static VkDeviceMemory allocate(const VkMemoryRequirements *needs, VkMemoryPropertyFlags wanted) {
     VkPhysicalDeviceMemoryProperties types;
+    const VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                             .flags = memory_flags};
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .pNext = memory_flags ? &flags : NULL,
                                  .allocationSize = needs->size};
     VkDeviceMemory memory;
     vkGetPhysicalDeviceMemoryProperties(physical, &types);

@@ -211,12 +211,11 @@ void words_VkBufferCreateInfo(struct words *words, VkBufferCreateInfo *s) {
     if (words->reading) // for commands that are not recorded
         s->usage &= ~(VkBufferUsageFlags)(VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT |
                                           VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT |
-                                          VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT);
+                                          VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT |
+                                          VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
     EXCLUSIVE
     if (s->flags)
         words_missing(words, "a sparse or protected buffer");
-    if (s->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)
-        words_missing(words, "a buffer with a device address");
 }
 
 void words_VkBufferViewCreateInfo(struct words *words, VkBufferViewCreateInfo *s) {
@@ -299,10 +298,23 @@ static void words_VkDescriptorSetLayoutBinding(struct words *words, VkDescriptor
         HANDLES(SAMPLER, VkSampler, s->descriptorCount, pImmutableSamplers, false, false);
 }
 
+// The struct without flags says nothing.
+static void refuse_binding_flags(struct words *words, const VkDescriptorSetLayoutCreateInfo *s) {
+    const VkDescriptorSetLayoutBindingFlagsCreateInfo *flags =
+        words_in_chain(s->pNext, VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+    for (uint32_t i = 0; flags && i < flags->bindingCount; i++)
+        if (flags->pBindingFlags[i])
+            words_missing(words, "a descriptor set layout with flags 0x%x of a binding",
+                          (unsigned)flags->pBindingFlags[i]);
+}
+
 void words_VkDescriptorSetLayoutCreateInfo(struct words *words, VkDescriptorSetLayoutCreateInfo *s) {
     static const VkDescriptorSetLayoutCreateFlags pushed =
         VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-    HEAD(VkDescriptorSetLayoutCreateInfo, DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    HEAD_WITH(VkDescriptorSetLayoutCreateInfo, DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+              VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO);
+    if (!words->reading)
+        refuse_binding_flags(words, s);
     WORD(flags);
     WORD(bindingCount);
     ITEMS(VkDescriptorSetLayoutBinding, s->bindingCount, pBindings);

@@ -58,7 +58,7 @@ bool vulkan_check_VkShaderModuleCreateInfo(struct vulkan_run *run, const VkShade
     struct vulkan_shader *shader = vulkan_shader_of(info->pCode, info->codeSize / sizeof(uint32_t));
     vulkan_shader_end(shader);
     REQUIRE(!info->flags, unknown_flags);
-    REQUIRE(shader, "it is no SPIR-V, or its instructions exceed it");
+    REQUIRE(shader, "it is no SPIR-V, its instructions exceed it, or it uses addresses of buffers");
     return true;
 }
 

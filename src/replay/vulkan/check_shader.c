@@ -16,6 +16,7 @@ enum { HEADER = 5, MAGIC = 0x07230203, PLACES_PER_WORD = 64 };
 enum {
     OP_ENTRY_POINT = 15,
     OP_EXECUTION_MODE = 16,
+    OP_CAPABILITY = 17,
     OP_TYPE_BOOL = 20,
     OP_TYPE_INT = 21,
     OP_TYPE_FLOAT = 22,
@@ -55,6 +56,7 @@ enum {
     OP_ATOMIC_XOR = 242
 };
 enum {
+    ADDRESSES = 5347, // PhysicalStorageBufferAddresses
     SPEC_ID = 1,
     BUFFER_BLOCK = 3,
     BUILT_IN = 11,
@@ -155,6 +157,8 @@ static bool read_one(struct vulkan_shader *shader, size_t at) {
             return false;
         shader->places[id] = (uint32_t)at;
     }
+    if (op == OP_CAPABILITY)
+        return word(shader, at, 1) != ADDRESSES; // a recorded address is another one here, or anything
     if (op == OP_DECORATE)
         return add_mark(shader, (struct mark){.id = word(shader, at, 1),
                                               .decoration = word(shader, at, 2),
