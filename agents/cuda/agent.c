@@ -50,8 +50,12 @@ static void begin(void) {
     sums_start(agent.channel);
 }
 
-static struct agent_spec spec = {
-    .begin = begin, .in_flight = launches_open, .not_in_children = true, .sums = AGENT_SUMS_OWN};
+// `again`: only of an attempt that found no CUPTI (way_in_late).
+static struct agent_spec spec = {.begin = begin,
+                                 .again = begin,
+                                 .in_flight = launches_open,
+                                 .not_in_children = true,
+                                 .sums = AGENT_SUMS_OWN};
 
 // ---- CUDA's own injection
 
@@ -98,6 +102,8 @@ static bool make_rooms(char *why, size_t size) {
     return false;
 }
 
+static bool has_cupti; // and what is made for it is made once
+
 // False with the reason in `why`: nothing is recorded.
 static bool start(char *why, size_t size) {
     int taken;
@@ -105,6 +111,7 @@ static bool start(char *why, size_t size) {
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
         return false;
     }
+    has_cupti = true;
     describe_library();
     describe_sharing();
     stacks_refresh(); // CUPTI is on every stack
@@ -148,6 +155,13 @@ static void nothing(void) {}
 bool way_in_late(const char *session_directory, const char *options, char *why, size_t size) {
     char reason[1400];
     spec.api = vendor.api;
+    if (has_cupti) {
+        snprintf(why, size,
+                 "%s: attach or an agent has tried to record it in this process, and can once only. Start the "
+                 "program with 'tracesmith profile --armed'",
+                 vendor.platform);
+        return false;
+    }
     if (!agent_attach_late(&spec, session_directory, options)) {
         snprintf(why, size, "%s of this program is recorded already, or was loaded with an agent",
                  vendor.platform);
@@ -158,6 +172,7 @@ bool way_in_late(const char *session_directory, const char *options, char *why, 
         return true;
     snprintf(why, size, "%s", reason);
     agent_leave();
+    stacks_end();
     agent_park();
     return false;
 }

@@ -4,7 +4,7 @@
 // CUPTI takes a subscriber at any time. What it cannot say are events of what was made before; and a library of ours that is loaded
 // late is not found by name, so a profiler that the program starts later is served by its global offset tables alone (interpose.h).
 //
-// Once in a process: what is known of contexts, streams and launches is not made anew.
+// Once in a process: what is known of contexts, streams and launches is not made anew. An attempt that finds no CUPTI does not count.
 #include "agent.h"
 
 #include <dlfcn.h>

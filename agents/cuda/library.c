@@ -183,6 +183,8 @@ bool library_load(int (*take)(void), int *result, char *why, size_t size) {
     char what[160];
     int first = CUPTI_OK;
     asked = asked && *asked ? asked : NULL;
+    refused.count = 0; // of an earlier attempt (attach)
+    refused.text[0] = '\0';
     candidates_find(&candidates, asked);
     for (uint32_t i = 0; i < candidates.count; i++) {
         const enum outcome outcome = try_candidate(&candidates.all[i], take, result, what, sizeof what);

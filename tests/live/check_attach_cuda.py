@@ -15,9 +15,9 @@ LAUNCHES, THREADS = 10, 2
 
 
 class Rounds:
-    def __init__(self):
+    def __init__(self, **variables):
         self.process = subprocess.Popen([os.path.join(PROGRAMS, "cu_work"), "launches=%d" % LAUNCHES, "threads=%d" % THREADS, "ask"],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, env={**os.environ, **variables})
         self.pid = self.process.pid
         check(self.process.stdout.readline() == b"ready\n", "the program runs")
 
@@ -103,6 +103,22 @@ check(len(kernels) == report["kernels"], "%d kernels" % len(kernels))
 for kernel in kernels:
     check(kernel.get("frames") and kernel["frames"] == frames[kernel["correlation"]], "%s launched by %s" % (kernel, frames[kernel["correlation"]]))
     check(any("cu_work" in str(frame) for frame in kernel["frames"]), "the program's own code: %s" % kernel["frames"])
+
+# Attempts that find no CUPTI leave it as it was: one that does records.
+library = os.path.join(WORK, "libcupti-late.so")
+program = Rounds(TRACESMITH_CUPTI=library)
+program.make(1)
+for options in ((), ("--stacks",), ()):
+    refused = run("attach", program.pid, "-o", path, "--patience", "120s", *options, code=4)
+    check(b"names no library" in refused.stderr, refused.stderr)
+    program.make(1)
+os.symlink(os.path.join(os.environ["TRACESMITH_BUILD_DIR"], "tests/cuda/mock/libcupti.so.13"), library)
+attached = attach(program, path, "--stacks")
+program.make(2)
+report = stop(attached)
+program.make(1)
+program.end()
+check(report["kernels"] == 2 * LAUNCHES * THREADS and report["lost"] == 0, report)
 
 # Its owner is killed; it goes on and ends well.
 program = Rounds()
