@@ -114,9 +114,8 @@ static void emit_in_turn(const struct mock_agent *const agents[2], uint64_t emit
 }
 
 // The second library comes when the first has recorded for a while.
-static void late_with(const char *first, const char *second, int flags) {
+static void late_with(const char *first, const char *second, int flags, Lmid_t space) {
     const struct mock_agent *agents[2];
-    Lmid_t space = LM_ID_BASE;
     agents[0] = agents[1] = load_in(&space, first, flags);
     emit_in_turn(agents, 1, 1, RECORDS / 2);
     agents[1] = load_in(&space, second, flags);
@@ -124,7 +123,7 @@ static void late_with(const char *first, const char *second, int flags) {
 }
 
 static void late(const char *first, const char *second) {
-    late_with(first, second, RTLD_LOCAL);
+    late_with(first, second, RTLD_LOCAL, LM_ID_BASE);
 }
 
 // The first one in the order of loading is closed before the second comes. In a namespace, as this program has a copy itself.
@@ -272,6 +271,7 @@ static void first_used_in_children(void) {
 
 struct loader {
     const char *name;
+    Lmid_t space;
     pthread_barrier_t *start;
     const struct mock_agent *agent;
 };
@@ -279,13 +279,16 @@ struct loader {
 static void *load_at_once(void *self) {
     struct loader *loader = self;
     pthread_barrier_wait(loader->start);
-    loader->agent = load(loader->name);
+    loader->agent = load_in(&loader->space, loader->name, RTLD_LOCAL);
     return NULL;
 }
 
-static void raced(const char *one, const char *other) {
+// In the program's namespace, or in one without a copy of the program's.
+static void raced(const char *one, const char *other, Lmid_t space) {
     pthread_barrier_t start;
-    struct loader first = {one, &start, NULL}, second = {other, &start, NULL};
+    if (space != LM_ID_BASE)
+        program_needs(dlinfo(open_library(space, "older", RTLD_NOW), RTLD_DI_LMID, &space) == 0, "namespace");
+    struct loader first = {one, space, &start, NULL}, second = {other, space, &start, NULL};
     pthread_t thread;
     pthread_barrier_init(&start, NULL, 2);
     program_needs(!pthread_create(&thread, NULL, load_at_once, &second), "thread");
@@ -427,11 +430,15 @@ static int be_program(const char *what) {
     if (sscanf(what, "late %31s %31s", first, second) == 2)
         late(first, second);
     else if (sscanf(what, "global %31s %31s", first, second) == 2)
-        late_with(first, second, RTLD_GLOBAL);
+        late_with(first, second, RTLD_GLOBAL, LM_ID_BASE);
     else if (sscanf(what, "deepbind %31s %31s", first, second) == 2)
-        late_with(first, second, RTLD_LOCAL | RTLD_DEEPBIND);
+        late_with(first, second, RTLD_LOCAL | RTLD_DEEPBIND, LM_ID_BASE);
+    else if (sscanf(what, "alone %31s %31s", first, second) == 2)
+        late_with(first, second, RTLD_LOCAL, LM_ID_NEWLM); // there is no copy of the program's
+    else if (sscanf(what, "raced alone %31s %31s", first, second) == 2)
+        raced(first, second, LM_ID_NEWLM);
     else if (sscanf(what, "raced %31s %31s", first, second) == 2)
-        raced(first, second);
+        raced(first, second, LM_ID_BASE);
     return 0;
 }
 
@@ -585,9 +592,10 @@ static void any_linker(void **unused) {
             print_message("not tried with %s: the compiler cannot use it as its linker\n", linkers[i]);
             continue;
         }
-        snprintf(what, sizeof what, "late first-%s second", linkers[i]);
+        const char *how = with_sanitizers() ? "late" : "alone";
+        snprintf(what, sizeof what, "%s first-%s second", how, linkers[i]);
         check_one_channel(what);
-        snprintf(what, sizeof what, "late first-%s second-%s", linkers[i], linkers[i]);
+        snprintf(what, sizeof what, "%s first-%s second-%s", how, linkers[i], linkers[i]);
         check_one_channel(what);
     }
 }
@@ -685,9 +693,10 @@ static void children_do_not_wait(void **unused) {
 static void loaded_at_once(void **unused) {
     (void)unused;
     static const char *const pairs[] = {"raced first second", "raced leaving second", "raced program first",
-                                        "raced second leaving"};
+                                        "raced alone first second", "raced alone leaving second"};
+    const int kinds = with_sanitizers() ? 3 : 5;
     for (int race = 0; race < RACES; race++) {
-        const struct outcome outcome = run(pairs[race % 4], 0);
+        const struct outcome outcome = run(pairs[race % kinds], 0);
         check_in_order(&outcome);
         assert_int_equal(outcome.seen.count[1], 10);
         assert_int_equal(outcome.channels, 1);

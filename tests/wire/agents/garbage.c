@@ -16,14 +16,18 @@
             "\n.asciz \"" MEETING_NOTE_OWNER "\"\n.balign 4\n" offset "\n.popsection\n")
 
 extern const struct meeting_point garbage_read_only;
-extern struct meeting_point garbage_half, garbage_state, garbage_list;
+extern struct meeting_point garbage_half, garbage_state, garbage_list, garbage_protected;
 POINT const struct meeting_point garbage_read_only = {.magic = {MEETING_MAGIC_0, MEETING_MAGIC_1}};
 POINT struct meeting_point garbage_half = {.magic = {MEETING_MAGIC_0, 1}};
 POINT struct meeting_point garbage_state = {.magic = {MEETING_MAGIC_0, MEETING_MAGIC_1}, .agreed = 2};
 POINT struct meeting_point garbage_list = {.magic = {MEETING_MAGIC_0, MEETING_MAGIC_1},
                                            .newest = (struct meeting *)8};
+// Read-only once the library is loaded.
+POINT __attribute__((section(".data.rel.ro"))) struct meeting_point garbage_protected = {
+    .magic = {MEETING_MAGIC_0, MEETING_MAGIC_1}};
 
 NOTE("8", "1", ".quad garbage_read_only - .");
+NOTE("8", "1", ".quad garbage_protected - .");
 NOTE("8", "1", ".quad garbage_half - .");
 NOTE("8", "1", ".quad garbage_state - .");
 NOTE("8", "1", ".quad garbage_list - .");
