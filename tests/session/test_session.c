@@ -40,7 +40,7 @@ static tsmith_session *start(size_t buffer, tsmith_overflow overflow) {
     return session;
 }
 
-static tsmith_session_statistics stop(tsmith_session *session) {
+static tsmith_session_statistics stop_session(tsmith_session *session) {
     tsmith_session_statistics statistics = {.size = sizeof statistics};
     tsmith_error error;
     tsmith_status status = tsmith_session_stop(session, &statistics, &error);
@@ -167,7 +167,7 @@ static void ranges_marks_counters(void **unused) {
     tsmith_count(session, load, -2e10);
     tsmith_count(session, load, 2e10);
     tsmith_range_end(session);
-    tsmith_session_statistics statistics = stop(session);
+    tsmith_session_statistics statistics = stop_session(session);
     nesting.after = clock_trace_now() + 1000000;
     assert_int_equal(statistics.emitted, 8);
     assert_int_equal(statistics.dropped, 0);
@@ -240,7 +240,7 @@ static void whole_events_with_metadata(void **unused) {
                     500, values, 5);
     tsmith_emit(session, TSMITH_KIND_MARKER, 0, tsmith_session_name(session, "done"),
                 tsmith_session_now(session), -1, NULL, 0);
-    assert_int_equal(stop(session).kept, 101);
+    assert_int_equal(stop_session(session).kept, 101);
     struct file file = open_file();
     for_each_event(&file, see_emitted, &emitted);
     assert_int_equal(emitted.kernels, 100);
@@ -255,7 +255,7 @@ static void unbalanced_ranges(void **unused) {
     tsmith_range_end(session);
     for (int i = 0; i < 5000; i++) // deeper than the collector follows
         tsmith_range_begin(session, 0);
-    tsmith_session_statistics statistics = stop(session);
+    tsmith_session_statistics statistics = stop_session(session);
     assert_int_equal(statistics.emitted, 5002);
     struct file file = open_file();
     assert_int_equal(file.summary.lost[TSMITH_REASON_UNMATCHED], 5002);
@@ -288,7 +288,7 @@ static void long_ranges(void **unused) {
         tsmith_mark(session, mark);
     tsmith_range_end(session);
     int64_t after = tsmith_session_now(session);
-    assert_int_equal(stop(session).kept, 300002);
+    assert_int_equal(stop_session(session).kept, 300002);
     struct file file = open_file();
     for_each_event(&file, see_long_range, &range);
     assert_int_equal(range.count, 1);
@@ -324,7 +324,7 @@ static void every_policy_counts_exactly(void **unused) {
             assert_int_equal(pthread_create(&threads[i], NULL, work, &worker), 0);
         for (int i = 0; i < THREADS; i++)
             pthread_join(threads[i], NULL);
-        tsmith_session_statistics statistics = stop(session);
+        tsmith_session_statistics statistics = stop_session(session);
         assert_int_equal(statistics.emitted, THREADS * EACH); // our own count
         if (policy == TSMITH_OVERFLOW_BLOCK)
             assert_int_equal(statistics.dropped, 0);
@@ -350,7 +350,7 @@ static void thread_storm(void **unused) {
         for (int i = 0; i < AT_ONCE; i++)
             pthread_join(threads[i], NULL);
     }
-    tsmith_session_statistics statistics = stop(session);
+    tsmith_session_statistics statistics = stop_session(session);
     assert_int_equal(statistics.kept, ROUNDS * AT_ONCE * EACH);
     assert_in_range(statistics.threads, 1, AT_ONCE); // rings: threads pass them on
     struct file file = open_file();
@@ -374,7 +374,8 @@ static void stopped_while_others_emit(void **unused) {
         tsmith_session_statistics live = {.size = sizeof live};
         while (live.kept < 1000)
             tsmith_session_statistics_get(session, &live);
-        tsmith_session_statistics statistics = stop(session); // they go on emitting meanwhile, and afterwards
+        tsmith_session_statistics statistics =
+            stop_session(session); // they go on emitting meanwhile, and afterwards
         assert_true(statistics.kept >= live.kept);
         atomic_store(&enough, true);
         for (int i = 0; i < THREADS; i++)
@@ -399,9 +400,9 @@ static void several_sessions(void **unused) {
         tsmith_mark(other, b);
         tsmith_mark(other, b);
     }
-    assert_int_equal(stop(session).kept, 1000);
+    assert_int_equal(stop_session(session).kept, 1000);
     tsmith_mark(other, b);
-    assert_int_equal(stop(other).kept, 2001);
+    assert_int_equal(stop_session(other).kept, 2001);
     unlink(other_path);
 }
 
@@ -426,7 +427,7 @@ static void fork_while_emitting(void **unused) {
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     for (int i = 0; i < 10; i++)
         tsmith_mark(session, name);
-    tsmith_session_statistics statistics = stop(session);
+    tsmith_session_statistics statistics = stop_session(session);
     struct file file = open_file();
     // Its own process in the same session: both are there, each under its own pid.
     assert_int_equal(statistics.kept, 1020);

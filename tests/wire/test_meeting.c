@@ -352,14 +352,14 @@ static void emit_with(tsmith_session *session, const struct mock_agent *agent) {
 static void attached(bool agent_first) {
     __typeof__(tsmith_session_attach) *const attach =
         (__typeof__(attach))(uintptr_t)find("tsmith_session_attach");
-    __typeof__(tsmith_session_stop) *const stop = (__typeof__(stop))(uintptr_t)find("tsmith_session_stop");
+    __typeof__(tsmith_session_stop) *const leave = (__typeof__(leave))(uintptr_t)find("tsmith_session_stop");
     const struct mock_agent *agent = agent_first ? load("first") : NULL;
     tsmith_session *session;
     tsmith_error error;
     program_needs(attach(&session, &error) == TSMITH_OK, error.message);
     agent = agent_first ? agent : load("first");
     emit_with(session, agent);
-    program_needs(stop(session, NULL, &error) == TSMITH_OK, "detach from the session");
+    program_needs(leave(session, NULL, &error) == TSMITH_OK, "detach from the session");
     program_needs(agent->emit(1, RECORDS + 1), "emit");
 }
 
@@ -368,7 +368,7 @@ static void attached(bool agent_first) {
 static void recorded_by_itself(void) {
     __typeof__(tsmith_session_start) *const start =
         (__typeof__(start))(uintptr_t)find("tsmith_session_start");
-    __typeof__(tsmith_session_stop) *const stop = (__typeof__(stop))(uintptr_t)find("tsmith_session_stop");
+    __typeof__(tsmith_session_stop) *const leave = (__typeof__(leave))(uintptr_t)find("tsmith_session_stop");
     char file[] = "/tmp/tracesmith-meeting-XXXXXX";
     const char *const apis[] = {"nvtx"};
     const tsmith_capture_options agents = {.size = sizeof agents, .apis = apis, .api_count = 1};
@@ -381,7 +381,7 @@ static void recorded_by_itself(void) {
     program_needs(start(&options, &session, &error) == TSMITH_OK, error.message);
     emit_with(session, load("first"));
     program_needs(channels_in(getenv(CHANNEL_ENVIRONMENT)) == 1, "one channel");
-    program_needs(stop(session, &statistics, &error) == TSMITH_OK, "stop of the session");
+    program_needs(leave(session, &statistics, &error) == TSMITH_OK, "stop of the session");
     unlink(file);
     program_needs(statistics.kept == RECORDS + RANGES && statistics.dropped == 0, "all kept");
     program_needs(statistics.threads == 1, "one ring");

@@ -78,7 +78,7 @@ export class StaticSource {
         reject(new DOMException("Not wanted any more", "AbortError"));
       });
       this.waiting.set(id, ({ status, bytes }) =>
-        resolve(status === 200 ? new Response(bytes) : refusal(status, new TextDecoder().decode(bytes))));
+        resolve(status === 200 ? new Response(bytes as BodyInit) : refusal(status, new TextDecoder().decode(bytes))));
       this.send({ id, trace, request });
     });
   }

@@ -36,7 +36,7 @@ export function flatten(tile: Tile, isQueue: boolean): Tile {
       const share = shares.get(`${one.name} ${one.kind}`) ?? [0, one];
       share[0] += end - time;
       shares.set(`${one.name} ${one.kind}`, share);
-      made.busy[at] += (end - time) / step;
+      made.busy[at]! += (end - time) / step;
       time = end;
     }
   };
@@ -52,7 +52,7 @@ export function flatten(tile: Tile, isQueue: boolean): Tile {
     const from = Math.max(start[i]! - origin, 0), end = Math.min(start[i]! + (duration[i] || 0) - origin, length);
     pass(from);
     const at = Math.min(Math.floor(from / step), BUCKETS - 1);
-    if (start[i]! >= origin) made.events[at]++;
+    if (start[i]! >= origin) made.events[at]!++;
     if (!made.kind[at]) [made.kind[at], made.name[at]] = [kind[i]!, name[i]!];
     if (end > from && (!isQueue || WORK.has(kind[i]!))) open.push({ end, name: name[i]!, kind: kind[i]! });
   }
