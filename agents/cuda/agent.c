@@ -156,10 +156,11 @@ bool way_in_late(const char *session_directory, const char *options, char *why, 
     char reason[1400];
     spec.api = vendor.api;
     if (has_cupti) {
-        snprintf(why, size,
-                 "%s: attach or an agent has tried to record it in this process, and can once only. Start the "
-                 "program with 'tracesmith profile --armed'",
-                 vendor.platform);
+        snprintf(
+            why, size,
+            "%s: attach or an agent has tried to record it in this process, and can once only. Start the "
+            "program with 'tracesmith profile --armed'",
+            vendor.platform);
         return false;
     }
     if (!agent_attach_late(&spec, session_directory, options)) {
