@@ -317,11 +317,13 @@ static bool add_batch(struct reading *reading, const tsmith_batch *batch) {
 // left to be sorted. Not where keys are so far apart that to count them would take longer. False when memory is exhausted.
 static bool gather_keys(struct rank_collective *items, struct rank_collective *spare, size_t count) {
     uint32_t least = UINT32_MAX, most = 0;
+    bool is_gathered = true; // as a partial has them
     for (size_t i = 0; i < count; i++) {
+        is_gathered &= i == 0 || items[i].key >= items[i - 1].key;
         least = items[i].key < least ? items[i].key : least;
         most = items[i].key > most ? items[i].key : most;
     }
-    if (!count || most - least >= 4 * count)
+    if (is_gathered || most - least >= 4 * count)
         return true;
     const size_t keys = (size_t)(most - least) + 1;
     size_t *places = calloc(keys + 1, sizeof *places);
