@@ -61,7 +61,7 @@ def reports(file):
 
 def record(path):
     """The slow steps of a program that is attached to."""
-    attached = subprocess.Popen([TRACESMITH, "attach", str(program.process.pid), "--stacks", "--flight=5s", "--trigger", "gap:300ms",
+    attached = subprocess.Popen([TRACESMITH, "attach", str(program.process.pid), "--stacks", "--flight=60s", "--trigger", "gap:300ms",
                                  "--trigger", "call:clFinish>300ms", "--cool-down", "0", "--max-files", "100", "-o", path, "--json",
                                  "--patience", "120s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
