@@ -78,8 +78,9 @@ cd "$work/libzstd/lib"
 archive zstd "-DZSTD_LEGACY_SUPPORT=0 -DZSTD_DISABLE_ASM -DXXH_NAMESPACE=ZSTD_" common/*.c compress/*.c decompress/*.c
 cp zstd.h zstd_errors.h "$folder/include/"
 
+# zlib takes every Mac for one without fdopen, unless it is a macro.
 cd "$work/zlib"
-archive z "" adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c
+archive z "-Dfdopen=fdopen" adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c
 cp zlib.h zconf.h "$folder/include/"
 
 # Each system has a random number for hashes: Windows' rand_s is used without being named.

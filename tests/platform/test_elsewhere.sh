@@ -91,6 +91,10 @@ if command -v x86_64-w64-mingw32-gcc >/dev/null 2>&1; then
         WINEPREFIX=$folder/wine WINEDEBUG=-all
         export WINEPREFIX WINEDEBUG
         compare Windows "$folder/windows.exe" "$wine" -- "$@"
+        # Wine's server writes into its folder after the last program has ended: it must be gone before the folder is removed.
+        for server in wineserver /usr/lib/wine/wineserver64; do
+            ! command -v "$server" >/dev/null 2>&1 || { "$server" -k 2>/dev/null || true; "$server" -w 2>/dev/null || true; break; }
+        done
     else
         echo "built for Windows; not run: no wine"
     fi

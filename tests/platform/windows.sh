@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # windows.sh BUILD [FILE...]: makes tracesmith.exe (packaging/portable.sh), runs it by wine and compares its answers with those of the library
 # in BUILD: `info`, `analyze`, `import`, SQL and every export, byte by byte, of the golden traces, of files of tests and, where
-# TRACESMITH_CORPUS names them, of those of other tools; or of FILE... only. A file that only tracesmith.exe refuses counts as a difference.
+# TRACESMITH_CORPUS names them, of those of other tools; or of FILE... only. Of the seeds of the fuzzers of all formats it compares `info` and
+# `import`. A file that only tracesmith.exe refuses counts as a difference. What differs is kept in BUILD/elsewhere/windows/differs.
 # `./dev elsewhere windows` runs it: minutes, and a network the first time.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -30,6 +31,8 @@ for server in wineserver /usr/lib/wine/wineserver64; do
 done
 
 compared=0 differ=0 traces=0
+rm -rf "$work/differs"
+mkdir "$work/differs"
 # compare NAME ARGUMENT...: what both print to standard output, and their exit codes. Both get the word OUT as a file of their own.
 compare() {
     what=$1 code=0 other=0
@@ -44,7 +47,10 @@ compare() {
     fi
     differ=$((differ + 1))
     echo "differs: $what (exit $other instead of $code): $(head -c 300 "$work/wine.err")"
-    [ -z "${TRACESMITH_KEEP-}" ] || { mkdir -p "$TRACESMITH_KEEP" && cp "$work"/*.out "$work"/*.err "$TRACESMITH_KEEP/"; }
+    for where in here wine; do
+        cp "$work/$where.out" "$work/differs/$differ.$where"
+        [ ! -f "$work/OUT.$where" ] || cp "$work/OUT.$where" "$work/differs/$differ.$where.file"
+    done
 }
 # run WHERE PROGRAM... ARGUMENT...
 run() (
@@ -57,10 +63,12 @@ run() (
     done
     exec "$@" >"$work/$where.out" 2>"$work/$where.err"
 )
+seeds=
 if [ $# = 0 ]; then
+    seeds=$(echo fuzz/corpus/import_*/*)
     python3 tests/studio/make_long.py "$work/long.json"
-    # A name that is not of ASCII, and a file in a file.
-    cp tests/sbt/golden/opencl.sbt "$work/größe.sbt" 2>/dev/null || cp "$(printf '%s\n' tests/sbt/golden/*.sbt | head -n 1)" "$work/größe.sbt"
+    # A name that is not of ASCII, and a compressed file.
+    cp tests/sbt/golden/by-hand.sbt "$work/größe.sbt"
     zstd -qf "$work/long.json" -o "$work/long.json.zst" 2>/dev/null || true
     set -- tests/sbt/golden/*.sbt tests/stability/inputs/*.json "$work"/long.json* "$work"/*.sbt ${TRACESMITH_CORPUS:+"$TRACESMITH_CORPUS"/*}
 fi
@@ -77,6 +85,11 @@ for trace; do
     for format in $formats; do
         compare "$format of $name" export -f "$format" "$trace"
     done
+done
+for trace in $seeds; do
+    traces=$((traces + 1))
+    compare "info of $trace" info "$trace"
+    compare "import of $trace" import -o OUT "$trace"
 done
 echo "$traces traces, $compared answers of tracesmith.exe in wine: $differ differ from those of $(uname -m) Linux"
 [ "$differ" = 0 ]

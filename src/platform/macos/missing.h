@@ -4,13 +4,15 @@
 #ifndef PLATFORM_MACOS_MISSING_H
 #define PLATFORM_MACOS_MISSING_H
 
+#define exception math_exception // the tag of a struct of math.h, and of one of ours
 #include <math.h>
+#undef exception
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <xlocale.h>
-
+#undef DOMAIN // a word of math.h, and of ours
 #include "platform/other/stable_sort.h"
 
 void *memrchr(const void *bytes, int byte, size_t size);
