@@ -232,8 +232,8 @@ const struct code_mapping *process_code_find(const struct process_code *code, ui
     return low < code->count && pc >= code->mappings[low].begin ? &code->mappings[low] : NULL;
 }
 
-bool process_code_is_stub(const struct process_code *code, uint64_t pc) {
-    return code->stubs && stub_code_is_at(code->stubs, code->pid, pc);
+enum stub_kind process_code_stub(const struct process_code *code, uint64_t pc) {
+    return code->stubs ? stub_code_at(code->stubs, code->pid, pc) : STUB_NONE;
 }
 
 void process_code_finish(struct process_code *code) {

@@ -53,8 +53,8 @@ struct process_code {
 // What is mapped now; false, and what was known stays, when the process is gone or may not be looked at.
 bool process_code_read(struct process_code *code, struct code_files *files, unsigned pid);
 const struct code_mapping *process_code_find(const struct process_code *code, uint64_t pc);
-// stub_code_is_at, in code that is in no mapping of a file.
-bool process_code_is_stub(const struct process_code *code, uint64_t pc);
+// stub_code_at, in code that is in no mapping of a file.
+enum stub_kind process_code_stub(const struct process_code *code, uint64_t pc);
 void process_code_finish(struct process_code *code);
 
 // A row of the common form: the CFA is a register and an offset, the return address and some registers are at offsets from it, all others

@@ -7,29 +7,36 @@
 
 #if defined(__x86_64__)
 
-bool stub_code_is_at(struct stub_code *known, unsigned pid, uint64_t pc) {
-    static const uint8_t end[] = {0x48, 0x83, 0xc4, 0x08, 0xc3}; // add $8, %rsp; ret
+static enum stub_kind kind_of(const uint8_t bytes[5]) {
+    static const uint8_t skips[] = {0x48, 0x83, 0xc4, 0x08, 0xc3}; // add $8, %rsp; ret
+    static const uint8_t pops[] = {0x5d, 0xc3};                    // pop %rbp; ret
+    return memcmp(bytes, skips, sizeof skips) == 0 ? STUB_SKIPS
+           : memcmp(bytes, pops, sizeof pops) == 0 ? STUB_POPS_FRAME_POINTER
+                                                   : STUB_NONE;
+}
+
+enum stub_kind stub_code_at(struct stub_code *known, unsigned pid, uint64_t pc) {
     enum { PLACES = sizeof known->places / sizeof known->places[0] };
     const size_t place = (pc >> 5 ^ pc) % PLACES; // stubs are 32 bytes apart, or a multiple
-    uint8_t bytes[sizeof end];
+    uint8_t bytes[5];
     if (known->places[place].pc == pc)
-        return known->places[place].is_stub;
+        return known->places[place].kind;
     const struct iovec here = {bytes, sizeof bytes}, there = {(void *)(uintptr_t)pc, sizeof bytes};
     if (!pc || process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof bytes)
-        return false;
+        return STUB_NONE;
     known->places[place].pc = pc;
-    known->places[place].is_stub = memcmp(bytes, end, sizeof end) == 0;
-    return known->places[place].is_stub;
+    known->places[place].kind = kind_of(bytes);
+    return known->places[place].kind;
 }
 
 #else
 
 // Stubs of other processors keep a frame pointer.
-bool stub_code_is_at(struct stub_code *known, unsigned pid, uint64_t pc) {
+enum stub_kind stub_code_at(struct stub_code *known, unsigned pid, uint64_t pc) {
     (void)known;
     (void)pid;
     (void)pc;
-    return false;
+    return STUB_NONE;
 }
 
 #endif

@@ -49,10 +49,16 @@ static bool guess(struct copy_walk *walk, const struct process_code *code) {
     return true;
 }
 
-// Out of a stub (stub_code.h), whose caller is 8 bytes above.
-static bool leave_stub(struct copy_walk *walk) {
+// Out of a stub (stub_code.h).
+static bool leave_stub(struct copy_walk *walk, enum stub_kind kind) {
     const uint64_t stack = walk->frame.registers[CFI_STACK_POINTER];
-    uint64_t pc;
+    uint64_t pc, saved;
+    if (kind == STUB_POPS_FRAME_POINTER) {
+        if (!cfi_read(&walk->frame, stack, &saved))
+            return stop(walk, why_missing(walk, stack));
+        walk->frame.registers[CFI_FRAME_POINTER] = saved;
+        walk->frame.known |= UINT64_C(1) << CFI_FRAME_POINTER;
+    }
     if (!cfi_read(&walk->frame, stack + WORD, &pc))
         return stop(walk, why_missing(walk, stack + WORD));
     walk->frame.registers[CFI_STACK_POINTER] = stack + 2 * WORD;
@@ -93,8 +99,10 @@ static bool step_up(struct copy_walk *walk, const struct process_code *code) {
     struct cfi_row row;
     struct cfi_frame *frame = &walk->frame, caller = {.low = frame->low, .high = frame->high};
     uint64_t cfa;
-    if (!walk->mapping && !walk->is_exact && process_code_is_stub(code, walk->pc))
-        return leave_stub(walk);
+    const enum stub_kind stub =
+        walk->mapping || walk->is_exact ? STUB_NONE : process_code_stub(code, walk->pc);
+    if (stub != STUB_NONE)
+        return leave_stub(walk, stub);
     const struct code_plain_row *plain =
         walk->mapping ? code_mapping_plain_row(walk->mapping, walk->pc - !walk->is_exact) : NULL;
     if (plain)

@@ -34,12 +34,20 @@ static step *volatile steps[3];
 // Generated code as CPython's for perf: calls its fourth argument. NULL: steps call each other.
 typedef int stub(unsigned path, unsigned left, unsigned unused, step *callee);
 static stub *volatile through;
-static const uint8_t stub_bytes[] = {
-    0x48, 0x83, 0xec, 0x08,       // sub $8, %rsp
-    0xff, 0xd1,                   // call *%rcx
-    0x48, 0x83, 0xc4, 0x08, 0xc3, // add $8, %rsp; ret
+static const struct stub_form {
+    uint8_t bytes[16];
+    size_t after_call;
+} stub_forms[] = {
+    {{0x48, 0x83, 0xec, 0x08,        // sub $8, %rsp
+      0xff, 0xd1,                    // call *%rcx
+      0x48, 0x83, 0xc4, 0x08, 0xc3}, // add $8, %rsp; ret
+     6},
+    {{0xf3, 0x0f, 0x1e, 0xfa, // endbr64
+      0x55, 0x48, 0x89, 0xe5, // push %rbp; mov %rsp, %rbp
+      0xff, 0xd1,             // call *%rcx
+      0x5d, 0xc3},            // pop %rbp; ret
+     10},
 };
-enum { STUB_RETURN = 6 };
 
 static int descend(unsigned path, unsigned left) {
     if (left && through)
@@ -197,19 +205,18 @@ static void test_paths(void **state) {
 }
 
 // Through generated code without unwind data: the stub before each step, and above it the function that called it.
-static void test_stubs(void **state) {
+static void check_stubs(const struct stub_form *form) {
     static uint8_t bytes[COPY];
     struct code_files files = {0};
-    (void)state;
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(page != MAP_FAILED);
-    memcpy(page, stub_bytes, sizeof stub_bytes);
+    memcpy(page, form->bytes, sizeof form->bytes);
     if (mprotect(page, 4096, PROT_READ | PROT_EXEC)) {
         printf("skipped: no generated code here\n");
         exit(77);
     }
     through = (stub *)(uintptr_t)page;
-    const uint64_t inside = (uint64_t)(uintptr_t)page + STUB_RETURN;
+    const uint64_t inside = (uint64_t)(uintptr_t)page + form->after_call;
     for (unsigned i = 0; i < PATHS; i++) {
         struct process_code code = {0};
         struct unwind_copy copy;
@@ -231,12 +238,18 @@ static void test_stubs(void **state) {
         // The process is gone: what was read of its code is known, nothing else is asked of it.
         stop_child(child);
         assert_int_equal(unwind_copy_walk(&copy, &code, frames, FRAMES, &end), count);
-        assert_false(process_code_is_stub(&code, inside + 4096));
+        assert_int_equal(process_code_stub(&code, inside + 4096), STUB_NONE);
         process_code_finish(&code);
     }
     through = NULL;
     munmap(page, 4096);
     code_files_finish(&files);
+}
+
+static void test_stubs(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof stub_forms / sizeof stub_forms[0]; i++)
+        check_stubs(&stub_forms[i]);
 }
 
 static void test_damage(void **state) {
