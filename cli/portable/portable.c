@@ -8,12 +8,15 @@
 //   tracesmith export -f FORMAT [-o OUT] FILE
 //   tracesmith analyze FILE                   every answer, one JSON document after the other
 //   tracesmith query FILE SQL                 the rows, separated by tabs; of an SBT trace
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #ifdef _WIN32
 #include <fcntl.h>
 #include <io.h>
+#include <windows.h>
 #endif
 
 #include "tracesmith/analyze.h"
@@ -40,10 +43,14 @@ static void complain(const char *message) {
     (void)fprintf(stderr, "tracesmith: %s\n", message);
 }
 
+static void complain_of(const char *path, const char *what, const char *why) {
+    (void)fprintf(stderr, "tracesmith: %s %s%s%s\n", path, what, *why ? ": " : "", why);
+}
+
 static int code_of(tsmith_status status, const tsmith_error *error) {
     if (status == TSMITH_OK)
         return DONE;
-    complain(error->message);
+    complain(error->message[0] ? error->message : tsmith_status_text(status));
     return status < 0 ? FAILED : PARTLY;
 }
 
@@ -70,6 +77,37 @@ static int pour(struct trace *trace, tsmith_sink *sink) {
     const tsmith_status status = tsmith_pump(trace->source, sink, NULL, NULL, &error);
     tsmith_sink_destroy(sink);
     return code_of(status, &error);
+}
+
+// ---- files
+
+#ifdef _WIN32
+static bool identify(const char *path, BY_HANDLE_FILE_INFORMATION *out) {
+    const HANDLE file = CreateFileA(path, 0, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                                    OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    const bool known = file != INVALID_HANDLE_VALUE && GetFileInformationByHandle(file, out);
+    if (file != INVALID_HANDLE_VALUE)
+        (void)CloseHandle(file);
+    return known;
+}
+
+static bool is_same_file(const char *left, const char *right) {
+    BY_HANDLE_FILE_INFORMATION a, b;
+    return identify(left, &a) && identify(right, &b) && a.dwVolumeSerialNumber == b.dwVolumeSerialNumber &&
+           a.nFileIndexHigh == b.nFileIndexHigh && a.nFileIndexLow == b.nFileIndexLow;
+}
+#else
+static bool is_same_file(const char *left, const char *right) {
+    struct stat a, b;
+    return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+#endif
+
+// What a failure leaves is no trace. A device keeps its name.
+static void remove_incomplete(const char *path) {
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        (void)remove(path);
 }
 
 // ---- verbs
@@ -108,13 +146,18 @@ static tsmith_status write_file(void *file, const void *bytes, size_t size) {
     return fwrite(bytes, 1, size, file) == size ? TSMITH_OK : TSMITH_ERROR_IO;
 }
 
-// As a format of others, or (NULL) as SBT.
-static int write_trace(struct trace *trace, const char *format, const char *path) {
-    FILE *file = path ? fopen(path, "wb") : stdout;
+// As the format that was asked for, or without one as SBT.
+static int write_trace(struct trace *trace, const struct arguments *arguments) {
+    const char *format = arguments->format, *path = arguments->out;
     tsmith_sink *sink = NULL;
     tsmith_error error = {.status = TSMITH_OK};
+    if (path && is_same_file(arguments->path, path)) {
+        complain_of(path, "is also the input and would be overwritten; choose another name with -o", "");
+        return FAILED;
+    }
+    FILE *file = path ? fopen(path, "wb") : stdout;
     if (!file) {
-        complain("the output file cannot be created");
+        complain_of(path, "cannot be created", strerror(errno));
         return FAILED;
     }
     const tsmith_output output = {write_file, file};
@@ -122,10 +165,12 @@ static int write_trace(struct trace *trace, const char *format, const char *path
     const tsmith_status status = format ? tsmith_export_open_output(format, &output, NULL, &sink, &error)
                                         : tsmith_sbt_writer_open_output(&output, &options, &sink, &error);
     int code = status < 0 ? code_of(status, &error) : pour(trace, sink);
-    if ((path ? fclose(file) : fflush(file)) != 0) {
-        complain("the output file cannot be written");
+    if (path && fclose(file) != 0) { // main looks after standard output
+        complain_of(path, "cannot be written", strerror(errno));
         code = FAILED;
     }
+    if (path && code == FAILED)
+        remove_incomplete(path);
     return code;
 }
 
@@ -214,9 +259,17 @@ static int run(const struct arguments *arguments) {
                      : is_verb(arguments, "info")    ? inform(&trace)
                      : is_verb(arguments, "analyze") ? analyze(&trace)
                      : is_verb(arguments, "query")   ? answer_sql(&trace, arguments->sql)
-                                                     : write_trace(&trace, arguments->format, arguments->out);
+                                                     : write_trace(&trace, arguments);
     close_trace(&trace);
     return code;
+}
+
+// What was printed is not there before it is written.
+static int flush_output(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    complain_of("standard output", "cannot be written", strerror(errno));
+    return FAILED;
 }
 
 int main(int argc, char **argv) {
@@ -226,12 +279,12 @@ int main(int argc, char **argv) {
 #endif
     const bool is_known = take_arguments(argc, argv, &given);
     if (is_known && is_verb(&given, "formats") && !given.path)
-        return list_formats();
+        return flush_output(list_formats());
     const bool exports = is_verb(&given, "export"), imports = is_verb(&given, "import"),
                queries = is_verb(&given, "query");
     if (!is_known || !given.path || exports != (given.format != NULL) || queries != (given.sql != NULL) ||
         (given.out ? !exports && !imports : imports) ||
         !(exports || imports || queries || is_verb(&given, "info") || is_verb(&given, "analyze")))
         return usage();
-    return run(&given);
+    return flush_output(run(&given));
 }

@@ -34,6 +34,9 @@ sql="SELECT kind, count(*), sum(duration) FROM events GROUP BY kind ORDER BY kin
 "$portable" query "$folder/got.sbt" "$sql" >"$folder/got" || fail "query"
 [ -s "$folder/got" ] || fail "query has no rows"
 cmp "$folder/expected" "$folder/got" || fail "query has another answer"
+"$portable" info "$folder/got.sbt" >"$folder/out" || fail "info"
+{ echo "format sbt" && cut -f 1,2 "$folder/expected" | tr '\t' ' '; } | sort >"$folder/expected.counts"
+sort "$folder/out" | cmp - "$folder/expected.counts" || fail "info counts other events: $(cat "$folder/out")"
 "$portable" analyze "$folder/rank.json" >"$folder/got" || fail "analyze"
 python3 - "$folder/got" <<'CHECK' || fail "analyze prints no JSON"
 import json, sys
@@ -43,6 +46,31 @@ while text:
     text, count = text[end:].lstrip(), count + 1
 assert count > 10, count
 CHECK
+
+# It does not write over what it reads, and leaves no part of a file.
+ln "$folder/got.sbt" "$folder/link.sbt"
+cp "$folder/got.sbt" "$folder/before.sbt"
+for to in got.sbt link.sbt; do
+    code=0
+    "$portable" import -o "$folder/$to" "$folder/got.sbt" 2>"$folder/out" || code=$?
+    [ "$code" = 1 ] || fail "import into its input ended with $code"
+    grep -q "$to is also the input" "$folder/out" || fail "import into its input: $(cat "$folder/out")"
+    cmp "$folder/got.sbt" "$folder/before.sbt" || fail "import wrote over its input"
+done
+code=0
+"$portable" export -f otf3 -o "$folder/part" "$folder/got.sbt" 2>"$folder/out" || code=$?
+[ "$code" = 1 ] || fail "an export that fails ended with $code"
+[ ! -e "$folder/part" ] || fail "an export that fails left a file"
+code=0
+"$portable" import -o "$folder/no folder/part" "$folder/got.sbt" 2>"$folder/out" || code=$?
+[ "$code" = 1 ] || fail "import into no folder ended with $code"
+grep -q "no folder/part cannot be created: No such file" "$folder/out" || fail "no folder: $(cat "$folder/out")"
+for verb in formats "info $folder/got.sbt" "analyze $folder/got.sbt" "export -f csv $folder/got.sbt"; do
+    code=0
+    # shellcheck disable=SC2086 # words
+    [ ! -c /dev/full ] || "$portable" $verb >/dev/full 2>"$folder/out" || code=$?
+    [ ! -c /dev/full ] || [ "$code" = 1 ] || fail "$verb: written to a full device, it ended with $code"
+done
 
 # What it does not have it refuses.
 for wrong in "" "no-such-verb $folder/got.sbt" "export $folder/got.sbt" "import $folder/got.sbt" "query $folder/got.sbt" "info" "info a b" \

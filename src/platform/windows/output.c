@@ -15,8 +15,10 @@
 bool file_write(int fd, const void *bytes, size_t size) {
     for (const char *at = bytes; size;) {
         const int done = _write(fd, at, size > INT32_MAX ? INT32_MAX : (unsigned)size);
-        if (done < 0)
+        if (done <= 0) { // 0: the console takes a first byte of 26 for the end of what is written
+            errno = done < 0 ? errno : ENOSPC;
             return false;
+        }
         at += done;
         size -= (size_t)done;
     }
