@@ -240,7 +240,7 @@ static void write_import(const struct trace *trace) {
             continue;
         label(&line, first ? "import" : "");
         first = false;
-        text_add_format(&line, "%14.*s  ", value.length < 14 ? (int)value.length : 14, value.bytes);
+        text_add_format(&line, "%14.*s  ", (int)value.length, value.bytes); // all of its digits
         for (size_t i = skip; i < key.length; i++)
             text_add_char(&line, isalnum((unsigned char)key.bytes[i]) ? key.bytes[i] : ' ');
         end_line(&line);

@@ -170,6 +170,19 @@ def check_tables():
             check(all(len(figures) >= end and figures[end - 1] != " " for end in ends), "%r under %r" % (figures, names))
 
 
+def check_counts():
+    """info shows all digits of what an import counted."""
+    trace = Trace()
+    for key, value in (("import.odd_time", "3"), ("import.field_17", "123456789012345678"), ("import.text", "no number")):
+        trace.attribute(key, value)
+    with tempfile.TemporaryDirectory() as directory:
+        lines = run("info", trace.write(os.path.join(directory, "t.sbt"))).stdout.decode().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("import "))
+    check([line.split() for line in lines[at:at + 2]] == [["import", "3", "odd", "time"], ["123456789012345678", "field", "17"]],
+          "\n".join(lines))
+
+
 main()
 check_columns()
 check_tables()
+check_counts()

@@ -103,6 +103,9 @@ class Trace:
         self.lines.append("event %d %d %d %s" % (track, KIND[kind], start, " ".join(values)))
         self.events.append(dict(fields, track=track, kind=kind, start=start))
 
+    def attribute(self, key, value):
+        self.lines.append("attribute %s %s" % (word(key), word(value)))
+
     def flush(self):
         self.lines.append("flush")
 
