@@ -522,7 +522,8 @@ static bool take_contents(struct cursor *cursor, tsmith_ranks *ranks, struct ran
     if (((flags & FLAG_JOB) && !rank->job) ||
         ((flags & FLAG_CLOCK) && !take_claims(cursor, &rank->claims, flags & FLAG_TICKS)))
         return false;
-    cursor->damaged |= rank->number < -1 || rank->world < -1 || rank->window < 0 || rank->missing < 0 ||
+    cursor->damaged |= rank->number < -1 || rank->number > UINT32_MAX || rank->world < -1 ||
+                       rank->world > UINT32_MAX || rank->window < 0 || rank->missing < 0 ||
                        rank->compute < 0 || rank->data < 0;
     return take_collectives(cursor, ranks, rank) && take_steps(cursor, ranks, rank) &&
            (!(flags & FLAG_MESSAGES) || take_messages(cursor, rank)) &&
