@@ -235,8 +235,8 @@ typedef struct tsmith_replay_options {
     const uint64_t *calls;
     size_t call_count;
     uint64_t calls_pid;
-    // Called with the records of the process's recording that have been replayed, and all of them; every replay begins anew. NULL: not
-    // called.
+    // Called before each record of a process's recording, by the thread that replays: how many of its records have been replayed, and how
+    // many it has. Every replay begins anew. NULL: not called.
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
 } tsmith_replay_options;

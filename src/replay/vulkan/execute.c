@@ -174,8 +174,11 @@ tsmith_status execute_vulkan_run(struct vulkan_execution *execution, struct tsmi
     tsmith_status status =
         look_ahead(run) ? TSMITH_OK
                         : status_set(run->error, TSMITH_ERROR_NO_MEMORY, "out of memory while replaying");
-    for (; status == TSMITH_OK && run->at < process->count; run->at++)
+    for (; status == TSMITH_OK && run->at < process->count; run->at++) {
+        if (options->progress)
+            options->progress(options->progress_context, run->at, process->count);
         status = execute_record(run, &process->records[run->at]);
+    }
     // What still runs after a failure is left alone, with its memory: there is no way to stop it.
     for (size_t i = run->live_count; status != TSMITH_ERROR_LIMIT && i-- > 0;)
         if (run->lives[i].kind != VULKAN_NONE)
