@@ -562,11 +562,24 @@ static void name_ranges(struct idle *idle, enum advice_problem problem, const st
     }
 }
 
-// Other profilers record parts of a run, and so does attach: what comes first in the trace may not be the program's startup.
+// Other profilers record parts of a run, and so do attach, which says so in place of a command line, the flight recorder and record: what
+// comes first in the trace may not be the program's startup.
 static bool may_begin_later(const struct analysis_context *context) {
-    return strcmp(context->scope, "trace") == 0 &&
-           (tsmith_dictionary_find_attribute(context->dictionary, "import.format").length ||
-            tsmith_dictionary_find_attribute(context->dictionary, "notice.attach").length);
+    static const char ATTACHED[] = ", attached", FLIGHT[] = "flight.";
+    const tsmith_dictionary *dictionary = context->dictionary;
+    const tsmith_string command = tsmith_dictionary_find_attribute(dictionary, "command");
+    if (strcmp(context->scope, "trace") != 0)
+        return false;
+    bool later = tsmith_dictionary_find_attribute(dictionary, "import.format").length ||
+                 tsmith_dictionary_find_attribute(dictionary, "on_demand").length ||
+                 (command.length >= sizeof ATTACHED - 1 &&
+                  strcmp(command.bytes + command.length - (sizeof ATTACHED - 1), ATTACHED) == 0);
+    for (uint32_t id = 1; !later && id < tsmith_dictionary_attribute_count(dictionary); id++) {
+        const tsmith_string key =
+            tsmith_dictionary_string(dictionary, tsmith_dictionary_attribute(dictionary, id)->key);
+        later = key.length && strncmp(key.bytes, FLIGHT, sizeof FLIGHT - 1) == 0;
+    }
+    return later;
 }
 
 static void advise_startup(struct idle *idle, const tsmith_row *device) {

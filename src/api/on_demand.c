@@ -159,6 +159,7 @@ static void complete(struct tsmith_on_demand *on_demand) {
     tsmith_dictionary *dictionary = (tsmith_dictionary *)(uintptr_t)dictionary_of(on_demand);
     const tsmith_symbolize_options live = {sizeof live, 1};
     (void)tsmith_dictionary_symbolize(dictionary, &live, NULL, NULL);
+    tsmith_dictionary_set_attribute(dictionary, "on_demand", "yes"); // what is first in the file began no run
     tsmith_status status = tsmith_sink_finish(on_demand->writer, dictionary, &error);
     tsmith_sink_destroy(on_demand->writer);
     on_demand->writer = NULL;

@@ -61,14 +61,19 @@ def startup(made):
            ["The device's first command, b, begins 60.0 us into the window."], ["first command, a", "middle of a run"])
     path = made.trace([event("cpu_op", "load", 1, 1, 0, 50), *launch("a", 55, 60, 40, 1)])
     expect("trace", report(path, "advice"), ["The device's first command, a, begins 60.0 us into the trace.", "middle of a run"], [])
-    whole = Trace()  # as `profile` records it
-    whole.process(1, "program")
-    whole.device("GPU")
-    queue, thread = whole.track("queue", "q", 1, 1), whole.track("thread", "main", 1)
-    whole.event(thread, "api", 0, duration=5000, name="load")
-    whole.event(queue, "kernel", 60000, duration=40000, name="a")
-    path = whole.write(os.path.join(made.folder, "whole.sbt"))
-    expect("whole run", report(path, "advice"), ["The device's first command, a, begins 60.0 us into the trace."], ["middle of a run"])
+    # As `profile` records it; as `attach`, the flight recorder and `record` do.
+    for key, value, later in (("command", "./program process 1, attached to it", False), ("flights", "2", False),
+                              ("command", "process 4711, attached", True), ("flight.3.trigger", "exit", True), ("on_demand", "yes", True)):
+        run_of = Trace()
+        run_of.attribute(key, value)
+        run_of.process(1, "program")
+        run_of.device("GPU")
+        queue, thread = run_of.track("queue", "q", 1, 1), run_of.track("thread", "main", 1)
+        run_of.event(thread, "api", 0, duration=5000, name="load")
+        run_of.event(queue, "kernel", 60000, duration=40000, name="a")
+        path = run_of.write(os.path.join(made.folder, "run.sbt"))
+        first = "The device's first command, a, begins 60.0 us into the trace."
+        expect(key, report(path, "advice"), [first, "middle of a run"] if later else [first], [] if later else ["middle of a run"])
 
 
 def path_beginning(made):

@@ -63,6 +63,7 @@ def check_file(path, first, last):
     """All launches of the steps from first to last, and of no other."""
     info = json.loads(run("info", "--json", path).stdout)
     check(info["complete"] and info["lost"]["total"] == 0, "%s is whole" % path)
+    check({"key": "on_demand", "value": "yes"} in info["attributes"], "%s says how it was made: %s" % (path, info["attributes"]))
     check(stat.S_IMODE(os.stat(path).st_mode) == 0o600 and not os.path.exists(path + ".part"), "its mode and name")
     events = json.loads(run("view", "-f", "json", path).stdout)["events"]
     sizes = sorted(event["global_x"] for event in events if event["kind"] == "kernel")
