@@ -251,15 +251,26 @@ static bool is_verb(const struct arguments *arguments, const char *verb) {
     return strcmp(arguments->verb, verb) == 0;
 }
 
+// An answer about a part of a file is none about all of it.
+static int look_for_damage(const struct trace *trace, const char *path, int code) {
+    tsmith_sbt_summary summary = {.size = sizeof summary};
+    if (code != DONE || !trace->file ||
+        (tsmith_sbt_summarize(trace->file, &summary, NULL) >= 0 && summary.complete))
+        return code;
+    complain_of(path, "ends early or is damaged; the answer covers the readable part", "");
+    return PARTLY;
+}
+
 static int run(const struct arguments *arguments) {
     struct trace trace;
     tsmith_error error;
     const tsmith_status status = open_trace(&trace, arguments->path, &error);
-    const int code = status < 0                      ? code_of(status, &error)
-                     : is_verb(arguments, "info")    ? inform(&trace)
-                     : is_verb(arguments, "analyze") ? analyze(&trace)
-                     : is_verb(arguments, "query")   ? answer_sql(&trace, arguments->sql)
-                                                     : write_trace(&trace, arguments);
+    int code = status < 0                      ? code_of(status, &error)
+               : is_verb(arguments, "info")    ? inform(&trace)
+               : is_verb(arguments, "analyze") ? analyze(&trace)
+               : is_verb(arguments, "query")   ? answer_sql(&trace, arguments->sql)
+                                               : write_trace(&trace, arguments);
+    code = look_for_damage(&trace, arguments->path, code);
     close_trace(&trace);
     return code;
 }

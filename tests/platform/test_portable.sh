@@ -47,6 +47,27 @@ while text:
 assert count > 10, count
 CHECK
 
+# Of a file that ends early, or has a damaged part, it says so in every answer.
+size=$(wc -c <"$folder/got.sbt")
+head -c $((size * 3 / 4)) "$folder/got.sbt" >"$folder/short.sbt"
+python3 - "$folder/got.sbt" "$folder/flipped.sbt" <<'FLIP'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[len(data) // 2] ^= 1
+open(sys.argv[2], "wb").write(data)
+FLIP
+for trace in short flipped; do
+    for verb in info analyze "export -f csv" "import -o $folder/rest.sbt" query; do
+        code=0
+        set --
+        [ "$verb" != query ] || set -- "$sql"
+        # shellcheck disable=SC2086 # words
+        "$portable" $verb "$folder/$trace.sbt" "$@" >"$folder/out" 2>"$folder/err" || code=$?
+        [ "$code" = 3 ] || fail "$verb of $trace.sbt ended with $code"
+        grep -q "$trace.sbt" "$folder/err" || fail "$verb of $trace.sbt says: $(cat "$folder/err")"
+    done
+done
+
 # It does not write over what it reads, and leaves no part of a file.
 ln "$folder/got.sbt" "$folder/link.sbt"
 cp "$folder/got.sbt" "$folder/before.sbt"
