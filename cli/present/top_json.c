@@ -136,12 +136,13 @@ void top_add_json(struct text *text, const struct top_reading *reading) {
     const tsmith_live_totals *now = reading->now;
     text_add_cstr(text, "{\"session\":");
     text_add_json_cstr(text, reading->directory);
-    text_add_format(
-        text,
-        ",\"sequence\":%" PRIu64 ",\"since_ns\":%" PRId64 ",\"now_ns\":%" PRId64
-        ",\"from_start\":%s,\"ended\":%s,\"incomplete\":%s,\"processes\":%" PRIu32 ",\"events\":%" PRIu64,
-        now->sequence, now->since, now->now, now->from_start ? "true" : "false",
-        now->ended ? "true" : "false", now->failed ? "true" : "false", now->processes, now->events);
+    text_add_format(text,
+                    ",\"sequence\":%" PRIu64 ",\"since_ns\":%" PRId64 ",\"now_ns\":%" PRId64
+                    ",\"from_start\":%s,\"ended\":%s,\"incomplete\":%s%s,\"processes\":%" PRIu32
+                    ",\"events\":%" PRIu64,
+                    now->sequence, now->since, now->now, now->from_start ? "true" : "false",
+                    now->ended ? "true" : "false", now->failed ? "true" : "false",
+                    reading->armed ? ",\"armed\":true" : "", now->processes, now->events);
     add_named_counts(text, "kinds", TSMITH_TYPE_KIND, now->kinds, TSMITH_LIVE_KINDS);
     text_add_format(text, ",\"lost\":%" PRIu64, top_lost(now));
     add_named_counts(text, "lost_by_reason", TSMITH_TYPE_REASON, now->lost, TSMITH_LIVE_REASONS);

@@ -77,6 +77,7 @@ def windows():
     program.step(10)
     shown = top_once(program.process, program.directory).stdout
     check(b"armed: it records only while 'tracesmith record' runs" in shown, shown)
+    check(json.loads(top_once(program.process, "--json", program.directory).stdout)["armed"] is True, "armed, for programs")
     first = os.path.join(WORK, "first.sbt")
     recording = Recording("-o", first, "-d", "1h", "--pid", str(program.process.pid), "-p", "opencl")
     program.step(20)
