@@ -236,7 +236,7 @@ typedef struct tsmith_replay_options {
     size_t call_count;
     uint64_t calls_pid;
     // Called before each record of a process's recording, by the thread that replays: how many of its records have been replayed, and how
-    // many it has. Every replay begins anew. NULL: not called.
+    // many it has; with `against`, of its commands. Every replay begins anew. NULL: not called.
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
 } tsmith_replay_options;

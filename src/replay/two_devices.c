@@ -151,6 +151,8 @@ static tsmith_status run_both(struct pair *pair, size_t count) {
                                          &side->order, &side->error);
     }
     for (size_t i = 0; i < count && status == TSMITH_OK; i++) {
+        if (pair->options->progress)
+            pair->options->progress(pair->options->progress_context, i, count);
         status = each_side(pair, execute_order_step, pair->nodes[i]);
         if (status == TSMITH_OK && pair->options->each && !pair->probes)
             status = each_side(pair, execute_order_bring, pair->nodes[i]);

@@ -502,11 +502,20 @@ static void take_result(void *context, const struct execute_result *result) {
     has_result = result->bytes != NULL;
 }
 
+// Every record is told, in order.
+static void take_progress(void *context, uint64_t done, uint64_t total) {
+    uint64_t *told = context;
+    assert_true(done == *told && done < total);
+    ++*told;
+}
+
 static void replay(void) {
     struct recording_record records[64];
+    uint64_t told = 0;
     struct tsmith_recording recording = {0};
     struct recorded_process process = {.records = records, .vulkan = true};
-    const tsmith_replay_options options = {.size = sizeof options, .patience_ns = 1};
+    const tsmith_replay_options options = {
+        .size = sizeof options, .patience_ns = 1, .progress = take_progress, .progress_context = &told};
     const struct execute_client client = {.result = take_result, .note = take_note};
     struct vulkan_execution execution = {.device_count = 1, .wanted = 0, .get = get_function};
     tsmith_error error;
@@ -525,6 +534,7 @@ static void replay(void) {
     has_result = false;
     assert_int_equal(execute_vulkan_run(&execution, &recording, &process, &options, &client, &error),
                      TSMITH_OK);
+    assert_int_equal(told, process.count);
     assert_false(double_finish());
     for (size_t i = 0; i < recording.buffer_count; i++)
         free(recording.buffers[i]);
