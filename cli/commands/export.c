@@ -166,12 +166,15 @@ static void want_kinds(const struct exporting *exporting, struct convert *conver
 static void say_empty(const struct exporting *exporting, const struct convert *convert) {
     if (!convert->wanted[0] || convert->has_wanted || convert->status < 0)
         return;
+    const char *part =
+        window_has_time(&exporting->window) || exporting->window.kinds ? "the selected part of " : "";
     if (exporting->cpu)
-        complain("%s has no samples of the CPU, so the output is empty; 'tracesmith profile --sample' "
+        complain("%s%s has no samples of the CPU, so the output is empty; 'tracesmith profile --sample' "
                  "records them",
-                 exporting->from);
+                 part, exporting->from);
     else
-        complain("%s has no events of memory (alloc, free), so the snapshot is empty", exporting->from);
+        complain("%s%s has no events of memory (alloc, free), so the snapshot is empty", part,
+                 exporting->from);
 }
 
 static int export_events(struct exporting *exporting) {

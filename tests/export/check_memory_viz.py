@@ -135,7 +135,10 @@ def check_empty():
     _, found = export(path)
     check(found == {"device_traces": [], "segments": [], "allocator_settings": {}}, "nothing of memory: %s" % found)
     said = run("export", "-f", "memory-viz", path, "-o", os.path.join(FOLDER, "empty.pickle")).stderr
-    check(b"has no events of memory (alloc, free), so the snapshot is empty" in said, said)
+    check(b": %s has no events of memory (alloc, free), so the snapshot is empty" % path.encode() in said, said)
+    kineto = os.path.join(FOLDER, "kineto.json")  # of check_kineto, which has some
+    said = run("export", "-f", "memory-viz", "--type", "range", kineto, "-o", os.path.join(FOLDER, "empty.pickle")).stderr
+    check(b": the selected part of %s has no events of memory" % kineto.encode() in said, said)
     said = run("export", "-f", "folded", "--cpu", path, "-o", os.path.join(FOLDER, "empty.folded")).stderr
     check(b"has no samples of the CPU, so the output is empty" in said, said)
 
