@@ -278,6 +278,13 @@ static struct channel_process *take_parked(void) {
     return found;
 }
 
+// Another API of that process may have continued it first: what it kept is in a later one then.
+static struct channel_process *find_keeper(struct channel_process *process) {
+    while (process && !process->kept && process->heir)
+        process = process->heir;
+    return process;
+}
+
 // It could not be opened: as it was.
 static void leave_parked(struct channel_process *process) {
     if (process->entries)
@@ -305,7 +312,7 @@ static tsmith_status open_process(const char *session_directory, const char *api
                                   struct channel_process *before, struct channel **out) {
     tsmith_status status = TSMITH_ERROR_STATE;
     struct channel *channel = NULL;
-    struct channel_process *parked = before ? take_parked() : NULL,
+    struct channel_process *parked = before && before->kept ? take_parked() : NULL,
                            *process = parked ? parked : calloc(1, sizeof *process);
     if (!process)
         return TSMITH_ERROR_NO_MEMORY;
@@ -329,6 +336,8 @@ static tsmith_status open_process(const char *session_directory, const char *api
     if (before) {
         channel_table_rebuild(process);
         channel_table_forget(before);
+        process->heir = NULL; // of an earlier session
+        before->heir = process;
         atomic_store(&process->correlation, atomic_load(&before->correlation));
         atomic_store(&process->stack_epoch,
                      atomic_load(&before->stack_epoch)); // the entries of modules have it
@@ -479,7 +488,7 @@ tsmith_status channel_open_again(struct channel *before, const char *session_dir
     pthread_mutex_lock(&room->open_lock);
     *out = join_any(session_directory, api);
     if (!*out)
-        status = open_process(session_directory, api, before ? before->process : NULL, out);
+        status = open_process(session_directory, api, find_keeper(before ? before->process : NULL), out);
     pthread_mutex_unlock(&room->open_lock);
     errno = saved;
     return status;
@@ -572,6 +581,8 @@ static void retire_channel(struct channel_process *process) {
         at = &(*at)->next;
     if (*at) {
         *at = process->next;
+        for (struct channel_process *other = room->registry; other; other = other->next)
+            other->heir = other->heir == process ? NULL : other->heir;
         lock(process);
         for (struct channel *channel = process->channels; channel; channel = channel->next) {
             channel->gate.ledger = NULL;

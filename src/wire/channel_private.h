@@ -88,6 +88,7 @@ struct channel_process {
     bool keeps;
     char *kept;
     uint64_t kept_bytes;
+    struct channel_process *heir; // has taken them over; NULL: none has
     char path[PATH_BYTES];
     char rings_path[PATH_BYTES];
 };

@@ -51,7 +51,48 @@ static void does_not_grow(void **unused) {
     assert_non_null(channel);
 }
 
+struct api {
+    const char *name;
+    struct channel *channel;
+    uint16_t shape;
+    uint64_t count;
+};
+
+// One event of each API. The first session registers its shape.
+static void record(struct api *const *apis, int count) {
+    struct session_directory directory = numbered_session(1 << 20, TSMITH_OVERFLOW_DROP_NEWEST);
+    for (int i = 0; i < count; i++) {
+        struct api *api = apis[i];
+        assert_int_equal(channel_open_again(api->channel, directory.path, api->name, &api->channel),
+                         TSMITH_OK);
+        api->shape = api->shape ? api->shape : numbered_shape(api->channel);
+        struct record_shape known;
+        assert_true(channel_find_shape(api->channel, api->shape, &known));
+        assert_true(numbered_emit(api->channel, api->shape, 1, ++api->count, 0));
+        assert_true(api->channel->process == apis[0]->channel->process);
+    }
+    for (int i = count; i-- > 0;) {
+        channel_close(apis[i]->channel);
+        channel_park(apis[i]->channel);
+    }
+    session_directory_remove(&directory);
+}
+
+// APIs that were in one process's channel are continued in any order, together or alone.
+static void each_is_continued(void **unused) {
+    struct api one = {.name = "one"}, two = {.name = "two"};
+    struct api *const sets[][2] = {{&one, &two}, {&one, NULL}, {&two, NULL}};
+    (void)unused;
+    record(sets[0], 2);
+    for (int i = 0; i < SESSIONS; i++) {
+        const int set = i * 7 % 11 % 3;
+        record(sets[set], sets[set][1] ? 2 : 1);
+    }
+    assert_true(one.shape && two.shape && one.shape != two.shape);
+    assert_true(one.count > SESSIONS / 3 && two.count > SESSIONS / 3);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(does_not_grow)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(does_not_grow), cmocka_unit_test(each_is_continued)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
