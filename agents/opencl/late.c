@@ -164,8 +164,10 @@ static bool take_driver(const struct mappings *mappings, cl_platform_id platform
     for (size_t i = 0; i < entries; i++)
         if (all[i] && !is_function(mappings, all[i]))
             return false;
-    memset(&opencl_next, 0, sizeof opencl_next);
-    memcpy(&opencl_next, functions, entries * sizeof(void *));
+    // Never empty between: a thread may be in a wrapper since an earlier session.
+    const size_t bytes = entries * sizeof(void *);
+    memcpy(&opencl_next, functions, bytes);
+    memset((char *)&opencl_next + bytes, 0, sizeof opencl_next - bytes);
     table = (void **)(void *)functions;
     table_entries = entries;
     table_is_read_only = !whole->writable;
@@ -219,12 +221,18 @@ void late_after_fork_child(void) {
 }
 
 static bool begin(const char *directory, const char *options, char *text, size_t size) {
+    static const char refused[] = "OpenCL of this program is recorded already, or was loaded with an agent";
+    // Before find_driver, which changes what wrappers of a layer call.
+    if (!agent_is_free()) {
+        snprintf(text, size, "%s", refused);
+        return false;
+    }
     if (!find_driver(text, size))
         return false;
     objects_adopt = true;
     if (!agent_attach_late(layer_spec(), directory, options)) {
         table = NULL;
-        snprintf(text, size, "OpenCL of this program is recorded already, or was loaded with an agent");
+        snprintf(text, size, "%s", refused);
         return false;
     }
     layer_fill();

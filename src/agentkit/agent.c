@@ -84,8 +84,12 @@ static bool attach_again(const struct agent_spec *what, const char *directory) {
     return true;
 }
 
+bool agent_is_free(void) {
+    return !agent.channel || parked;
+}
+
 bool agent_attach_late(const struct agent_spec *what, const char *directory, const char *options) {
-    if (agent.channel && !parked)
+    if (!agent_is_free())
         return false;
     given_options = options;
     if (parked)

@@ -86,6 +86,8 @@ bool agent_attach(const struct agent_spec *spec);
 // agent_leave and agent_park it can be called again: `spec->again` is called in place of `prepare` and `begin`, and ids that
 // were registered stay valid. One thread calls these functions.
 bool agent_attach_late(const struct agent_spec *spec, const char *session_directory, const char *options);
+// False: it would refuse, as the agent was loaded in another way or has not been parked.
+bool agent_is_free(void);
 // Nothing is recorded from now on, and the collector has all that was. Commands in flight are the agent's own concern.
 void agent_leave(void);
 // The collector needs nothing more: gives back the memory of the session.

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""check_attach_given_up.py AGENT SESSION: calls the agent as agents/attach/starter.c does, 1,000 times with a session that is not there, in a
-process that has loaded OpenCL."""
+"""check_attach_given_up.py AGENT SESSION [TIMES]: calls the agent as agents/attach/starter.c does, 1,000 times with a session that is not there, in a
+process that has loaded OpenCL. With TIMES, the process then uses OpenCL."""
 import ctypes
 import os
 import sys
 
-TIMES, FIRST, GROWN = 1000, 20, 1 << 20  # GROWN: bytes, of all attempts together; one preparation takes more
+FIRST, GROWN = 20, 1 << 20  # GROWN: bytes, of all attempts together; one preparation takes more
 
 library, session = sys.argv[1:3]
+TIMES = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
 
 
 class Late(ctypes.Structure):
@@ -23,9 +24,23 @@ def held():
         return [int(word) * page for word in file.read().split()[:2]]
 
 
+def use():
+    """A command, in a queue that is made now."""
+    device, context, queue, buffer = (ctypes.c_void_p() for _ in range(4))
+    failed = ctypes.c_int32()
+    for function in ("clCreateContext", "clCreateCommandQueue", "clCreateBuffer"):
+        getattr(opencl, function).restype = ctypes.c_void_p
+    assert opencl.clGetDeviceIDs(platform, ctypes.c_uint64(0xffffffff), 1, ctypes.byref(device), None) == 0
+    context.value = opencl.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(failed))
+    queue.value = opencl.clCreateCommandQueue(context, device, ctypes.c_uint64(0), ctypes.byref(failed))
+    buffer.value = opencl.clCreateBuffer(context, ctypes.c_uint64(1), ctypes.c_size_t(64), None, ctypes.byref(failed))
+    assert queue.value and buffer.value, failed.value
+    assert opencl.clEnqueueWriteBuffer(queue, buffer, 1, ctypes.c_size_t(0), ctypes.c_size_t(64), ctypes.create_string_buffer(64), 0, None, None) == 0
+
+
 opencl = ctypes.CDLL("libOpenCL.so.1")
-platforms = ctypes.c_uint32(0)
-assert opencl.clGetPlatformIDs(0, None, ctypes.byref(platforms)) == 0 and platforms.value, "no platform"
+platform = ctypes.c_void_p()
+assert opencl.clGetPlatformIDs(1, ctypes.byref(platform), None) == 0 and platform.value, "no platform"
 late = Late.in_dll(ctypes.CDLL(library), "tracesmith_agent_late")
 text = ctypes.create_string_buffer(512)
 before = None
@@ -37,3 +52,5 @@ for attempt in range(TIMES + FIRST):
 grown = [after - first for first, after in zip(before, held())]
 assert max(grown) < GROWN, "grown by %d and %d bytes" % tuple(grown)
 print("attach_given_up: ok, %d attempts, %d and %d bytes" % (TIMES, *grown))
+if len(sys.argv) > 3:
+    use()
