@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding libcupti. Rules: agent.h. All of this happens once, inside the program's first call of cuInit.
+// Finding libcupti. Rules: agent.h. It is looked for inside the program's first call of cuInit, or each time attach comes until it is
+// found (way_in_late).
 //
 // A libcupti that is not compatible with the driver fails when its version is queried, or at subscribing. Then the
 // next one is tried. One that was refused stays loaded: it may have started something in the driver that still uses

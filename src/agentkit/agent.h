@@ -90,7 +90,8 @@ bool agent_attach_late(const struct agent_spec *spec, const char *session_direct
 bool agent_is_free(void);
 // Nothing is recorded from now on, and the collector has all that was. Commands in flight are the agent's own concern.
 void agent_leave(void);
-// The collector needs nothing more: gives back the memory of the session.
+// The collector needs nothing more: gives back the memory of the session. If a thread of the kit did not end in time, it does nothing, and the
+// agent is not attached again.
 void agent_park(void);
 
 // Attached, and not over.
