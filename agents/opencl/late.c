@@ -220,6 +220,11 @@ void late_after_fork_child(void) {
     put_back();
 }
 
+static void park(void) {
+    stacks_end();
+    agent_park();
+}
+
 static bool begin(const char *directory, const char *options, char *text, size_t size) {
     static const char refused[] = "OpenCL of this program is recorded already, or was loaded with an agent";
     // Before find_driver, which changes what wrappers of a layer call.
@@ -242,6 +247,7 @@ static bool begin(const char *directory, const char *options, char *text, size_t
     table = NULL;
     agent_control_stop();
     agent_leave();
+    park();
     snprintf(text, size, "the OpenCL driver's table of functions cannot be written to");
     return false;
 }
@@ -257,11 +263,6 @@ static void leave(void) {
         nanosleep(&moment, NULL);
     }
     agent_leave();
-}
-
-static void park(void) {
-    stacks_end();
-    agent_park();
 }
 
 AGENT_EXPORT extern const struct agent_late tracesmith_agent_late;

@@ -117,6 +117,51 @@ __attribute__((constructor)) static void begin(void) {
 }
 """
 
+# The driver's table of functions is read-only, and stays so until a byte comes.
+READ_ONLY = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern int clGetPlatformIDs(unsigned, void *, void *);
+static uintptr_t from;
+static size_t size;
+static int refuses;
+enum { PAGE = 4096, TABLE_MOST = 2048 };
+
+int mprotect(void *at, size_t bytes, int how) {
+    if (refuses && (how & PROT_WRITE) && (uintptr_t)at < from + size && from < (uintptr_t)at + bytes)
+        return errno = EACCES, -1;
+    return syscall(SYS_mprotect, at, bytes, how);
+}
+
+int main(void) {
+    void **platform;
+    char byte;
+    if (clGetPlatformIDs(1, &platform, 0))
+        return 3;
+    from = (uintptr_t)*platform & ~(uintptr_t)(PAGE - 1);
+    size = (((uintptr_t)*platform + TABLE_MOST - from) | (PAGE - 1)) + 1;
+    if (mprotect((void *)from, size, PROT_READ))
+        return 3;
+    refuses = 1;
+    for (int i = 0; i < 2; i++) {
+        puts("waits");
+        fflush(stdout);
+        if (read(0, &byte, 1) != 1)
+            return 3;
+        refuses = 0;
+        mprotect((void *)from, size, PROT_READ | PROT_WRITE);
+    }
+    puts("done");
+    return 0;
+}
+"""
+
 
 def build(name, source, *options, compiler="cc"):
     path = os.path.join(WORK, name)
@@ -282,6 +327,22 @@ def start(program, name):
                             stderr=subprocess.PIPE)
 
 
+def read_only():
+    """A table that cannot be written to: attach can be tried again."""
+    program_path = build("read_only", READ_ONLY, "-rdynamic", "-l:libOpenCL.so.1")
+    path = os.path.join(WORK, "read_only.sbt")
+    program = Waiting(program_path)
+    for _ in range(2):
+        refused = run("attach", program.pid, "-o", path, *PATIENCE, code=4)
+        check(b"cannot be written to" in refused.stderr, refused.stderr)
+    program.process.stdin.write(b"x")
+    program.process.stdin.flush()
+    check(program.process.stdout.readline() == b"waits\n", "the program goes on")
+    run("attach", program.pid, "-o", path, "-d", "0.2", *PATIENCE)
+    program.process.stdin.write(b"x")
+    program.end()
+
+
 def two_at_once():
     program = Steps()
     before = program.threads()
@@ -357,6 +418,7 @@ if plain_program:
     forbidden(plain_program)
     namespaces(plain_program)
     execs(plain_program)
+    read_only()
 dies()
 two_at_once()
 owner_killed()
