@@ -65,10 +65,11 @@ static bool is_loaded(const struct dl_phdr_info *object, uintptr_t at, size_t by
 static bool is_nodelete(const struct dl_phdr_info *object) {
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-        if (segment->p_type != PT_DYNAMIC)
+        const uintptr_t at = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_DYNAMIC || !is_loaded(object, at, segment->p_memsz, PF_R))
             continue;
-        const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(object->dlpi_addr + segment->p_vaddr);
-        for (; entry->d_tag != DT_NULL; entry++)
+        const ElfW(Dyn) *entry = (const ElfW(Dyn) *)at, *end = entry + segment->p_memsz / sizeof *entry;
+        for (; entry < end && entry->d_tag != DT_NULL; entry++)
             if (entry->d_tag == DT_FLAGS_1)
                 return entry->d_un.d_val & DF_1_NODELETE;
     }
