@@ -54,7 +54,8 @@ struct table {
 bool sums_on;
 uint32_t sums_host;
 static struct channel *channel;
-static int64_t period, origin;       // origin: periods begin at it and at multiples of the period after it
+static _Atomic int64_t period;       // 0 or less: the agent does not add up
+static int64_t origin;               // periods begin at it and at multiples of the period after it
 static _Atomic int64_t next;         // end of the period
 static _Atomic int32_t room;         // rows that may still be made
 static struct table *_Atomic tables; // all there ever were
@@ -426,12 +427,14 @@ static bool write_tables(bool patient) {
 }
 
 void sums_look(void) {
-    if (!sums_on)
+    // Looked at once: sums_start may change it where a control thread could not be stopped in time.
+    const int64_t length = atomic_load_explicit(&period, memory_order_relaxed);
+    if (!sums_on || length <= 0)
         return;
     const int64_t now = clock_trace_now();
     // What could not be written is tried again at the next look.
     if (now >= atomic_load_explicit(&next, memory_order_relaxed) && write_tables(false))
-        atomic_store_explicit(&next, now + period - (now - origin) % period, memory_order_relaxed);
+        atomic_store_explicit(&next, now + length - (now - origin) % length, memory_order_relaxed);
 }
 
 int64_t sums_until_due(void) {
@@ -481,8 +484,9 @@ void sums_start(struct channel *of) {
     const int64_t now = clock_trace_now();
     const bool first = !begun;
     channel = of;
-    period = channel_aggregate(of);
-    if (period <= 0 || (first && pthread_key_create(&thread_end, give_back))) {
+    const int64_t length = channel_aggregate(of);
+    atomic_store_explicit(&period, length, memory_order_relaxed);
+    if (length <= 0 || (first && pthread_key_create(&thread_end, give_back))) {
         sums_on = false;
         return;
     }
@@ -493,7 +497,7 @@ void sums_start(struct channel *of) {
         return;
     }
     origin = now;
-    atomic_store(&next, now + period);
+    atomic_store(&next, now + length);
     other_name = channel_string_cstr(of, "(other)");
     register_shapes();
     sums_host = sums_track(0, 0);
