@@ -50,7 +50,8 @@ for attempt in range(TIMES + FIRST):
     assert not late.begin(session.encode(), b"", text, len(text)), "a session that is not there was opened"
     assert b"recorded already" in text.value, text.value
 grown = [after - first for first, after in zip(before, held())]
-assert max(grown) < GROWN, "grown by %d and %d bytes" % tuple(grown)
-print("attach_given_up: ok, %d attempts, %d and %d bytes" % (TIMES, *grown))
 if len(sys.argv) > 3:
-    use()
+    use()  # a recorded process grows by itself
+else:
+    assert max(grown) < GROWN, "grown by %d and %d bytes" % tuple(grown)
+print("attach_given_up: ok, %d attempts, %d and %d bytes" % (TIMES, *grown))
