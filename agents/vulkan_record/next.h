@@ -49,6 +49,8 @@
     X(QueueSubmit)                                                                                           \
     X(QueueSubmit2)                                                                                          \
     X(QueueBindSparse)                                                                                       \
+    X(CreateSemaphore)                                                                                       \
+    X(DestroySemaphore)                                                                                      \
     X(SignalSemaphore)                                                                                       \
     X(QueueWaitIdle)                                                                                         \
     X(DeviceWaitIdle)                                                                                        \

@@ -9,7 +9,7 @@
 // All that is known of the program's objects is under one lock. It is held while a submission of a captured frame runs.
 //
 // Files: layer.c (instances and devices), objects.c (the table of objects), create.c (their wrappers), commands.c (command
-// buffers), newer.c (newer forms of both), templates.c (of descriptors), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, held.c (submissions that wait), content.c
+// buffers), newer.c (newer forms of both), templates.c (of descriptors), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, semaphores.c, held.c (submissions that wait), content.c
 // (copies), frames.c (which frames), keys.c (key presses), file.c (the recording).
 #ifndef VULKAN_RECORD_RECORDER_H
 #define VULKAN_RECORD_RECORDER_H
@@ -233,6 +233,9 @@ void keys_begin(uint32_t key);         // 1 to 12: F1 to F12
 void keys_add_window(uint32_t window); // of X11
 bool keys_pressed(
     void); // in a window that has the focus, since it was called last; a key that is held counts once
+
+// ---- semaphores.c
+bool semaphore_has_values(const struct device *device, VkSemaphore semaphore); // a timeline semaphore
 
 // ---- content.c
 // Waits until the queue has done what it was given; false: it does not within this time, in ns.

@@ -68,17 +68,20 @@ static void add_buffer(struct submission *submission, VkCommandBuffer handle) {
     submission->works |= buffer->works;
 }
 
+// A semaphore without values waits for the last signal that was submitted before, whatever value is given.
 static void add_wait(struct submission *submission, VkSemaphore semaphore, uint64_t value) {
-    const struct next *next = &submission->device->next;
+    struct device *device = submission->device;
+    const bool has_values = semaphore_has_values(device, semaphore);
     uint64_t now = 0;
     for (size_t i = 0; i < submission->promise_count; i++)
-        if (submission->promises[i].semaphore == semaphore && submission->promises[i].value >= value)
+        if (submission->promises[i].semaphore == semaphore &&
+            (!has_values || submission->promises[i].value >= value))
             return;
-    if (!value && held_signals(submission->device, submission->until, semaphore))
-        submission->waits_for_later = true;
-    if (value && next->GetSemaphoreCounterValue &&
-        next->GetSemaphoreCounterValue(submission->device->handle, semaphore, &now) == VK_SUCCESS &&
-        now < value)
+    if (!has_values)
+        submission->waits_for_later |= held_signals(device, submission->until, semaphore);
+    else if (value && device->next.GetSemaphoreCounterValue &&
+             device->next.GetSemaphoreCounterValue(device->handle, semaphore, &now) == VK_SUCCESS &&
+             now < value)
         submission->waits_for_later = true;
 }
 
@@ -408,14 +411,16 @@ static const VkTimelineSemaphoreSubmitInfo *values_of(const VkBaseInStructure *a
 
 static void add_info(struct submission *submission, const VkSubmitInfo *info) {
     const VkTimelineSemaphoreSubmitInfo *values = values_of(info->pNext);
+    const uint64_t *wait_values = values ? values->pWaitSemaphoreValues : NULL,
+                   *signal_values = values ? values->pSignalSemaphoreValues : NULL;
     for (uint32_t i = 0; i < info->commandBufferCount; i++)
         add_buffer(submission, info->pCommandBuffers[i]);
     for (uint32_t i = 0; i < info->waitSemaphoreCount; i++)
         add_wait(submission, info->pWaitSemaphores[i],
-                 values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0);
+                 wait_values && i < values->waitSemaphoreValueCount ? wait_values[i] : 0);
     for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
         add_promise(submission, info->pSignalSemaphores[i],
-                    values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i] : 0);
+                    signal_values && i < values->signalSemaphoreValueCount ? signal_values[i] : 0);
 }
 
 static void add_info2(struct submission *submission, const VkSubmitInfo2 *info) {

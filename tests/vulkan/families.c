@@ -2,7 +2,7 @@
 // families SHADER MODE FRAMES: each frame computes on one queue, copies on a queue of another family, and computes again on the first;
 // a buffer and an image change their family, the image its layout with it. Prints a hash of the results. For test_frames.sh, with
 // queues_layer.c. A submission waits for the one before:
-//     binary     by semaphores
+//     binary     by semaphores, with values, which mean nothing for these
 //     timeline   by values of a semaphore that is signaled before
 //     early      by values, and the copies are submitted before what signals for them: only with as many queues in the driver, or if
 //                a layer holds them back
@@ -345,7 +345,14 @@ static void submit_value(uint32_t family, VkCommandBuffer buffer, uint64_t wait,
 
 static void submit_binary(uint32_t family, VkCommandBuffer buffer, int wait, int signal, VkFence done) {
     const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    const uint64_t ignored = 77;
+    const VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                                  .waitSemaphoreValueCount = wait != NONE,
+                                                  .pWaitSemaphoreValues = &ignored,
+                                                  .signalSemaphoreValueCount = signal != NONE,
+                                                  .pSignalSemaphoreValues = &ignored};
     const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .pNext = &values,
                                .waitSemaphoreCount = wait != NONE,
                                .pWaitSemaphores = wait == NONE ? NULL : &signals[wait],
                                .pWaitDstStageMask = &stage,
