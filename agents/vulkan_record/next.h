@@ -59,6 +59,8 @@
     X(WaitSemaphores)                                                                                        \
     X(GetFenceStatus)                                                                                        \
     X(GetSemaphoreCounterValue)                                                                              \
+    X(GetQueryPoolResults)                                                                                   \
+    X(GetEventStatus)                                                                                        \
     X(CreateSwapchainKHR)                                                                                    \
     X(DestroySwapchainKHR)                                                                                   \
     X(GetSwapchainImagesKHR)                                                                                 \

@@ -589,10 +589,11 @@ static void end_wait(void) {
 }
 
 // While the program uses the queue without the recorder's lock, which it may need for a long time. NULL: not known, or the device is lost.
-static struct queue *begin_use(struct device *device, VkQueue handle) {
+// `waits`: until the queue is idle. What still runs on it may wait for any that is held back.
+static struct queue *begin_use(struct device *device, VkQueue handle, bool waits) {
     recorder_lock();
     struct queue *queue = find_queue(device, handle);
-    if (held_has(device, handle))
+    if (held_has(device, handle) || (waits && (!queue || queue->busy)))
         release_all(device);
     recorder_unlock();
     if (device->lost)
@@ -600,6 +601,17 @@ static struct queue *begin_use(struct device *device, VkQueue handle) {
     if (queue)
         pthread_mutex_lock(&queue->lock);
     return queue;
+}
+
+// What is no submission of commands may wait for a signal that is held back. Of a semaphore with values the driver lets it wait.
+static void release_waited(struct device *device, const VkSemaphore *semaphores, uint32_t count) {
+    bool waits = false;
+    recorder_lock();
+    for (uint32_t i = 0; i < count && device->held; i++)
+        waits |= !semaphore_has_values(device, semaphores[i]) && held_signals(device, NULL, semaphores[i]);
+    if (waits)
+        release_all(device);
+    recorder_unlock();
 }
 
 static void end_use(struct queue *queue) {
@@ -623,7 +635,7 @@ static VkResult wait_lost(struct device *device, VkQueue only) {
 
 VkResult record_QueueWaitIdle(VkQueue handle) {
     struct device *device = device_of(handle);
-    struct queue *queue = begin_use(device, handle);
+    struct queue *queue = begin_use(device, handle, true);
     if (device->lost && !queue)
         return wait_lost(device, handle);
     const VkResult result = device->next.QueueWaitIdle(handle);
@@ -635,7 +647,9 @@ VkResult record_QueueWaitIdle(VkQueue handle) {
 VkResult record_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos,
                                 VkFence fence) {
     struct device *device = device_of(handle);
-    struct queue *queue = begin_use(device, handle);
+    for (uint32_t i = 0; i < count; i++)
+        release_waited(device, infos[i].pWaitSemaphores, infos[i].waitSemaphoreCount);
+    struct queue *queue = begin_use(device, handle, false);
     const VkResult result =
         device->lost ? VK_ERROR_DEVICE_LOST : device->next.QueueBindSparse(handle, count, infos, fence);
     end_use(queue);
@@ -728,21 +742,35 @@ VkResult record_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore,
     return or_lost(device, device->next.GetSemaphoreCounterValue(handle, semaphore, out));
 }
 
-// A present may wait for a signal that is held back.
-static void release_waited(struct device *device, const VkPresentInfoKHR *info) {
-    bool waits = false;
-    recorder_lock();
-    for (uint32_t i = 0; i < info->waitSemaphoreCount && device->held; i++)
-        waits |= held_signals(device, NULL, info->pWaitSemaphores[i]);
-    if (waits)
+VkResult record_GetEventStatus(VkDevice handle, VkEvent event) {
+    struct device *device = device_of(handle);
+    try_held(device);
+    const VkResult result = device->next.GetEventStatus(handle, event);
+    return result == VK_EVENT_RESET ? or_lost(device, result) : result;
+}
+
+// A wait for results is one in the driver, for which the driver has to have all.
+VkResult record_GetQueryPoolResults(VkDevice handle, VkQueryPool pool, uint32_t first, uint32_t count,
+                                    size_t bytes, void *out, VkDeviceSize stride, VkQueryResultFlags flags) {
+    struct device *device = device_of(handle);
+    if (flags & VK_QUERY_RESULT_WAIT_BIT) {
+        recorder_lock();
         release_all(device);
-    recorder_unlock();
+        recorder_unlock();
+    } else {
+        try_held(device);
+    }
+    if (device->lost)
+        flags &= ~(VkQueryResultFlags)VK_QUERY_RESULT_WAIT_BIT;
+    const VkResult result =
+        device->next.GetQueryPoolResults(handle, pool, first, count, bytes, out, stride, flags);
+    return result == VK_NOT_READY ? or_lost(device, result) : result;
 }
 
 VkResult record_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
     struct device *device = device_of(handle);
-    release_waited(device, info);
-    struct queue *queue = begin_use(device, handle);
+    release_waited(device, info->pWaitSemaphores, info->waitSemaphoreCount);
+    struct queue *queue = begin_use(device, handle, false);
     const VkResult result = device->lost ? VK_ERROR_DEVICE_LOST : device->next.QueuePresentKHR(handle, info);
     end_use(queue);
     recorder_lock();

@@ -13,6 +13,8 @@
 //     refused    as host; prints what calls return after that, instead of a hash
 //     carried    as host, with a submission without commands between the host and the first; and the end is asked for before it is
 //                waited for
+//     event      by values; of the second frame by one that is signaled on the other queue by what was submitted in the first, after the
+//                host has signaled for that, and the end is only asked for, by an event
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -35,6 +37,7 @@ static VkPipelineLayout layout;
 static VkPipeline pipeline;
 static VkSemaphore timeline, signals[2];
 static VkFence fence;
+static VkEvent event;                      // null: none is set
 static PFN_vkCmdPushDescriptorSetKHR push; // NULL: the set is bound
 static PFN_vkCmdPushDescriptorSetWithTemplateKHR push_template;
 static VkDescriptorUpdateTemplate template; // null: it is pushed without one
@@ -178,7 +181,7 @@ static void make_template(void) {
     CHECK(vkCreateDescriptorUpdateTemplate(device, &info, NULL, &template));
 }
 
-static void make_signals(void) {
+static void make_signals(bool events) {
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     const VkSemaphoreCreateInfo values = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type},
@@ -188,10 +191,14 @@ static void make_signals(void) {
     for (int i = 0; i < 2; i++)
         CHECK(vkCreateSemaphore(device, &binary, NULL, &signals[i]));
     CHECK(vkCreateFence(device, &info, NULL, &fence));
+    const VkEventCreateInfo event_info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+    if (events)
+        CHECK(vkCreateEvent(device, &event_info, NULL, &event));
 }
 
 static void end(void) {
     vkDestroyFence(device, fence, NULL);
+    vkDestroyEvent(device, event, NULL);
     vkDestroySemaphore(device, timeline, NULL);
     for (int i = 0; i < 2; i++) {
         vkDestroySemaphore(device, signals[i], NULL);
@@ -312,6 +319,8 @@ static VkCommandBuffer compute_again(void) {
     VkCommandBuffer buffer = begin(FIRST);
     pass_data(buffer, OTHER, FIRST);
     dispatch(buffer);
+    if (event)
+        vkCmdSetEvent(buffer, event, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
     CHECK(vkEndCommandBuffer(buffer));
     return buffer;
 }
@@ -413,20 +422,27 @@ static void frame_refused(VkCommandBuffer buffers[3]) {
 }
 
 static void frame_values(VkCommandBuffer buffers[3], uint64_t from, const char *mode) {
-    const bool carried = strcmp(mode, "carried") == 0, host = carried || strcmp(mode, "host") == 0;
+    const bool carried = strcmp(mode, "carried") == 0, asked = event && from == 20,
+               host = carried || asked || strcmp(mode, "host") == 0;
     const uint64_t last = from + 5;
+    if (event)
+        CHECK(vkResetEvent(device, event));
     if (carried)
         submit_value(OTHER, VK_NULL_HANDLE, from + 1, from + 2);
     if (strcmp(mode, "early") == 0) {
         submit_value(OTHER, buffers[1], from + 3, from + 4);
         submit_value(FIRST, buffers[0], 0, from + 3);
     } else {
-        submit_value(FIRST, buffers[0], carried ? from + 2 : host ? from + 1 : 0, from + 3);
+        submit_value(FIRST, buffers[0], carried || asked ? from + 2 : host ? from + 1 : 0, from + 3);
         submit_value(OTHER, buffers[1], from + 3, from + 4);
     }
     submit_value(FIRST, buffers[2], from + 4, last);
+    if (event && from == 10)
+        submit_value(OTHER, VK_NULL_HANDLE, from + 11, from + 12);
     if (host)
         signal_value(from + 1);
+    while (asked && vkGetEventStatus(device, event) != VK_EVENT_SET)
+        ;
     for (uint64_t now = 0; carried && now < last;)
         CHECK(vkGetSemaphoreCounterValue(device, timeline, &now));
     const VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
@@ -454,7 +470,7 @@ int main(int argc, char **argv) {
     make_pipeline(argv[1]);
     if (templates)
         make_template();
-    make_signals();
+    make_signals(strcmp(argv[2], "event") == 0);
     for (uint32_t frame = 1; frame <= (uint32_t)atoi(argv[3]); frame++) {
         VkCommandBuffer buffers[3] = {compute(frame), copy(), compute_again()};
         if (strcmp(argv[2], "binary") == 0 || push)
