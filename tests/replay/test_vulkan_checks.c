@@ -104,7 +104,9 @@ static void test_shaders(void **state) {
     REFUSED(scene.code[0][5] = 0, "no SPIR-V");
     REFUSED(scene.code[0][sizeof compute_code / 4 - 1] = OP(2, 56), "no SPIR-V");
     REFUSED(scene.code[0][3] = UINT32_MAX, "no SPIR-V");
-    REFUSED(scene.code[0][6] = 5347, "addresses of buffers"); // a capability
+    REFUSED(scene.code[0][6] = 5347, "addresses of buffers");  // a capability
+    REFUSED(scene.code[0][8] = 5348, "addresses of buffers");  // the memory model
+    REFUSED(scene.code[0][46] = 5349, "addresses of buffers"); // the storage class of a pointer
     REFUSED(scene.compute.stage.pName = "other", "no entry point of this name");
     REFUSED(scene.compute.stage.module = AS(VkShaderModule, VERTEX), "no entry point of this name");
     REFUSED(scene.stages[0].module = AS(VkShaderModule, COMPUTE), "no entry point of this name");

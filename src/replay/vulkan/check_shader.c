@@ -14,6 +14,7 @@ enum { HEADER = 5, MAGIC = 0x07230203, PLACES_PER_WORD = 64 };
 
 // Of SPIR-V's specification.
 enum {
+    OP_MEMORY_MODEL = 14,
     OP_ENTRY_POINT = 15,
     OP_EXECUTION_MODE = 16,
     OP_CAPABILITY = 17,
@@ -57,6 +58,8 @@ enum {
 };
 enum {
     ADDRESSES = 5347, // PhysicalStorageBufferAddresses
+    CLASS_ADDRESSED = 5349,
+    MODEL_LOGICAL = 0,
     SPEC_ID = 1,
     BUFFER_BLOCK = 3,
     BUILT_IN = 11,
@@ -149,6 +152,20 @@ static bool add_mark(struct vulkan_shader *shader, struct mark mark) {
     return true;
 }
 
+// A recorded address is another one here, or anything. Drivers do not ask for the capability.
+static bool uses_addresses(const struct vulkan_shader *shader, size_t at) {
+    switch (op_of(shader, at)) {
+    case OP_CAPABILITY:
+        return word(shader, at, 1) == ADDRESSES;
+    case OP_MEMORY_MODEL:
+        return word(shader, at, 1) != MODEL_LOGICAL;
+    case OP_TYPE_POINTER:
+        return word(shader, at, 2) == CLASS_ADDRESSED;
+    default:
+        return false;
+    }
+}
+
 static bool read_one(struct vulkan_shader *shader, size_t at) {
     const uint32_t op = op_of(shader, at), result = result_of(op);
     if (result) {
@@ -157,8 +174,8 @@ static bool read_one(struct vulkan_shader *shader, size_t at) {
             return false;
         shader->places[id] = (uint32_t)at;
     }
-    if (op == OP_CAPABILITY)
-        return word(shader, at, 1) != ADDRESSES; // a recorded address is another one here, or anything
+    if (uses_addresses(shader, at))
+        return false;
     if (op == OP_DECORATE)
         return add_mark(shader, (struct mark){.id = word(shader, at, 1),
                                               .decoration = word(shader, at, 2),

@@ -452,8 +452,8 @@ static bool offsets_fit(struct vulkan_run *run, const struct call_CmdBindDescrip
     for (uint32_t i = 0; i < at->n && offset < at->k; i++) {
         const struct vulkan_live *set = vulkan_find_handle(run, (uint64_t)(uintptr_t)at->s[i], VULKAN_SET),
                                  *layout = set ? vulkan_find(run, set->made_of, VULKAN_SET_LAYOUT) : NULL;
-        const struct vulkan_binding *binding = layout ? check_used_binding(layout, 0) : NULL;
-        for (; binding; binding = check_used_binding(layout, (uint64_t)binding->binding + 1)) {
+        for (uint32_t which = 0; layout && which < layout->binding_count; which++) {
+            const struct vulkan_binding *binding = &layout->bindings[which];
             const bool uniform = binding->type == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER_DYNAMIC;
             if (!uniform && binding->type != VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC)
                 continue;
