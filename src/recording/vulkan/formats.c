@@ -5,6 +5,7 @@
 #include "recording/vulkan/formats.h"
 
 #include <stddef.h>
+#include <string.h>
 
 uint32_t vulkan_format_bytes(VkFormat format) {
     static const struct {
@@ -139,14 +140,21 @@ uint32_t vulkan_image_copies(const struct vulkan_texels *texels, uint64_t most,
 
 void vulkan_clear_unused(VkFormat format, const VkBufferImageCopy *copies, uint32_t count, uint8_t *bytes,
                          uint64_t size) {
-    if (format != VK_FORMAT_D24_UNORM_S8_UINT && format != VK_FORMAT_X8_D24_UNORM_PACK32)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        if (copies[i].imageSubresource.aspectMask == VK_IMAGE_ASPECT_STENCIL_BIT &&
-            size > copies[i].bufferOffset)
-            size = copies[i].bufferOffset; // depth is before it
-    for (uint64_t at = 3; at < size; at += 4)
-        bytes[at] = 0;
+    const bool has_24 = format == VK_FORMAT_D24_UNORM_S8_UINT || format == VK_FORMAT_X8_D24_UNORM_PACK32;
+    for (uint32_t i = 0; i < count; i++) {
+        const VkImageSubresourceLayers *part = &copies[i].imageSubresource;
+        const VkExtent3D extent = copies[i].imageExtent;
+        const uint64_t begin = copies[i].bufferOffset,
+                       next = i + 1 < count ? copies[i + 1].bufferOffset : size,
+                       end = begin + (uint64_t)extent.width * extent.height * extent.depth *
+                                         part->layerCount * vulkan_aspect_bytes(format, part->aspectMask);
+        if (end > next || next > size)
+            return; // not those of these bytes
+        for (uint64_t at = begin + 3; has_24 && part->aspectMask == VK_IMAGE_ASPECT_DEPTH_BIT && at < end;
+             at += 4)
+            bytes[at] = 0;
+        memset(bytes + end, 0, next - end);
+    }
 }
 
 VkImageMemoryBarrier vulkan_transition(VkImage image, VkFormat format, uint32_t levels, uint32_t layers,

@@ -36,7 +36,7 @@ struct vulkan_texels {
 // more than `most`.
 uint32_t vulkan_image_copies(const struct vulkan_texels *texels, uint64_t most,
                              VkBufferImageCopy copies[VULKAN_COPIES_MOST], uint64_t *bytes);
-// Depths of 24 bits have a byte besides in a copy, which may be anything: it becomes 0.
+// What is in no texel of a copy may be anything, and becomes 0: a byte of each depth of 24 bits, and what is between the levels.
 void vulkan_clear_unused(VkFormat format, const VkBufferImageCopy *copies, uint32_t count, uint8_t *bytes,
                          uint64_t size);
 // All of an image from one layout to another, after all writes and before all accesses.
