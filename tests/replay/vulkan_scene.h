@@ -502,7 +502,7 @@ static void take_result(void *context, const struct execute_result *result) {
     has_result = result->bytes != NULL;
 }
 
-// Every record is told, in order.
+// Every record is reported, in order.
 static void take_progress(void *context, uint64_t done, uint64_t total) {
     uint64_t *told = context;
     assert_true(done == *told && done < total);
