@@ -272,6 +272,12 @@ static bool process_alive(const struct collector *collector, struct collect_chan
     return (is_program(collector, channel) && !collector->closing) || process_is_alive(&channel->seen);
 }
 
+static bool is_exiting(struct collect_channel *channel) {
+    return collect_look_at_head(channel) &&
+           atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED &&
+           process_is_exiting(&channel->seen);
+}
+
 static void look_whether_gone(struct collector *collector, struct collect_channel *channel) {
     if (channel->state != COLLECT_LIVE)
         return;
@@ -283,6 +289,9 @@ static void look_whether_gone(struct collector *collector, struct collect_channe
         channel->checked = collector->now;
         channel->alive = process_alive(collector, channel);
     }
+    // Nothing else comes from a process that has closed its channel and is taken apart: its exit has been seen.
+    if (channel->alive && collector->closing && !channel->local && is_exiting(channel))
+        channel->alive = false;
     if (!channel->alive || collector->closing)
         channel->state = COLLECT_GONE;
 }

@@ -119,6 +119,33 @@ static uint64_t find_in_proc(const struct process_seen *process) {
     return found;
 }
 
+// PF_EXITING of the kernel's include/linux/sched.h, in field 9 of a thread's stat. True for a thread that is gone.
+static bool thread_is_exiting(const char *who) {
+    enum { EXITING = 4 };
+    char text[1024];
+    const char *name = read_about(who, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
+    const char *flags = stat_field(name, 9);
+    return !flags || (strtoull(flags, NULL, 10) & EXITING);
+}
+
+bool process_is_exiting(const struct process_seen *process) {
+    char path[64];
+    bool exiting = true;
+    snprintf(path, sizeof path, "/proc/%llu/task", (unsigned long long)process->here);
+    DIR *threads = process->here ? opendir(path) : NULL;
+    if (!threads)
+        return process->here && errno == ENOENT;
+    for (struct dirent *entry; exiting && (entry = readdir(threads));) {
+        char who[64];
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+            continue;
+        snprintf(who, sizeof who, "%llu/task/%.20s", (unsigned long long)process->here, entry->d_name);
+        exiting = thread_is_exiting(who);
+    }
+    closedir(threads);
+    return exiting;
+}
+
 bool process_is_alive(struct process_seen *process) {
     char who[24];
     if (!process->start_time) // it saw no /proc: all there is to ask for is the number

@@ -24,5 +24,8 @@ struct process_seen {
 bool process_is_elsewhere(const struct process_seen *process);
 // Whether it is there and has not ended.
 bool process_is_alive(struct process_seen *process);
+// Whether it runs no code of its own any more: the kernel takes its memory apart, which lasts for a large one, or it has ended. Of a
+// process that process_is_alive has found.
+bool process_is_exiting(const struct process_seen *process);
 
 #endif

@@ -62,14 +62,17 @@ static void lives_with_its_last_thread(void **unused) {
     struct process_seen seen = {.pid = (uint64_t)child};
     assert_int_equal(read(from_child[0], &seen.start_time, sizeof seen.start_time), sizeof seen.start_time);
     assert_true(seen.start_time > 0 && process_is_alive(&seen));
+    assert_false(process_is_exiting(&seen));
     assert_int_equal(write(to_child[1], "x", 1), 1);
     until_zombie(child);
     assert_true(process_is_alive(&seen));
+    assert_false(process_is_exiting(&seen)); // one thread is, the other is not
     assert_int_equal(kill(child, SIGKILL), 0);
     siginfo_t ended;
     assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
     assert_true(is_zombie(child));
     assert_false(process_is_alive(&seen));
+    assert_true(process_is_exiting(&seen));
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_false(process_is_alive(&seen));
     struct process_seen another = {.pid = (uint64_t)getpid(), .start_time = process_start_time() + 1};
