@@ -160,10 +160,6 @@ void collect_finish_rings(struct collector *collector, struct collect_channel *c
     }
 }
 
-static bool is_closed(const struct collect_channel *channel) {
-    return atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
-}
-
 static bool is_own(const struct collect_channel *channel) {
     return !channel->elsewhere && channel->seen.pid == (uint64_t)getpid();
 }
@@ -184,7 +180,8 @@ void collect_process_event(struct collector *collector, struct collect_channel *
         int status = channel->end_status;
         int64_t result = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
         builder_set(builder, TSMITH_FIELD_RESULT, TSMITH_TYPE_I64, (uint64_t)result);
-    } else if (operation == TSMITH_OPERATION_PROCESS_EXIT && !is_closed(channel) && !is_own(channel)) {
+    } else if (operation == TSMITH_OPERATION_PROCESS_EXIT && !collect_is_closed(channel) &&
+               !is_own(channel)) {
         builder_set(builder, TSMITH_FIELD_TEXT, TSMITH_TYPE_STRING,
                     tsmith_dictionary_intern_cstr(collector->dictionary,
                                                   "it ended without closing its recording (_exit, exec or a "
@@ -260,7 +257,7 @@ static int64_t last_sign(struct collector *collector, const struct collect_chann
 void collect_channel_ended(struct collector *collector, struct collect_channel *channel, bool alive) {
     (void)collect_look_at_head(channel);
     int64_t now = collector->recover ? last_sign(collector, channel) : clock_trace_now();
-    bool closed = is_closed(channel);
+    bool closed = collect_is_closed(channel);
     bool killed = channel->has_end_status && WIFSIGNALED(channel->end_status);
     // A process that ends by _exit or exec ends between records, and unfinished records of its other threads are
     // counted as missing (finish_ring). A process that was killed may have been about to write: at most one record

@@ -147,6 +147,10 @@ uint32_t collect_stack(struct collector *collector, struct collect_channel *chan
 // Live, of another process: looks at the files again. False when they were found to be truncated or overwritten, once
 // and for all.
 bool collect_look_at_head(struct collect_channel *channel);
+// By a head that has been looked at.
+static inline bool collect_is_closed(const struct collect_channel *channel) {
+    return atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED;
+}
 bool collect_look_at_subs(struct collect_channel *channel);
 bool collect_look_at_slots(struct collect_channel *channel);
 bool collect_look_at_sub(struct collect_channel *channel, uint32_t sub);

@@ -273,9 +273,7 @@ static bool process_alive(const struct collector *collector, struct collect_chan
 }
 
 static bool is_exiting(struct collect_channel *channel) {
-    return collect_look_at_head(channel) &&
-           atomic_load_explicit(&channel->head->state, memory_order_acquire) == LAYOUT_CHANNEL_CLOSED &&
-           process_is_exiting(&channel->seen);
+    return collect_look_at_head(channel) && collect_is_closed(channel) && process_is_exiting(&channel->seen);
 }
 
 static void look_whether_gone(struct collector *collector, struct collect_channel *channel) {
@@ -615,9 +613,7 @@ void collector_program_ended(struct collector *collector, int wait_status) {
 
 static bool still_records(const struct collector *collector, struct collect_channel *channel) {
     return channel->state == COLLECT_LIVE && !is_program(collector, channel) &&
-           collect_look_at_head(channel) &&
-           atomic_load_explicit(&channel->head->state, memory_order_acquire) != LAYOUT_CHANNEL_CLOSED &&
-           process_is_alive(&channel->seen);
+           collect_look_at_head(channel) && !collect_is_closed(channel) && process_is_alive(&channel->seen);
 }
 
 uint32_t collector_live_processes(struct collector *collector) {
