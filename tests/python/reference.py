@@ -14,7 +14,7 @@ HEAD = """# Python API
 Made by `tests/python/reference.py` from the docstrings of the package; a test compares. [python.md](python.md) is the guide.
 """
 MODULES = (("tracesmith.hta", ("TraceAnalysis",)), ("tracesmith.triton", ("launches", "Launches")),
-           ("tracesmith.dask", ("partial", "join", "answer", "ranks")))
+           ("tracesmith.tvm", ("calls", "Calls")), ("tracesmith.dask", ("partial", "join", "answer", "ranks")))
 
 
 def text(value):
