@@ -81,7 +81,7 @@ typedef struct tsmith_capture_options {
     size_t agent_option_count;
     int live;  // add up the totals of tracesmith/live.h from the first event on; 0: from the first request on
     int armed; // load the agents, but record nothing until tsmith_capture_arm
-    int64_t attach_patience; // ns after which tsmith_capture_attach gives up; 0: 1.7 s
+    int64_t attach_patience; // ns after which tsmith_capture_attach gives up; 0: 1.5 s
     // What a frame of this program is (tracesmith/frames.h); the trace states it. NULL: it states nothing.
     const char *frames;
     // Compare this host's trace clock with those of other hosts while the program runs (docs/cluster.md): the numeric address and port

@@ -21,8 +21,9 @@
 #include "inject/inject.h"
 #include "launch/launch_agents.h"
 
-// ns until the agents are in place: two seconds with what comes before and after. Half of it is for finding a thread.
-static const int64_t PATIENCE = 1700000000;
+// ns until the agents are in place: two seconds with what comes before and after, also where 30 threads wait for two processors. Half
+// of it is for finding a thread.
+static const int64_t PATIENCE = 1500000000;
 
 tsmith_status attach_select(const tsmith_capture_options *options, struct attach_what *out,
                             tsmith_error *error) {
