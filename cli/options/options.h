@@ -38,7 +38,7 @@
 #define HIDE_INTERPRETER_OPTION(where)                                                                       \
     {                                                                                                        \
         .name = "hide-interpreter",                                                                          \
-        .doc = where ": leave out the C functions of the Python interpreter (python3, libpython3) in "       \
+        .doc = where ": leave out the C functions of the Python interpreter (python3, ctypes, libffi) in "   \
                      "stacks that have Python functions"                                                     \
     }
 #define PAGE_OPTIONS(what)                                                                                   \

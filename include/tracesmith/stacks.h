@@ -78,7 +78,8 @@ TSMITH_API tsmith_status tsmith_stack_names_create(const tsmith_dictionary *dict
                                                    tsmith_stack_names **out);
 TSMITH_API void tsmith_stack_names_destroy(tsmith_stack_names *names);
 // Whether tsmith_stack_lines and tsmith_stack_path leave out the functions of the Python interpreter itself (1) or give them
-// (0, as at first): frames in python3.N or libpython3.N that are no Python functions and have no mark (GUESSED, TRUNCATED).
+// (0, as at first): frames in python3.N, libpython3.N, ctypes, cffi or libffi that are no Python functions and have no mark (GUESSED,
+// TRUNCATED).
 // Nothing is left out of a stack without Python functions.
 TSMITH_API void tsmith_stack_names_hide_interpreter(tsmith_stack_names *names, int hide);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/stack_places.h"
 #include "analyze/summed.h"
 #include "analyze/tally.h"
 #include "base/array.h"
@@ -67,7 +68,7 @@ struct site {
 struct way {
     uint32_t node, site;
     uint32_t function, file, line; // the innermost that is shown
-    bool has_line, folded, guessed, truncated;
+    bool has_line, folded, guessed, truncated, in_python;
 };
 
 struct callsites {
@@ -269,24 +270,6 @@ static uint32_t site_of(struct callsites *sites, const tsmith_stack_line *line, 
     return number;
 }
 
-// What begins every program and thread launches nothing: where the C library alone has lines, it would be taken for it.
-static bool is_beginning(const tsmith_dictionary *dictionary, const tsmith_stack_line *line) {
-    static const char *const NAMES[] = {"_start",
-                                        "__libc_start_main",
-                                        "__libc_start_main_impl",
-                                        "__libc_start_call_main",
-                                        "start_thread",
-                                        "__clone",
-                                        "clone",
-                                        "__clone3",
-                                        "clone3"};
-    const tsmith_string name = tsmith_dictionary_string(dictionary, line->function);
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
-        if (name.length == strlen(NAMES[i]) && memcmp(name.bytes, NAMES[i], name.length) == 0)
-            return true;
-    return false;
-}
-
 // A given name without arguments matches the function with any arguments.
 static bool is_skipped(struct callsites *sites, tsmith_string name) {
     bool is = false;
@@ -305,11 +288,11 @@ static bool is_skipped(struct callsites *sites, tsmith_string name) {
 static bool is_no_place(struct callsites *sites, const tsmith_dictionary *dictionary,
                         const tsmith_stack_line *line) {
     return is_skipped(sites, tsmith_dictionary_string(dictionary, line->function)) ||
-           is_beginning(dictionary, line);
+           stack_line_is_beginning(dictionary, line);
 }
 
 // Descends from the path of the stack's parent by what its frame is, the outermost function of it first. What is within
-// the place that launches is a library's. `hide`: without the interpreter.
+// the place that launches is a library's, or the interpreter of a Python function. `hide`: without the interpreter.
 static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictionary, uint32_t id, bool hide) {
     tsmith_stack_line lines[INLINED_MAX];
     const tsmith_stack *stack = tsmith_dictionary_stack(dictionary, id);
@@ -317,6 +300,8 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
     struct way way = sites->ways[2 * (size_t)stack->parent + hide];
     const uint32_t flags = count ? lines[0].flags : 0, mark = flags & TSMITH_FRAME_GUESSED ? IS_GUESSED : 0;
     uint32_t function = 0;
+    way.in_python |= stacks_is_python(sites->names, stack->frame);
+    const bool is_place = !way.in_python || !stacks_is_interpreter(sites->names, stack->frame);
     way.guessed |= mark != 0;
     if (flags & TSMITH_FRAME_TRUNCATED) {
         way.truncated = true;
@@ -333,7 +318,7 @@ static bool add_stack(struct callsites *sites, const tsmith_dictionary *dictiona
         way.function = function;
         way.file = lines[i].file;
         way.line = lines[i].line;
-        if (is_no_place(sites, dictionary, &lines[i]) ||
+        if (!is_place || is_no_place(sites, dictionary, &lines[i]) ||
             (!lines[i].line && (way.has_line || !lines[i].function)))
             continue;
         way.site = site_of(sites, &lines[i], function);

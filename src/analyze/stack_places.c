@@ -3,6 +3,7 @@
 #include "analyze/stack_places.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool stack_places_init(struct stack_places *places, const tsmith_dictionary *dictionary) {
     places->count = tsmith_dictionary_stack_count(dictionary);
@@ -10,7 +11,10 @@ bool stack_places_init(struct stack_places *places, const tsmith_dictionary *dic
     if (places->count <= 1)
         return true;
     places->places = calloc(places->count, sizeof *places->places);
-    return places->places && tsmith_stack_names_create(dictionary, &places->names) == TSMITH_OK;
+    if (!places->places || tsmith_stack_names_create(dictionary, &places->names) != TSMITH_OK)
+        return false;
+    tsmith_stack_names_hide_interpreter(places->names, 1);
+    return true;
 }
 
 static struct stack_place find_place(const struct stack_places *places, uint32_t stack) {
@@ -35,4 +39,22 @@ void stack_places_finish(struct stack_places *places) {
     free(places->places);
     tsmith_stack_names_destroy(places->names);
     *places = (struct stack_places){0};
+}
+
+// What begins every program and thread launches nothing: where the C library alone has lines, it would be taken for it.
+bool stack_line_is_beginning(const tsmith_dictionary *dictionary, const tsmith_stack_line *line) {
+    static const char *const NAMES[] = {"_start",
+                                        "__libc_start_main",
+                                        "__libc_start_main_impl",
+                                        "__libc_start_call_main",
+                                        "start_thread",
+                                        "__clone",
+                                        "clone",
+                                        "__clone3",
+                                        "clone3"};
+    const tsmith_string name = tsmith_dictionary_string(dictionary, line->function);
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (name.length == strlen(NAMES[i]) && memcmp(name.bytes, NAMES[i], name.length) == 0)
+            return true;
+    return false;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a program a call stack is: its innermost function, and the innermost one that is not of the system's libraries.
+// Where in a program a call stack is: its innermost function, and the innermost one that is not of the system's libraries. In a
+// stack with Python functions, those of the interpreter are left out.
 #ifndef ANALYZE_STACK_PLACES_H
 #define ANALYZE_STACK_PLACES_H
 
@@ -27,5 +28,8 @@ struct stack_places {
 bool stack_places_init(struct stack_places *places, const tsmith_dictionary *dictionary);
 struct stack_place stack_places_find(struct stack_places *places, uint32_t stack);
 void stack_places_finish(struct stack_places *places);
+
+// Whether a function begins every program or thread.
+bool stack_line_is_beginning(const tsmith_dictionary *dictionary, const tsmith_stack_line *line);
 
 #endif

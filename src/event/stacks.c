@@ -51,16 +51,25 @@ void tsmith_stack_names_hide_interpreter(tsmith_stack_names *names, int hide) {
 
 // ---- the Python interpreter
 
-// "libpython3.11.so.1.0", "python3", "python3.11d"; not "python3-config" or "libpythonish.so".
+static bool begins_with(const char *name, const char *end, const char *with) {
+    const size_t length = strlen(with);
+    return (size_t)(end - name) >= length && memcmp(name, with, length) == 0;
+}
+
+// "libpython3.11.so.1.0", "python3", "python3.11d"; not "python3-config" or "libpythonish.so". And what calls C functions for it:
+// ctypes, cffi, and libffi, which PyPI's packages name "libffi-7d4e6b2a.so.8".
 static bool is_interpreter_file(tsmith_string path) {
     static const char python[] = "python3";
     const char *name = path.bytes, *const end = path.bytes + path.length;
     for (const char *at = path.bytes; at < end; at++)
         if (*at == '/')
             name = at + 1;
-    if (end - name > 3 && memcmp(name, "lib", 3) == 0)
+    if (begins_with(name, end, "_ctypes.") || begins_with(name, end, "_cffi_backend.") ||
+        begins_with(name, end, "libffi.so") || begins_with(name, end, "libffi-"))
+        return true;
+    if (begins_with(name, end, "lib"))
         name += 3;
-    if ((size_t)(end - name) < strlen(python) || memcmp(name, python, strlen(python)) != 0)
+    if (!begins_with(name, end, python))
         return false;
     name += strlen(python);
     return name == end || *name == '.';
@@ -73,7 +82,7 @@ static bool is_python_name(tsmith_string name) {
     return name.length > 4 && memcmp(name.bytes, "py::", 4) == 0;
 }
 
-static bool is_python(const tsmith_stack_names *names, uint32_t frame) {
+bool stacks_is_python(const tsmith_stack_names *names, uint32_t frame) {
     const tsmith_frame *entry = tsmith_dictionary_frame(names->dictionary, frame);
     const tsmith_symbol *symbol = frame < names->capacity && names->first[frame]
                                       ? tsmith_dictionary_symbol(names->dictionary, names->first[frame])
@@ -92,17 +101,18 @@ bool stacks_hide(tsmith_stack_names *names, uint32_t stack) {
         const tsmith_stack *entry = tsmith_dictionary_stack(names->dictionary, names->looked_at);
         // A parent is an earlier stack.
         names->python[names->looked_at] =
-            (entry && is_python(names, entry->frame)) ||
+            (entry && stacks_is_python(names, entry->frame)) ||
             (entry && entry->parent < names->looked_at && names->python[entry->parent]);
     }
     return names->python[stack];
 }
 
-static bool is_interpreter(const tsmith_stack_names *names, const tsmith_frame *frame) {
+bool stacks_is_interpreter(const tsmith_stack_names *names, uint32_t number) {
+    const tsmith_frame *frame = tsmith_dictionary_frame(names->dictionary, number);
     enum {
         STAYS = TSMITH_FRAME_PYTHON | TSMITH_FRAME_KERNEL | TSMITH_FRAME_GUESSED | TSMITH_FRAME_TRUNCATED
     };
-    if (frame->flags & STAYS)
+    if (!frame || frame->flags & STAYS)
         return false;
     const tsmith_module *module = tsmith_dictionary_module(names->dictionary, frame->module);
     return module && module->path &&
@@ -132,7 +142,7 @@ size_t stacks_frame_lines(tsmith_stack_names *names, uint32_t frame, bool hide, 
                           size_t limit) {
     const tsmith_frame *entry = tsmith_dictionary_frame(names->dictionary, frame);
     size_t count = 0;
-    if (!entry || (hide && is_interpreter(names, entry)))
+    if (!entry || (hide && stacks_is_interpreter(names, frame)))
         return 0;
     catch_up(names);
     tsmith_stack_line line = {

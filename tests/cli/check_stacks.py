@@ -98,7 +98,7 @@ def callsites(made, skip=()):
             tree[tuple(keys[:depth])] += duration
         own[tuple(keys)][0] += duration
         own[tuple(keys)][1] += 1
-        named = [line for line in reversed(lines) if line[0] not in BEGINNINGS and line[0] not in skip]
+        named = [line for line in made.places(lines[::-1]) if line[0] not in BEGINNINGS and line[0] not in skip]
         where = next((line for line in named if line[2]), next((line for line in named if line[0]), lines[-1]))
         sites[made.text(where), where[1], where[2]] += duration
     return total, self_time, count, tree, own, sites
@@ -321,6 +321,9 @@ def check_interpreter(rng, folder):
         check_callsites(made, path, "--hide-interpreter")
         check_folded(made, path, os.path.join(folder, "python.folded"), "--hide-interpreter")
         check_flamegraph(made, path, os.path.join(folder, "python.svg"), "--hide-interpreter")
+        made.shows = True
+        check_callsites(made, path)
+        made.shows = False
         both += made.has_both()
         innermost += made.is_innermost_hidden()
     check(both and innermost, "no frame is hidden in one stack and shown in another")

@@ -77,6 +77,10 @@ class Made:
             found += [(n, f, line, frame, i + 1 < len(names)) for i, (n, f, line) in enumerate(names)]
         return found
 
+    def places(self, lines):
+        """The lines that may be the place that launches."""
+        return lines
+
     def text(self, line):
         """What a function without a name is called: by its module, or by its address."""
         name, _, _, frame, _ = line
@@ -141,10 +145,13 @@ class Made:
 
 
 class MadeOfPython(Made):
-    """Stacks with and without Python functions that share frames of the interpreter, as --hide-interpreter shows them."""
+    """Stacks with and without Python functions that share frames of the interpreter, as --hide-interpreter shows them; as they are where
+    `shows` is set."""
+    shows = False
     MODULES = [("/usr/bin/python3.11", ""), ("/usr/lib/libpython3.11.so.1.0", "ab" * 20), ("/usr/lib/libpythonish.so", ""),
-               ("/opt/python3-config", ""), ("/opt/app", "")]
-    INTERPRETER = (1, 2)
+               ("/opt/python3-config", ""), ("/opt/app", ""), ("/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so", ""),
+               ("/opt/venv/cffi.libs/libffi-7d4e6b2a.so.8.1.4", ""), ("/opt/_ctypes_test.so", "")]
+    INTERPRETER = (1, 2, 6, 7)
 
     def has_python(self, stack):
         while stack:
@@ -158,7 +165,14 @@ class MadeOfPython(Made):
 
     def lines(self, stack):
         lines = super().lines(stack)
-        return [line for line in lines if not self.is_hidden(line[3])] if self.has_python(stack) else lines
+        if self.shows or not self.has_python(stack):
+            return lines
+        return [line for line in lines if not self.is_hidden(line[3])]
+
+    def places(self, lines):
+        """Of lines, innermost first: without the interpreter of a Python function."""
+        outermost = max((i for i, line in enumerate(lines) if self.flags[line[3]] & PYTHON), default=-1)
+        return [line for i, line in enumerate(lines) if i >= outermost or not self.is_hidden(line[3])]
 
     def has_both(self):
         """Whether some frame of the interpreter is hidden in the stack of one command and shown in that of another."""
