@@ -163,13 +163,15 @@ static bool read_options(struct replay *replay) {
 static void add_summary_json(struct text *text, const struct replay *replay) {
     const tsmith_recording_summary *summary = &replay->summary;
     tsmith_recording_refusal refusal = {.size = sizeof refusal};
-    text_add_format(
-        text,
-        "\"recording\":{\"processes\":%" PRIu64 ",\"unfinished\":%" PRIu64 ",\"commands\":%" PRIu64
-        ",\"kernels\":%" PRIu64 ",\"checks\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"chunks\":%" PRIu64
-        ",\"chunk_bytes\":%" PRIu64 ",\"payload_bytes\":%" PRIu64 ",\"damaged\":%" PRIu64 "},\"refusals\":[",
-        summary->processes, summary->unfinished, summary->commands, summary->kernels, summary->checks,
-        summary->refused, summary->chunks, summary->chunk_bytes, summary->payload_bytes, summary->damaged);
+    text_add_format(text,
+                    "\"recording\":{\"processes\":%" PRIu64 ",\"unfinished\":%" PRIu64
+                    ",\"commands\":%" PRIu64 ",\"kernels\":%" PRIu64 ",\"submissions\":%" PRIu64
+                    ",\"checks\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"chunks\":%" PRIu64
+                    ",\"chunk_bytes\":%" PRIu64 ",\"payload_bytes\":%" PRIu64 ",\"damaged\":%" PRIu64
+                    "},\"refusals\":[",
+                    summary->processes, summary->unfinished, summary->commands, summary->kernels,
+                    summary->submissions, summary->checks, summary->refused, summary->chunks,
+                    summary->chunk_bytes, summary->payload_bytes, summary->damaged);
     for (size_t i = 0; tsmith_recording_refusal_get(replay->recording, i, &refusal); i++) {
         text_add_cstr(text, i ? ",{\"function\":" : "{\"function\":");
         text_add_json_cstr(text, refusal.function);
@@ -185,8 +187,16 @@ static void add_summary_text(struct text *text, const struct replay *replay) {
     tsmith_recording_refusal refusal = {.size = sizeof refusal};
     text_add_safe(text, text_string(replay->trace.path), 0);
     text_add_cstr(text, ": ");
-    text_add_counted(text, summary->commands, "command (", "commands (");
-    text_add_counted(text, summary->kernels, "kernel), ", "kernels), ");
+    if (summary->submissions && summary->submissions == summary->commands) {
+        text_add_counted(text, summary->submissions, "submission, ", "submissions, ");
+    } else {
+        text_add_counted(text, summary->commands, "command (", "commands (");
+        text_add_counted(text, summary->kernels, "kernel", "kernels");
+        text_add_cstr(text, summary->submissions ? ", " : "");
+        if (summary->submissions)
+            text_add_counted(text, summary->submissions, "submission of Vulkan", "submissions of Vulkan");
+        text_add_cstr(text, "), ");
+    }
     text_add_counted(text, summary->checks, "result to compare, ", "results to compare, ");
     text_add_bytes(text, (double)summary->chunk_bytes);
     text_add_cstr(text, " of data\n");
@@ -283,12 +293,14 @@ static void add_result_text(struct text *text, const tsmith_replay_result *resul
 
 static void add_devices(struct text *text, const struct replay *replay, bool json) {
     tsmith_replay_mapping mapping = {.size = sizeof mapping};
-    text_add_cstr(text, json ? ",\"device\":" : "on ");
-    if (json)
-        text_add_json_cstr(text, tsmith_replay_device(replay->replay));
-    else {
-        text_add_safe(text, text_string(tsmith_replay_device(replay->replay)), 200);
-        text_add_cstr(text, ", ");
+    const char *device = tsmith_replay_device(replay->replay);
+    if (json) {
+        text_add_cstr(text, ",\"device\":");
+        text_add_json_cstr(text, device);
+    } else {
+        text_add_cstr(text, device[0] ? "on " : "");
+        text_add_safe(text, text_string(device), 200);
+        text_add_cstr(text, device[0] ? ", " : "");
         if (replay->summary.commands)
             text_add_times(text, replay->options.times);
         else

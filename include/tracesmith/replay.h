@@ -52,6 +52,7 @@ typedef struct tsmith_recording_summary {
     uint64_t chunk_bytes;   // in them
     uint64_t payload_bytes; // number of results that this one represents
     uint64_t damaged;       // records and chunks that could not be read
+    uint64_t submissions;   // of the commands, those of Vulkan; their dispatches and draws are not counted
 } tsmith_recording_summary;
 
 // Reads the recording of a trace, which must stay open until the recording is closed. NOT_FOUND if there is none.

@@ -92,6 +92,7 @@ static void count_command(tsmith_recording_summary *summary, const struct record
     const uint64_t command = recording_value(record, RECORDING_KEY_COMMAND);
     summary->commands++;
     summary->kernels += command == RECORDING_COMMAND_KERNEL;
+    summary->submissions += command == RECORDING_COMMAND_SUBMIT;
     summary->checks += (command == RECORDING_COMMAND_READ || command == RECORDING_COMMAND_READ_RECT ||
                         command == RECORDING_COMMAND_READ_IMAGE || command == RECORDING_COMMAND_MAP) &&
                        recording_has_payload(record);

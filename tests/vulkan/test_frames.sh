@@ -236,7 +236,7 @@ copied = array.array("I", once).tobytes() + bytes([frame, 2, 3, 4]) * PIXELS
 with open(f"{base}.json", encoding="utf-8") as file:
     answer = json.load(file)
 assert answer["results"] and {r["verdict"] for r in answer["results"]} == {"exact"}, answer
-assert answer["recording"]["commands"] == commands, answer
+assert answer["recording"]["commands"] == answer["recording"]["submissions"] == commands, answer
 saved = set()
 for path in glob.glob(f"{base}.saved/*.replayed.u8"):
     with open(path, "rb") as file:
