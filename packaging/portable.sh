@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # packaging/portable.sh SYSTEM OUT: makes OUT/tracesmith (OUT/tracesmith.exe for Windows) of cli/portable for a system where nothing is
 # recorded: it reads traces of every format, exports them, converts them to SBT and answers questions about them, SQL as well. It is one file
-# that needs no other library than the system's. It has no export to OTF2. OUT/licenses has the terms of the libraries in it.
+# that needs no other library than the system's. It has no export to OTF2. OUT/licenses has the terms of the libraries in it, and OUT/packages
+# lists them as 'SOURCE VERSION', in Debian's words.
 #
 #   windows       64 bits, by Debian's mingw-w64. Names of files are UTF-8 from Windows 10 1903 on; before, names in ASCII alone work
 #   macos-arm64, macos-x86_64   macOS 11 or newer, by zig (packaging/zig.sh)
 #
 # Exit codes: 0 done, 1 something does not compile, 2 usage, 4 the machine lacks something (said which).
 set -eu
+export LC_ALL=C # the order of files
 [ $# -eq 2 ] || { echo "usage: packaging/portable.sh SYSTEM OUT" >&2 && exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/packaging/portable_systems.sh"
@@ -16,6 +18,7 @@ choose_system "$1" || exit 4
 system=${1%-*}
 libraries=${XDG_CACHE_HOME:-$HOME/.cache}/tracesmith/elsewhere/$1
 "$root/packaging/portable_libraries.sh" "$1" "$libraries"
+rm -rf "$2/licenses"
 mkdir -p "$2/objects" "$2/licenses"
 out=$(cd "$2" && pwd)
 cd "$root"
@@ -62,7 +65,7 @@ if [ "$system" = windows ]; then
 XML
     echo '1 24 "manifest.xml"' >"$out/objects/manifest.rc"
     (cd "$out/objects" && x86_64-w64-mingw32-windres manifest.rc manifest.o)
-    set -- -static -s -Wl,--gc-sections "$@"
+    set -- -static -s -Wl,--gc-sections -Wl,--no-insert-timestamp "$@"
 else
     set -- -Wl,-dead_strip "$@"
 fi
@@ -71,3 +74,13 @@ printf '#include <stdlib.h>\nvoid file_create(void);\nvoid file_create(void) {\n
 $compiler -c "$out/objects/none.c" -o "$out/objects/none.o"
 $compiler -o "$out/tracesmith$ending" "$out"/objects/*.o -L"$libraries/lib" "$@"
 cp "$libraries"/licenses/* "$out/licenses/"
+cp "$libraries/packages" "$out/packages"
+# What the compiler links by itself is of Debian's packages, too.
+[ "$system" = windows ] || exit 0
+for archive in libmsvcrt.a libgcc.a; do
+    owner=$(dpkg-query -S "$(readlink -f "$($compiler -print-file-name=$archive)")" | sed 's/[:,].*//')
+    dpkg-query -W -f '${source:Package} ${source:Version}\n' "$owner" >"$out/objects/owner"
+    read -r source version <"$out/objects/owner"
+    cp "/usr/share/doc/$owner/copyright" "$out/licenses/$source"
+    echo "$source $version" >>"$out/packages"
+done

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a list of what is in a build, as SPDX 2.3 in JSON.  usage: sbom.py NAME VERSION LIST PACKAGE...
 
-A PACKAGE of Debian with '=static' or '=dynamic' is linked in that way. What each is, its license and its use are from the first table of
-docs/dependencies.md, its version from LIST (packaging/old_libraries.sh). A package without a row there is an error. SOURCE_DATE_EPOCH
-is the time.
+A PACKAGE of Debian with '=static' or '=dynamic' is linked in that way. What each is, its license and its use are from docs/dependencies.md:
+packages of libraries from the first table, source packages from that for Windows and macOS. Its version is from LIST, whose lines are
+'PACKAGE SOURCE VERSION'. A package without a row is an error. SOURCE_DATE_EPOCH is the time.
 """
 import datetime
 import json
@@ -13,19 +13,26 @@ import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 # Words of the table that are no identifiers of SPDX.
-IDENTIFIERS = {"public domain": "LicenseRef-public-domain", "LGPL with an exception for linking": "LicenseRef-libiberty"}
+IDENTIFIERS = {"public domain": "LicenseRef-public-domain", "LGPL with an exception for linking": "LicenseRef-libiberty",
+               "ZPL-2.1 and others": "LicenseRef-mingw-w64"}
 TEXTS = {
     "LicenseRef-public-domain": "The authors have dedicated the code to the public domain.",
     "LicenseRef-libiberty": "GNU Library General Public License 2 or later; linking with it alone puts no other file under it.",
+    "LicenseRef-mingw-w64": "Zope Public License 2.1; parts are in the public domain or under other permissive terms, which the file "
+                            "licenses/mingw-w64 has.",
 }
 
 
-def rows(path):
-    """Debian package -> (name, license, used by) of the table 'In the installed files'; a row may name several packages."""
+def section(path, heading):
+    """The lines of a section of a page."""
     with open(path, encoding="utf-8") as file:
-        table = file.read().partition("## In the installed files")[2].partition("\n## ")[0]
+        return file.read().partition(f"## {heading}\n")[2].partition("\n## ")[0].splitlines()
+
+
+def rows(path):
+    """Debian package -> (name, license, comment) of the table 'In the installed files'; a row may name several packages."""
     found = {}
-    for line in table.splitlines():
+    for line in section(path, "In the installed files"):
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         match = re.match(r"(.+?) \(((?:`[a-z0-9.+-]+`, )+)(?:with [^;]*; )?(.*)\)", cells[0])
         if not match:
@@ -35,7 +42,18 @@ def rows(path):
         names = match[1].split(", ")
         for index, package in enumerate(packages):
             license_text = licenses[min(index, len(licenses) - 1)]
-            found[package] = (names[min(index, len(names) - 1)], license_text, cells[1].replace("`", ""))
+            found[package] = (names[min(index, len(names) - 1)], license_text, f"Debian 11's {package}, used by: " + cells[1].replace("`", ""))
+    return found
+
+
+def source_rows(path):
+    """The same for source packages, of the table 'For Windows and macOS'."""
+    found = {}
+    for line in section(path, "For Windows and macOS"):
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        match = re.fullmatch(r"`([a-z0-9.+-]+)` \((.+)\)", cells[0])
+        if match:
+            found[match[1]] = (match[1], match[2], f"Debian 12's source package {match[1]}: " + cells[2].replace("`", ""))
     return found
 
 
@@ -71,18 +89,20 @@ def element(identifier, name, version, license_expression, comment, source=None)
 def main(name, version, versions, packages):
     packages = dict(package.split("=") for package in packages)
     versions = versions_of(versions)
-    table = rows(os.path.join(ROOT, "docs", "dependencies.md"))
+    page = os.path.join(ROOT, "docs", "dependencies.md")
+    table = source_rows(page) | rows(page)
     unknown = [package for package in packages if package not in table]
     if unknown:
-        sys.exit(f"docs/dependencies.md has no row for {', '.join(unknown)} in 'In the installed files'")
+        sys.exit(f"docs/dependencies.md has no row for {', '.join(unknown)} in 'In the installed files' or 'For Windows and macOS'")
     moment = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "1")), datetime.timezone.utc)
-    elements = [element("SPDXRef-tracesmith", "tracesmith", version, "Apache-2.0", "the command, its library and its agents")]
+    contents = "tracesmith.exe" if "windows" in name else "the command, its library and its agents"
+    elements = [element("SPDXRef-tracesmith", "tracesmith", version, "Apache-2.0", contents)]
     relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-tracesmith"}]
     for package in sorted(packages):
-        label, license_text, used = table[package]
+        label, license_text, comment = table[package]
         source, source_version = versions[package]
         identifier = "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", package)
-        elements.append(element(identifier, label, source_version, expression(license_text), f"Debian 11's {package}, used by: {used}", source))
+        elements.append(element(identifier, label, source_version, expression(license_text), comment, source))
         relations.append({"spdxElementId": "SPDXRef-tracesmith", "relationshipType": packages[package].upper() + "_LINK", "relatedSpdxElement": identifier})
     licenses = {word for made in elements for word in made["licenseDeclared"].split()}
     document = {

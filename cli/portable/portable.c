@@ -2,7 +2,7 @@
 // tracesmith for systems where nothing is recorded: reads traces of every format, exports them and answers questions about them.
 // packaging/portable.sh builds it for Windows, and tests/platform/windows.sh for this system as well, to compare.
 //
-//   tracesmith formats                        the formats that it writes
+//   tracesmith formats                        the formats that it reads and writes
 //   tracesmith info FILE                      the format, and the number of events of each kind
 //   tracesmith import -o OUT FILE             the same events as an SBT trace
 //   tracesmith export -f FORMAT [-o OUT] FILE
@@ -30,9 +30,17 @@
 // As of the command on Linux.
 enum { DONE = 0, FAILED = 1, USAGE = 2, PARTLY = 3, LEVEL_USUAL = 7 };
 
+// By the trace's LOSS events.
+struct losses {
+    uint64_t by_reason[TSMITH_REASON_LIMIT];
+    bool uncounted; // of a number that nobody knows
+    bool absent;    // its source does not have all kinds of data
+};
+
 struct trace {
     tsmith_sbt *file; // NULL: of another format
     tsmith_source *source;
+    struct losses losses; // of what was read
 };
 
 struct arguments {
@@ -71,11 +79,78 @@ static void close_trace(struct trace *trace) {
     tsmith_sbt_close(trace->file);
 }
 
+static void add_losses(struct losses *losses, const tsmith_batch *batch) {
+    static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_LOST, TSMITH_FIELD_REASON};
+    enum { KIND, LOST, REASON, FIELDS };
+    tsmith_view views[FIELDS];
+    tsmith_view_batch(batch, fields, FIELDS, views);
+    for (uint32_t row = 0; row < tsmith_batch_count(batch); row++) {
+        uint64_t lost = 0;
+        if (tsmith_view_word(&views[KIND], row) != TSMITH_KIND_LOSS)
+            continue;
+        const bool is_counted = tsmith_view_u64(&views[LOST], row, &lost);
+        const uint32_t reason = (uint32_t)tsmith_view_word(&views[REASON], row);
+        if (reason == TSMITH_REASON_OFF_DUTY)
+            continue; // as requested
+        const bool is_absent = reason == TSMITH_REASON_UNTRACED || reason == TSMITH_REASON_NOT_PERMITTED;
+        losses->absent |= !is_counted && is_absent;
+        losses->uncounted |= !is_counted && !is_absent;
+        losses->by_reason[reason < TSMITH_REASON_LIMIT ? reason : 0] += lost;
+    }
+}
+
+// The ledger of a file, whatever of it is read for the answer. Of another format it is known once its events were read.
+static void read_ledger(struct trace *trace) {
+    static const uint32_t fields[] = {TSMITH_FIELD_LOST, TSMITH_FIELD_REASON};
+    const tsmith_scan scan = {
+        .size = sizeof scan, .fields = fields, .field_count = 2, .kinds = TSMITH_KIND_BIT(TSMITH_KIND_LOSS)};
+    tsmith_sbt_summary summary = {.size = sizeof summary};
+    tsmith_source *source = NULL;
+    const tsmith_batch *batch;
+    trace->losses = (struct losses){.uncounted = false};
+    if (tsmith_sbt_summarize(trace->file, &summary, NULL) < 0)
+        return;
+    if (summary.kinds[TSMITH_KIND_LOSS] && tsmith_sbt_scan(trace->file, &scan, &source, NULL) >= 0)
+        while (tsmith_source_next(source, &batch, NULL) == TSMITH_OK)
+            add_losses(&trace->losses, batch);
+    tsmith_source_destroy(source);
+    memcpy(trace->losses.by_reason, summary.lost, sizeof trace->losses.by_reason);
+}
+
+// A sink that passes everything on, and sees the losses.
+struct noting {
+    struct losses *losses;
+    tsmith_sink *to;
+};
+
+static tsmith_status noting_write(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
+                                  tsmith_error *error) {
+    const struct noting *noting = self;
+    add_losses(noting->losses, batch);
+    return tsmith_sink_write(noting->to, dictionary, batch, error);
+}
+
+static tsmith_status noting_finish(void *self, const tsmith_dictionary *dictionary, tsmith_error *error) {
+    return tsmith_sink_finish(((const struct noting *)self)->to, dictionary, error);
+}
+
+static void noting_destroy(void *self) {
+    tsmith_sink_destroy(((const struct noting *)self)->to);
+}
+
 // All events into a sink, which is destroyed.
 static int pour(struct trace *trace, tsmith_sink *sink) {
+    static const tsmith_sink_ops OPS = {noting_write, noting_finish, noting_destroy};
+    struct noting noting = {&trace->losses, sink};
     tsmith_error error = {.status = TSMITH_OK};
-    const tsmith_status status = tsmith_pump(trace->source, sink, NULL, NULL, &error);
-    tsmith_sink_destroy(sink);
+    tsmith_sink *noted = NULL;
+    tsmith_status status = tsmith_sink_create(&OPS, &noting, &noted);
+    if (status < 0) {
+        tsmith_sink_destroy(sink);
+        return code_of(status, &error);
+    }
+    status = tsmith_pump(trace->source, noted, NULL, NULL, &error);
+    tsmith_sink_destroy(noted);
     return code_of(status, &error);
 }
 
@@ -112,11 +187,47 @@ static void remove_incomplete(const char *path) {
 
 // ---- verbs
 
+static tsmith_status write_nowhere(void *unused, const void *bytes, size_t size) {
+    (void)unused, (void)bytes, (void)size;
+    return TSMITH_OK;
+}
+
+// OTF2 needs a library that not every build has, and a folder, which this program does not write.
+static bool is_written(const char *format) {
+    const tsmith_output nowhere = {write_nowhere, NULL};
+    tsmith_sink *sink = NULL;
+    tsmith_error error;
+    const bool is_open = tsmith_export_open_output(format, &nowhere, NULL, &sink, &error) == TSMITH_OK;
+    tsmith_sink_destroy(sink);
+    return is_open;
+}
+
 static int list_formats(void) {
     const char *name;
+    (void)printf("read (import, info, analyze, export):\n  %-14s %s\n", "sbt", "the format of TraceSmith");
+    for (unsigned i = 0; (name = tsmith_import_format_name(i)); i++)
+        (void)printf("  %-14s %s\n", name, tsmith_import_format_doc(i));
+    (void)printf("written (export -f):\n");
     for (unsigned i = 0; (name = tsmith_export_format_name(i)); i++)
-        (void)printf("%-14s %s\n", name, tsmith_export_format_doc(i));
+        if (is_written(name))
+            (void)printf("  %-14s %s\n", name, tsmith_export_format_doc(i));
     return DONE;
+}
+
+// True, with the reason: this program does not write the format.
+static bool is_refused(const char *format) {
+    const char *name;
+    unsigned i = 0;
+    while ((name = tsmith_export_format_name(i)) && strcmp(name, format) != 0)
+        i++;
+    if (name && is_written(name))
+        return false;
+    if (name)
+        (void)fprintf(stderr, "tracesmith: this build has no %s", strcmp(name, "otf2") == 0 ? "OTF2" : name);
+    else
+        (void)fprintf(stderr, "tracesmith: unknown output format '%s'", format);
+    (void)fputs("; 'tracesmith formats' lists those that it writes\n", stderr);
+    return true;
 }
 
 static int inform(struct trace *trace) {
@@ -132,6 +243,7 @@ static int inform(struct trace *trace) {
             const uint32_t kind = tsmith_view_word(&kinds, row);
             counts[kind < TSMITH_KIND_LIMIT ? kind : 0]++;
         }
+        add_losses(&trace->losses, batch);
     }
     const tsmith_string format =
         tsmith_dictionary_find_attribute(tsmith_source_dictionary(trace->source), "import.format");
@@ -261,15 +373,77 @@ static int look_for_damage(const struct trace *trace, const char *path, int code
     return PARTLY;
 }
 
+static const char *or_unknown(const char *name) {
+    return name && *name ? name : "unknown";
+}
+
+// 1,234,567
+static void print_count(uint64_t count) {
+    if (count >= 1000)
+        print_count(count / 1000);
+    (void)fprintf(stderr, count >= 1000 ? ",%03u" : "%u", (unsigned)(count % 1000));
+}
+
+// In the words of the command on Linux.
+static void warn_of_losses(const struct losses *losses, const char *path) {
+    uint64_t total = 0, partial = 0;
+    const char *between = "";
+    for (int i = 0; i < TSMITH_REASON_LIMIT; i++) {
+        total += tsmith_reason_is_of_events((tsmith_reason)i) ? losses->by_reason[i] : 0;
+        partial += tsmith_reason_is_partial((tsmith_reason)i) ? losses->by_reason[i] : 0;
+    }
+    if (losses->uncounted || losses->absent)
+        (void)fprintf(stderr, "tracesmith: %s: %s; the events of kind 'loss' say more (export -f csv)\n",
+                      path,
+                      losses->uncounted ? "an unknown number of events was lost"
+                                        : "the trace's source does not have all kinds of data");
+    if (!total)
+        return;
+    (void)fprintf(stderr, "tracesmith: %s: ", path);
+    print_count(total);
+    (void)fprintf(stderr, total == 1 ? " event %s %s: " : " events %s %s: ",
+                  partial ? (total == 1 ? "is" : "are") : (total == 1 ? "was" : "were"),
+                  partial ? "missing or incomplete" : "not recorded");
+    for (int i = 0; i < TSMITH_REASON_LIMIT; i++) {
+        if (!losses->by_reason[i] || !tsmith_reason_is_of_events((tsmith_reason)i))
+            continue;
+        (void)fputs(between, stderr);
+        print_count(losses->by_reason[i]);
+        (void)fprintf(stderr, " %s (%s)", or_unknown(tsmith_reason_name((tsmith_reason)i)),
+                      or_unknown(tsmith_reason_doc((tsmith_reason)i)));
+        between = "; ";
+    }
+    (void)fputc('\n', stderr);
+}
+
+// Processes of the program of which the trace has nothing.
+static void warn_of_processes(const struct trace *trace, const char *path) {
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(trace->source);
+    if (trace->file && tsmith_sbt_dictionary(trace->file, &dictionary, NULL) < 0)
+        return;
+    const tsmith_string count = tsmith_dictionary_find_attribute(dictionary, "unrecorded.processes");
+    if (count.length && count.length < 20 && strspn(count.bytes, "0123456789") >= count.length)
+        (void)fprintf(stderr, "tracesmith: %s: %.*s of the program's processes could not be recorded\n", path,
+                      (int)count.length, count.bytes);
+}
+
 static int run(const struct arguments *arguments) {
     struct trace trace;
     tsmith_error error;
+    if (arguments->format && is_refused(arguments->format))
+        return FAILED;
     const tsmith_status status = open_trace(&trace, arguments->path, &error);
     int code = status < 0                      ? code_of(status, &error)
                : is_verb(arguments, "info")    ? inform(&trace)
                : is_verb(arguments, "analyze") ? analyze(&trace)
                : is_verb(arguments, "query")   ? answer_sql(&trace, arguments->sql)
                                                : write_trace(&trace, arguments);
+    if (status >= 0 && code != USAGE) {
+        if (trace.file)
+            read_ledger(&trace);
+        warn_of_processes(&trace, arguments->path);
+        warn_of_losses(&trace.losses, arguments->path);
+    }
     code = look_for_damage(&trace, arguments->path, code);
     close_trace(&trace);
     return code;

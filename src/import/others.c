@@ -21,6 +21,8 @@ static bool contains_text(struct view view, size_t within, const char *text) {
     return memmem(view.bytes, view.length < within ? view.length : within, text, strlen(text)) != NULL;
 }
 
+#define OTF2_TEXT "an OTF2 archive, which TraceSmith writes and does not read: otf2-print shows what is in it"
+
 static const char *find_container(struct view view) {
     static const struct {
         const char *bytes;
@@ -31,7 +33,12 @@ static const char *find_container(struct view view) {
                        5, "an xz file: decompress it first, with xz -d"},
                       {"BZh", 3, "a bzip2 file: decompress it first, with bzip2 -d"},
                       {"\x04\x22\x4d\x18", 4, "an lz4 file: decompress it first, with lz4 -d"},
-                      {"PK\x03\x04", 4, "a zip archive: unpack it, and import the traces in it"}};
+                      {"PK\x03\x04", 4, "a zip archive: unpack it, and import the traces in it"},
+                      // The anchor, of either order of bytes.
+                      {"\x03"
+                       "BOTF2",
+                       6, OTF2_TEXT},
+                      {"\x03#OTF2", 6, OTF2_TEXT}};
     for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
         if (begins_with(view, containers[i].bytes, containers[i].length))
             return containers[i].text;

@@ -265,6 +265,9 @@ static void test_others(void **state) {
                "7zXZ\0\0\x04"),
          {"xz file", "xz -d"}},
         {BYTES("BZh91AY&SY"), {"bzip2", "bzip2 -d"}},
+        {BYTES("\x03"
+               "BOTF2\0\x03\x02\x03\0\x02"),
+         {"OTF2 archive", "otf2-print"}},
         {BYTES("==12== NVPROF is profiling process 12, command: ./a\n"), {"nvprof", "tracesmith profile"}}};
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/packages/run.sh [NAME...]: ./dev release. Makes each package into build/release, installs it, tries it and removes it.
-# Ends with 1 if one of them failed; one that cannot be made here says why.
+# Ends with 1 if one of them failed; one that cannot be made here says why. build/release/SHA256SUMS lists all that have sums.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -gt 0 ] || set -- tarball deb rpm arch docker recipes
+[ $# -gt 0 ] || set -- tarball windows deb rpm arch docker recipes
+out=${TRACESMITH_RELEASE_DIR:-$(cd "$here/../.." && pwd)/build/release}
 failed=0
 for name; do
     began=$(date +%s) code=0
@@ -13,7 +14,7 @@ for name; do
     elif [ -f "$here/$name.sh" ]; then
         "$here/$name.sh" || code=$?
     else
-        echo "no package '$name': tarball, deb, rpm, arch, docker, recipes" >&2
+        echo "no package '$name': tarball, windows, deb, rpm, arch, docker, recipes" >&2
         exit 2
     fi
     case $code in
@@ -23,4 +24,8 @@ for name; do
     esac
     echo "$name: $said, $(($(date +%s) - began)) s"
 done
+mkdir -p "$out"
+for folder in tarball windows; do
+    [ ! -f "$out/$folder/SHA256SUMS" ] || cat "$out/$folder/SHA256SUMS"
+done >"$out/SHA256SUMS"
 exit "$failed"

@@ -20,6 +20,13 @@ cp -r "$work/one/out" "$out/tarball"
 mkdir "$work/unpacked"
 tar -xzf "$out"/tarball/*.tar.gz -C "$work/unpacked"
 [ -z "$(elf_faults "$work/unpacked" 2.28)" ] || fail "$(elf_faults "$work/unpacked" 2.28)"
+# What its README says about C programs.
+if command -v cc >/dev/null && command -v pkg-config >/dev/null; then
+    printf '#include <stdio.h>\n#include <tracesmith/tracesmith.h>\nint main(void) { return puts(tsmith_version()) < 0; }\n' >"$work/program.c"
+    (cd "$work"/unpacked/* && sed -n "s/^    \(export PKG_CONFIG_PATH\|cc \)/\1/p" README.md | sed "s|program\.c|$work/program.c|; s|-o program|-o $work/program|" >"$work/lines" &&
+        [ "$(wc -l <"$work/lines")" -eq 2 ] && sh -eu "$work/lines") || fail "a C program cannot be built as README.md says: $(cat "$work/lines")"
+    [ "$("$work/program")" = "$("$root/packaging/version.sh")" ] || fail "a C program does not run as README.md says"
+fi
 # Agents need libc alone, and export what those of an ordinary build export.
 for agent in "$work"/unpacked/*/lib/tracesmith/libtracesmith-*.so; do
     ours=$root/build/lib/tracesmith/${agent##*/}

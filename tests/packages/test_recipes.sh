@@ -80,6 +80,18 @@ assert extracted == {word for package in packages.values() for word in package["
 assert {relation["relationshipType"] for relation in document["relationships"]} == {"DESCRIBES", "STATIC_LINK", "DYNAMIC_LINK"}
 assert all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", package["SPDXID"]) for package in packages.values())
 EOF
+# Of source packages, as the archive for Windows has them.
+printf '%s %s 1:1.0-1\n' zlib zlib gcc-mingw-w64 gcc-mingw-w64 mingw-w64 mingw-w64 >"$work/versions"
+python3 -B packaging/sbom.py name "$version" "$work/versions" zlib=static gcc-mingw-w64=static mingw-w64=static >"$work/sources"
+python3 -B - "$work/sources" <<'EOF' || fail "the list of contents of source packages"
+import json, sys
+document = json.load(open(sys.argv[1]))
+packages = {package["name"]: package for package in document["packages"]}
+assert packages["zlib"]["comment"].startswith("Debian 12's source package zlib: "), packages["zlib"]
+assert packages["zlib"]["externalRefs"][0]["referenceLocator"] == "pkg:deb/debian/zlib@1:1.0-1?arch=source"
+assert packages["gcc-mingw-w64"]["licenseDeclared"] == "GPL-3.0-or-later WITH GCC-exception-3.1"
+assert [entry["licenseId"] for entry in document["hasExtractedLicensingInfos"]] == ["LicenseRef-mingw-w64"]
+EOF
 ! python3 -B packaging/sbom.py name "$version" "$work/versions" libunknown-dev=static >"$work/sbom" 2>"$work/err" || fail "a library without a row was accepted"
 grep -q libunknown-dev "$work/err" || fail "not said which library has no row: $(cat "$work/err")"
 echo "version $version everywhere; parsed by:$checked"

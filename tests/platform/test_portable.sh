@@ -68,6 +68,39 @@ for trace in short flipped; do
     done
 done
 
+# It tells what was lost in the words of the whole command, which can say where to look.
+for trace in "$folder/got.sbt" tests/sbt/golden/tracks.sbt fuzz/corpus/import_*/*; do
+    "$TRACESMITH" export --no-cache -f csv -o "$folder/expected.csv" "$trace" 2>&1 | grep -E 'lost|recorded|missing|all kinds' |
+        sed "s/: see 'tracesmith view.*//" >"$folder/expected" || true
+    "$portable" export -f csv -o "$folder/got.csv" "$trace" 2>&1 | grep -E 'lost|recorded|missing|all kinds' |
+        sed "s/; the events of kind 'loss' .*//" >"$folder/got" || true
+    cmp "$folder/expected" "$folder/got" || fail "losses of $trace: $(cat "$folder/got")"
+    cat "$folder/got" >>"$folder/losses"
+done
+for part in 'an unknown number of events was lost' "does not have all kinds of data" '1 event is missing or incomplete: 1 no_timing' \
+    '77 events were not recorded: 77 ring_full' '12 events were not recorded: 5 corrupt (.*; 4 untraced ('; do
+    grep -q "$part" "$folder/losses" || fail "no trace says: $part"
+done
+for verb in info analyze "import -o $folder/rest.sbt" query; do
+    set --
+    [ "$verb" != query ] || set -- "$sql"
+    # shellcheck disable=SC2086 # words
+    "$portable" $verb tests/sbt/golden/tracks.sbt "$@" >"$folder/out" 2>"$folder/err" || fail "$verb of a trace with losses"
+    grep -q 'tracks.sbt: 77 events were not recorded: 77 ring_full (' "$folder/err" || fail "$verb does not tell losses: $(cat "$folder/err")"
+done
+
+# It lists what it reads and writes, which is not OTF2.
+"$portable" formats >"$folder/out"
+for name in sbt nsys-sqlite chrome-json ctf2 parquet speedscope; do
+    grep -q "^  $name " "$folder/out" || fail "formats does not list $name"
+done
+! grep -qi otf2 "$folder/out" || fail "formats lists OTF2"
+code=0
+"$portable" export -f otf2 -o "$folder/part" "$folder/got.sbt" 2>"$folder/out" || code=$?
+[ "$code" = 1 ] || fail "export to OTF2 ended with $code"
+grep -q 'this build has no OTF2' "$folder/out" || fail "export to OTF2 says: $(cat "$folder/out")"
+[ ! -e "$folder/part" ] || fail "export to OTF2 left a file"
+
 # It does not write over what it reads, and leaves no part of a file.
 ln "$folder/got.sbt" "$folder/link.sbt"
 cp "$folder/got.sbt" "$folder/before.sbt"

@@ -20,7 +20,7 @@ done
 cd "$here"
 cc -std=gnu11 -O1 -Iinclude -I. -o "$work/here" cli/portable/portable.c -L"$build/lib" -ltracesmith -Wl,-rpath,"$build/lib"
 ls -l "$work/tracesmith.exe"
-sed 's/^/with /' "${XDG_CACHE_HOME:-$HOME/.cache}/tracesmith/elsewhere/windows/packages"
+sed 's/^/with /' "$work/packages"
 [ -n "$wine" ] || { echo "built for Windows; not run: no wine (Debian: wine64)" && exit 0; }
 WINEPREFIX=$work/wine WINEDEBUG=-all
 export WINEPREFIX WINEDEBUG
