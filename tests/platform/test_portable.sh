@@ -89,6 +89,31 @@ for verb in info analyze "import -o $folder/rest.sbt" query; do
     grep -q 'tracks.sbt: 77 events were not recorded: 77 ring_full (' "$folder/err" || fail "$verb does not tell losses: $(cat "$folder/err")"
 done
 
+# And of processes that the recording has nothing of.
+cat >"$folder/made.c" <<'MADE'
+#include <tracesmith/dictionary.h>
+#include <tracesmith/sbt.h>
+#include <tracesmith/stream.h>
+int main(int count, char **words) {
+    const tsmith_sbt_write_options options = {.size = sizeof options};
+    tsmith_dictionary *dictionary;
+    tsmith_sink *sink;
+    if (count != 2 || tsmith_dictionary_create(&dictionary) || tsmith_sbt_writer_open(words[1], &options, &sink, NULL))
+        return 1;
+    tsmith_dictionary_set_attribute(dictionary, "unrecorded.processes", "3");
+    const tsmith_status status = tsmith_sink_finish(sink, dictionary, NULL);
+    tsmith_sink_destroy(sink);
+    tsmith_dictionary_destroy(dictionary);
+    return status != TSMITH_OK;
+}
+MADE
+cc -std=gnu11 -Iinclude -o "$folder/made" "$folder/made.c" -L"$TRACESMITH_BUILD_DIR/lib" -ltracesmith -Wl,-rpath,"$TRACESMITH_BUILD_DIR/lib"
+"$folder/made" "$folder/made.sbt" || fail "a trace cannot be made"
+for program in "$TRACESMITH" "$portable"; do
+    "$program" query "$folder/made.sbt" "SELECT count(*) FROM events" >"$folder/out" 2>"$folder/err" || fail "query of no events"
+    grep -q "made.sbt: 3 of the program's processes could not be recorded" "$folder/err" || fail "$program says: $(cat "$folder/err")"
+done
+
 # It lists what it reads and writes, which is not OTF2.
 "$portable" formats >"$folder/out"
 for name in sbt nsys-sqlite chrome-json ctf2 parquet speedscope; do
