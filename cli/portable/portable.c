@@ -33,7 +33,7 @@ enum { DONE = 0, FAILED = 1, USAGE = 2, PARTLY = 3, LEVEL_USUAL = 7 };
 // By the trace's LOSS events.
 struct losses {
     uint64_t by_reason[TSMITH_REASON_LIMIT];
-    bool uncounted; // of a number that nobody knows
+    bool uncounted; // of an unknown number
     bool absent;    // its source does not have all kinds of data
 };
 
