@@ -82,7 +82,7 @@ static void look_in(const char *root, const struct search *search) {
         char path[4096];
         tsmith_error error;
         tsmith_capture_left left = {.size = sizeof left};
-        if (entry->d_name[0] == '.' ||
+        if (strncmp(entry->d_name, SESSION_DIRECTORY_PREFIX, sizeof SESSION_DIRECTORY_PREFIX - 1) != 0 ||
             (size_t)snprintf(path, sizeof path, "%s/%s", root, entry->d_name) >= sizeof path)
             continue;
         // Of another version, or damaged: nothing is known about it.

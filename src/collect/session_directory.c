@@ -67,7 +67,8 @@ static bool has_room(const char *root) {
 
 // Tries one root; 0, or errno.
 static int make_in(struct session_directory *directory, const char *root) {
-    int length = snprintf(directory->path, sizeof directory->path, "%s/tracesmith-XXXXXX", root);
+    int length =
+        snprintf(directory->path, sizeof directory->path, "%s/" SESSION_DIRECTORY_PREFIX "XXXXXX", root);
     if (length < 0 || (size_t)length >= sizeof directory->path - 256)
         return ENAMETOOLONG;
     return mkdtemp(directory->path) ? 0 : errno; // 0700
@@ -453,7 +454,8 @@ void session_directory_remove(struct session_directory *directory) {
     DIR *listing = list(directory);
     // Removes its control file and its journal last, so that the remaining files can be identified until then.
     for (struct dirent *entry = listing ? readdir(listing) : NULL; entry; entry = readdir(listing))
-        if (strcmp(entry->d_name, LAYOUT_CONTROL_NAME) != 0 &&
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, LAYOUT_CONTROL_NAME) != 0 &&
             strcmp(entry->d_name, LAYOUT_CONTROL_KEPT_NAME) != 0 &&
             strcmp(entry->d_name, LAYOUT_JOURNAL_NAME) != 0 && unlinkat(directory->fd, entry->d_name, 0))
             unlinkat(directory->fd, entry->d_name, AT_REMOVEDIR);

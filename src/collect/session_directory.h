@@ -26,6 +26,8 @@ struct session_directory {
         private_copy; // recover: nothing in the directory is changed, but for the final comparison of the clocks
 };
 
+#define SESSION_DIRECTORY_PREFIX "tracesmith-" // of its name
+
 // Makes one (0700, unpredictable name) with its control file. `options` may be NULL. With `attach_pid`, where that process sees it.
 tsmith_status session_directory_create(struct session_directory *directory,
                                        const tsmith_capture_options *options, tsmith_error *error);
