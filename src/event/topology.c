@@ -456,15 +456,20 @@ tsmith_status tsmith_topology_of_trace(const tsmith_dictionary *dictionary, tsmi
 
 // ---- finding
 
-// "0123456789abcdef" within the identity, as it is or as the hexadecimal numbers of its characters.
+// "0123456789abcdef" within the identity, as it is or as the hexadecimal numbers of its characters, in groups or not.
 static bool has_number(const char *identity, const char *number) {
-    char ascii[2 * TOPOLOGY_NAME + 1];
+    char ascii[2 * TOPOLOGY_NAME + 1], digits[2 * TOPOLOGY_NAME + 1];
     size_t length = 0;
     if (strlen(number) < 16)
         return false;
     for (const char *at = number; *at; at++)
         length += (size_t)snprintf(ascii + length, sizeof ascii - length, "%02x", (unsigned char)*at);
-    return strstr(identity, number) || strstr(identity, ascii);
+    length = 0;
+    for (const char *at = identity; *at && length < sizeof digits - 1; at++)
+        if (*at != '-')
+            digits[length++] = *at;
+    digits[length] = '\0';
+    return strstr(digits, number) || strstr(digits, ascii);
 }
 
 size_t topology_find(const struct tsmith_topology *topology, const char *identity) {

@@ -158,6 +158,7 @@ static void a_device_is_found_by_its_identity(void **unused) {
     assert_int_equal(topology_find(topology, "GPU-1"), 0);
     assert_int_equal(topology_find(topology, "GPU-0123456789abcdef"), 2);
     assert_int_equal(topology_find(topology, "GPU-30313233343536373839616263646566"), 2);
+    assert_int_equal(topology_find(topology, "GPU-30313233-3435-3637-3839-616263646566"), 2);
     static const char *const unknown[] = {"",     "GPU-2", "pci:",           "pci:0000:33:00.0",
                                           "GPU-", "-",     "0123456789abcde"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
