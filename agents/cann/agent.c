@@ -8,6 +8,7 @@
 
 #include "agentkit/buffer_pool.h"
 #include "agentkit/control.h"
+#include "agentkit/reader.h"
 #include "agentkit/stacks.h"
 #include "preload/preload.h"
 
@@ -18,11 +19,10 @@ enum {
     STACKS_MS = 20,
     LAST_PASS_MS = 5000,
     CORRELATIONS_LOG2 = 40,
-    CORRELATION_OFFSET_BIT = 42
+    CORRELATION_BIT = 42
 };
 
 struct mspti mspti;
-uint64_t cann_correlation_base;
 static struct buffer_pool pool;
 
 // MSPTI's times are of CLOCK_REALTIME, unless the program gave it another clock.
@@ -37,8 +37,7 @@ static bool read_clock(uint64_t *time) {
 struct foreign_clock mspti_clock = {.read = read_clock, .comparing = ATOMIC_FLAG_INIT};
 
 static void begin(void) {
-    cann_correlation_base = channel_correlations(agent.channel, UINT64_C(1) << CORRELATIONS_LOG2) +
-                            (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    reader_take_correlations(CORRELATIONS_LOG2, CORRELATION_BIT);
     (void)stacks_start(agent.channel);
 }
 

@@ -35,8 +35,6 @@ struct mspti {
 };
 extern struct mspti mspti __attribute__((visibility("hidden")));
 extern struct foreign_clock mspti_clock __attribute__((visibility("hidden")));
-// Added to MSPTI's correlation ids, so that they differ from those of other APIs.
-extern uint64_t cann_correlation_base __attribute__((visibility("hidden")));
 
 // ---- records.c
 
@@ -50,7 +48,6 @@ void records_end(void);
 uint32_t tracks_stream(uint32_t device, uint32_t stream);
 enum tracks_what { TRACKS_MEMORY, TRACKS_OVERHEAD, TRACKS_EXTERNAL, TRACKS_WHATS };
 uint32_t tracks_of_device(uint32_t device, enum tracks_what what);
-uint32_t tracks_thread(uint32_t tid);
 
 // ---- stacks_here.c
 

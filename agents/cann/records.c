@@ -7,6 +7,7 @@
 #include "agent.h"
 #include "agentkit/reader.h"
 #include "agentkit/texts.h"
+#include "agentkit/track_table.h"
 #include "record_parts.h"
 #include "wire/memory.h"
 
@@ -65,13 +66,9 @@ static const struct call *call_of(uint64_t correlation) {
     return correlation && call->correlation == correlation ? call : &none;
 }
 
-static uint64_t own_correlation(uint64_t correlation) {
-    return correlation ? cann_correlation_base + correlation : 0;
-}
-
 #define SPAN READER_SPAN(&span)
 #define CAUSE(id, text)                                                                                      \
-    .correlation = own_correlation(id), .name = (text), .host_track = call_of(id)->track,                    \
+    .correlation = reader_correlation(id), .name = (text), .host_track = call_of(id)->track,                 \
     .stack = call_of(id)->stack
 
 // ---- records
@@ -104,7 +101,7 @@ static void note_call(const void *record) {
         return;
     const uint32_t stack = stacks_here_between(tid, span.start, span.start + (int64_t)span.duration);
     calls[correlation % CALLS] =
-        (struct call){correlation, tracks_thread(tid), stack ? stack : call_of(correlation)->stack};
+        (struct call){correlation, track_table_thread(tid), stack ? stack : call_of(correlation)->stack};
 }
 
 static void read_call(const void *record, const char *category) {
@@ -112,7 +109,8 @@ static void read_call(const void *record, const char *category) {
     struct span span;
     if (!reader_needs_span(&reader, mspti_api_start(record), mspti_api_end(record), &span))
         return;
-    WRITE(call, tracks_thread(tid), SPAN, .correlation = own_correlation(mspti_api_correlation(record)),
+    WRITE(call, track_table_thread(tid), SPAN,
+          .correlation = reader_correlation(mspti_api_correlation(record)),
           .name = texts_id(mspti_api_name(record)), .category = category ? texts_id(category) : 0,
           .stack = stacks_here_between(tid, span.start, span.start + (int64_t)span.duration));
 }
@@ -191,7 +189,7 @@ static void read_external(const void *record) {
     // The record has no time of its own.
     WRITE(external, call->track ? call->track : tracks_of_device(0, TRACKS_EXTERNAL),
           .start = (uint64_t)clock_trace_now(), .name = texts_id("external id"),
-          .correlation = own_correlation(correlation), .external = mspti_external_id(record),
+          .correlation = reader_correlation(correlation), .external = mspti_external_id(record),
           .certainty = TSMITH_CERTAINTY_UNTIMED);
 }
 
@@ -203,7 +201,8 @@ static void read_overhead(const void *record) {
     struct span span;
     if (reader_needs_span(&reader, mspti_overhead_start(record), mspti_overhead_end(record), &span))
         WRITE(overhead,
-              of_thread ? tracks_thread(mspti_overhead_thread(record)) : tracks_of_device(0, TRACKS_OVERHEAD),
+              of_thread ? track_table_thread(mspti_overhead_thread(record))
+                        : tracks_of_device(0, TRACKS_OVERHEAD),
               SPAN, .name = texts_id(names[kind < sizeof names / sizeof *names ? kind : 0]));
 }
 
@@ -247,7 +246,7 @@ static void read_marker(const void *record) {
         return;
     range.track = source == MSPTI_SOURCE_DEVICE
                       ? tracks_stream(mspti_marker_device(record), mspti_marker_stream(record))
-                      : tracks_thread(mspti_marker_thread(record));
+                      : track_table_thread(mspti_marker_thread(record));
     range.name = name && *name ? texts_id(name) : 0;
     range.domain = texts_id(mspti_marker_domain(record));
     const struct open_range *host = source == MSPTI_SOURCE_DEVICE ? range_of(range.id, 0) : NULL;

@@ -10,6 +10,7 @@
 
 #include "agentkit/control.h"
 #include "agentkit/injection.h"
+#include "agentkit/reader.h"
 #include "agentkit/stacks.h"
 #include "agentkit/sums.h"
 #include "buffers.h"
@@ -28,8 +29,6 @@
 #include "way_in.h"
 #include "windows.h"
 
-uint64_t cuda_correlation_base;
-
 static pthread_once_t injected = PTHREAD_ONCE_INIT;
 
 const char *cuda_option(enum cuda_option option) {
@@ -42,10 +41,8 @@ const char *cuda_option(enum cuda_option option) {
 }
 
 static void begin(void) {
-    // Correlation ids of CUPTI have 32 bits and begin at 1.
-    enum { CORRELATION_OFFSET_BIT = 35 };
-    cuda_correlation_base =
-        channel_correlations(agent.channel, UINT64_C(1) << 32) + (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    enum { CORRELATIONS_LOG2 = 32, CORRELATION_BIT = 35 };
+    reader_take_correlations(CORRELATIONS_LOG2, CORRELATION_BIT);
     (void)stacks_start(agent.channel);
     sums_start(agent.channel);
 }

@@ -28,9 +28,6 @@
 #include "vendor.h"
 #include "wire/agent_options.h"
 
-// Added to CUPTI's correlation ids, so that they differ from those of other APIs. Written while the agent attaches.
-extern uint64_t cuda_correlation_base __attribute__((visibility("hidden")));
-
 // The options of this agent: CUDA_OPTION_GRAPHS, ...
 enum cuda_option {
 #define CUDA_OPTION_ENUM(NAME, key, ...) CUDA_OPTION_##NAME,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notes launches and waits in CUPTI's callbacks; the states of a slot are in launches.h. Rules: agent.h. The table is
-// direct-mapped by correlation id: CUPTI counts them up, so a place is used again only half a million calls later. A
-// launch that is still open then is given up for lost.
+// Notes launches and waits in CUPTI's callbacks, by correlation id (agentkit/launch_table.h). Rules: agent.h.
 #include "launches.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "agentkit/stacks.h"
+#include "agentkit/launch_table.h"
 #include "kinds.h"
 #include "library.h"
 #include "sharing.h"
@@ -16,18 +14,14 @@
 #include "windows.h"
 #include "wire/memory.h"
 
-enum { PLACES = 1 << 19, NAMES = 2048, FLIGHT_SHARED = UINT32_MAX >> 1 };
+enum { NAMES = 2048 };
 
-#define OPEN (UINT64_C(1) << 31)
-#define INNER (UINT64_C(1) << 30)
+// Of a note's value, the rest of which is the track: a call of the driver within a launch of the runtime, where CUPTI gives the two
+// different ids; the record may have either.
+#define INNER (UINT32_C(1) << 30)
 
-// word: correlation id (32 bits) | OPEN | INNER | track (30 bits). Time and stack are of that id while the word is. INNER: a
-// call of the driver within a launch of the runtime, where CUPTI gives the two different ids; the record may have either.
-static _Atomic uint64_t *words;
-static _Atomic int64_t *times;
-static _Atomic uint32_t *stacks; // only where stacks are wanted
+static struct launch_table table;
 static _Atomic uint32_t *outers; // of INNER: the id of the call of the runtime
-static _Atomic uint64_t begun, ended_all;
 static _Atomic uint32_t newest;
 
 // From CALL_MANAGED on, there is more to do than to note the call.
@@ -51,11 +45,8 @@ static __thread struct {
 } here __attribute__((tls_model("initial-exec")));
 
 bool launches_init(void) {
-    words = memory_take(PLACES * sizeof *words);
-    times = memory_take(PLACES * sizeof *times);
-    stacks = memory_take(PLACES * sizeof *stacks);
-    outers = memory_take(PLACES * sizeof *outers);
-    return words && times && stacks && outers;
+    outers = memory_take(LAUNCH_TABLE_PLACES * sizeof *outers);
+    return launch_table_init(&table) && outers;
 }
 
 // ---- which calls
@@ -134,21 +125,6 @@ bool launches_matter(int domain, uint32_t id) {
 
 // ---- at the call
 
-// Closes an open launch; false if another thread did.
-static bool close_launch(size_t at) {
-    if (!(atomic_fetch_and_explicit(&words[at], ~OPEN, memory_order_relaxed) & OPEN))
-        return false;
-    atomic_fetch_add_explicit(&ended_all, 1, memory_order_relaxed);
-    return true;
-}
-
-static void give_up(size_t at) {
-    if (!close_launch(at))
-        return;
-    channel_ended(agent.channel, FLIGHT_SHARED, 1);
-    channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, 1);
-}
-
 static void enter(enum call_class class, uint32_t correlation, uint32_t stack) {
     if (!here.track) {
         here.track = channel_thread_track(agent.channel);
@@ -156,33 +132,19 @@ static void enter(enum call_class class, uint32_t correlation, uint32_t stack) {
     }
     if (!correlation || !here.track)
         return;
-    const size_t at = correlation % PLACES;
-    const uint64_t word = (uint64_t)correlation << 32 | (class == CALL_LAUNCH ? OPEN : 0) | here.track;
-    if (atomic_load_explicit(&words[at], memory_order_relaxed) & OPEN)
-        give_up(at);
-    atomic_store_explicit(&times[at], clock_trace_now(), memory_order_relaxed);
-    if (stacks_on)
-        atomic_store_explicit(&stacks[at], stack, memory_order_relaxed);
-    atomic_store_explicit(&words[at], word, memory_order_release);
+    launch_table_note(&table, correlation,
+                      &(struct launch_note){(class == CALL_LAUNCH ? LAUNCH_OPEN : 0) | here.track, stack,
+                                            clock_trace_now()});
     here.correlation = correlation;
     atomic_store_explicit(&newest, correlation, memory_order_relaxed);
-    if (class == CALL_LAUNCH) {
-        atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
-        channel_begun(agent.channel, FLIGHT_SHARED, 1);
-    }
 }
 
 static void enter_inner(uint32_t correlation) {
-    const size_t at = correlation % PLACES, outer = here.correlation % PLACES;
-    if (atomic_load_explicit(&words[at], memory_order_relaxed) & OPEN)
-        give_up(at);
-    atomic_store_explicit(&times[at], atomic_load_explicit(&times[outer], memory_order_relaxed),
-                          memory_order_relaxed);
-    if (stacks_on)
-        atomic_store_explicit(&stacks[at], atomic_load_explicit(&stacks[outer], memory_order_relaxed),
-                              memory_order_relaxed);
-    atomic_store_explicit(&outers[at], here.correlation, memory_order_relaxed);
-    atomic_store_explicit(&words[at], (uint64_t)correlation << 32 | INNER | here.track, memory_order_release);
+    struct launch_note outer;
+    (void)launch_table_find(&table, here.correlation, &outer);
+    atomic_store_explicit(&outers[correlation % LAUNCH_TABLE_PLACES], here.correlation, memory_order_relaxed);
+    launch_table_note(&table, correlation,
+                      &(struct launch_note){INNER | here.track, outer.stack, outer.time});
 }
 
 // As taken where the call is: this is inlined up to launches_call.
@@ -209,7 +171,7 @@ static void leave(enum call_class class, const struct cupti_callback_data *data)
     // A launch that failed has no record of the device.
     if (class == CALL_LAUNCH && data->result && *data->result != 0 &&
         launches_find(data->correlation, LAUNCH_RECORD, &launch, &ended) && ended)
-        channel_ended(agent.channel, FLIGHT_SHARED, ended);
+        channel_ended(agent.channel, LAUNCH_TABLE_LIST, ended);
 }
 
 // False: the call itself is not noted.
@@ -256,29 +218,25 @@ void launches_captured(void) {
     struct launch launch;
     uint64_t ended = 0;
     if (here.correlation && launches_find(here.correlation, LAUNCH_RECORD, &launch, &ended) && ended)
-        channel_ended(agent.channel, FLIGHT_SHARED, ended);
+        channel_ended(agent.channel, LAUNCH_TABLE_LIST, ended);
 }
 
 // ---- at the record
 
 bool launches_find(uint32_t correlation, enum launch_use use, struct launch *out, uint64_t *ended) {
-    const size_t at = correlation % PLACES;
-    const uint64_t word = atomic_load_explicit(&words[at], memory_order_acquire);
-    const uint32_t there = (uint32_t)(word >> 32);
+    struct launch_note note;
     struct launch of_outer;
-    *out = (struct launch){.track = 0};
-    if (there != correlation || !correlation)
-        return false;
-    out->track = (uint32_t)(word & (INNER - 1));
-    out->time = atomic_load_explicit(&times[at], memory_order_relaxed);
-    if (stacks_on)
-        out->stack = atomic_load_explicit(&stacks[at], memory_order_relaxed);
-    const uint32_t outer = word & INNER ? atomic_load_explicit(&outers[at], memory_order_relaxed) : 0;
-    if (use == LAUNCH_RECORD && (word & OPEN) && close_launch(at))
+    const bool known = launch_table_find(&table, correlation, &note);
+    *out = (struct launch){.track = note.value & (INNER - 1), .stack = note.stack, .time = note.time};
+    const uint32_t outer =
+        note.value & INNER
+            ? atomic_load_explicit(&outers[correlation % LAUNCH_TABLE_PLACES], memory_order_relaxed)
+            : 0;
+    if (known && use == LAUNCH_RECORD && launch_table_close(&table, correlation))
         ++*ended;
     else if (use == LAUNCH_RECORD && outer)
         (void)launches_find(outer, use, &of_outer, ended);
-    return true;
+    return known;
 }
 
 uint32_t launches_newest(void) {
@@ -286,11 +244,9 @@ uint32_t launches_newest(void) {
 }
 
 uint64_t launches_made(void) {
-    return atomic_load_explicit(&begun, memory_order_relaxed);
+    return atomic_load_explicit(&table.begun, memory_order_relaxed);
 }
 
 uint64_t launches_open(void) {
-    const uint64_t ended = atomic_load_explicit(&ended_all, memory_order_relaxed);
-    const uint64_t made = atomic_load_explicit(&begun, memory_order_relaxed);
-    return made > ended ? made - ended : 0;
+    return launch_table_open(&table);
 }

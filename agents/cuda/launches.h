@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches and waits as they are made: CUPTI's callbacks on the program's own threads. What is noted here under the
 // correlation id joins the record that comes later: which thread it was, when, from where (host stack). And it is how
-// the ledger knows of kernels that were launched and never heard of again, even when the process is killed.
-//
-//     slot: FREE --enter--> OPEN --first record of the device--> KNOWN     (a failed call: OPEN --> KNOWN)
+// the ledger knows of kernels that were launched and never heard of again, even when the process is killed. A launch that failed has
+// ended: no record comes for it.
 #ifndef CUDA_LAUNCHES_H
 #define CUDA_LAUNCHES_H
 

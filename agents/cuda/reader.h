@@ -55,9 +55,6 @@ void reader_add_up(struct reader *reader, const struct reader_sum *sum);
 uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by);
 // The string id of a kernel's name.
 uint32_t reader_kernel_name(struct reader *reader, const char *name);
-static inline uint64_t reader_correlation(uint32_t correlation) {
-    return correlation ? cuda_correlation_base + correlation : 0;
-}
 
 // Values of CAUSE_WORDS (agentkit/record_words.h).
 #define READER_LAUNCHED(id, text, launch)                                                                    \

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agentkit/track_table.h"
 #include "green_contexts.h"
 #include "library.h"
 #include "reader.h"
@@ -109,12 +110,12 @@ static bool is_system_thread(struct reader *reader, uint32_t tid) {
 }
 
 uint32_t reader_thread(struct reader *reader, uint32_t tid, uint32_t launched_by) {
-    if (!cupti.system_threads && (launched_by || !is_system_thread(reader, tid)))
+    if (!tid || (!cupti.system_threads && (launched_by || !is_system_thread(reader, tid))))
         return launched_by ? launched_by
                            : tracks_stream(0, CUPTI_NONE, CUPTI_NONE, "calls of unknown threads");
     if (reader->tid != tid || !reader->thread) {
         reader->tid = tid;
-        reader->thread = tracks_thread(tid);
+        reader->thread = track_table_thread(tid);
     }
     return reader->thread;
 }

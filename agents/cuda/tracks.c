@@ -12,7 +12,7 @@
 #include "agentkit/track_table.h"
 #include "library.h"
 
-enum { DEVICES = 64, CONTEXTS = 64, OF_STREAM = 1, OF_THREAD, OF_OTHER }; // kinds of keys
+enum { DEVICES = 64, CONTEXTS = 64, OF_STREAM = 1, OF_OTHER }; // kinds of keys
 
 // Ids in the channel; 0: none yet. Written under the lock, once each; read without it.
 static _Atomic uint32_t devices[DEVICES];
@@ -161,7 +161,7 @@ static bool is_default(uint32_t context, uint32_t stream) {
     return false;
 }
 
-// Of a key `device` is that and the context, `number` the stream or the thread, `more` the name of what is no stream.
+// Of a key `device` is that and the context, `number` the stream, `more` the name of what is no stream.
 static struct track_key key_of(uint32_t device, uint32_t context, uint32_t stream, const char *what) {
     return (struct track_key){(uint64_t)context << 32 | device, stream,
                               what ? channel_string_cstr(agent.channel, what) : 0,
@@ -182,8 +182,6 @@ static uint32_t make_track(const struct track_key *key) {
     const uint32_t device = (uint32_t)key->device, context = (uint32_t)(key->device >> 32),
                    stream = (uint32_t)key->number;
     char name[96];
-    if (key->kind == OF_THREAD)
-        return channel_thread(agent.channel, stream);
     pthread_mutex_lock(&lock);
     name_stream(context, stream, name, sizeof name);
     const tsmith_track track = {
@@ -223,8 +221,4 @@ uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream) {
     }
     const uint32_t device = tracks_device_of_context(context);
     return device == CUPTI_NONE ? 0 : tracks_stream(device, context, stream, NULL);
-}
-
-uint32_t tracks_thread(uint32_t tid) {
-    return track_table_get(&(struct track_key){.number = tid, .kind = OF_THREAD}, make_track);
 }

@@ -24,6 +24,5 @@ uint32_t tracks_stream(uint32_t device, uint32_t context, uint32_t stream, const
 uint32_t tracks_device_of_context(uint32_t context);
 // A stream of a context, for a record without the device; 0 if the context's device is unknown as well.
 uint32_t tracks_stream_of_context(uint32_t context, uint32_t stream);
-uint32_t tracks_thread(uint32_t tid);
 
 #endif

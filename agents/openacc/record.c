@@ -19,17 +19,9 @@
     OWN(vector, "vectorLength", U64, "")
 static struct { OPENACC_FIELDS(OWN_FIELD_MEMBER) } fields;
 
-#define PLACE_WORDS(WORD)                                                                                    \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))                                                  \
-    WORD(file, fields.file, OPTIONAL(RECORD_DYNAMIC))                                                        \
-    WORD(line, fields.line, OPTIONAL(RECORD_DYNAMIC))
-#define DEVICE_WORDS(WORD) WORD(device, fields.device, RECORD_DYNAMIC)
-#define LAUNCH_WORDS(WORD)                                                                                   \
-    WORD(gangs, fields.gangs, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(workers, fields.workers, OPTIONAL(RECORD_DYNAMIC))                                                  \
-    WORD(vector, fields.vector, OPTIONAL(RECORD_DYNAMIC))
+#define PLACE_WORDS(WORD) RANGE_TICKS_WORDS(WORD) OWN_OR_NONE(WORD, file) OWN_OR_NONE(WORD, line)
+#define DEVICE_WORDS(WORD) OWN_WORD(WORD, device)
+#define LAUNCH_WORDS(WORD) OWN_OR_NONE(WORD, gangs) OWN_OR_NONE(WORD, workers) OWN_OR_NONE(WORD, vector)
 #define TRANSFER_WORDS(WORD)                                                                                 \
     WORD(variable, fields.variable, OPTIONAL(RECORD_DYNAMIC))                                                \
     WORD(bytes, TSMITH_FIELD_BYTES, RECORD_VALUE)                                                            \

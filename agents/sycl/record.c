@@ -13,19 +13,12 @@ static struct { SYCL_FIELDS(OWN_FIELD_MEMBER) } fields;
 static struct { uint16_t submission, wait; } shapes;
 static uint32_t category;
 
-#define WAIT_WORDS(WORD)                                                                                     \
-    TICKS_WORDS(WORD)                                                                                        \
-    WORD(category, TSMITH_FIELD_CATEGORY, RECORD_STRING)                                                     \
-    WORD(stack, TSMITH_FIELD_STACK, OPTIONAL(RECORD_STACK))
 #define SUBMISSION_WORDS(WORD)                                                                               \
-    WAIT_WORDS(WORD)                                                                                         \
-    WORD(queue, fields.queue, OPTIONAL(RECORD_DYNAMIC))                                                      \
-    WORD(file, fields.file, OPTIONAL(RECORD_DYNAMIC))                                                        \
-    WORD(line, fields.line, OPTIONAL(RECORD_DYNAMIC))
+    RANGE_TICKS_WORDS(WORD) OWN_OR_NONE(WORD, queue) OWN_OR_NONE(WORD, file) OWN_OR_NONE(WORD, line)
 
-RECORD_PART(wait_words, WAIT_WORDS)
+RECORD_PART(wait_words, RANGE_TICKS_WORDS)
 RECORD_PART(submission_words, SUBMISSION_WORDS)
-RECORD_PART_SHAPE(wait_words, WAIT_WORDS)
+RECORD_PART_SHAPE(wait_words, RANGE_TICKS_WORDS)
 RECORD_PART_SHAPE(submission_words, SUBMISSION_WORDS)
 
 void record_init(void) {

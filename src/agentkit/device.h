@@ -41,18 +41,23 @@ static inline uint32_t device_add(const struct agent_device *described, uint32_t
     return channel_device_identified(agent.channel, &device, identity);
 }
 
-// The track "WHAT NUMBER" of a queue; `context`: the number of its context, or 0.
-static inline uint32_t device_queue_track(const char *what, uint64_t number, uint16_t flags, uint32_t device,
-                                          uint64_t context) {
-    char name[64];
-    snprintf(name, sizeof name, "%s %" PRIu64, what, number);
-    const tsmith_track track = {.kind = TSMITH_TRACK_QUEUE,
+// The track of something of a device. `queue` and `context`: their numbers, or 0.
+static inline uint32_t device_track(tsmith_track_kind kind, const char *name, uint16_t flags, uint32_t device,
+                                    uint64_t context, uint64_t queue) {
+    const tsmith_track track = {.kind = kind,
                                 .flags = flags,
                                 .name = channel_string_cstr(agent.channel, name),
                                 .device = device,
                                 .context = context,
-                                .queue = number};
+                                .queue = queue};
     return channel_track(agent.channel, &track);
+}
+// Of a queue: "WHAT NUMBER".
+static inline uint32_t device_queue_track(const char *what, uint64_t number, uint16_t flags, uint32_t device,
+                                          uint64_t context) {
+    char name[64];
+    snprintf(name, sizeof name, "%s %" PRIu64, what, number);
+    return device_track(TSMITH_TRACK_QUEUE, name, flags, device, context, number);
 }
 
 // The names of copies by direction, where records do not say which call it was.

@@ -9,6 +9,12 @@
 static const int64_t MARGIN = 60000000000;
 
 static int64_t started; // trace clock
+uint64_t reader_correlation_base;
+
+void reader_take_correlations(uint32_t log2, uint32_t bit) {
+    reader_correlation_base =
+        channel_correlations(agent.channel, UINT64_C(1) << log2) + (UINT64_C(1) << bit) - 1;
+}
 
 void reader_first(void) {
     started = clock_trace_now();

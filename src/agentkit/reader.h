@@ -2,6 +2,7 @@
 // What all readers of a driver's records have in common: the ring that they write to, times on the trace clock, and what they count.
 // For agents that translate buffers of records (CUPTI, rocprofiler-sdk, MSPTI):
 //
+//     attaching:  reader_take_correlations(40, 41);
 //     once:       struct reader_base base = {.clock = &clock}; reader_first();
 //     a buffer:   reader_buffer_begin(&base); a record each: reader_needs_span(&base, start, end, &span); reader_buffer_end(&base);
 //
@@ -19,6 +20,14 @@ struct reader_base {
     int64_t earliest, latest;             // trace times that a record can be of
     uint64_t untimed, unknown, unmatched; // for the ledger, counted per buffer
 };
+
+// While the agent attaches: numbers of the process's own for the driver's correlation ids, of which there are 2^log2 from 1 on. `bit` is one
+// that no other agent gives: it keeps their numbers apart.
+void reader_take_correlations(uint32_t log2, uint32_t bit);
+extern uint64_t reader_correlation_base __attribute__((visibility("hidden")));
+static inline uint64_t reader_correlation(uint64_t id) {
+    return id ? reader_correlation_base + id : 0;
+}
 
 // The recording begins now: no record is of a time long before.
 void reader_first(void);

@@ -58,6 +58,8 @@
 #define CALL_TICKS_WORDS(WORD) \
     TICKS_WORDS(WORD) CORRELATION_OR_NONE(WORD) QUEUE_OR_NONE(WORD) RESULT_WORD(WORD)
 #define WAIT_TICKS_WORDS(WORD) TICKS_WORDS(WORD) OPERATION_WORD(WORD) QUEUE_OR_NONE(WORD)
+// A range or a call of a runtime, with the runtime as its category.
+#define RANGE_TICKS_WORDS(WORD) TICKS_WORDS(WORD) CATEGORY_WORD(WORD) STACK_OR_NONE(WORD)
 
 // A kernel's sizes, where most kernels have all of them; KERNEL_3D_WORDS: where most have one dimension.
 #define KERNEL_SIZES_WORDS(WORD) \

@@ -41,3 +41,12 @@ uint32_t track_table_search(const struct track_key *key, uint32_t first, track_m
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
     return track;
 }
+
+static uint32_t make_thread(const struct track_key *key) {
+    return channel_thread(agent.channel, (uint32_t)key->number);
+}
+
+uint32_t track_table_thread(uint32_t tid) {
+    const struct track_key key = {.number = tid, .kind = TRACK_KIND_THREAD};
+    return tid ? track_table_get(&key, make_thread) : 0;
+}

@@ -42,4 +42,8 @@ static inline uint32_t track_table_get(const struct track_key *key, track_maker 
                : track_table_search(key, first, make);
 }
 
+// The track of a thread of this process; 0 for 0. Keys of the agent's own have kinds below TRACK_KIND_THREAD.
+enum { TRACK_KIND_THREAD = UINT16_MAX };
+uint32_t track_table_thread(uint32_t tid);
+
 #endif
