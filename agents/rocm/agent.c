@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way in, what is asked of the SDK, and when its buffers are flushed. Rules: agent.h.
 //
-// Two contexts: one, always active, for the names of kernels; one for all else, active while recording is on. A dispatch that
-// began while it was active has its record although it ends later: the SDK notes the contexts at the launch.
+// Two contexts: one, always active, for names of kernels and for streams; one for all else, active while recording is on. A
+// dispatch that began while it was active has its record although it ends later: the SDK notes the contexts at the launch. The SDK
+// numbers a stream when it is made, for those that listen then: a call on a stream without a number ends the program in SDK 1.0, and
+// hangs in early builds of 1.1 (hip/stream.cpp, get_stream_id; rocm-systems pull requests 343 and 1142).
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent.h"
 #include "agentkit/control.h"
+#include "agentkit/reader.h"
 #include "agentkit/stacks.h"
 #include "wire/agent_options.h"
 
@@ -18,13 +21,13 @@ enum {
     STACKS_MS = 20,
     LAST_PASS_MS = 5000,
     CORRELATIONS_LOG2 = 40,
-    CORRELATION_OFFSET_BIT = 41
+    CORRELATION_BIT = 41
 };
 
 struct foreign_clock sdk_clock;
-uint64_t rocm_correlation_base;
 
-static struct sdk_id names_context, context, buffer;
+static struct sdk_id always, context, buffer;
+static uint32_t version;
 static atomic_bool ready;  // the contexts can be started
 static atomic_bool active; // the second one is
 static atomic_bool gone;   // the SDK ends
@@ -40,8 +43,7 @@ static bool read_clock(uint64_t *time) {
 }
 
 static void begin(void) {
-    rocm_correlation_base = channel_correlations(agent.channel, UINT64_C(1) << CORRELATIONS_LOG2) +
-                            (UINT64_C(1) << CORRELATION_OFFSET_BIT) - 1;
+    reader_take_correlations(CORRELATIONS_LOG2, CORRELATION_BIT);
     (void)stacks_start(agent.channel);
 }
 
@@ -50,7 +52,7 @@ static void end(void) {
     const uint64_t open = launches_open(), dropped = records_dropped();
     if (open > dropped)
         channel_lose(agent.channel, TSMITH_REASON_NO_COMPLETION, open - dropped);
-    channel_ended(agent.channel, LAUNCHES_LIST, open);
+    channel_ended(agent.channel, LAUNCH_TABLE_LIST, open);
 }
 
 static const struct agent_spec spec = {
@@ -68,17 +70,24 @@ static void copy_entered(const struct sdk_callback_record *record) {
         launches_call(record, 0);
 }
 
-// Of kernels the names, which are needed whether recording is on or not: the first.
 static const struct service {
     enum sdk_callback_kind kind;
     void (*call)(const struct sdk_callback_record *record);
     const char *name;
-} services[] = {{SDK_CALLBACK_CODE_OBJECT, names_kernel, "names of kernels"},
-                {SDK_CALLBACK_DISPATCH, launches_dispatch, "callbacks of dispatches"},
-                {SDK_CALLBACK_STREAM, launches_stream, "callbacks of streams"},
-                {SDK_CALLBACK_COPY, copy_entered, "callbacks of copies"},
-                {SDK_CALLBACK_MARKER, markers_call, "roctx"},
-                {SDK_CALLBACK_HIP, call_entered, "callbacks of calls"}};
+    struct sdk_id *context;
+} services[] = {{SDK_CALLBACK_CODE_OBJECT, names_kernel, "names of kernels", &always},
+                {SDK_CALLBACK_STREAM, launches_stream, "streams", &always},
+                {SDK_CALLBACK_DISPATCH, launches_dispatch, "callbacks of dispatches", &context},
+                {SDK_CALLBACK_COPY, copy_entered, "callbacks of copies", &context},
+                {SDK_CALLBACK_MARKER, markers_call, "roctx", &context},
+                {SDK_CALLBACK_HIP, call_entered, "callbacks of calls", &context}};
+
+// Of events, only the call of HIP says in which stream they are. In SDK 1.0, hipStreamPerThread and hipStreamLegacy have no number.
+static bool is_wanted(enum sdk_callback_kind kind) {
+    return kind == SDK_CALLBACK_HIP      ? stacks_on || option("events")
+           : kind == SDK_CALLBACK_STREAM ? version >= SDK_VERSION_STREAMS || option("streams")
+                                         : true;
+}
 
 static void called_back(struct sdk_callback_record record, void *word, void *service) {
     (void)word;
@@ -122,11 +131,11 @@ static void ask_for_buffers(void) {
 static void ask_for_callbacks(void) {
     for (size_t i = 0; i < sizeof services / sizeof *services; i++) {
         const struct service *service = &services[i];
-        // Of events, only the call of HIP says in which stream they are.
-        if (service->kind == SDK_CALLBACK_HIP && !stacks_on && !option("events"))
-            continue;
-        if (sdk.configure_callback_tracing_service(i ? context : names_context, (int)service->kind, NULL, 0,
-                                                   called_back, (void *)(uintptr_t)service) != SDK_SUCCESS)
+        const bool wanted = is_wanted(service->kind);
+        if ((!wanted && service->kind == SDK_CALLBACK_STREAM) ||
+            (wanted &&
+             sdk.configure_callback_tracing_service(*service->context, (int)service->kind, NULL, 0,
+                                                    called_back, (void *)(uintptr_t)service) != SDK_SUCCESS))
             agent_not_recorded(service->name);
     }
 }
@@ -140,14 +149,14 @@ static void ask_for_thread(void) {
 }
 
 static bool ask_for_services(void) {
-    if (sdk.create_context(&names_context) != SDK_SUCCESS || sdk.create_context(&context) != SDK_SUCCESS ||
+    if (sdk.create_context(&always) != SDK_SUCCESS || sdk.create_context(&context) != SDK_SUCCESS ||
         sdk.create_buffer(context, BUFFER_BYTES, BUFFER_BYTES / 2, SDK_BUFFER_LOSSLESS, records_buffer, NULL,
                           &buffer) != SDK_SUCCESS)
         return false;
     ask_for_buffers();
     ask_for_callbacks();
     ask_for_thread();
-    return sdk.start_context(names_context) == SDK_SUCCESS;
+    return sdk.start_context(always) == SDK_SUCCESS;
 }
 
 // ---- while it runs
@@ -156,8 +165,6 @@ static bool ask_for_services(void) {
 static void set_active(bool on) {
     if (atomic_load(&gone) || atomic_exchange(&active, on) == on)
         return;
-    if (on)
-        launches_began();
     (void)(on ? sdk.start_context(context) : sdk.stop_context(context));
 }
 
@@ -174,9 +181,17 @@ static void follow_channel(void) {
     pthread_mutex_unlock(&switching);
 }
 
+// None is under way when the SDK ends (finalize): it destroys the thread that a flush waits for, and a flush aborts the program then. Nor
+// in a forked child: where the parent was in one, the buffer is locked there for ever.
+static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
+
 static void flush(void) {
+    if (!agent_recording())
+        return;
+    pthread_mutex_lock(&flushing);
     if (!atomic_load(&gone))
         (void)sdk.flush_buffer(buffer);
+    pthread_mutex_unlock(&flushing);
 }
 
 static bool periodic_pass(void) {
@@ -260,13 +275,15 @@ static void finalize(void *data) {
     (void)data;
     flush();
     atomic_store(&gone, true);
+    flush(); // waits for one that was under way
 }
 
 AGENT_EXPORT sdk_configure_function rocprofiler_configure;
-AGENT_EXPORT struct sdk_tool *rocprofiler_configure(uint32_t version, const char *runtime, uint32_t priority,
+AGENT_EXPORT struct sdk_tool *rocprofiler_configure(uint32_t number, const char *runtime, uint32_t priority,
                                                     struct sdk_client *client) {
     static struct sdk_tool tool = {.size = sizeof tool, .initialize = initialize, .finalize = finalize};
     char why[400];
+    version = number;
     (void)runtime, (void)priority; // of a tool that is not the first, nothing is different
     if (!agent_attach(&spec))
         return NULL;

@@ -19,38 +19,24 @@
 
 #include "agentkit/agent.h"
 #include "agentkit/foreign_clock.h"
+#include "agentkit/launch_table.h"
 #include "sdk.h"
 #include "wire/agent.h"
 
 #define AGENT_API "rocm"
 
 extern struct foreign_clock sdk_clock __attribute__((visibility("hidden")));
-// A correlation id of the SDK + this is the process's own.
-extern uint64_t rocm_correlation_base __attribute__((visibility("hidden")));
 
-static inline uint64_t rocm_correlation(uint64_t internal) {
-    return internal ? rocm_correlation_base + internal : 0;
-}
-
-// ---- launches.c: notes that callbacks leave on the program's threads
-
-struct launch {
-    int64_t time;    // trace clock, before the launch; 0: no note
-    uint32_t stream; // 1 + its number; 0: unknown
-    uint32_t stack;
-};
+// ---- launches.c: notes that callbacks leave on the program's threads. Their value is 1 + the number of the stream; 0: unknown.
 
 bool launches_init(void);
-void launches_began(void);                                        // the SDK calls back from now on
 void launches_dispatch(const struct sdk_callback_record *record); // SDK_CALLBACK_DISPATCH
 void launches_stream(const struct sdk_callback_record *record);   // SDK_CALLBACK_STREAM
 // SDK_CALLBACK_HIP, SDK_CALLBACK_COPY, at their beginning: notes the stack, and the stream that was reported to the thread.
 void launches_call(const struct sdk_callback_record *record, uint32_t stack);
-// The record of a dispatch has come: the note, and whether it was open. What was is to be given to channel_ended of LAUNCHES_LIST.
-enum { LAUNCHES_LIST = UINT32_MAX >> 1 };
-bool launches_end(uint64_t dispatch, struct launch *out);
-// The stream and the stack of a call; 0: unknown.
-void launches_of_call(uint64_t correlation, struct launch *out);
+// The record of a dispatch has come: the note, and whether it was open (launch_table_close).
+bool launches_end(uint64_t dispatch, struct launch_note *out);
+void launches_of_call(uint64_t correlation, struct launch_note *out);
 uint64_t launches_open(void);
 
 // ---- names.c: the SDK's numbers of kernels
@@ -77,7 +63,6 @@ bool tracks_is_device(uint64_t agent);
 uint32_t tracks_queue(uint64_t agent, uint64_t queue, uint32_t stream);
 enum tracks_what { TRACKS_MEMORY, TRACKS_COPIES, TRACKS_MIGRATION, TRACKS_WHATS };
 uint32_t tracks_of_agent(uint64_t agent, enum tracks_what what);
-uint32_t tracks_thread(uint64_t tid);
 
 // ---- records.c
 

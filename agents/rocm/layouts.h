@@ -157,7 +157,7 @@
     M(L, const char *, vendor, 256)                                                                          \
     M(L, const char *, product, 264)                                                                         \
     M(L, int32_t, number, 288)                                                                               \
-    M(L, uint8_t, uuid, 296)
+    M(L, uint64_t, uuid, 296)
 
 // LAYOUT(name, its members)
 #define SDK_LAYOUTS(LAYOUT)                                                                                  \

@@ -9,6 +9,7 @@
 #include "agentkit/device.h"
 #include "agentkit/reader.h"
 #include "agentkit/texts.h"
+#include "agentkit/track_table.h"
 #include "record_parts.h"
 #include "wire/memory.h"
 
@@ -19,11 +20,10 @@ static struct { ROCM_FIELDS(OWN_FIELD_MEMBER) } fields;
 RECORD_PART_SHAPE(kernel_words, KERNEL_WORDS)
 RECORD_PART_SHAPE(kernel_3d_words, KERNEL_3D_WORDS)
 RECORD_PART_SHAPE(kernel_segments_words, KERNEL_SEGMENTS_WORDS)
-RECORD_PART_SHAPE(bytes_words, BYTES_WORD)
 ROCM_RECORDS(TRACK_RECORD_SHAPE)
 
 static struct {
-    uint16_t kernel[KERNEL_SHAPES], copy_sized;
+    uint16_t kernel[KERNEL_SHAPES];
     ROCM_RECORDS(TRACK_RECORD_MEMBER)
 } shapes;
 
@@ -36,8 +36,6 @@ static void register_shapes(void) {
             RECORD_REGISTER(channel, TSMITH_KIND_KERNEL, RECORD_SUBJECT_TRACK, kernel_words_add,
                             parts & KERNEL_3D ? kernel_3d_words_add : NULL,
                             parts & KERNEL_SEGMENTS ? kernel_segments_words_add : NULL);
-    shapes.copy_sized =
-        RECORD_REGISTER(channel, TSMITH_KIND_MEMCPY, RECORD_SUBJECT_TRACK, copy_words_add, bytes_words_add);
 }
 
 // ---- the reader, of one buffer at a time
@@ -73,7 +71,7 @@ struct seen {
     struct span span;     // if `timed`
     uint64_t correlation; // the process's own
     uint32_t thread;      // track
-    struct launch launch;
+    struct launch_note launch;
 };
 
 // Where that is in the record; 0: it is not.
@@ -93,7 +91,7 @@ static uint64_t word_at(const void *record, uint16_t offset) {
 static uint32_t thread_of(uint64_t tid) {
     if (reader.tid != tid || !reader.thread_track) {
         reader.tid = tid;
-        reader.thread_track = tracks_thread(tid);
+        reader.thread_track = track_table_thread((uint32_t)tid);
     }
     return reader.thread_track;
 }
@@ -114,33 +112,19 @@ static uint32_t queue_of(uint64_t agent_id, uint64_t queue, uint32_t stream) {
     .correlation = seen->correlation, .name = (text), .host_track = seen->thread, .stack = seen->launch.stack
 #define CAUSED(text) SPAN, CAUSE(text)
 
-// Writes a record of `words`, and of one word more if there is one; the ring counts what has no room. Inlined, because a copy of so many
-// words as the compiler knows is a few moves.
-__attribute__((always_inline)) static inline void
-write_words(uint16_t shape, uint32_t track, const void *words, uint32_t count, const uint64_t *more) {
-    const uint32_t all = 1 + count + (more != NULL);
-    uint64_t *const at = track ? record_begin(reader.base.ring, shape, all, track) : NULL;
-    if (!at)
-        return;
-    memcpy(at, words, count * sizeof *at);
-    if (more)
-        at[count] = *more;
-    record_commit(reader.base.ring, at - 1, all);
-}
-#define WRITE(shape, track, ...)                                                                             \
-    write_words(shapes.shape, track, &(const struct shape##_words){__VA_ARGS__},                             \
-                RECORD_PART_WORDS(shape##_words), NULL)
+#define WRITE(shape, track, ...) TRACK_RECORD_WRITE(reader.base.ring, shape, track, __VA_ARGS__)
 
 // It ran at an unknown time: an event at its launch, as far as that is known.
 static void write_untimed(const struct seen *seen, uint32_t track, uint32_t name) {
-    const struct untimed_words words = {
-        .start = (uint64_t)(seen->launch.time ? seen->launch.time : clock_trace_now()),
-        .certainty = TSMITH_CERTAINTY_UNTIMED,
-        CAUSE(name),
-    };
+#define UNTIMED                                                                                              \
+    .start = (uint64_t)(seen->launch.time ? seen->launch.time : clock_trace_now()),                          \
+    .certainty = TSMITH_CERTAINTY_UNTIMED, CAUSE(name)
     reader.base.untimed++;
-    write_words(seen->kind == SDK_KIND_COPY ? shapes.untimed_copy : shapes.untimed, track, &words,
-                RECORD_PART_WORDS(untimed_words), NULL);
+    if (seen->kind == SDK_KIND_COPY)
+        WRITE(untimed_copy, track, UNTIMED);
+    else
+        WRITE(untimed, track, UNTIMED);
+#undef UNTIMED
 }
 
 // ---- kernels
@@ -184,7 +168,7 @@ static void record_dispatch(const struct seen *common) {
     if (SDK_HAS(record, dispatch, dispatch))
         reader.ended += launches_end(sdk_dispatch_dispatch(record), &seen->launch);
     const uint64_t device = SDK_OR_0(record, dispatch, agent);
-    const uint32_t stream = seen->launch.stream;
+    const uint32_t stream = seen->launch.value;
     const uint32_t track = queue_of(device, SDK_OR_0(record, dispatch, queue), stream);
     const uint32_t name =
         SDK_HAS(record, dispatch, kernel) ? names_of_kernel(sdk_dispatch_kernel(record)) : 0;
@@ -219,8 +203,7 @@ static void record_copy(const struct seen *seen) {
     const void *record = seen->record;
     const uint64_t from = SDK_OR_0(record, copy, source_agent),
                    to = SDK_OR_0(record, copy, destination_agent);
-    const uint64_t bytes = SDK_OR_0(record, copy, bytes);
-    const uint32_t stream = seen->launch.stream;
+    const uint32_t stream = seen->launch.value;
     const uint64_t of_stream = stream < STREAMS_KEPT ? stream_devices[stream] : 0;
     const uint64_t device = stream && (of_stream == from || of_stream == to) ? of_stream
                             : tracks_is_device(to)                           ? to
@@ -229,16 +212,12 @@ static void record_copy(const struct seen *seen) {
         direction_of(SDK_HAS(record, copy, source_agent), from, to, sdk_head_operation(record));
     const uint32_t track = stream ? queue_of(device, 0, stream) : tracks_of_agent(device, TRACKS_COPIES);
     const uint32_t name = TEXT_AT(copy_names, direction);
-    if (!seen->timed) {
+    if (!seen->timed)
         write_untimed(seen, track, name);
-        return;
-    }
-    const struct copy_words words = {CAUSED(name), .operation = device_copy_operation(direction),
-                                     .direction = direction, .source = SDK_OR_0(record, copy, source),
-                                     .destination = SDK_OR_0(record, copy, destination)};
-    const bool has_bytes = SDK_HAS(record, copy, bytes);
-    write_words(has_bytes ? shapes.copy_sized : shapes.copy, track, &words, RECORD_PART_WORDS(copy_words),
-                has_bytes ? &bytes : NULL);
+    else
+        WRITE(copy, track, CAUSED(name), .operation = device_copy_operation(direction),
+              .direction = direction, .bytes = SDK_OR_0(record, copy, bytes),
+              .source = SDK_OR_0(record, copy, source), .destination = SDK_OR_0(record, copy, destination));
 }
 
 static void record_migration(const struct seen *seen) {
@@ -247,13 +226,10 @@ static void record_migration(const struct seen *seen) {
     const uint64_t from = SDK_OR_0(record, migration, source_agent),
                    to = SDK_OR_0(record, migration, destination_agent);
     const uint64_t first = SDK_OR_0(record, migration, from), end = SDK_OR_0(record, migration, to);
-    const uint64_t bytes = end - first;
-    const struct copy_words words = {
-        CAUSED(TEXT_ONCE("page migration")), .operation = TSMITH_OPERATION_MIGRATE,
-        .direction = direction_of(known, from, to, SDK_COPY_NONE), .source = first};
-    write_words(end > first ? shapes.copy_sized : shapes.copy,
-                tracks_of_agent(tracks_is_device(to) ? to : from, TRACKS_MIGRATION), &words,
-                RECORD_PART_WORDS(copy_words), end > first ? &bytes : NULL);
+    WRITE(copy, tracks_of_agent(tracks_is_device(to) ? to : from, TRACKS_MIGRATION),
+          CAUSED(TEXT_ONCE("page migration")), .operation = TSMITH_OPERATION_MIGRATE,
+          .direction = direction_of(known, from, to, SDK_COPY_NONE), .source = first,
+          .bytes = end > first ? end - first : 0);
 }
 
 // ---- calls
@@ -294,7 +270,7 @@ static void record_graph(const struct seen *seen) {
 static void record_allocation(const struct seen *seen) {
     const void *record = seen->record;
     const int32_t operation = sdk_head_operation(record);
-    const uint64_t where = SDK_OR_0(record, allocation, agent);
+    const uint64_t said = SDK_OR_0(record, allocation, agent), where = said == SDK_AGENT_NONE ? 0 : said;
     const uint32_t name = !where                    ? TEXT_ONCE("memory")
                           : tracks_is_device(where) ? TEXT_ONCE("device memory")
                                                     : TEXT_ONCE("host memory");
@@ -353,7 +329,7 @@ static void learn_event(const void *record) {
     struct recorded *of = recorded_of(event);
     if (of->event != event)
         *of = (struct recorded){.event = event};
-    of->calls[of->next++ % RECORDS_KEPT] = rocm_correlation(sdk_event_correlation(record));
+    of->calls[of->next++ % RECORDS_KEPT] = reader_correlation(sdk_event_correlation(record));
 }
 
 static uint64_t waited_for(uint64_t event, uint64_t call) {
@@ -369,15 +345,22 @@ static void record_event(const struct seen *seen) {
     const void *record = seen->record;
     const int32_t operation = sdk_head_operation(record);
     const uint32_t track =
-        queue_of(SDK_OR_0(record, event, agent), SDK_OR_0(record, event, queue), seen->launch.stream);
+        queue_of(SDK_OR_0(record, event, agent), SDK_OR_0(record, event, queue), seen->launch.value);
     const uint64_t event = SDK_OR_0(record, event, event);
     if (operation == SDK_EVENT_RECORD) {
         WRITE(event, track, CAUSED(TEXT_ONCE("hip event")), .event = event);
     } else if (operation == SDK_EVENT_WAIT) {
         const uint64_t last = waited_for(event, seen->correlation);
-        const struct wait_words words = {CAUSED(TEXT_ONCE("wait for hip event")), .event = event,
-                                         .operation = TSMITH_OPERATION_BARRIER, .waits = last != 0};
-        write_words(shapes.wait, track, &words, RECORD_PART_WORDS(wait_words), last ? &last : NULL);
+        const uint32_t words = 1 + RECORD_PART_WORDS(wait_words) + (last != 0);
+        uint64_t *at = track ? record_begin(reader.base.ring, shapes.wait, words, track) : NULL, *const head =
+                                                                                                     at;
+        if (!at)
+            return;
+        RECORD_PUT(at, wait_words, CAUSED(TEXT_ONCE("wait for hip event")), .event = event,
+                   .operation = TSMITH_OPERATION_BARRIER, .waits = last != 0);
+        if (last)
+            *at = last;
+        record_commit(reader.base.ring, head - 1, words);
     } else {
         reader.base.unknown++;
     }
@@ -412,7 +395,7 @@ static enum sdk_kind kind_of(const void *record) {
 static void translate(const void *record, enum sdk_kind kind) {
     const struct place *place = &places[kind];
     const uint64_t correlation = word_at(record, place->correlation);
-    struct seen seen = {.record = record, .kind = kind, .correlation = rocm_correlation(correlation)};
+    struct seen seen = {.record = record, .kind = kind, .correlation = reader_correlation(correlation)};
     if (kind == SDK_KIND_DROPPED) { // by the operating system's driver
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, SDK_OR_0(record, dropped, count));
         return;
@@ -461,7 +444,7 @@ static void read_all(struct sdk_record_header **headers, size_t count) {
             reader.base.unknown++;
         if (reader
                 .ended) { // right after its record: of a process that dies nothing is both in the trace and missing
-            channel_ended(agent.channel, LAUNCHES_LIST, reader.ended);
+            channel_ended(agent.channel, LAUNCH_TABLE_LIST, reader.ended);
             reader.ended = 0;
         }
     }

@@ -10,8 +10,9 @@
 
 #include "layouts.h"
 
-// Versions are 10000 * major + 100 * minor + patch. Older than 1.0 the records are of other forms.
-enum { SDK_VERSION_LEAST = 10000 };
+// Versions are 10000 * major + 100 * minor + patch. Older than 1.0 the records are of other forms. From 1.1 on every stream has a
+// number (ROCm 7.1).
+enum { SDK_VERSION_LEAST = 10000, SDK_VERSION_STREAMS = 10100 };
 
 enum { SDK_SUCCESS = 0 };
 
@@ -29,7 +30,7 @@ enum { SDK_SUCCESS = 0 };
     KIND(ALLOCATION, 16, "MEMORY_ALLOCATION")                                                                \
     KIND(DROPPED, 28, "KFD_EVENT_DROPPED_EVENTS")                                                            \
     KIND(MIGRATION, 29, "KFD_PAGE_MIGRATE")                                                                  \
-    KIND(GRAPH, 0, "HIP_GRAPH")                                                                              \
+    KIND(GRAPH, 33, "HIP_GRAPH")                                                                             \
     KIND(EVENT, 38, "HIP_EVENT")
 
 enum sdk_kind {
@@ -72,6 +73,9 @@ enum {
     SDK_AGENT_GPU = 2,
     SDK_AGENT_VERSION = 1
 };
+
+// The agent of a record that has none, as of memory that is freed: 0, and this in builds before the release of 1.0.
+#define SDK_AGENT_NONE UINT64_MAX
 
 struct sdk_id {
     uint64_t handle;

@@ -3,13 +3,13 @@
 // is not known, a queue of the hardware: HIP distributes all streams over a few queues, and a stream's commands are in order.
 // Rules: agent.h.
 #include <stdio.h>
-#include <string.h>
 
 #include "agent.h"
 #include "agentkit/device.h"
 #include "agentkit/track_table.h"
+#include "base/pci.h"
 
-enum { AGENTS_MAX = 128, OF_AGENT = 1, OF_QUEUE, OF_THREAD }; // kinds of keys
+enum { AGENTS_MAX = 128, OF_AGENT = 1, OF_QUEUE }; // kinds of keys
 
 static struct {
     uint64_t id;
@@ -19,30 +19,22 @@ static uint32_t agent_count;
 
 // ---- devices
 
-// The same in every process and API: the identity that AMD gives the board, else its place.
-static void identify(const void *record, char *out, size_t size) {
-    uint8_t bytes[16] = {0};
-    unsigned any = 0;
-    size_t length = (size_t)snprintf(out, size, "GPU-");
-    if (sdk_head_size(record) >= SDK_AT_agent_uuid + sizeof bytes)
-        memcpy(bytes, (const char *)record + SDK_AT_agent_uuid, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        any |= bytes[i];
-        length += (size_t)snprintf(out + length, size - length, "%02x", bytes[i]);
-    }
-    if (any)
-        return;
+// The same in every process and API: its place, which parts of a partitioned GPU have of their own (the function), and other APIs give
+// too. AMD's number of the board, if there is no place.
+static void identify(const void *record, char out[PCI_IDENTITY_SIZE]) {
+    const uint32_t place = SDK_OR_0(record, agent, location), domain = SDK_OR_0(record, agent, domain);
+    const uint64_t board = SDK_OR_0(record, agent, uuid);
     out[0] = '\0';
-    if (SDK_HAS(record, agent, domain))
-        snprintf(out, size, "PCI-%04x:%02x:%02x.%u", sdk_agent_domain(record),
-                 sdk_agent_location(record) >> 8 & 0xff, sdk_agent_location(record) >> 3 & 0x1f,
-                 sdk_agent_location(record) & 7);
+    if (place || domain)
+        pci_identity(domain, place >> 8, place >> 3 & 0x1f, place & 7, out);
+    if (!out[0] && board)
+        snprintf(out, PCI_IDENTITY_SIZE, "GPU-%016llx", (unsigned long long)board);
 }
 
 static uint32_t add_device(const void *record) {
-    char identity[64];
+    char identity[PCI_IDENTITY_SIZE];
     const struct agent_device device = device_described(record);
-    identify(record, identity, sizeof identity);
+    identify(record, identity);
     return device_add(
         &device, SDK_HAS(record, agent, number) ? (uint32_t)sdk_agent_number(record) + 1 : agent_count + 1,
         identity);
@@ -77,34 +69,17 @@ bool tracks_is_device(uint64_t agent_id) {
 
 // ---- tracks
 
-// Of a key `device` is the SDK's agent, `number` a queue, what of the agent, or the thread; `more` the stream.
-static void name_of(const struct track_key *key, char *out, size_t size) {
-    static const char *const whats[] = {"memory", "copies", "page migration"};
-    if (key->kind == OF_AGENT)
-        snprintf(out, size, "%s", whats[key->number]);
-    else if (key->more)
-        snprintf(out, size, "%sstream %u", key->more == 1 ? "default " : "", key->more - 1);
-    else
-        snprintf(out, size, "queue %llu", (unsigned long long)key->number);
-}
-
+// Of a key `device` is the SDK's agent, `number` a queue or what of the agent, `more` the stream.
 static uint32_t make_track(const struct track_key *key) {
-    char name[64];
-    if (key->kind == OF_THREAD)
-        return channel_thread(agent.channel, (uint32_t)key->number);
-    name_of(key, name, sizeof name);
-    const tsmith_track track = {
-        .kind = key->kind == OF_QUEUE          ? TSMITH_TRACK_QUEUE
-                : key->number == TRACKS_COPIES ? TSMITH_TRACK_COPY_ENGINE
-                                               : TSMITH_TRACK_CUSTOM,
-        .flags = sdk.simulated ? TSMITH_TRACK_SIMULATED : 0,
-        .name = channel_string_cstr(agent.channel, name),
-        .device = device_of(key->device),
-        .queue = key->kind != OF_QUEUE ? 0
-                 : key->more           ? key->more - 1
-                                       : key->number,
-    };
-    return channel_track(agent.channel, &track);
+    static const char *const whats[] = {"memory", "copies", "page migration"};
+    const uint16_t flags = sdk.simulated ? TSMITH_TRACK_SIMULATED : 0;
+    const uint32_t device = device_of(key->device);
+    if (key->kind == OF_AGENT)
+        return device_track(key->number == TRACKS_COPIES ? TSMITH_TRACK_COPY_ENGINE : TSMITH_TRACK_CUSTOM,
+                            whats[key->number], flags, device, 0, 0);
+    return key->more ? device_queue_track(key->more == 1 ? "default stream" : "stream", key->more - 1, flags,
+                                          device, 0)
+                     : device_queue_track("queue", key->number, flags, device, 0);
 }
 
 uint32_t tracks_queue(uint64_t agent_id, uint64_t queue, uint32_t stream) {
@@ -113,8 +88,4 @@ uint32_t tracks_queue(uint64_t agent_id, uint64_t queue, uint32_t stream) {
 
 uint32_t tracks_of_agent(uint64_t agent_id, enum tracks_what what) {
     return track_table_get(&(struct track_key){agent_id, what, 0, OF_AGENT}, make_track);
-}
-
-uint32_t tracks_thread(uint64_t tid) {
-    return tid ? track_table_get(&(struct track_key){0, tid, 0, OF_THREAD}, make_track) : 0;
 }

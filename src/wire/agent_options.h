@@ -42,7 +42,9 @@ enum agent_value {
     X(GRAPHS, "graphs", NONE, NULL, 0, 0,                                                                    \
       "record an event for each graph launch, with its number of kernels; slows launches down")              \
     X(MIGRATIONS, "migrations", NONE, NULL, 0, 0,                                                            \
-      "record migrations of pages; rocprofiler-sdk subscribes to events of the kernel's driver for it")
+      "record migrations of pages; rocprofiler-sdk subscribes to events of the kernel's driver for it")      \
+    X(STREAMS, "streams", NONE, NULL, 0, 0,                                                                  \
+      "record streams in ROCm 7.0 too; its rocprofiler-sdk then ends programs that use hipStreamPerThread")
 
 #define LEVEL_ZERO_OPTION_TABLE(X)                                                                           \
     X(PROGRAM_EVENTS, "program-events", NONE, NULL, 0, 0,                                                    \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A HIP program that knows nothing of a profiler and prints how much of what it did. It opens HIP itself, by name.
-//     hip_work [launches=N] [threads=N] [streams=N] [copies=N] [graphs=N] [events=N] [marks=N] [wait=0] [then=WORD]
-// `then`: exit (the default), _exit, kill, fork (a child that does the same, too), endless (the last kernel has no end, with
-// MOCK_KERNEL_NS), file (waits until standard input ends, then is killed by the test).
+//     hip_work [launches=N] [threads=N] [streams=N] [copies=N] [graphs=N] [events=N] [marks=N] [special=1] [wait=0] [then=WORD]
+// special: a launch each on hipStreamLegacy and hipStreamPerThread. `then`: exit (the default), _exit, kill, fork and forkexit (a child
+// that calls _exit, exit).
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -46,7 +46,8 @@ static struct {
 
 enum { STREAMS_MAX = 16, BYTES = 4096 };
 
-static unsigned launches = 10, threads = 1, stream_count = 1, copies, graphs, events, marks, waits = 1;
+static unsigned launches = 10, threads = 1, stream_count = 1, copies, graphs, events, marks, special,
+                waits = 1;
 static uintptr_t streams[STREAMS_MAX], first, second;
 
 static unsigned number(int argc, char **argv, const char *key, unsigned otherwise) {
@@ -128,6 +129,8 @@ static void work(void) {
         hip.mockGraphLaunch(first, 5, streams[0]);
     order();
     mark();
+    for (uintptr_t stream = 1; special && stream <= 2; stream++)
+        hip.hipModuleLaunchKernel(second, 4, 2, 1, 8, 4, 1, 0, stream);
     if (waits)
         hip.hipDeviceSynchronize();
 }
@@ -144,6 +147,7 @@ int main(int argc, char **argv) {
     graphs = number(argc, argv, "graphs", graphs);
     events = number(argc, argv, "events", events);
     marks = number(argc, argv, "marks", marks);
+    special = number(argc, argv, "special", special) ? 2 : 0;
     waits = number(argc, argv, "wait", waits);
     open_hip();
     hip.hipInit(0);
@@ -156,14 +160,17 @@ int main(int argc, char **argv) {
         hip.mockByItself();
     for (unsigned i = 0; i < stream_count; i++)
         hip.hipStreamDestroy(streams[i]);
-    const unsigned all = launches * threads + 5 * graphs + 2 * events;
+    const unsigned all = launches * threads + 5 * graphs + 2 * events + special;
     printf("kernels %u launches %u copies %u graphs %u events %u marks %u streams %u threads %u calls %u\n",
-           all, launches * threads + 2 * events, 4 * copies, graphs, events, marks, stream_count, threads,
+           all, launches * threads + 2 * events + special, 4 * copies, graphs, events, marks, stream_count,
+           threads,
            1 + 2 * stream_count + launches * threads + (copies ? 2 + 4 * copies : 0) + graphs + 4 * events +
-               (waits != 0));
+               special + (waits != 0));
     fflush(stdout);
-    if (strcmp(then, "fork") == 0) {
+    if (strncmp(then, "fork", 4) == 0) {
         const pid_t child = fork();
+        if (child == 0 && strcmp(then, "forkexit") == 0)
+            exit(0);
         if (child == 0)
             _exit(0);
         waitpid(child, NULL, 0);

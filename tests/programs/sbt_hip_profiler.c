@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A HIP program that profiles itself: only what is launched between start and stop is in the events, all of it, and it is there
-// when stop returns. Prints "wanted seen" for each round. Run by tests/rocm/test_profiler.sh, on the mocks of ROCm.
+// when stop returns. Its stream is older than the first start. Prints "wanted seen" for each round. Run by
+// tests/rocm/test_profiler.sh, on the mocks of ROCm. With an argument it asks for streams of any SDK.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +13,15 @@
 static __typeof__(&hipModuleLaunchKernel) launch_kernel;
 static __typeof__(&hipDeviceSynchronize) synchronize;
 static __typeof__(&mockKernel) load;
-static uintptr_t kernel;
+static __typeof__(&hipStreamCreate) make_stream;
+static uintptr_t kernel, stream;
 
 static void launch(int count) {
     kernel = kernel ? kernel : load("work");
+    if (!stream)
+        make_stream(&stream);
     for (int i = 0; i < count; i++)
-        launch_kernel(kernel, 1, 1, 1, 32, 1, 1, 0, 0);
+        launch_kernel(kernel, 1, 1, 1, 32, 1, 1, 0, i % 2 ? stream : 0);
     synchronize();
 }
 
@@ -35,18 +39,25 @@ static uint64_t drain(tsmith_source *events) {
     return kernels;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static const char *const apis[] = {"rocm"};
-    const tsmith_capture_options options = {.size = sizeof options, .apis = apis, .api_count = 1};
+    static const tsmith_agent_option streams = {.api = "rocm", .key = "streams"};
+    const tsmith_capture_options options = {.size = sizeof options,
+                                            .apis = apis,
+                                            .api_count = 1,
+                                            .agent_options = &streams,
+                                            .agent_option_count = argc > 1};
     tsmith_profiler *profiler;
     tsmith_error error;
     uint64_t seen = 0, wanted = 0;
+    (void)argv;
     void *library = dlopen("libamdhip64.so", RTLD_NOW);
     if (!library)
         return 77;
     *(void **)&launch_kernel = dlsym(library, "hipModuleLaunchKernel");
     *(void **)&synchronize = dlsym(library, "hipDeviceSynchronize");
     *(void **)&load = dlsym(library, "mockKernel");
+    *(void **)&make_stream = dlsym(library, "hipStreamCreate");
     if (tsmith_profiler_create(&options, &profiler, &error)) {
         fprintf(stderr, "%s\n", error.message);
         return 1;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # However a program ends, each of its kernels is in the trace or counted: exit, _exit, a signal, with work that has not ended; a
-# forked child has none: simulated.
+# forked child has none, and ends although its parent was flushing: simulated.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
@@ -10,6 +10,8 @@ record wait -- "$program" launches=300
 record exit -- "$program" launches=300 wait=0
 record quick -- "$program" launches=300 then=_exit wait=0
 record fork -- "$program" launches=300 then=fork
+MOCK_ROCM=forkflush record forkexit -- timeout 60 "$program" launches=300 then=forkexit
+[ "$status" -eq 0 ] || fail "the forked child did not end: $status"
 record kill -- "$program" launches=300 then=kill wait=0
 [ "$status" -ne 0 ] || fail "the program was not killed"
 # Work that outlives the program: a hundred seconds for the last kernel.
@@ -18,7 +20,7 @@ python3 - "$work" <<'PY'
 import sys
 from rocm_run import Run
 
-for name in ("wait", "exit", "fork"):
+for name in ("wait", "exit", "fork", "forkexit"):
     run = Run(sys.argv[1], name)
     run.check_counts()
     run.check_causes()

@@ -18,13 +18,21 @@ done
     echo "skipped: the headers of rocprofiler-sdk are not here"
     exit 77
 }
+includes='#include <stddef.h>
+#include <rocprofiler-sdk/rocprofiler.h>
+#include <rocprofiler-sdk/registration.h>
+#include "sdk.h"'
+echo "$includes" >"$work/includes.c"
+# shellcheck disable=SC2086 # options
+${CC:-cc} -E -P $flags -iquote "$agent" "$work/includes.c" >"$work/declared" || exit 1
 {
-    echo '#include <stddef.h>'
-    echo '#include <rocprofiler-sdk/rocprofiler.h>'
-    echo '#include <rocprofiler-sdk/registration.h>'
-    echo '#include "sdk.h"'
+    echo "$includes"
+    # Older headers lack the records of HIP_EVENT and HIP_GRAPH.
     awk -F '\t' '!/^#/ { print $1, $2, $3 }' "$here/layouts.tsv" | while read -r ours theirs offset; do
-        [ "$theirs" = - ] || echo "_Static_assert(offsetof(${theirs%%.*}, ${theirs#*.}) == $offset, \"$ours\");"
+        case $theirs in
+        *_hip_event_*|*_hip_graph_*) grep -qw "${theirs%%.*}" "$work/declared" || continue ;;
+        esac
+        echo "_Static_assert(offsetof(${theirs%%.*}, ${theirs#*.}) == $offset, \"$ours\");"
     done
     echo '#define KIND(NAME, number, name) NUMBER_##NAME = number,'
     echo 'enum { SDK_KIND_TABLE(KIND) NUMBERS };'

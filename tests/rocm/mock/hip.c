@@ -67,6 +67,12 @@ static int leave_on(uintptr_t stream, const struct call *call) {
     return 0;
 }
 
+static uint32_t index_of(uintptr_t stream) {
+    return stream >= MOCK_STREAM_FIRST        ? (uint32_t)(stream - MOCK_STREAM_FIRST) % (STREAMS_MAX - 1)
+           : stream == MOCK_STREAM_PER_THREAD ? STREAMS_MAX - 1
+                                              : 0;
+}
+
 // The time that a command of so many ns takes on a stream, from `earliest` on.
 static void schedule_from(uint64_t earliest, uint32_t stream, uint64_t ns, uint64_t *start, uint64_t *end) {
     pthread_mutex_lock(&lock);
@@ -131,7 +137,7 @@ int hipMemcpyWithStream(void *to, const void *from, size_t bytes, int kind, uint
     if (!table.now)
         return 0;
     table.copy();
-    schedule((uint32_t)stream, 1000, &start, &end);
+    schedule(index_of(stream), 1000, &start, &end);
     memcpy(to, from, bytes);
     sdk_set_head_kind(record, MOCK_COPY);
     sdk_set_head_operation(record, operations[kind]);
@@ -150,14 +156,19 @@ int hipMemcpyWithStream(void *to, const void *from, size_t bytes, int kind, uint
 
 int hipStreamCreate(uintptr_t *out) {
     const struct call call = enter(MOCK_HIP, MOCK_hipStreamCreate);
-    *out = atomic_fetch_add(&streams, 1) % STREAMS_MAX;
-    return leave(&call);
+    *out = MOCK_STREAM_FIRST + atomic_fetch_add(&streams, 1);
+    leave(&call);
+    if (table.now)
+        table.stream_made(*out);
+    return 0;
 }
 
 int hipStreamDestroy(uintptr_t stream) {
-    (void)stream;
     const struct call call = enter(MOCK_HIP, MOCK_hipStreamDestroy);
-    return leave(&call);
+    leave(&call);
+    if (table.now)
+        table.stream_ended(stream);
+    return 0;
 }
 
 uintptr_t mockKernel(const char *name) {
@@ -179,7 +190,7 @@ static void run_kernel(const struct call *call, uintptr_t kernel, const uint32_t
     sdk_set_dispatch_correlation(record, call->correlation);
     sdk_set_dispatch_thread(record, (uint64_t)syscall(SYS_gettid));
     sdk_set_dispatch_agent(record, MOCK_AGENT_GPU);
-    sdk_set_dispatch_queue(record, MOCK_QUEUE + stream % 4);
+    sdk_set_dispatch_queue(record, MOCK_QUEUE + index_of(stream) % 4);
     sdk_set_dispatch_kernel(record, kernel);
     sdk_set_dispatch_private_segment(record, 16);
     sdk_set_dispatch_group_segment(record, shared);
@@ -190,7 +201,7 @@ static void run_kernel(const struct call *call, uintptr_t kernel, const uint32_t
     sdk_set_dispatch_grid_y(record, grid[1] * block[1]);
     sdk_set_dispatch_grid_z(record, grid[2] * block[2]);
     table.launch(record);
-    schedule((uint32_t)stream, kernel_ns, &start, &end);
+    schedule(index_of(stream), kernel_ns, &start, &end);
     sdk_set_dispatch_start(record, start);
     sdk_set_dispatch_end(record, end);
     table.dispatch(record);
@@ -220,7 +231,7 @@ static int event_call(int32_t call_operation, int32_t operation, uintptr_t event
     if (!table.now)
         return 0;
     uint64_t *recorded = &recorded_at[(event - EVENT_FIRST) / EVENT_BYTES % EVENTS_MAX];
-    schedule_from(operation == 2 ? *recorded : 0, (uint32_t)stream, 100, &start, &end);
+    schedule_from(operation == 2 ? *recorded : 0, index_of(stream), 100, &start, &end);
     *recorded = operation == 1 ? end : *recorded;
     sdk_set_head_kind(record, MOCK_EVENT);
     sdk_set_head_operation(record, operation);
@@ -229,7 +240,7 @@ static int event_call(int32_t call_operation, int32_t operation, uintptr_t event
     sdk_set_event_start(record, start);
     sdk_set_event_end(record, end);
     sdk_set_event_agent(record, MOCK_AGENT_GPU);
-    sdk_set_event_queue(record, MOCK_QUEUE + stream % 4);
+    sdk_set_event_queue(record, MOCK_QUEUE + index_of(stream) % 4);
     sdk_set_event_event(record, event);
     table.record(record, SDK_END_event_source_queue, end);
     return leave_on(stream, &call);

@@ -28,7 +28,7 @@ enum mock_kind {
     MOCK_ALLOCATION = 16,
     MOCK_KFD_DROPPED = 28,
     MOCK_MIGRATION = 29,
-    MOCK_GRAPH = 36,
+    MOCK_GRAPH = 33,
     MOCK_EVENT = 38,
     MOCK_FUTURE = 60
 };
@@ -39,6 +39,8 @@ enum {
     MOCK_QUEUE = 42,
     MOCK_RECORD_MOST = 256
 };
+// Handles of streams: the default one, those that HIP has without making them (hipStreamLegacy, hipStreamPerThread), and made ones.
+enum { MOCK_STREAM_DEFAULT, MOCK_STREAM_LEGACY, MOCK_STREAM_PER_THREAD, MOCK_STREAM_FIRST = 0x100 };
 
 // Calls by operation. CALL(NAME)
 #define MOCK_HIP_CALLS(CALL)                                                                                 \
@@ -65,6 +67,9 @@ struct mock_table {
     void (*leave)(int32_t kind, int32_t operation, uint64_t correlation, uint64_t start);
     // Before the call on a stream begins, and after it: as in the SDK it has no number then.
     void (*stream)(bool enters, uint64_t stream);
+    // A stream was made; it was destroyed.
+    void (*stream_made)(uint64_t stream);
+    void (*stream_ended)(uint64_t stream);
     // A copy is about to be enqueued.
     void (*copy)(void);
     // A kernel is about to be enqueued: gives the record its number. It was: the record is due at its end.

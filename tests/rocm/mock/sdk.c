@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mock of librocprofiler-sdk.so.1: finds tools, contexts, buffers and callbacks as rocprofiler-sdk 1.0 has them. What it
-// does of the real one on purpose: the last tool of a list that does not end with ':' is passed over; the count of dropped
-// records is of all since the start; a buffer is delivered on a thread of its own; a smaller size of a tool's form is taken.
+// A mock of librocprofiler-sdk.so.1: finds tools, contexts, buffers and callbacks as rocprofiler-sdk 1.0 and 1.1 have them. What it
+// does of the real one on purpose (files of source/lib/rocprofiler-sdk in ROCm/rocm-systems, August 2025 to July 2026):
+//   - The last tool of a list that does not end with ':' is passed over (registration.cpp, find_clients).
+//   - The count of dropped records is of all since the start; a buffer is delivered on a thread of its own (buffer.cpp).
+//   - A smaller size of a tool's form is taken (agent.cpp).
+//   - The end of a call is reported to the contexts that its begin was reported to (tracing/tracing.hpp).
+//   - A stream has a number from when it is made, if a context listens to streams then. Without one, a call on it ends the program in
+//     1.0, as on hipStreamPerThread and hipStreamLegacy; 1.1 numbers it then (hip/stream.cpp, get_stream_id).
+//   - A flush waits for one that is under way, in a forked child too, where that never ends; and one after the end of the callback
+//     threads ends the program (buffer.cpp, flush).
+//   - All parts of a partitioned GPU have the board's number, and places of their own (agent.cpp, from the topology of KFD).
 //
 //     MOCK_ROCM=WORD,...   shuffle      records are delivered in any order
 //                          longer       every record has 32 bytes more than the agent knows
@@ -11,7 +19,8 @@
 //                          quiet=N      N dispatch records never come, and are not counted
 //                          unknown=N    N records of a kind of the future
 //                          badtimes=N   N dispatch records have impossible times
-//                          version=N    the version that is reported to tools
+//                          version=N    the SDK's version (10100)
+//                          forkflush    a forked child is made while a flush is under way
 //                          nokfd        the operating system's driver is too old for records of it
 //                          bench=N      at the start N buffers of 4,096 records go to the first tool, and the time that it
 //                                       took for each record is written to standard error: the least, the lower quartile
@@ -26,6 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kinds.h"
 #include "rocm_mock.h"
 #include "sdk.h"
 
@@ -35,8 +45,10 @@ enum {
     BUFFERS_MAX = 8,
     KINDS = 128,
     PENDING_MAX = 1 << 16,
-    CALLBACKS = 32
+    CALLBACKS = 32,
+    STREAMS_MAX = 64
 };
+enum { STREAM_CREATE = 1, STREAM_DESTROY };
 enum {
     ERROR = 1,
     ERROR_KIND = 4,
@@ -71,6 +83,7 @@ struct buffer {
     struct half halves[2];
     int at;
     uint64_t dropped;
+    atomic_bool flushed_now;
 };
 struct pending {
     uint64_t due;
@@ -86,11 +99,14 @@ static struct pending *pending;
 static uint32_t pending_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int initialized; // -1: now
-static atomic_bool finalized;
+static atomic_bool finalized, threads_gone;
+static uint32_t sdk_version = 10100;
 static _Atomic uint64_t correlations, dispatches;
 static uint64_t to_drop, to_keep, to_spoil, clock_ahead;
 static bool shuffle, longer, shorter, small, no_kfd;
 static __thread uint64_t current;
+static uint64_t streams[STREAMS_MAX]; // handles, by number; the first is the default one
+static uint32_t stream_count = 1;
 
 EXPORT int mock_rocprofiler_sdk = 1;
 
@@ -223,22 +239,37 @@ static struct sdk_callback_record callback_record(int32_t kind, int32_t operatio
     return record;
 }
 
-static void call_back(int32_t kind, int32_t operation, int32_t phase, uint64_t correlation, void *payload) {
+// A bit for each context that is called back now.
+static uint32_t listeners(int32_t kind) {
+    uint32_t who = 0;
+    for (uint32_t i = 0; i < context_count && kind < CALLBACKS; i++)
+        who |= (uint32_t)(contexts[i].active && contexts[i].callbacks[kind]) << i;
+    return who;
+}
+
+static void call_back_to(uint32_t who, int32_t kind, int32_t operation, int32_t phase, uint64_t correlation,
+                         void *payload) {
     struct sdk_callback_record record = callback_record(kind, operation, phase, correlation, payload);
     uint64_t word = 0;
     for (uint32_t i = 0; i < context_count; i++) {
-        if (!contexts[i].active || !contexts[i].callbacks[kind])
+        if (!(who >> i & 1))
             continue;
         sdk_set_callback_context(&record, CONTEXT_FIRST + i);
         contexts[i].callbacks[kind](record, &word, contexts[i].data[kind]);
     }
 }
 
+static void call_back(int32_t kind, int32_t operation, int32_t phase, uint64_t correlation, void *payload) {
+    call_back_to(listeners(kind), kind, operation, phase, correlation, payload);
+}
+
+static __thread uint32_t told_of_call, told_of_stream;
+
 static uint64_t call_enter(int32_t kind, int32_t operation) {
     uint64_t data[8] = {sizeof data};
     current = 1 + atomic_fetch_add(&correlations, 1);
-    if (kind < CALLBACKS)
-        call_back(kind, operation, SDK_PHASE_ENTER, current, data);
+    told_of_call = listeners(kind);
+    call_back_to(told_of_call, kind, operation, SDK_PHASE_ENTER, current, data);
     return current;
 }
 
@@ -294,8 +325,7 @@ static void add_record(void *bytes, size_t size, uint64_t due) {
 static void call_leave(int32_t kind, int32_t operation, uint64_t correlation, uint64_t start) {
     uint64_t data[8] = {sizeof data};
     uint8_t record[MOCK_RECORD_MOST] = {0};
-    if (kind < CALLBACKS)
-        call_back(kind, operation, SDK_PHASE_EXIT, correlation, data);
+    call_back_to(told_of_call, kind, operation, SDK_PHASE_EXIT, correlation, data);
     sdk_set_head_kind(record, kind);
     sdk_set_head_operation(record, operation);
     sdk_set_api_correlation(record, correlation);
@@ -306,9 +336,51 @@ static void call_leave(int32_t kind, int32_t operation, uint64_t correlation, ui
     current = 0;
 }
 
+static uint64_t add_stream(uint64_t stream) {
+    pthread_mutex_lock(&lock);
+    const uint32_t number = stream_count < STREAMS_MAX ? stream_count++ : STREAMS_MAX - 1;
+    streams[number] = stream;
+    pthread_mutex_unlock(&lock);
+    return number;
+}
+
+static uint64_t stream_number(uint64_t stream) {
+    static __thread uint64_t of_thread;
+    if (sdk_version >= SDK_VERSION_STREAMS && stream == MOCK_STREAM_LEGACY)
+        return 0;
+    if (sdk_version >= SDK_VERSION_STREAMS && stream == MOCK_STREAM_PER_THREAD)
+        return of_thread = of_thread ? of_thread : add_stream(stream);
+    for (uint32_t i = 0; i < stream_count; i++)
+        if (streams[i] == stream)
+            return i;
+    if (sdk_version >= SDK_VERSION_STREAMS)
+        return add_stream(stream);
+    fprintf(stderr, "mock: terminate called after throwing an instance of 'std::out_of_range'\n");
+    abort();
+}
+
 static void set_stream(bool enters, uint64_t stream) {
-    uint64_t data[3] = {sizeof data, stream, 0xabc0 + stream};
-    call_back(SDK_CALLBACK_STREAM, SDK_STREAM_SET, enters ? SDK_PHASE_ENTER : SDK_PHASE_EXIT, 0, data);
+    static __thread uint64_t number;
+    told_of_stream = enters ? listeners(SDK_CALLBACK_STREAM) : told_of_stream;
+    if (enters && told_of_stream)
+        number = stream_number(stream);
+    uint64_t data[3] = {sizeof data, number, stream};
+    call_back_to(told_of_stream, SDK_CALLBACK_STREAM, SDK_STREAM_SET,
+                 enters ? SDK_PHASE_ENTER : SDK_PHASE_EXIT, 0, data);
+}
+
+static void stream_made(uint64_t stream) {
+    if (!listeners(SDK_CALLBACK_STREAM))
+        return;
+    uint64_t data[3] = {sizeof data, add_stream(stream), stream};
+    call_back(SDK_CALLBACK_STREAM, STREAM_CREATE, SDK_PHASE_NONE, 0, data);
+}
+
+static void stream_ended(uint64_t stream) {
+    if (!listeners(SDK_CALLBACK_STREAM))
+        return;
+    uint64_t data[3] = {sizeof data, stream_number(stream), stream};
+    call_back(SDK_CALLBACK_STREAM, STREAM_DESTROY, SDK_PHASE_NONE, 0, data);
 }
 
 static void copy_begins(void) {
@@ -348,9 +420,10 @@ static void kernel_loaded(uint64_t kernel, const char *name) {
 
 static void marker(int32_t operation, uint64_t argument, uint64_t result) {
     uint64_t data[8] = {sizeof data, argument};
-    call_back(SDK_CALLBACK_MARKER, operation, SDK_PHASE_ENTER, 0, data);
+    const uint32_t who = listeners(SDK_CALLBACK_MARKER);
+    call_back_to(who, SDK_CALLBACK_MARKER, operation, SDK_PHASE_ENTER, 0, data);
     sdk_set_marker_result(data, result);
-    call_back(SDK_CALLBACK_MARKER, operation, SDK_PHASE_EXIT, 0, data);
+    call_back_to(who, SDK_CALLBACK_MARKER, operation, SDK_PHASE_EXIT, 0, data);
 }
 
 // ---- the life of the SDK
@@ -364,6 +437,14 @@ static void finalize(void) {
     for (uint32_t i = 0; i < client_count; i++)
         if (clients[i].tool.finalize)
             clients[i].tool.finalize(clients[i].tool.data);
+    atomic_store(&threads_gone, true);
+}
+
+// The child has the buffer as it was, and not the thread that flushes it.
+static void forked_while_flushing(void) {
+    pthread_mutex_init(&lock, NULL);
+    for (uint32_t i = 0; i < buffer_count; i++)
+        atomic_store(&buffers[i].flushed_now, true);
 }
 
 static void add_client(sdk_configure_function *configure) {
@@ -459,7 +540,9 @@ static void measure(uint64_t rounds) {
 }
 
 static void initialize(void) {
-    const uint64_t version = number_of("version");
+    sdk_version = number_of("version") ? (uint32_t)number_of("version") : sdk_version;
+    if (number_of("forkflush"))
+        pthread_atfork(NULL, NULL, forked_while_flushing);
     pending = malloc(PENDING_MAX * sizeof *pending);
     shuffle = number_of("shuffle");
     longer = number_of("longer");
@@ -475,8 +558,7 @@ static void initialize(void) {
     find_clients();
     for (uint32_t i = 0; i < client_count; i++) {
         struct sdk_client client = {.size = sizeof client, .handle = i};
-        const struct sdk_tool *tool =
-            clients[i].configure(version ? (uint32_t)version : 10000, version ? "old" : "1.0.0", i, &client);
+        const struct sdk_tool *tool = clients[i].configure(sdk_version, "of the mock", i, &client);
         if (tool)
             clients[i].tool = *tool;
     }
@@ -510,6 +592,8 @@ EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_
                                                               .enter = call_enter,
                                                               .leave = call_leave,
                                                               .stream = set_stream,
+                                                              .stream_made = stream_made,
+                                                              .stream_ended = stream_ended,
                                                               .copy = copy_begins,
                                                               .launch = launch,
                                                               .dispatch = dispatch,
@@ -527,8 +611,9 @@ SDK_FUNCTIONS(SDK_DECLARE)
 #undef SDK_DECLARE
 
 int rocprofiler_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch) {
-    *major = 1;
-    *minor = *patch = 0;
+    *major = sdk_version / 10000;
+    *minor = sdk_version / 100 % 100;
+    *patch = sdk_version % 100;
     return 0;
 }
 
@@ -590,10 +675,17 @@ int rocprofiler_flush_buffer(struct sdk_id id) {
     struct buffer *buffer = buffer_of(id.handle);
     if (!buffer)
         return ERROR;
+    if (atomic_load(&threads_gone)) {
+        fprintf(stderr, "mock: flush request received after the task group was destroyed\n");
+        abort();
+    }
+    while (atomic_exchange(&buffer->flushed_now, true))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     pthread_mutex_lock(&lock);
     move_due();
     flush_locked(buffer);
     pthread_mutex_unlock(&lock);
+    atomic_store(&buffer->flushed_now, false);
     return 0;
 }
 
@@ -621,45 +713,12 @@ int rocprofiler_configure_callback_tracing_service(struct sdk_id id, int kind, c
 }
 
 int rocprofiler_query_buffer_tracing_kind_name(int kind, const char **name, uint64_t *length) {
-    // As the SDK of 1.0 numbers them; those behind 32 are from 2026.
-    static const char *const names[] = {"NONE",
-                                        "HSA_CORE_API",
-                                        "HSA_AMD_EXT_API",
-                                        "HSA_IMAGE_EXT_API",
-                                        "HSA_FINALIZE_EXT_API",
-                                        "HIP_RUNTIME_API",
-                                        "HIP_COMPILER_API",
-                                        "MARKER_CORE_API",
-                                        "MARKER_CONTROL_API",
-                                        "MARKER_NAME_API",
-                                        "MEMORY_COPY",
-                                        "KERNEL_DISPATCH",
-                                        "SCRATCH_MEMORY",
-                                        "CORRELATION_ID_RETIREMENT",
-                                        "RCCL_API",
-                                        "OMPT",
-                                        "MEMORY_ALLOCATION",
-                                        "RUNTIME_INITIALIZATION",
-                                        "ROCDECODE_API",
-                                        "ROCJPEG_API",
-                                        "HIP_STREAM",
-                                        "HIP_RUNTIME_API_EXT",
-                                        "HIP_COMPILER_API_EXT",
-                                        "ROCDECODE_API_EXT",
-                                        "KFD_EVENT_PAGE_MIGRATE",
-                                        "KFD_EVENT_PAGE_FAULT",
-                                        "KFD_EVENT_QUEUE",
-                                        "KFD_EVENT_UNMAP_FROM_GPU",
-                                        "KFD_EVENT_DROPPED_EVENTS",
-                                        "KFD_PAGE_MIGRATE",
-                                        "KFD_PAGE_FAULT",
-                                        "KFD_QUEUE",
-                                        "MARKER_CORE_RANGE_API"};
-    const char *text = kind >= 0 && (size_t)kind < sizeof names / sizeof *names ? names[kind]
-                       : kind == MOCK_GRAPH                                     ? "HIP_GRAPH"
-                       : kind == MOCK_EVENT                                     ? "HIP_EVENT"
-                       : kind == MOCK_FUTURE                                    ? "SOMETHING_OF_THE_FUTURE"
-                                                                                : NULL;
+    const size_t count = sizeof mock_kind_names / sizeof *mock_kind_names;
+    const char *text = kind >= 0 && (size_t)kind < count ? mock_kind_names[kind]
+                       : kind == MOCK_GRAPH              ? "HIP_GRAPH"
+                       : kind == MOCK_EVENT              ? "HIP_EVENT"
+                       : kind == MOCK_FUTURE             ? "SOMETHING_OF_THE_FUTURE"
+                                                         : NULL;
     *name = text;
     *length = text ? strlen(text) : 0;
     return text ? 0 : ERROR_KIND;
@@ -679,6 +738,7 @@ int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int32_t opera
 }
 
 int rocprofiler_query_available_agents(int version, sdk_agents_callback *callback, size_t size, void *data) {
+    enum { PLACE = 0x6500, BOARD = 0x1a2b3c4d };
     static uint8_t agents[3][320];
     const void *pointers[3];
     if (version != SDK_AGENT_VERSION || size > 312)
@@ -695,7 +755,8 @@ int rocprofiler_query_available_agents(int version, sdk_agents_callback *callbac
         sdk_set_agent_vendor(agents[i], i ? "AMD" : "CPU");
         sdk_set_agent_product(agents[i], i ? "Mock Instinct" : "Mock CPU");
         sdk_set_agent_number(agents[i], i ? i - 1 : 0);
-        sdk_set_agent_uuid(agents[i], (uint8_t)(0xa0 + i));
+        sdk_set_agent_location(agents[i], i ? (uint32_t)(PLACE + i - 1) : 0);
+        sdk_set_agent_uuid(agents[i], i ? BOARD : 0);
         pointers[i] = agents[i];
     }
     return callback(version, pointers, 3, data);
