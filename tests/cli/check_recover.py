@@ -74,13 +74,13 @@ def check_said_commands(session, directory):
 def check_no_start(session, directory):
     """A session that does not say when it began: its age is unknown."""
     root = os.path.join(directory, "old")
-    shutil.copytree(session, os.path.join(root, "s"), symlinks=True)
+    shutil.copytree(session, os.path.join(root, "tracesmith-copied"), symlinks=True)
     environment = dict(os.environ, TMPDIR=root)
     one = [one for one in json.loads(run("recover", "--json", env=environment).stdout)["sessions"]
            if one["directory"].startswith(root)]
     check(len(one) == 1 and one[0]["age_ns"] > 0, "the copy has an age: %s" % one)
     start = one[0]["started_realtime_ns"].to_bytes(8, "little")
-    for path in glob.glob(os.path.join(root, "s", "*")):
+    for path in glob.glob(os.path.join(root, "tracesmith-copied", "*")):
         if os.path.isfile(path) and start in content(path):
             with open(path, "r+b") as file:
                 file.seek(content(path).index(start))
