@@ -46,6 +46,7 @@ static void read_all(struct words *words, unsigned which) {
         }                                                                                                    \
     }
     VULKAN_FRAME_COMMANDS(READ_CALL)
+    VULKAN_STRUCTS_EXT(READ_STRUCT)
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

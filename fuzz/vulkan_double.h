@@ -55,6 +55,7 @@ static struct {
     unsigned copies;         // of descriptors
     unsigned copy_calls;     // those that copied them, one by one
     uint32_t fill;           // each word of memory that is new
+    bool plain;              // it has no extensions
 } vulkan_double;
 
 static void double_expect(bool good) {
@@ -297,7 +298,9 @@ static void double_judge_state(struct double_object *commands, uint32_t number, 
         break;
     case VULKAN_CmdDrawIndexed: {
         const struct call_CmdDrawIndexed *at = call;
-        const uint64_t size = commands->index_type == VK_INDEX_TYPE_UINT16 ? 2 : 4;
+        const uint64_t size = commands->index_type == VK_INDEX_TYPE_UINT8_EXT ? 1
+                              : commands->index_type == VK_INDEX_TYPE_UINT16  ? 2
+                                                                              : 4;
         double_expect(commands->has_index && ((uint64_t)at->fi + at->n) * size <= commands->index_bytes);
     } // fall through
     case VULKAN_CmdDraw:

@@ -101,11 +101,36 @@ static void double_GetPhysicalDeviceFeatures(VkPhysicalDevice device, VkPhysical
     (void)device;
     *out = (VkPhysicalDeviceFeatures){0};
 }
+// Each feature of a struct.
+static void double_fill(VkBaseOutStructure *at, size_t size) {
+    const VkBool32 on = VK_TRUE;
+    for (size_t offset = sizeof *at; offset + sizeof on <= size; offset += sizeof on)
+        memcpy((uint8_t *)at + offset, &on, sizeof on);
+}
 static void double_GetPhysicalDeviceFeatures2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out) {
     (void)device;
-    for (VkBaseOutStructure *at = out->pNext; at; at = at->pNext)
+    for (VkBaseOutStructure *at = out->pNext; at; at = at->pNext) {
         if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)
             ((VkPhysicalDeviceVulkan12Features *)at)->drawIndirectCount = VK_TRUE;
+#define FILL_EXTRA(member, features, TYPE, EXTENSION)                                                        \
+    if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE)                                               \
+        double_fill(at, sizeof(VkPhysicalDevice##features));
+        VULKAN_EXTRAS(FILL_EXTRA)
+#undef FILL_EXTRA
+    }
+}
+// All extensions that a replay uses, with all their features.
+static VkResult double_EnumerateDeviceExtensionProperties(VkPhysicalDevice device, const char *layer,
+                                                          uint32_t *count, VkExtensionProperties *out) {
+#define EXTRA_NAME(member, features, TYPE, EXTENSION) VK_##EXTENSION##_EXTENSION_NAME,
+    static const char *const names[] = {VULKAN_EXTRAS(EXTRA_NAME)};
+#undef EXTRA_NAME
+    const uint32_t all = vulkan_double.plain ? 0 : sizeof names / sizeof *names;
+    (void)device, (void)layer;
+    for (uint32_t i = 0; out && i < all && i < *count; i++)
+        memcpy(out[i].extensionName, names[i], strlen(names[i]) + 1);
+    *count = all;
+    return VK_SUCCESS;
 }
 static VkResult double_CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
                                     const VkAllocationCallbacks *unused, VkDevice *out) {

@@ -63,18 +63,34 @@ static void described_VkImageViewCreateInfo(struct object *object, const VkImage
     object->range = info->subresourceRange;
 }
 
+// A format with a stencil alone has the operations of the stencil, one without a stencil has the others.
+static bool is_cleared(const VkAttachmentDescription *at) {
+    return (vulkan_format_aspect(at->format) == VK_IMAGE_ASPECT_STENCIL_BIT
+                ? at->stencilLoadOp
+                : at->loadOp) == VK_ATTACHMENT_LOAD_OP_CLEAR;
+}
+
+// NONE, too, leaves what a draw wrote undefined.
+static bool is_forgotten(const VkAttachmentDescription *at) {
+    const VkImageAspectFlags aspects = vulkan_format_aspect(at->format);
+    return (aspects != VK_IMAGE_ASPECT_STENCIL_BIT && at->storeOp != VK_ATTACHMENT_STORE_OP_STORE) ||
+           (aspects & VK_IMAGE_ASPECT_STENCIL_BIT && at->stencilStoreOp != VK_ATTACHMENT_STORE_OP_STORE);
+}
+
 void pass_describe(struct object *object, const VkRenderPassCreateInfo *info) {
     const size_t count = info->attachmentCount;
     object->initial = calloc(count + 1, sizeof *object->initial);
     object->final = calloc(count + 1, sizeof *object->final);
     object->clears = calloc(count + 1, sizeof *object->clears);
-    if (!object->initial || !object->final || !object->clears)
+    object->forgets = calloc(count + 1, sizeof *object->forgets);
+    if (!object->initial || !object->final || !object->clears || !object->forgets)
         return;
     object->attachment_count = info->attachmentCount;
     for (size_t i = 0; i < count; i++) {
         object->initial[i] = info->pAttachments[i].initialLayout;
         object->final[i] = info->pAttachments[i].finalLayout;
-        object->clears[i] = info->pAttachments[i].loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR;
+        object->clears[i] = is_cleared(&info->pAttachments[i]);
+        object->forgets[i] = is_forgotten(&info->pAttachments[i]);
     }
     for (uint32_t i = 0; i < info->subpassCount; i++)
         for (uint32_t j = 0;
@@ -87,13 +103,29 @@ static void described_VkRenderPassCreateInfo(struct object *object, const VkRend
     pass_describe(object, info);
 }
 
+// Whether a shader may read the number of its draw: a decoration of SPIR-V says so, of an id or of a member.
+static bool numbers_draws(const uint32_t *words, size_t count) {
+    enum { HEADER = 5, DECORATE = 71, MEMBER_DECORATE = 72, BUILT_IN = 11, DRAW_INDEX = 4426 };
+    size_t length;
+    for (size_t at = HEADER; at < count && (length = words[at] >> 16) && length <= count - at; at += length) {
+        const uint32_t op = words[at] & 0xffff, from = op == DECORATE ? 2 : 3;
+        if ((op == DECORATE || op == MEMBER_DECORATE) && length > from + 1 && words[at + from] == BUILT_IN &&
+            words[at + from + 1] == DRAW_INDEX)
+            return true;
+    }
+    return false;
+}
+
+static void described_VkShaderModuleCreateInfo(struct object *object, const VkShaderModuleCreateInfo *info) {
+    object->device->numbers_draws |= numbers_draws(info->pCode, info->codeSize / sizeof *info->pCode);
+}
+
 #define NOTHING(type)                                                                                        \
     static void described_##type(struct object *object, const type *info) {                                  \
         (void)object, (void)info;                                                                            \
     }
 NOTHING(VkBufferViewCreateInfo)
 NOTHING(VkSamplerCreateInfo)
-NOTHING(VkShaderModuleCreateInfo)
 NOTHING(VkDescriptorSetLayoutCreateInfo)
 NOTHING(VkPipelineLayoutCreateInfo)
 NOTHING(VkFramebufferCreateInfo)

@@ -55,7 +55,7 @@ static bool is_whole(const struct object *image, const VkImageSubresourceRange *
            range->layerCount >= image->layers;
 }
 
-// What was written before does not count.
+// What was written before does not count, nor what a pass writes and does not store.
 static void discard(struct object *commands, const struct object *image) {
     for (size_t i = 0; i < commands->effect_count; i++)
         if (commands->effects[i].image == image) {
@@ -149,7 +149,9 @@ static void begin_pass(struct object *commands, const VkRenderPassBeginInfo *inf
                pass->final[i]);
     for (uint32_t i = 0; i < pass->attachment_count; i++) {
         struct object *image = image_of(framebuffer->uses[i + 1].object);
-        if (pass->clears[i] && area_covers(image, &info->renderArea))
+        if (image && pass->forgets[i])
+            discard(commands, image);
+        else if (pass->clears[i] && area_covers(image, &info->renderArea))
             define(commands, image, pass->final[i]);
     }
 }
@@ -162,7 +164,9 @@ static void begin_rendering(struct object *commands, const VkRect2D *area, VkIma
     attach(commands, find(VULKAN_IMAGE_VIEW, attachment->imageView), aspect,
            loads ? attachment->imageLayout : VK_IMAGE_LAYOUT_UNDEFINED, attachment->imageLayout);
     struct object *image = image_of(find(VULKAN_IMAGE_VIEW, attachment->imageView));
-    if (attachment->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR && area_covers(image, area))
+    if (image && attachment->storeOp != VK_ATTACHMENT_STORE_OP_STORE)
+        discard(commands, image);
+    else if (attachment->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR && area_covers(image, area))
         define(commands, image, attachment->imageLayout);
     struct object *resolved = attachment->resolveMode && attachment->resolveImageView
                                   ? find(VULKAN_IMAGE_VIEW, attachment->resolveImageView)

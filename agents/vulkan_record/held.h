@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Submissions of a captured frame that wait for a value of a semaphore which is signaled later, by another queue or by the host: they are
-// held back until it is, so that each submission can be complete before the next. submit.c decides. Rules: recorder.h; with the lock held.
+// held back until it is, so that each submission can be complete before the next. submit.c decides, waits.c asks. Rules: recorder.h; with the lock held.
 #ifndef VULKAN_RECORD_HELD_H
 #define VULKAN_RECORD_HELD_H
 
@@ -33,5 +33,11 @@ void held_free(struct held *held);
 bool held_has(const struct device *device, VkQueue queue);
 // Whether one that comes before `until` (NULL: any) signals the semaphore.
 bool held_signals(const struct device *device, const struct held *until, VkSemaphore semaphore);
+
+// ---- submit.c
+struct queue *queue_find(struct device *device, VkQueue handle); // NULL: not known
+// All, as they are: the driver lets them wait. The frame is not captured.
+void held_release_all(struct device *device);
+void held_release_ready(struct device *device); // those whose values are there
 
 #endif

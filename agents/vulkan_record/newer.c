@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Newer functions that do what older ones do: copies of copy_commands2 and render passes of create_renderpass2 are recorded as the older
-// ones, if they have nothing that those cannot say. Rules: recorder.h.
+// Newer functions that do what older ones do: copies of copy_commands2, render passes of create_renderpass2 and draws of multi_draw are
+// recorded as the older ones, if they have nothing that those cannot say. Rules: recorder.h.
 #include <stdlib.h>
+#include <string.h>
 
 #include "recorder.h"
 #include "recording/vulkan/formats.h"
@@ -246,4 +247,50 @@ void record_CmdEndRenderPass2(VkCommandBuffer c, const VkSubpassEndInfo *end) {
         commands_put_CmdEndRenderPass(commands, &(struct call_CmdEndRenderPass){.end = 0});
     recorder_unlock();
     device_of(c)->next.CmdEndRenderPass2(c, end);
+}
+
+// ---- draws
+
+// Each is one of its own, and the number of the draw, which a shader may read, is that of a single draw.
+static struct object *find_for_draws(VkCommandBuffer handle, uint32_t count) {
+    struct object *commands = find(handle);
+    if (commands && count > 1 && commands->device->numbers_draws) {
+        words_missing(&commands->words, "draws of VK_EXT_multi_draw whose shaders may read their number");
+        return NULL;
+    }
+    return commands;
+}
+
+void record_CmdDrawMultiEXT(VkCommandBuffer c, uint32_t count, const VkMultiDrawInfoEXT *draws,
+                            uint32_t instances, uint32_t first, uint32_t stride) {
+    recorder_lock();
+    struct object *commands = find_for_draws(c, count);
+    for (uint32_t i = 0; commands && i < count; i++) {
+        VkMultiDrawInfoEXT draw;
+        memcpy(&draw, (const uint8_t *)draws + (size_t)i * stride, sizeof draw);
+        commands_put_CmdDraw(commands,
+                             &(struct call_CmdDraw){
+                                 .v = draw.vertexCount, .i = instances, .fv = draw.firstVertex, .fi = first});
+    }
+    recorder_unlock();
+    device_of(c)->next.CmdDrawMultiEXT(c, count, draws, instances, first, stride);
+}
+
+void record_CmdDrawMultiIndexedEXT(VkCommandBuffer c, uint32_t count, const VkMultiDrawIndexedInfoEXT *draws,
+                                   uint32_t instances, uint32_t first, uint32_t stride,
+                                   const int32_t *offset) {
+    recorder_lock();
+    struct object *commands = find_for_draws(c, count);
+    for (uint32_t i = 0; commands && i < count; i++) {
+        VkMultiDrawIndexedInfoEXT draw;
+        memcpy(&draw, (const uint8_t *)draws + (size_t)i * stride, sizeof draw);
+        commands_put_CmdDrawIndexed(commands,
+                                    &(struct call_CmdDrawIndexed){.n = draw.indexCount,
+                                                                  .i = instances,
+                                                                  .fi = draw.firstIndex,
+                                                                  .v = offset ? *offset : draw.vertexOffset,
+                                                                  .ff = first});
+    }
+    recorder_unlock();
+    device_of(c)->next.CmdDrawMultiIndexedEXT(c, count, draws, instances, first, stride, offset);
 }

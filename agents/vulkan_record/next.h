@@ -17,13 +17,12 @@
     X(CmdBindTransformFeedbackBuffersEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o, const VkDeviceSize *s), (c, f, n, b, o, s)) \
     X(CmdBeginTransformFeedbackEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkBuffer *b, const VkDeviceSize *o), (c, f, n, b, o)) \
     X(CmdDrawIndirectByteCountEXT, (VkCommandBuffer c, uint32_t n, uint32_t f, VkBuffer b, VkDeviceSize o, uint32_t k, uint32_t s), (c, n, f, b, o, k, s)) \
-    X(CmdSetVertexInputEXT, (VkCommandBuffer c, uint32_t n, const VkVertexInputBindingDescription2EXT *b, uint32_t k, const VkVertexInputAttributeDescription2EXT *a), (c, n, b, k, a)) \
-    X(CmdSetLineStippleEXT, (VkCommandBuffer c, uint32_t f, uint16_t p), (c, f, p)) \
-    X(CmdSetColorWriteEnableEXT, (VkCommandBuffer c, uint32_t n, const VkBool32 *e), (c, n, e)) \
-    X(CmdSetLogicOpEXT, (VkCommandBuffer c, VkLogicOp o), (c, o)) \
-    X(CmdSetPatchControlPointsEXT, (VkCommandBuffer c, uint32_t n), (c, n)) \
-    X(CmdDrawMultiEXT, (VkCommandBuffer c, uint32_t n, const VkMultiDrawInfoEXT *d, uint32_t i, uint32_t f, uint32_t s), (c, n, d, i, f, s)) \
-    X(CmdDrawMultiIndexedEXT, (VkCommandBuffer c, uint32_t n, const VkMultiDrawIndexedInfoEXT *d, uint32_t i, uint32_t f, uint32_t s, const int32_t *o), (c, n, d, i, f, s, o))
+    X(CmdSetTessellationDomainOriginEXT, (VkCommandBuffer c, VkTessellationDomainOrigin o), (c, o)) \
+    X(CmdSetRasterizationStreamEXT, (VkCommandBuffer c, uint32_t s), (c, s)) \
+    X(CmdSetConservativeRasterizationModeEXT, (VkCommandBuffer c, VkConservativeRasterizationModeEXT m), (c, m)) \
+    X(CmdSetExtraPrimitiveOverestimationSizeEXT, (VkCommandBuffer c, float s), (c, s)) \
+    X(CmdSetSampleLocationsEnableEXT, (VkCommandBuffer c, VkBool32 e), (c, e)) \
+    X(CmdSetColorBlendAdvancedEXT, (VkCommandBuffer c, uint32_t f, uint32_t n, const VkColorBlendAdvancedEXT *a), (c, f, n, a))
 // clang-format on
 
 // Wrapped by hand.
@@ -40,6 +39,8 @@
     X(CreateDescriptorUpdateTemplate)                                                                        \
     X(DestroyDescriptorUpdateTemplate)                                                                       \
     X(CmdPushDescriptorSetWithTemplateKHR)                                                                   \
+    X(CmdDrawMultiEXT)                                                                                       \
+    X(CmdDrawMultiIndexedEXT)                                                                                \
     X(CmdExecuteCommands)                                                                                    \
     X(CmdWaitEvents)                                                                                         \
     X(CmdWaitEvents2)                                                                                        \

@@ -10,7 +10,7 @@
 //
 // Files: layer.c (instances and devices), objects.c (the table of objects), create.c (their wrappers), commands.c (command
 // buffers), newer.c (newer forms of both), templates.c (of descriptors), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, semaphores.c, held.c (submissions that wait), content.c
-// (copies), frames.c (which frames), keys.c (key presses), file.c (the recording).
+// (copies), frames.c (which frames), keys.c (key presses), file.c (the recording), waits.c (waits, presents and other calls that use a queue).
 #ifndef VULKAN_RECORD_RECORDER_H
 #define VULKAN_RECORD_RECORDER_H
 
@@ -55,6 +55,7 @@ struct device {
     VkPhysicalDeviceMemoryProperties memory;
     char missing[96];   // why its frames are not captured; "": they are
     bool has_addresses; // the program has asked for the address of a buffer
+    bool numbers_draws; // a shader may read the number of its draw
     uint64_t frame;     // the last one of which it wrote the state
     bool gave_up;       // that frame cannot be captured
     struct queue queues[QUEUES_MOST];
@@ -127,11 +128,13 @@ struct object {
     bool mutable;      // a swapchain: views of its images may have other formats
     bool aliases;      // it keeps its content where it shares memory
     VkDeviceSize span; // of its memory, if it aliases
+    uint64_t used;     // the last captured frame that uses it
     bool known;        // its content is in the recording, or was made by the frame
     // Images made of others: of a view. Of a framebuffer and a pass: what commands.c needs of their creation.
     VkImageSubresourceRange range;
     VkImageLayout *initial, *final; // of a pass's attachments
     bool *clears;                   // the pass writes every texel, by a clear or a resolve
+    bool *forgets;                  // after the pass its texels are undefined
     bool defined;                   // every texel was written, or its content is in the recording
     uint32_t attachment_count;
     uint32_t family; // of a command pool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Submissions, and what ends frames. A submission of a captured frame is written with the state before it, and with what it may have
+// Submissions. A submission of a captured frame is written with the state before it, and with what it may have
 // written after it. Rules: recorder.h.
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -251,16 +251,28 @@ static VkDeviceSize span_of(const struct object *object) {
     return object->kind == VULKAN_BUFFER ? object->size : object->span;
 }
 
-static bool is_aliased(struct submission *submission) {
-    struct object **all = calloc(submission->want_count + 1, sizeof *all);
+static void note_use(struct submission *submission, struct object *resource, bool written) {
+    (void)written;
+    resource->used = submission->frame;
+}
+
+// Those that no submission of the frame uses do not count: some programs make a second buffer of the same bytes for usages that are rare.
+static bool is_aliased(const struct submission *submission) {
+    struct object **all = NULL;
     bool aliased = false;
-    size_t count = 0;
-    for (size_t i = 0; all && i < submission->want_count; i++)
-        if (submission->wants[i].object->kind == VULKAN_BUFFER || submission->wants[i].object->aliases)
-            all[count++] = submission->wants[i].object;
-    if (all)
+    size_t count = 0, capacity = 0;
+    for (struct object *object = recorder.first; object && !aliased; object = object->after) {
+        if (object->device != submission->device || !object->alive || !object->memory ||
+            object->used != submission->frame || (object->kind != VULKAN_BUFFER && !object->aliases))
+            continue;
+        if (ARRAY_RESERVE(all, capacity, count + 1))
+            all[count++] = object;
+        else
+            aliased = true; // out of memory: it is not known
+    }
+    if (count)
         qsort(all, count, sizeof *all, by_place);
-    for (size_t i = 1; all && i < count; i++)
+    for (size_t i = 1; i < count; i++)
         aliased |=
             all[i]->memory == all[i - 1]->memory && all[i]->offset < all[i - 1]->offset + span_of(all[i - 1]);
     free(all);
@@ -304,6 +316,7 @@ static bool write_state(struct submission *submission) {
     }
     device->frame = submission->frame;
     want_contents(submission, first);
+    visit_all(submission, note_use);
     if (is_aliased(submission)) {
         refuse(device, "vkBindBufferMemory2", "buffers or images share bytes of memory");
         return false;
@@ -433,7 +446,7 @@ static void add_info2(struct submission *submission, const VkSubmitInfo2 *info) 
                     info->pSignalSemaphoreInfos[i].value);
 }
 
-static struct queue *find_queue(struct device *device, VkQueue handle) {
+struct queue *queue_find(struct device *device, VkQueue handle) {
     for (uint32_t i = 0; i < device->queue_count; i++)
         if (device->queues[i].handle == handle)
             return &device->queues[i];
@@ -446,7 +459,7 @@ static struct submission submission_of(struct device *device, const struct given
                                        const struct held *until) {
     struct submission submission = {.device = device,
                                     .until = until,
-                                    .queue = find_queue(device, given->queue),
+                                    .queue = queue_find(device, given->queue),
                                     .correlation = given->correlation,
                                     .frame = given->frame};
     for (uint32_t i = 0; i < given->count; i++)
@@ -474,11 +487,6 @@ static void lose_device(struct device *device) {
     }
 }
 
-// What a call returns: an error of its own first.
-static VkResult or_lost(const struct device *device, VkResult result) {
-    return result >= VK_SUCCESS && device->lost ? VK_ERROR_DEVICE_LOST : result;
-}
-
 // One that was held back. Another thread may use its queue now.
 static void submit_held(struct device *device, struct held *held, bool captured) {
     if (!captured)
@@ -496,7 +504,7 @@ static void submit_held(struct device *device, struct held *held, bool captured)
 }
 
 // All, as they are: the driver lets them wait. The frame is not captured.
-static void release_all(struct device *device) {
+void held_release_all(struct device *device) {
     if (device->held) {
         device->frame = device->held->given.frame;
         refuse(device, "vkQueueSubmit", waits_for_later);
@@ -524,12 +532,12 @@ static struct held *find_ready(struct device *device) {
     return NULL;
 }
 
-static void release_ready(struct device *device) {
+void held_release_ready(struct device *device) {
     struct held *held;
     while (!device->gave_up && (held = find_ready(device)))
         submit_held(device, held, true);
     if (device->gave_up)
-        release_all(device);
+        held_release_all(device);
 }
 
 static VkResult submit(struct device *device, struct given *given) {
@@ -539,7 +547,7 @@ static VkResult submit(struct device *device, struct given *given) {
     struct submission submission = submission_of(device, given, NULL);
     given->frame = submission.frame = recorder.on ? frames_submitted(submission.works) : 0;
     if (device->held && device->held->given.frame != given->frame)
-        release_all(device);
+        held_release_all(device);
     const bool waits = submission.waits_for_later || held_has(device, given->queue),
                may = given->frame && submission.queue && !submission.unknown &&
                      !(device->frame == given->frame && device->gave_up);
@@ -550,11 +558,11 @@ static VkResult submit(struct device *device, struct given *given) {
         submission_free(&submission);
     } else {
         if (waits)
-            release_all(device);
+            held_release_all(device);
         before(&submission);
         result = device->lost ? VK_ERROR_DEVICE_LOST : pass_on(device, given);
         after(&submission, result);
-        release_ready(device);
+        held_release_ready(device);
     }
     recorder_unlock();
     return result;
@@ -575,207 +583,7 @@ VkResult record_SignalSemaphore(VkDevice handle, const VkSemaphoreSignalInfo *in
     struct device *device = device_of(handle);
     const VkResult result = device->next.SignalSemaphore(handle, info);
     recorder_lock();
-    release_ready(device);
-    recorder_unlock();
-    return result;
-}
-
-// ---- what ends frames
-
-static void end_wait(void) {
-    recorder_lock();
-    frames_waited();
-    recorder_unlock();
-}
-
-// While the program uses the queue without the recorder's lock, which it may need for a long time. NULL: not known, or the device is lost.
-// `waits`: until the queue is idle. What still runs on it may wait for any that is held back.
-static struct queue *begin_use(struct device *device, VkQueue handle, bool waits) {
-    recorder_lock();
-    struct queue *queue = find_queue(device, handle);
-    if (held_has(device, handle) || (waits && (!queue || queue->busy)))
-        release_all(device);
-    recorder_unlock();
-    if (device->lost)
-        return NULL; // another thread may wait for the queue without end
-    if (queue)
-        pthread_mutex_lock(&queue->lock);
-    return queue;
-}
-
-// What is no submission of commands may wait for a signal that is held back. Of a semaphore with values the driver lets it wait.
-static void release_waited(struct device *device, const VkSemaphore *semaphores, uint32_t count) {
-    bool waits = false;
-    recorder_lock();
-    for (uint32_t i = 0; i < count && device->held; i++)
-        waits |= !semaphore_has_values(device, semaphores[i]) && held_signals(device, NULL, semaphores[i]);
-    if (waits)
-        release_all(device);
-    recorder_unlock();
-}
-
-static void end_use(struct queue *queue) {
-    if (queue)
-        pthread_mutex_unlock(&queue->lock);
-}
-
-// The driver does not know that the device is lost, and work that waits for what it refused never ends in it. Work that does end
-// is waited for as the program asks, but not for long, because all of a lost device may be destroyed at once. No queue: all.
-static VkResult wait_lost(struct device *device, VkQueue only) {
-    static const uint64_t patience = 1000000000;
-    bool good = true;
-    recorder_lock();
-    for (uint32_t i = 0; i < device->queue_count && good; i++)
-        if (!only || device->queues[i].handle == only)
-            good = content_wait(device, &device->queues[i], patience);
-    frames_waited();
-    recorder_unlock();
-    return VK_ERROR_DEVICE_LOST;
-}
-
-VkResult record_QueueWaitIdle(VkQueue handle) {
-    struct device *device = device_of(handle);
-    struct queue *queue = begin_use(device, handle, true);
-    if (device->lost && !queue)
-        return wait_lost(device, handle);
-    const VkResult result = device->next.QueueWaitIdle(handle);
-    end_use(queue);
-    end_wait();
-    return or_lost(device, result);
-}
-
-VkResult record_QueueBindSparse(VkQueue handle, uint32_t count, const VkBindSparseInfo *infos,
-                                VkFence fence) {
-    struct device *device = device_of(handle);
-    for (uint32_t i = 0; i < count; i++)
-        release_waited(device, infos[i].pWaitSemaphores, infos[i].waitSemaphoreCount);
-    struct queue *queue = begin_use(device, handle, false);
-    const VkResult result =
-        device->lost ? VK_ERROR_DEVICE_LOST : device->next.QueueBindSparse(handle, count, infos, fence);
-    end_use(queue);
-    return result;
-}
-
-VkResult record_DeviceWaitIdle(VkDevice handle) {
-    struct device *device = device_of(handle);
-    recorder_lock();
-    const uint32_t count = device->queue_count;
-    release_all(device);
-    recorder_unlock();
-    if (device->lost)
-        return wait_lost(device, VK_NULL_HANDLE);
-    for (uint32_t i = 0; i < count; i++)
-        pthread_mutex_lock(&device->queues[i].lock);
-    const VkResult result = device->next.DeviceWaitIdle(handle);
-    for (uint32_t i = count; i-- > 0;)
-        pthread_mutex_unlock(&device->queues[i].lock);
-    end_wait();
-    return or_lost(device, result);
-}
-
-// Submissions that are held back may wait for what no call of this device says: work of an earlier frame that was not captured, another
-// device, sparse bindings. So their values are read again while the program waits or asks; nothing else might come. Whether any are left.
-static bool look_at_held(struct device *device) {
-    recorder_lock();
-    release_ready(device);
-    const bool left = device->held != NULL;
-    recorder_unlock();
-    return left;
-}
-
-// The same where the program only asks. The layer above asks too, with a lock of its own: this one is not waited for.
-static void try_held(struct device *device) {
-    if (pthread_mutex_trylock(&recorder.lock) != 0)
-        return;
-    release_ready(device);
-    recorder_unlock();
-}
-
-// How long to wait at once, in ns: of a lost device what is signaled already. Another thread may have a submission held back, or
-// the device may be lost, after the wait began: a wait without end would not notice.
-static uint64_t part_of_wait(struct device *device, uint64_t left) {
-    const uint64_t part = look_at_held(device) ? 5000000 : 100000000;
-    if (device->lost)
-        return 0;
-    return left > part ? part : left;
-}
-
-VkResult record_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all,
-                              uint64_t timeout) {
-    struct device *device = device_of(handle);
-    VkResult result;
-    uint64_t left = timeout, part;
-    do {
-        part = part_of_wait(device, left);
-        result = device->next.WaitForFences(handle, count, fences, all, part);
-        left -= part;
-    } while (result == VK_TIMEOUT && left && !device->lost);
-    if (timeout)
-        end_wait();
-    return result == VK_TIMEOUT ? or_lost(device, result) : result;
-}
-
-VkResult record_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout) {
-    struct device *device = device_of(handle);
-    VkResult result;
-    uint64_t left = timeout, part;
-    do {
-        part = part_of_wait(device, left);
-        result = device->next.WaitSemaphores(handle, info, part);
-        left -= part;
-    } while (result == VK_TIMEOUT && left && !device->lost);
-    if (timeout)
-        end_wait();
-    return result == VK_TIMEOUT ? or_lost(device, result) : result;
-}
-
-VkResult record_GetFenceStatus(VkDevice handle, VkFence fence) {
-    struct device *device = device_of(handle);
-    try_held(device);
-    const VkResult result = device->next.GetFenceStatus(handle, fence);
-    return result == VK_NOT_READY ? or_lost(device, result) : result;
-}
-
-VkResult record_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, uint64_t *out) {
-    struct device *device = device_of(handle);
-    try_held(device);
-    return or_lost(device, device->next.GetSemaphoreCounterValue(handle, semaphore, out));
-}
-
-VkResult record_GetEventStatus(VkDevice handle, VkEvent event) {
-    struct device *device = device_of(handle);
-    try_held(device);
-    const VkResult result = device->next.GetEventStatus(handle, event);
-    return result == VK_EVENT_RESET ? or_lost(device, result) : result;
-}
-
-// A wait for results is one in the driver, for which the driver has to have all.
-VkResult record_GetQueryPoolResults(VkDevice handle, VkQueryPool pool, uint32_t first, uint32_t count,
-                                    size_t bytes, void *out, VkDeviceSize stride, VkQueryResultFlags flags) {
-    struct device *device = device_of(handle);
-    if (flags & VK_QUERY_RESULT_WAIT_BIT) {
-        recorder_lock();
-        release_all(device);
-        recorder_unlock();
-    } else {
-        try_held(device);
-    }
-    if (device->lost)
-        flags &= ~(VkQueryResultFlags)VK_QUERY_RESULT_WAIT_BIT;
-    const VkResult result =
-        device->next.GetQueryPoolResults(handle, pool, first, count, bytes, out, stride, flags);
-    return result == VK_NOT_READY ? or_lost(device, result) : result;
-}
-
-VkResult record_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
-    struct device *device = device_of(handle);
-    release_waited(device, info->pWaitSemaphores, info->waitSemaphoreCount);
-    struct queue *queue = begin_use(device, handle, false);
-    const VkResult result = device->lost ? VK_ERROR_DEVICE_LOST : device->next.QueuePresentKHR(handle, info);
-    end_use(queue);
-    recorder_lock();
-    if (result >= VK_SUCCESS)
-        frames_presented();
+    held_release_ready(device);
     recorder_unlock();
     return result;
 }

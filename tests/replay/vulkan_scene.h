@@ -140,7 +140,7 @@ static struct {
     VkPipelineRasterizationStateCreateInfo raster;
     VkPipelineMultisampleStateCreateInfo samples;
     VkPipelineColorBlendAttachmentState blend;
-    VkDynamicState dynamic[3];
+    VkDynamicState dynamic[8];
     uint32_t dynamic_count;
     VkDescriptorBufferInfo described;
     VkWriteDescriptorSet write;
@@ -173,8 +173,12 @@ static struct {
     struct call_CmdBindIndexBuffer index;
     struct call_CmdDraw draw;
     struct call_CmdDrawIndexed indexed;
-    uint64_t left_out; // commands, as bits; at first those that only test_vulkan_commands.c has
-    uint64_t released; // an object, before the submission; 0: none
+    const void *views_chain, *vertices_chain, *blend_chain; // structs of extensions
+    bool blends_dynamically;                                // the pipeline does not say how
+    void (*more)(struct words *words);                      // commands before the draws; NULL: none
+    uint64_t left_out;  // commands, as bits; at first those that only test_vulkan_commands.c has
+    uint32_t submitted; // how often the submission has the command buffer
+    uint64_t released;  // an object, before the submission; 0: none
 } scene;
 
 #define SHADER(place, words)                                                                                 \
@@ -294,6 +298,7 @@ static void reset_commands(void) {
         .p = VK_PIPELINE_BIND_POINT_COMPUTE, .l = AS(VkPipelineLayout, LAYOUT), .n = 1, .w = &scene.write};
     scene.left_out = BIT_OF(CmdBindVertexBuffers2) | BIT_OF(CmdDrawIndirectCount) |
                      BIT_OF(CmdDrawIndexedIndirectCount) | BIT_OF(CmdPushDescriptorSetKHR);
+    scene.submitted = 1;
     scene.draw = (struct call_CmdDraw){.v = 3, .i = 1};
     scene.indexed = (struct call_CmdDrawIndexed){.n = 6, .i = 1};
 }
@@ -302,7 +307,7 @@ static void reset_commands(void) {
 
 static struct {
     struct recording_writer writer;
-    uint8_t bytes[1 << 16];
+    uint8_t bytes[3 << 20];
     size_t length;
 } made;
 
@@ -361,14 +366,19 @@ static void put_set(uint64_t number, uint64_t layout) {
 static void put_graphics(void) {
     const VkVertexInputBindingDescription bindings[] = {scene.vertices, scene.other_vertices};
     const VkVertexInputAttributeDescription attributes[] = {scene.attribute, scene.other_attribute};
-    const VkPipelineVertexInputStateCreateInfo vertices = {.vertexBindingDescriptionCount = scene.attributes,
+    const VkPipelineVertexInputStateCreateInfo vertices = {.pNext = scene.vertices_chain,
+                                                           .vertexBindingDescriptionCount = scene.attributes,
                                                            .pVertexBindingDescriptions = bindings,
                                                            .vertexAttributeDescriptionCount =
                                                                scene.attributes,
                                                            .pVertexAttributeDescriptions = attributes};
     const VkPipelineInputAssemblyStateCreateInfo assembly = {.topology = scene.topology};
-    const VkPipelineViewportStateCreateInfo views = {.viewportCount = 1, .scissorCount = 1};
-    const VkPipelineColorBlendStateCreateInfo blend = {.attachmentCount = 1, .pAttachments = &scene.blend};
+    const VkPipelineViewportStateCreateInfo views = {
+        .pNext = scene.views_chain, .viewportCount = 1, .scissorCount = 1};
+    const VkPipelineColorBlendStateCreateInfo blend = {.pNext = scene.blend_chain,
+                                                       .attachmentCount = 1,
+                                                       .pAttachments =
+                                                           scene.blends_dynamically ? NULL : &scene.blend};
     const VkPipelineDynamicStateCreateInfo dynamic = {.dynamicStateCount = scene.dynamic_count,
                                                       .pDynamicStates = scene.dynamic};
     VkGraphicsPipelineCreateInfo info = {.stageCount = 2,
@@ -452,6 +462,8 @@ static void put_commands(struct words *words) {
     PUT_COMMAND(CmdBindVertexBuffers, &scene.bound);
     PUT_COMMAND(CmdBindVertexBuffers2, &scene.bound2);
     PUT_COMMAND(CmdBindIndexBuffer, &scene.index);
+    if (scene.more)
+        scene.more(words);
     PUT_COMMAND(CmdDraw, &scene.draw);
     PUT_COMMAND(CmdDrawIndexed, &scene.indexed);
     PUT_COMMAND(CmdDrawIndirectCount, &scene.counted);
@@ -460,7 +472,7 @@ static void put_commands(struct words *words) {
 }
 
 static void put_frame(void) {
-    const uint64_t commands = COMMANDS;
+    static uint64_t commands[256];
     struct words words = {.translate = itself};
     begin_record(RECORDING_VULKAN_FRAME, 0);
     put_record();
@@ -479,7 +491,9 @@ static void put_frame(void) {
     put_words(&words);
     begin_record(RECORDING_COMMAND, 0);
     recording_put(&made.writer, RECORDING_KEY_COMMAND, RECORDING_COMMAND_SUBMIT);
-    recording_put_list(&made.writer, RECORDING_KEY_LIST, &commands, 1);
+    for (size_t i = 0; i < 256; i++)
+        commands[i] = COMMANDS;
+    recording_put_list(&made.writer, RECORDING_KEY_LIST, commands, scene.submitted);
     put_record();
     begin_record(RECORDING_VERIFY, BUFFER);
     recording_put(&made.writer, RECORDING_KEY_VERIFY, VERIFIED);
@@ -545,6 +559,7 @@ static void replay(void) {
 
 static void reset(void) {
     vulkan_double.fill = 0;
+    vulkan_double.plain = false;
     reset_objects();
     reset_pipeline();
     reset_commands();

@@ -11,13 +11,19 @@
 //     push       as binary; the descriptors are pushed while commands are recorded
 //     template   the same by an update template
 //     refused    as host; prints what calls return after that, instead of a hash
+//     waiting    the same, while other threads wait for the other queue and for results of a query: prints what their calls return
 //     carried    as host, with a submission without commands between the host and the first; and the end is asked for before it is
 //                waited for
 //     event      by values; of the second frame by one that is signaled on the other queue by what was submitted in the first, after the
 //                host has signaled for that, and the end is only asked for, by an event
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "setup.h"
 
@@ -421,6 +427,57 @@ static void frame_refused(VkCommandBuffer buffers[3]) {
     print_answers(buffers[2]);
 }
 
+struct waiter {
+    pthread_t thread;
+    atomic_int id;    // of the kernel; 0: it does not wait yet
+    VkQueryPool pool; // null: it waits for the queue
+    VkResult result;
+};
+
+static void *wait_in_driver(void *context) {
+    struct waiter *waiter = context;
+    uint64_t value;
+    waiter->id = (int)syscall(SYS_gettid);
+    waiter->result =
+        waiter->pool ? vkGetQueryPoolResults(device, waiter->pool, 0, 1, sizeof value, &value, sizeof value,
+                                             VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT)
+                     : vkQueueWaitIdle(queues[OTHER]);
+    return NULL;
+}
+
+// Until the thread sleeps.
+static void wait_for(const struct waiter *waiter) {
+    char path[64], state = 0;
+    while (state != 'S') {
+        sched_yield();
+        snprintf(path, sizeof path, "/proc/self/task/%d/stat", waiter->id);
+        FILE *file = waiter->id ? fopen(path, "r") : NULL;
+        if (file && fscanf(file, "%*d %*[^)]) %c", &state) != 1)
+            state = 0;
+        if (file)
+            fclose(file);
+    }
+}
+
+static void frame_waiting(VkCommandBuffer buffers[3]) {
+    const VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                        .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                        .queryCount = 1};
+    struct waiter waiters[2] = {{.id = 0}, {.id = 0}};
+    CHECK(vkCreateQueryPool(device, &info, NULL, &waiters[1].pool));
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&waiters[i].thread, NULL, wait_in_driver, &waiters[i]) != 0)
+            exit(3);
+        wait_for(&waiters[i]);
+    }
+    submit_value(FIRST, buffers[0], 11, 12);
+    signal_value(11);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(waiters[i].thread, NULL);
+        printf("%d\n", waiters[i].result);
+    }
+}
+
 static void frame_values(VkCommandBuffer buffers[3], uint64_t from, const char *mode) {
     const bool carried = strcmp(mode, "carried") == 0, asked = event && from == 20,
                host = carried || asked || strcmp(mode, "host") == 0;
@@ -479,10 +536,12 @@ int main(int argc, char **argv) {
             frame_mixed(buffers, frame);
         else if (strcmp(argv[2], "refused") == 0)
             frame_refused(buffers);
+        else if (strcmp(argv[2], "waiting") == 0)
+            frame_waiting(buffers);
         else
             frame_values(buffers, 10 * (uint64_t)frame, argv[2]);
     }
-    if (strcmp(argv[2], "refused") == 0)
+    if (strcmp(argv[2], "refused") == 0 || strcmp(argv[2], "waiting") == 0)
         return 0;
     CHECK(vkDeviceWaitIdle(device));
     printf("%016llx\n", (unsigned long long)hash());

@@ -4,7 +4,8 @@
 // FAULTY, it leaves out the last work-group of each dispatch and the last half of each draw as well, as a faulty driver might. Built
 // with FAMILIES, the second queue is of a second queue family, without graphics; families mean nothing to the driver. Built with REFUSES,
 // a submission that waits for something is refused, as by a driver that is out of memory. From then on no work of the device ends: its
-// fences are not signaled, and waits until it is idle do not return.
+// fences are not signaled, and waits until it is idle do not return. Built with STALLS, the second queue never ends what it has, and results of
+// queries never come. Built with CLEARS, passes clear depths and stencils to other values than they are given.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,10 @@ static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitI
     if (has_refused)
         fence = VK_NULL_HANDLE;
 #endif
+#ifdef STALLS
+    if (queue == (VkQueue)&second)
+        fence = VK_NULL_HANDLE;
+#endif
     pthread_mutex_lock(&mutex); // the program may use its queues at once, but this is one
     const VkResult result = NEXT(QueueSubmit)(real(queue), count, infos, fence);
     pthread_mutex_unlock(&mutex);
@@ -123,6 +128,10 @@ static VkResult VKAPI_CALL submit(VkQueue queue, uint32_t count, const VkSubmitI
 }
 
 static VkResult VKAPI_CALL wait_idle(VkQueue queue) {
+#ifdef STALLS
+    while (queue == (VkQueue)&second)
+        pause();
+#endif
 #ifdef REFUSES
     while (has_refused)
         pause();
@@ -132,6 +141,43 @@ static VkResult VKAPI_CALL wait_idle(VkQueue queue) {
     pthread_mutex_unlock(&mutex);
     return result;
 }
+
+#ifdef STALLS
+static VkResult VKAPI_CALL get_results(VkDevice handle, VkQueryPool pool, uint32_t first, uint32_t count,
+                                       size_t bytes, void *out, VkDeviceSize stride,
+                                       VkQueryResultFlags flags) {
+    while (flags & VK_QUERY_RESULT_WAIT_BIT)
+        pause();
+    return VK_NOT_READY;
+}
+#endif
+
+#ifdef CLEARS
+static const VkClearValue other_value = {.depthStencil = {0.75f, 99}};
+
+static void VKAPI_CALL begin_pass(VkCommandBuffer commands, const VkRenderPassBeginInfo *info,
+                                  VkSubpassContents contents) {
+    VkRenderPassBeginInfo other = *info;
+    other.pClearValues = &other_value;
+    NEXT(CmdBeginRenderPass)(commands, &other, contents);
+}
+
+static void VKAPI_CALL begin_rendering(VkCommandBuffer commands, const VkRenderingInfo *info) {
+    VkRenderingInfo other = *info;
+    VkRenderingAttachmentInfo depth, stencil;
+    if (info->pDepthAttachment) {
+        depth = *info->pDepthAttachment;
+        depth.clearValue = other_value;
+        other.pDepthAttachment = &depth;
+    }
+    if (info->pStencilAttachment) {
+        stencil = *info->pStencilAttachment;
+        stencil.clearValue = other_value;
+        other.pStencilAttachment = &stencil;
+    }
+    NEXT(CmdBeginRendering)(commands, &other);
+}
+#endif
 
 #ifdef FAULTY
 static void VKAPI_CALL dispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
@@ -160,6 +206,16 @@ static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char
 #ifdef FAMILIES
     if (strcmp(name, "vkCreateCommandPool") == 0)
         return (PFN_vkVoidFunction)create_pool;
+#endif
+#ifdef STALLS
+    if (strcmp(name, "vkGetQueryPoolResults") == 0)
+        return (PFN_vkVoidFunction)get_results;
+#endif
+#ifdef CLEARS
+    if (strcmp(name, "vkCmdBeginRenderPass") == 0)
+        return (PFN_vkVoidFunction)begin_pass;
+    if (strcmp(name, "vkCmdBeginRendering") == 0)
+        return (PFN_vkVoidFunction)begin_rendering;
 #endif
 #ifdef FAULTY
     if (strcmp(name, "vkCmdDispatch") == 0)

@@ -125,15 +125,18 @@ import glob, json, sys
 work = sys.argv[1]
 with open(f"{work}/wrong.json", encoding="utf-8") as file:
     results = json.load(file)["results"]
-assert [r["verdict"] for r in results] == ["diverged"] * 2, results
+# The pass does not store the depths: what differs there is undefined.
+assert sorted(r["verdict"] for r in results) == ["diverged", "uncomparable"], results
 for result in results:
+    if result["verdict"] != "diverged":
+        continue
     (name,) = glob.glob(f"{work}/wrong/*-buffer-{result['buffer']}.recorded.u8")
     sides = []
     for side in ("recorded", "replayed"):
         with open(name.replace("recorded", side), "rb") as file:
             sides.append(file.read())
     assert result["different"] == sum(a != b for a, b in zip(*sides)) > 0, result
-assert len(glob.glob(f"{work}/wrong/*.difference.png")) == 2
+assert glob.glob(f"{work}/wrong/*.difference.png")
 PYTHON
 
 if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; then

@@ -157,11 +157,12 @@ if [ -n "$profile_layers" ]; then
 fi
 
 # ---- a device that leaves out work-groups, and devices with a second queue, also of another family (simulated)
-for kind in queues faulty families refuses; do
+for kind in queues faulty families refuses stalls; do
     case $kind in
     queues) define= ;;
     faulty) define=-DFAULTY ;;
     refuses) define="-DFAMILIES -DREFUSES" ;;
+    stalls) define="-DFAMILIES -DREFUSES -DSTALLS" ;;
     *) define=-DFAMILIES ;;
     esac
     # shellcheck disable=SC2086 # no word where there is none
@@ -173,7 +174,7 @@ for kind in queues faulty families refuses; do
 JSON
 done
 mkdir "$work/layers"
-mv "$work/queues.json" "$work/faulty.json" "$work/families.json" "$work/refuses.json" "$work/layers"
+mv "$work/queues.json" "$work/faulty.json" "$work/families.json" "$work/refuses.json" "$work/stalls.json" "$work/layers"
 agents=$TRACESMITH_BUILD_DIR/lib/tracesmith
 export VK_ADD_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:$work/layers"
 replay_layers=VK_LAYER_TESTS_faulty
@@ -253,6 +254,11 @@ VK_INSTANCE_LAYERS=VK_LAYER_TRACESMITH_profile:VK_LAYER_TRACESMITH_record:VK_LAY
 [ "$(cat "$work/out")" = "-4 -4 -4 -4 -4 -4 -4" ] || fail "a refused submission: $(cat "$work/out")"
 "$TRACESMITH" replay "$work/refused.sbt" >"$work/out" 2>&1 || :
 grep -q 'the driver refused a submission that was held back' "$work/out" || fail "refused: $(cat "$work/out")"
+# The same while other threads wait in the driver for what never comes.
+VK_INSTANCE_LAYERS=VK_LAYER_TRACESMITH_profile:VK_LAYER_TRACESMITH_record:VK_LAYER_TESTS_stalls timeout 120 "$TRACESMITH" profile \
+    --api vulkan --capture=frames:1+1 -o "$work/waiting.sbt" -- "$work/families" "$shader" waiting 1 >"$work/out" 2>"$work/err" ||
+    fail "waiting: exit status $?: $(cat "$work/out" "$work/err")"
+[ "$(cat "$work/out")" = "$(printf '%s\n%s' -4 -4)" ] || fail "waits of a lost device: $(cat "$work/out")"
 unset VK_LAYER_PATH
 # The order of commands is examined for OpenCL only; "nothing to check" would be an answer.
 for option in --hazards "--permute 2" "--contents 0" "--emit-c $work/emitted"; do

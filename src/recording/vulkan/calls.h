@@ -72,6 +72,27 @@
 #define CALL_CmdBindVertexBuffers2(V, F, H, W, M, A, P, B) V(uint32_t, f) V(uint32_t, n) M(BUFFER, VkBuffer, b, n) A(VkDeviceSize, o, n) A(VkDeviceSize, z, maybe_n) A(VkDeviceSize, s, maybe_n)
 #define CALL_CmdDrawIndirectCount(V, F, H, W, M, A, P, B) H(BUFFER, VkBuffer, b) V(VkDeviceSize, o) H(BUFFER, VkBuffer, d) V(VkDeviceSize, p) V(uint32_t, n) V(uint32_t, s)
 #define CALL_CmdDrawIndexedIndirectCount(V, F, H, W, M, A, P, B) H(BUFFER, VkBuffer, b) V(VkDeviceSize, o) H(BUFFER, VkBuffer, d) V(VkDeviceSize, p) V(uint32_t, n) V(uint32_t, s)
+// Of extensions.
+#define CALL_CmdSetPatchControlPointsEXT(V, F, H, W, M, A, P, B) V(uint32_t, v)
+#define CALL_CmdSetLogicOpEXT(V, F, H, W, M, A, P, B) V(VkLogicOp, v)
+#define CALL_CmdSetColorWriteEnableEXT(V, F, H, W, M, A, P, B) V(uint32_t, n) A(uint32_t, e, n)
+#define CALL_CmdSetLineStippleEXT(V, F, H, W, M, A, P, B) V(uint32_t, f) V(uint16_t, p)
+#define CALL_CmdSetVertexInputEXT(V, F, H, W, M, A, P, B) V(uint32_t, n) A(VkVertexInputBindingDescription2EXT, b, n) V(uint32_t, k) A(VkVertexInputAttributeDescription2EXT, a, k)
+#define CALL_CmdSetDepthClampEnableEXT(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdSetDepthClipEnableEXT(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdSetDepthClipNegativeOneToOneEXT(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdSetPolygonModeEXT(V, F, H, W, M, A, P, B) V(VkPolygonMode, v)
+#define CALL_CmdSetProvokingVertexModeEXT(V, F, H, W, M, A, P, B) V(VkProvokingVertexModeEXT, v)
+#define CALL_CmdSetLineRasterizationModeEXT(V, F, H, W, M, A, P, B) V(VkLineRasterizationModeEXT, v)
+#define CALL_CmdSetLineStippleEnableEXT(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdSetRasterizationSamplesEXT(V, F, H, W, M, A, P, B) V(VkSampleCountFlagBits, v)
+#define CALL_CmdSetSampleMaskEXT(V, F, H, W, M, A, P, B) V(VkSampleCountFlagBits, v) A(uint32_t, m, samples)
+#define CALL_CmdSetAlphaToCoverageEnableEXT(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdSetAlphaToOneEnableEXT(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdSetLogicOpEnableEXT(V, F, H, W, M, A, P, B) V(VkBool32, v)
+#define CALL_CmdSetColorBlendEnableEXT(V, F, H, W, M, A, P, B) V(uint32_t, f) V(uint32_t, n) A(uint32_t, e, n)
+#define CALL_CmdSetColorBlendEquationEXT(V, F, H, W, M, A, P, B) V(uint32_t, f) V(uint32_t, n) A(VkColorBlendEquationEXT, e, n)
+#define CALL_CmdSetColorWriteMaskEXT(V, F, H, W, M, A, P, B) V(uint32_t, f) V(uint32_t, n) A(uint32_t, e, n)
 
 // X(name, number): the number of the command in recordings, which never changes its meaning; 0 ends a command buffer.
 #define VULKAN_FRAME_COMMANDS(X) \
@@ -88,7 +109,14 @@
     X(CmdSetDepthTestEnable, 45) X(CmdSetDepthWriteEnable, 46) X(CmdSetDepthCompareOp, 47) \
     X(CmdSetDepthBoundsTestEnable, 48) X(CmdSetStencilTestEnable, 49) X(CmdSetStencilOp, 50) \
     X(CmdSetRasterizerDiscardEnable, 51) X(CmdSetDepthBiasEnable, 52) X(CmdSetPrimitiveRestartEnable, 53) \
-    X(CmdPushDescriptorSetKHR, 54) X(CmdBindVertexBuffers2, 55) X(CmdDrawIndirectCount, 56) X(CmdDrawIndexedIndirectCount, 57)
+    X(CmdPushDescriptorSetKHR, 54) X(CmdBindVertexBuffers2, 55) X(CmdDrawIndirectCount, 56) X(CmdDrawIndexedIndirectCount, 57) \
+    X(CmdSetPatchControlPointsEXT, 58) X(CmdSetLogicOpEXT, 59) X(CmdSetColorWriteEnableEXT, 60) \
+    X(CmdSetLineStippleEXT, 61) X(CmdSetVertexInputEXT, 62) X(CmdSetDepthClampEnableEXT, 63) \
+    X(CmdSetDepthClipEnableEXT, 64) X(CmdSetDepthClipNegativeOneToOneEXT, 65) X(CmdSetPolygonModeEXT, 66) \
+    X(CmdSetProvokingVertexModeEXT, 67) X(CmdSetLineRasterizationModeEXT, 68) X(CmdSetLineStippleEnableEXT, 69) \
+    X(CmdSetRasterizationSamplesEXT, 70) X(CmdSetSampleMaskEXT, 71) X(CmdSetAlphaToCoverageEnableEXT, 72) \
+    X(CmdSetAlphaToOneEnableEXT, 73) X(CmdSetLogicOpEnableEXT, 74) X(CmdSetColorBlendEnableEXT, 75) \
+    X(CmdSetColorBlendEquationEXT, 76) X(CmdSetColorWriteMaskEXT, 77)
 
 // X(name, number, class): those that do work, for lists; the class is a letter: d dispatch, r render pass, w draw, c copy.
 #define VULKAN_WORK_COMMANDS(X) \
@@ -129,11 +157,15 @@
     X(VkImageViewCreateInfo) X(VkSamplerCreateInfo) X(VkShaderModuleCreateInfo) X(VkDescriptorSetLayoutCreateInfo) \
     X(VkPipelineLayoutCreateInfo) X(VkRenderPassCreateInfo) X(VkFramebufferCreateInfo) X(VkComputePipelineCreateInfo) \
     X(VkGraphicsPipelineCreateInfo) X(VkWriteDescriptorSet)
+// Those of extensions: added at the end, because the fuzzers' corpus has their places.
+#define VULKAN_STRUCTS_EXT(X) \
+    X(VkVertexInputBindingDescription2EXT) X(VkVertexInputAttributeDescription2EXT) X(VkColorBlendEquationEXT)
 // clang-format on
 
 struct words;
 #define DECLARE(type) void words_##type(struct words *words, type *s);
 VULKAN_STRUCTS(DECLARE)
+VULKAN_STRUCTS_EXT(DECLARE)
 #undef DECLARE
 
 // The parameters of a command as a struct, and as words.

@@ -22,7 +22,8 @@
 #define READ_VkStencilFaceFlags(name)
 #define READ_VkStencilOp(name) UNTIL(name, VK_STENCIL_OP_DECREMENT_AND_WRAP)
 #define READ_VkCompareOp(name) UNTIL(name, VK_COMPARE_OP_ALWAYS)
-#define READ_VkIndexType(name) UNTIL(name, VK_INDEX_TYPE_UINT32)
+#define READ_VkIndexType(name)                                                                               \
+    words->failed |= words->reading && s->name > VK_INDEX_TYPE_UINT32 && s->name != VK_INDEX_TYPE_UINT8_EXT;
 #define READ_VkImageLayout(name)                                                                             \
     if (words->reading)                                                                                      \
         s->name = vulkan_layout_read(s->name);
@@ -33,6 +34,14 @@
 #define READ_VkCullModeFlags(name)
 #define READ_VkFrontFace(name) UNTIL(name, VK_FRONT_FACE_CLOCKWISE)
 #define READ_VkPrimitiveTopology(name) UNTIL(name, VK_PRIMITIVE_TOPOLOGY_PATCH_LIST)
+#define READ_uint16_t(name)
+#define READ_VkLogicOp(name) UNTIL(name, VK_LOGIC_OP_SET)
+#define READ_VkPolygonMode(name) UNTIL(name, VK_POLYGON_MODE_POINT)
+#define READ_VkProvokingVertexModeEXT(name) UNTIL(name, VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT)
+#define READ_VkLineRasterizationModeEXT(name) UNTIL(name, VK_LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH_EXT)
+#define READ_VkSampleCountFlagBits(name)                                                                     \
+    words->failed |=                                                                                         \
+        words->reading && (!s->name || s->name > VK_SAMPLE_COUNT_64_BIT || (s->name & (s->name - 1)) != 0);
 #define WORDS_V(type, name)                                                                                  \
     WORD(name);                                                                                              \
     READ_##type(name)
@@ -47,11 +56,13 @@
 #define COUNT_n s->n
 #define COUNT_k s->k
 #define COUNT_l s->l
+#define COUNT_samples ((uint32_t)s->v + 31) / 32 // bits of a mask
 #define COUNT_4 4
 #define COUNT_maybe_n s->n
 #define OPTIONAL_n false
 #define OPTIONAL_k false
 #define OPTIONAL_l false
+#define OPTIONAL_samples false
 #define OPTIONAL_4 false
 #define OPTIONAL_maybe_n true
 

@@ -14,8 +14,21 @@ const void *words_in_chain(const void *chain, VkStructureType type) {
 }
 
 void words_chain(struct words *words, const char *name, const void *chain, VkStructureType known) {
+    words_chain_of(words, name, chain, &known, 1);
+}
+
+static bool is_one_of(VkStructureType type, const VkStructureType *known, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (known[i] == type)
+            return true;
+    return false;
+}
+
+void words_chain_of(struct words *words, const char *name, const void *chain, const VkStructureType *known,
+                    size_t count) {
     for (const VkBaseInStructure *at = chain; at; at = at->pNext)
-        if (at->sType != known && at->sType != VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO &&
+        if (!is_one_of(at->sType, known, count) &&
+            at->sType != VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO &&
             at->sType != VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT &&
             at->sType != VK_STRUCTURE_TYPE_PIPELINE_CREATION_FEEDBACK_CREATE_INFO &&
             // A replay does not share its memory.
@@ -120,6 +133,8 @@ static VkImageLayout left_layout(const struct words *words, VkImageLayout from, 
                                                           s->srcQueueFamilyIndex, s->dstQueueFamilyIndex));  \
         if (words->reading)                                                                                  \
             s->newLayout = vulkan_layout_read((VkImageLayout)word_);                                         \
+        else if (s->newLayout == VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT)                       \
+            words_missing(words, "a layout of VK_EXT_attachment_feedback_loop_layout");                      \
     } while (0)
 
 VALUES(VkBufferMemoryBarrier, HEAD(VkBufferMemoryBarrier, BUFFER_MEMORY_BARRIER);
@@ -241,6 +256,8 @@ void words_VkImageCreateInfo(struct words *words, VkImageCreateInfo *s) {
     SAMPLES(samples);
     ENUM(tiling, VK_IMAGE_TILING_LINEAR);
     WORD(usage);
+    if (words->reading) // for layouts that are not recorded
+        s->usage &= ~(VkImageUsageFlags)VK_IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT;
     EXCLUSIVE
     ENUM(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED);
     if (words->reading) // each image has memory of its own
@@ -269,6 +286,8 @@ void words_VkImageViewCreateInfo(struct words *words, VkImageViewCreateInfo *s) 
 void words_VkSamplerCreateInfo(struct words *words, VkSamplerCreateInfo *s) {
     HEAD(VkSamplerCreateInfo, SAMPLER_CREATE_INFO);
     WORD(flags);
+    if (!words->reading && s->flags & ~(VkSamplerCreateFlags)VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT)
+        words_missing(words, "a sampler with flags 0x%x", (unsigned)s->flags);
     ENUM(magFilter, VK_FILTER_LINEAR);
     ENUM(minFilter, VK_FILTER_LINEAR);
     ENUM(mipmapMode, VK_SAMPLER_MIPMAP_MODE_LINEAR);
@@ -353,8 +372,9 @@ static void words_image(struct words *words, VkDescriptorImageInfo *given, VkDes
     LAYOUT(imageLayout);
 }
 
+// Without a buffer: a null descriptor, as one of an image without a view. A replay's device may not have them.
 static void words_buffer(struct words *words, VkDescriptorBufferInfo *s, bool written) {
-    HANDLE_OF(BUFFER, buffer, written, false);
+    HANDLE_OF(BUFFER, buffer, written, true);
     WORD(offset);
     WORD(range);
 }
@@ -383,7 +403,7 @@ void words_VkWriteDescriptorSet(struct words *words, VkWriteDescriptorSet *s) {
     }
     case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
     case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER:
-        HANDLES(BUFFER_VIEW, VkBufferView, s->descriptorCount, pTexelBufferView, written, false);
+        HANDLES(BUFFER_VIEW, VkBufferView, s->descriptorCount, pTexelBufferView, written, true);
         break;
     case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER:
     case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER:

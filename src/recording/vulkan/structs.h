@@ -11,6 +11,8 @@
 
 // Writing: a struct in the chain means something that the words do not have, unless it is `known` or only a hint.
 void words_chain(struct words *words, const char *name, const void *chain, VkStructureType known);
+void words_chain_of(struct words *words, const char *name, const void *chain, const VkStructureType *known,
+                    size_t count);
 // The struct of this type in a chain; NULL: there is none.
 const void *words_in_chain(const void *chain, VkStructureType type);
 
@@ -21,6 +23,15 @@ const void *words_in_chain(const void *chain, VkStructureType type);
             s->sType = VK_STRUCTURE_TYPE_##TYPE;                                                             \
         else                                                                                                 \
             words_chain(words, #type, s->pNext, known);                                                      \
+    } while (0)
+// The same with several that are known.
+#define HEAD_OF(type, TYPE, ...)                                                                             \
+    do {                                                                                                     \
+        static const VkStructureType known_[] = {__VA_ARGS__};                                               \
+        if (words->reading)                                                                                  \
+            s->sType = VK_STRUCTURE_TYPE_##TYPE;                                                             \
+        else                                                                                                 \
+            words_chain_of(words, #type, s->pNext, known_, sizeof known_ / sizeof *known_);                  \
     } while (0)
 #define HEAD(type, TYPE) HEAD_WITH(type, TYPE, VK_STRUCTURE_TYPE_MAX_ENUM)
 
@@ -55,6 +66,8 @@ const void *words_in_chain(const void *chain, VkStructureType type);
         WORD(field);                                                                                         \
         if (words->reading)                                                                                  \
             s->field = vulkan_layout_read(s->field);                                                         \
+        else if (s->field == VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT)                           \
+            words_missing(words, "a layout of VK_EXT_attachment_feedback_loop_layout");                      \
     } while (0)
 
 #endif

@@ -112,15 +112,72 @@ void words_VkComputePipelineCreateInfo(struct words *words, VkComputePipelineCre
     forget_base(words, &s->flags, &s->basePipelineIndex);
 }
 
+// ---- what extensions say of the state of pipelines: after the state that they extend, if a pipeline has any of it (is_extended)
+
+#define TYPE(TYPE)                                                                                           \
+    if (words->reading)                                                                                      \
+        s->sType = VK_STRUCTURE_TYPE_##TYPE;
+
+VALUES(VkPipelineViewportDepthClipControlCreateInfoEXT,
+       TYPE(PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT) V(negativeOneToOne))
+VALUES(VkPipelineRasterizationDepthClipStateCreateInfoEXT,
+       TYPE(PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT) V(flags) V(depthClipEnable))
+VALUES(VkPipelineRasterizationProvokingVertexStateCreateInfoEXT,
+       TYPE(PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT)
+           E(provokingVertexMode, PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT))
+VALUES(VkPipelineRasterizationLineStateCreateInfoEXT,
+       TYPE(PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_EXT)
+           E(lineRasterizationMode, LINE_RASTERIZATION_MODE_RECTANGULAR_SMOOTH_EXT) V(stippledLineEnable)
+               V(lineStippleFactor) V(lineStipplePattern))
+VALUES(VkVertexInputBindingDivisorDescriptionEXT, V(binding) V(divisor))
+VALUES(VkPipelineVertexInputDivisorStateCreateInfoEXT,
+       TYPE(PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT) V(vertexBindingDivisorCount)
+           ITEMS(VkVertexInputBindingDivisorDescriptionEXT, s->vertexBindingDivisorCount,
+                 pVertexBindingDivisors);)
+VALUES(VkPipelineColorWriteCreateInfoEXT, TYPE(PIPELINE_COLOR_WRITE_CREATE_INFO_EXT) V(attachmentCount)
+                                              ITEMS(uint32_t, s->attachmentCount, pColorWriteEnables);)
+
+// One struct of a chain, if it is there; what is read is chained before what was read.
+#define CHAINED(type, TYPE)                                                                                  \
+    struct chained_##type {                                                                                  \
+        const type *at;                                                                                      \
+    };                                                                                                       \
+    static void chain_##type(struct words *words, const void **chain) {                                      \
+        struct chained_##type chained = {NULL}, *s = &chained;                                               \
+        if (!words->extended)                                                                                \
+            return;                                                                                          \
+        if (!words->reading)                                                                                 \
+            s->at = words_in_chain(*chain, VK_STRUCTURE_TYPE_##TYPE);                                        \
+        ITEMS_OF(type, 1, at, true);                                                                         \
+        if (words->reading && s->at) {                                                                       \
+            ((type *)(uintptr_t)s->at)->pNext = (void *)(uintptr_t)*chain;                                   \
+            *chain = s->at;                                                                                  \
+        }                                                                                                    \
+    }
+CHAINED(VkPipelineViewportDepthClipControlCreateInfoEXT, PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT)
+CHAINED(VkPipelineRasterizationDepthClipStateCreateInfoEXT,
+        PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT)
+CHAINED(VkPipelineRasterizationProvokingVertexStateCreateInfoEXT,
+        PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT)
+CHAINED(VkPipelineRasterizationLineStateCreateInfoEXT, PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_EXT)
+CHAINED(VkPipelineVertexInputDivisorStateCreateInfoEXT, PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT)
+CHAINED(VkPipelineColorWriteCreateInfoEXT, PIPELINE_COLOR_WRITE_CREATE_INFO_EXT)
+
+#define STATE(type) chain_##type(words, &s->pNext);
+
+// ---- their state
+
 VALUES(VkVertexInputBindingDescription, V(binding) V(stride) E(inputRate, VERTEX_INPUT_RATE_INSTANCE))
 VALUES(VkVertexInputAttributeDescription, V(location) V(binding) FORMAT(format); V(offset))
 VALUES(VkPipelineVertexInputStateCreateInfo,
-       HEAD(VkPipelineVertexInputStateCreateInfo, PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO);
+       HEAD_WITH(VkPipelineVertexInputStateCreateInfo, PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
+                 VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT);
        V(vertexBindingDescriptionCount) ITEMS(VkVertexInputBindingDescription,
                                               s->vertexBindingDescriptionCount, pVertexBindingDescriptions);
        V(vertexAttributeDescriptionCount)
            ITEMS(VkVertexInputAttributeDescription, s->vertexAttributeDescriptionCount,
-                 pVertexAttributeDescriptions);)
+                 pVertexAttributeDescriptions);
+       STATE(VkPipelineVertexInputDivisorStateCreateInfoEXT))
 VALUES(VkPipelineInputAssemblyStateCreateInfo,
        HEAD(VkPipelineInputAssemblyStateCreateInfo, PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO);
        E(topology, PRIMITIVE_TOPOLOGY_PATCH_LIST) V(primitiveRestartEnable))
@@ -129,31 +186,30 @@ VALUES(VkPipelineTessellationStateCreateInfo,
        V(patchControlPoints))
 // Viewports and scissors that are dynamic may point anywhere: dynamic_state clears them before.
 VALUES(VkPipelineViewportStateCreateInfo,
-       HEAD(VkPipelineViewportStateCreateInfo, PIPELINE_VIEWPORT_STATE_CREATE_INFO);
+       HEAD_WITH(VkPipelineViewportStateCreateInfo, PIPELINE_VIEWPORT_STATE_CREATE_INFO,
+                 VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT);
        V(viewportCount) ITEMS_OF(VkViewport, s->viewportCount, pViewports, true);
-       V(scissorCount) ITEMS_OF(VkRect2D, s->scissorCount, pScissors, true);)
-// What is clipped by depth is not clamped, and what is not clipped is, unless a struct says otherwise. With both, clamping changes only
-// depths that a shader or a bias makes; a replay leaves it out.
-static VkBool32 is_clamped(struct words *words, const VkPipelineRasterizationStateCreateInfo *s) {
+       V(scissorCount) ITEMS_OF(VkRect2D, s->scissorCount, pScissors, true);
+       STATE(VkPipelineViewportDepthClipControlCreateInfoEXT))
+// What is clipped by depth is not clamped, and what is not clipped is, unless a struct says otherwise: the form of pipelines that are not
+// extended has clamping alone.
+static bool says_otherwise(const VkPipelineRasterizationStateCreateInfo *s) {
     const VkPipelineRasterizationDepthClipStateCreateInfoEXT *clip =
         words_in_chain(s->pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT);
-    if (clip && !clip->depthClipEnable && !s->depthClampEnable)
-        words_missing(words, "a pipeline that neither clips nor clamps by depth");
-    return clip ? !clip->depthClipEnable : s->depthClampEnable;
+    return clip && !clip->depthClipEnable == !s->depthClampEnable;
 }
-#define CLAMP                                                                                                \
-    do {                                                                                                     \
-        const uint64_t word_ = words_value(words, words->reading ? 0 : is_clamped(words, s));                \
-        if (words->reading)                                                                                  \
-            s->depthClampEnable = (VkBool32)word_;                                                           \
-    } while (0)
 
 VALUES(VkPipelineRasterizationStateCreateInfo,
-       HEAD_WITH(VkPipelineRasterizationStateCreateInfo, PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
-                 VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT);
-       CLAMP; V(rasterizerDiscardEnable) E(polygonMode, POLYGON_MODE_POINT) V(cullMode)
+       HEAD_OF(VkPipelineRasterizationStateCreateInfo, PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
+               VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT,
+               VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT,
+               VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_EXT);
+       V(depthClampEnable) V(rasterizerDiscardEnable) E(polygonMode, POLYGON_MODE_POINT) V(cullMode)
            E(frontFace, FRONT_FACE_CLOCKWISE) V(depthBiasEnable) FLOAT(depthBiasConstantFactor);
-       FLOAT(depthBiasClamp); FLOAT(depthBiasSlopeFactor); FLOAT(lineWidth);)
+       FLOAT(depthBiasClamp); FLOAT(depthBiasSlopeFactor); FLOAT(lineWidth);
+       STATE(VkPipelineRasterizationDepthClipStateCreateInfoEXT)
+           STATE(VkPipelineRasterizationProvokingVertexStateCreateInfoEXT)
+               STATE(VkPipelineRasterizationLineStateCreateInfoEXT))
 VALUES(VkPipelineMultisampleStateCreateInfo,
        HEAD(VkPipelineMultisampleStateCreateInfo, PIPELINE_MULTISAMPLE_STATE_CREATE_INFO);
        SAMPLES(rasterizationSamples); V(sampleShadingEnable) FLOAT(minSampleShading);
@@ -176,11 +232,12 @@ VALUES(VkPipelineColorBlendAttachmentState,
                    E(dstAlphaBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA) E(alphaBlendOp, BLEND_OP_MAX)
                        V(colorWriteMask))
 VALUES(VkPipelineColorBlendStateCreateInfo,
-       HEAD(VkPipelineColorBlendStateCreateInfo, PIPELINE_COLOR_BLEND_STATE_CREATE_INFO);
-       V(flags) V(logicOpEnable) UNUSED_ENUM(logicOp, VK_LOGIC_OP_SET);
-       V(attachmentCount) ITEMS(VkPipelineColorBlendAttachmentState, s->attachmentCount, pAttachments);
-       FLOAT(blendConstants[0]); FLOAT(blendConstants[1]); FLOAT(blendConstants[2]);
-       FLOAT(blendConstants[3]);)
+       HEAD_WITH(VkPipelineColorBlendStateCreateInfo, PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
+                 VK_STRUCTURE_TYPE_PIPELINE_COLOR_WRITE_CREATE_INFO_EXT);
+       V(flags) V(logicOpEnable) UNUSED_ENUM(logicOp, VK_LOGIC_OP_SET); V(attachmentCount)
+           ITEMS_OF(VkPipelineColorBlendAttachmentState, s->attachmentCount, pAttachments, words->extended);
+       FLOAT(blendConstants[0]); FLOAT(blendConstants[1]); FLOAT(blendConstants[2]); FLOAT(blendConstants[3]);
+       STATE(VkPipelineColorWriteCreateInfoEXT))
 static void words_VkDynamicState(struct words *words, VkDynamicState *s) {
     const uint64_t value = words_value(words, words->reading ? 0 : (uint64_t)*s);
     if (words->reading)
@@ -207,8 +264,79 @@ static bool is_dynamic(const VkGraphicsPipelineCreateInfo *info, VkDynamicState 
     return false;
 }
 
+// Whether extensions say more of its state than a pipeline has without them.
+static bool is_extended(const VkGraphicsPipelineCreateInfo *info) {
+    const VkPipelineRasterizationStateCreateInfo *raster = info->pRasterizationState;
+    const VkPipelineColorBlendStateCreateInfo *blend = info->pColorBlendState;
+    const VkPipelineViewportDepthClipControlCreateInfoEXT *control =
+        info->pViewportState
+            ? words_in_chain(info->pViewportState->pNext,
+                             VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_DEPTH_CLIP_CONTROL_CREATE_INFO_EXT)
+            : NULL;
+    const VkPipelineRasterizationProvokingVertexStateCreateInfoEXT *provoking =
+        raster
+            ? words_in_chain(raster->pNext,
+                             VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT)
+            : NULL;
+    const VkPipelineRasterizationLineStateCreateInfoEXT *line =
+        raster ? words_in_chain(raster->pNext,
+                                VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_EXT)
+               : NULL;
+    return (control && control->negativeOneToOne) || (raster && says_otherwise(raster)) ||
+           (provoking && provoking->provokingVertexMode) ||
+           (line && (line->lineRasterizationMode || line->stippledLineEnable)) ||
+           (info->pVertexInputState &&
+            words_in_chain(info->pVertexInputState->pNext,
+                           VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT)) ||
+           (blend && ((blend->attachmentCount && !blend->pAttachments) ||
+                      words_in_chain(blend->pNext, VK_STRUCTURE_TYPE_PIPELINE_COLOR_WRITE_CREATE_INFO_EXT)));
+}
+
+// What is written instead of what the program gave.
+struct changed_state {
+    VkPipelineViewportStateCreateInfo viewports;
+    VkPipelineRasterizationStateCreateInfo raster;
+    VkPipelineMultisampleStateCreateInfo samples;
+    VkPipelineColorBlendStateCreateInfo blend;
+};
+
+// Of a pipeline that is not extended: what is not clipped is clamped.
+static void join_clamp(VkGraphicsPipelineCreateInfo *info, VkPipelineRasterizationStateCreateInfo *raster) {
+    const VkPipelineRasterizationDepthClipStateCreateInfoEXT *clip =
+        info->pRasterizationState
+            ? words_in_chain(info->pRasterizationState->pNext,
+                             VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT)
+            : NULL;
+    if (!clip)
+        return;
+    *raster = *info->pRasterizationState;
+    raster->depthClampEnable = !clip->depthClipEnable;
+    info->pRasterizationState = raster;
+}
+
+// What dynamic state of extensions makes unused may be anything.
+static void forget_dynamic(VkGraphicsPipelineCreateInfo *info, struct changed_state *changed) {
+    if (info->pMultisampleState) {
+        changed->samples = *info->pMultisampleState;
+        if (is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT))
+            changed->samples.rasterizationSamples = VK_SAMPLE_COUNT_1_BIT;
+        if (is_dynamic(info, VK_DYNAMIC_STATE_SAMPLE_MASK_EXT))
+            changed->samples.pSampleMask = NULL;
+        info->pMultisampleState = &changed->samples;
+    }
+    if (info->pColorBlendState && is_dynamic(info, VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT) &&
+        is_dynamic(info, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
+        is_dynamic(info, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT)) {
+        changed->blend = *info->pColorBlendState;
+        changed->blend.pAttachments = NULL;
+        info->pColorBlendState = &changed->blend;
+    }
+    if (is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT))
+        info->pVertexInputState = NULL;
+}
+
 // What the state of the pipeline makes unused may point anywhere.
-static void forget_unused(VkGraphicsPipelineCreateInfo *info, VkPipelineViewportStateCreateInfo *viewports) {
+static void forget_unused(VkGraphicsPipelineCreateInfo *info, struct changed_state *changed) {
     const bool discards = info->pRasterizationState && info->pRasterizationState->rasterizerDiscardEnable &&
                           !is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE);
     bool tessellates = false;
@@ -222,8 +350,10 @@ static void forget_unused(VkGraphicsPipelineCreateInfo *info, VkPipelineViewport
         info->pDepthStencilState = NULL;
         info->pColorBlendState = NULL;
     }
+    forget_dynamic(info, changed);
     if (!info->pViewportState)
         return;
+    VkPipelineViewportStateCreateInfo *viewports = &changed->viewports;
     *viewports = *info->pViewportState;
     if (is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT) || is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT))
         viewports->pViewports = NULL;
@@ -255,19 +385,53 @@ static bool is_whole(const VkGraphicsPipelineCreateInfo *info) {
     for (uint32_t i = 0; i < info->stageCount; i++)
         if (info->pStages[i].stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT && !info->pTessellationState)
             return false;
-    return info->pRasterizationState && info->pVertexInputState && info->pInputAssemblyState &&
+    return info->pRasterizationState &&
+           (info->pVertexInputState || is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT)) &&
+           info->pInputAssemblyState &&
            (info->pRasterizationState->rasterizerDiscardEnable ||
             (info->pViewportState && has_viewports(info) && info->pMultisampleState));
 }
 
+// A part of a pipeline, or one made of parts: of most of its state it says nothing, and pointers to it may be anything.
+static bool is_of_library(const VkGraphicsPipelineCreateInfo *info) {
+    return info->flags & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR ||
+           words_in_chain(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT) ||
+           words_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR);
+}
+
+// It may be used while an attachment is read: then the attachment has a layout for that, which is refused.
+static const VkPipelineCreateFlags feedback =
+    VK_PIPELINE_CREATE_COLOR_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT |
+    VK_PIPELINE_CREATE_DEPTH_STENCIL_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT;
+// Marks the words of an extended pipeline; Vulkan has no such flag. A reader that does not know them refuses the flag.
+static const VkPipelineCreateFlags extended = (VkPipelineCreateFlags)1 << 31;
+
 void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineCreateInfo *given) {
     VkGraphicsPipelineCreateInfo copy = *given, *s = words->reading ? given : &copy;
-    VkPipelineViewportStateCreateInfo viewports;
-    if (!words->reading)
-        forget_unused(s, &viewports);
+    struct changed_state changed;
+    if (!words->reading && is_of_library(s)) {
+        words_missing(words, "a pipeline of VK_EXT_graphics_pipeline_library");
+        return;
+    }
+    if (!words->reading) {
+        s->flags &= ~feedback;
+        forget_unused(s, &changed);
+        words->extended = is_extended(s);
+        if (words->extended)
+            s->flags |= extended;
+        else
+            join_clamp(s, &changed.raster);
+    }
     HEAD_WITH(VkGraphicsPipelineCreateInfo, GRAPHICS_PIPELINE_CREATE_INFO,
               VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
     WORD(flags);
+    if (!words->reading && ((s->pColorBlendState && s->pColorBlendState->flags) ||
+                            (s->pDepthStencilState && s->pDepthStencilState->flags)))
+        words_missing(words, "a pipeline of VK_EXT_rasterization_order_attachment_access");
+    if (words->reading) {
+        words->extended = s->flags & extended;
+        s->flags &= ~extended;
+    }
     WORD(stageCount);
     ITEMS(VkPipelineShaderStageCreateInfo, s->stageCount, pStages);
     ITEMS_OF(VkPipelineVertexInputStateCreateInfo, 1, pVertexInputState, true);
@@ -291,6 +455,26 @@ void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineC
         words->failed = true;
     if (words->reading)
         s->pNext = chained.at;
+    words->extended = false;
 }
+
+// ---- dynamic state of extensions, in commands
+
+#undef VALUES
+#define VALUES(type, ...)                                                                                    \
+    void words_##type(struct words *words, type *s) {                                                        \
+        __VA_ARGS__                                                                                          \
+    }
+VALUES(VkVertexInputBindingDescription2EXT,
+       HEAD(VkVertexInputBindingDescription2EXT, VERTEX_INPUT_BINDING_DESCRIPTION_2_EXT);
+       V(binding) V(stride) E(inputRate, VERTEX_INPUT_RATE_INSTANCE) V(divisor))
+VALUES(VkVertexInputAttributeDescription2EXT,
+       HEAD(VkVertexInputAttributeDescription2EXT, VERTEX_INPUT_ATTRIBUTE_DESCRIPTION_2_EXT);
+       V(location) V(binding) FORMAT(format); V(offset))
+VALUES(VkColorBlendEquationEXT,
+       E(srcColorBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA)
+           E(dstColorBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA) E(colorBlendOp, BLEND_OP_MAX)
+               E(srcAlphaBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA)
+                   E(dstAlphaBlendFactor, BLEND_FACTOR_ONE_MINUS_SRC1_ALPHA) E(alphaBlendOp, BLEND_OP_MAX))
 
 #endif

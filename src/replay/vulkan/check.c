@@ -524,6 +524,7 @@ static uint32_t usage_of(VkDescriptorType type) {
     }
 }
 
+static const char no_null[] = "a descriptor names nothing, which the device does not have";
 static const char other_usage[] = "a descriptor is of a buffer or an image that is not made for it";
 
 static bool write_buffers_fit(struct vulkan_run *run, const VkWriteDescriptorSet *write) {
@@ -535,6 +536,12 @@ static bool write_buffers_fit(struct vulkan_run *run, const VkWriteDescriptorSet
                    most = uniform ? limits->maxUniformBufferRange : limits->maxStorageBufferRange;
     for (uint32_t i = 0; i < write->descriptorCount && write->pBufferInfo; i++) {
         const VkDescriptorBufferInfo *info = &write->pBufferInfo[i];
+        if (!info->buffer) {
+            REQUIRE(run->device->extras.robustness.nullDescriptor, no_null);
+            REQUIRE(!info->offset && info->range == VK_WHOLE_SIZE,
+                    "a descriptor without a buffer has a range");
+            continue;
+        }
         const struct vulkan_live *buffer =
             vulkan_find_handle(run, (uint64_t)(uintptr_t)info->buffer, VULKAN_BUFFER);
         const uint64_t whole = buffer ? buffer->bytes : 0;
@@ -551,6 +558,10 @@ static bool write_buffers_fit(struct vulkan_run *run, const VkWriteDescriptorSet
 
 static bool write_views_fit(struct vulkan_run *run, const VkWriteDescriptorSet *write) {
     for (uint32_t i = 0; i < write->descriptorCount && write->pTexelBufferView; i++) {
+        if (!write->pTexelBufferView[i]) {
+            REQUIRE(run->device->extras.robustness.nullDescriptor, no_null);
+            continue;
+        }
         const struct vulkan_live *view =
             vulkan_find_handle(run, (uint64_t)(uintptr_t)write->pTexelBufferView[i], VULKAN_BUFFER_VIEW);
         REQUIRE(view && view->usage & usage_of(write->descriptorType), other_usage);
@@ -569,6 +580,10 @@ static bool write_images_fit(struct vulkan_run *run, const VkWriteDescriptorSet 
             return false;
         if (type == VK_DESCRIPTOR_TYPE_SAMPLER)
             continue;
+        if (!info->imageView && type != VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT) {
+            REQUIRE(run->device->extras.robustness.nullDescriptor, no_null);
+            continue;
+        }
         const struct vulkan_live *view = info->imageView ? view_of(run, info->imageView) : NULL;
         REQUIRE(view, "a descriptor of an image has no view");
         REQUIRE(view->usage & usage_of(type), other_usage);

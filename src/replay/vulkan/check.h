@@ -48,8 +48,20 @@ bool check_may_write(const struct vulkan_binding *binding);
 void check_writes_descriptor(struct vulkan_run *run, const struct vulkan_binding *binding, uint64_t number);
 
 // ---- check_dynamic.c: dynamic state besides viewports and scissors
+bool check_is_dynamic(const VkGraphicsPipelineCreateInfo *info, VkDynamicState state);
+bool check_knows_dynamic(const struct vulkan_run *run, VkDynamicState state); // the device has it
 void check_know_dynamic(struct vulkan_needs *needs, const VkGraphicsPipelineCreateInfo *info);
+// A command that sets one: its values, and that the device has it.
+bool check_dynamic_values(struct vulkan_run *run, enum vulkan_command number, const void *call);
 void check_set_dynamic(struct vulkan_bound *bound, enum vulkan_command number, const void *call);
+// Of a draw: that what the pipeline needs is set, and fits the attachments of the pass.
+bool check_dynamic_state(struct vulkan_run *run, const struct vulkan_needs *needs);
+
+// ---- check_extended.c: what extensions say of a pipeline's state
+bool check_extended(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info);
+bool check_line_mode(struct vulkan_run *run, VkLineRasterizationModeEXT mode, bool stippled);
+bool check_vertex_binding(struct vulkan_run *run, uint32_t binding, uint32_t stride);
+bool check_vertex_attribute(struct vulkan_run *run, uint32_t location, VkFormat format, uint32_t offset);
 
 // ---- check_support.c: what the device supports
 bool check_image(struct vulkan_run *run, const VkImageCreateInfo *info);
@@ -57,6 +69,10 @@ bool check_view_format(struct vulkan_run *run, const struct vulkan_live *image, 
 bool check_buffer_format(struct vulkan_run *run, VkFormat format, VkFormatFeatureFlags features);
 bool check_pipeline_limits(struct vulkan_run *run, const VkPipelineLayoutCreateInfo *info);
 void check_count_stages(struct vulkan_live *layout); // of a set
+
+static inline uint32_t check_index_bytes(VkIndexType type) {
+    return type == VK_INDEX_TYPE_UINT8_EXT ? 1 : type == VK_INDEX_TYPE_UINT16 ? 2 : 4;
+}
 
 static inline bool is_inside(uint64_t offset, uint64_t size, uint64_t whole) {
     return size <= whole && offset <= whole - size;

@@ -58,7 +58,7 @@ static bool add_indirect(struct vulkan_run *run, VkBuffer buffer, VkBuffer count
         (indirect.counter && is_written(run, indirect.counter)))
         return true;
     indirect.record = run->commands;
-    indirect.indexes = run->bound.index_bytes / (run->bound.index_type == VK_INDEX_TYPE_UINT16 ? 2 : 4);
+    indirect.indexes = run->bound.index_bytes / check_index_bytes(run->bound.index_type);
     REQUIRE(ARRAY_RESERVE(run->indirects, run->indirect_capacity, run->indirect_count + 1), "out of memory");
     run->indirects[run->indirect_count++] = indirect;
     return true;

@@ -45,7 +45,9 @@ bool vulkan_check_VkBufferViewCreateInfo(struct vulkan_run *run, const VkBufferV
 
 bool vulkan_check_VkSamplerCreateInfo(struct vulkan_run *run, const VkSamplerCreateInfo *info) {
     const VkPhysicalDeviceLimits *limits = &run->device->limits;
-    REQUIRE(!info->flags, unknown_flags);
+    REQUIRE(!info->flags || (info->flags == VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT &&
+                             run->device->extras.seams.nonSeamlessCubeMap),
+            unknown_flags);
     REQUIRE(!info->anisotropyEnable || (run->device->features.samplerAnisotropy && info->maxAnisotropy >= 1 &&
                                         info->maxAnisotropy <= limits->maxSamplerAnisotropy),
             "a sampler has an anisotropy that the device does not have");
@@ -188,10 +190,12 @@ static bool layouts_fit(const VkAttachmentReference *all, uint32_t count) {
 static bool attachments_fit(struct vulkan_run *run, const VkRenderPassCreateInfo *info) {
     for (uint32_t i = 0; i < info->attachmentCount; i++) {
         const VkAttachmentDescription *at = &info->pAttachments[i];
-        const bool stencil = vulkan_format_aspect(at->format) & VK_IMAGE_ASPECT_STENCIL_BIT;
+        const VkImageAspectFlags aspects = vulkan_format_aspect(at->format);
+        const bool stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT,
+                   other = aspects != VK_IMAGE_ASPECT_STENCIL_BIT;
         REQUIRE(!(at->flags & ~(VkAttachmentDescriptionFlags)VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT),
                 unknown_flags);
-        REQUIRE(is_store(at->storeOp) && (!stencil || is_store(at->stencilStoreOp)),
+        REQUIRE((!other || is_store(at->storeOp)) && (!stencil || is_store(at->stencilStoreOp)),
                 "an attachment has an unknown store operation");
         REQUIRE(at->initialLayout != VK_IMAGE_LAYOUT_MAX_ENUM && check_layout_used(at->finalLayout),
                 "an attachment has a layout that is unknown or not allowed");
@@ -327,7 +331,9 @@ static bool state_fits(struct vulkan_run *run, const VkGraphicsPipelineCreateInf
     const VkPipelineRasterizationStateCreateInfo *raster = info->pRasterizationState;
     const VkPipelineViewportStateCreateInfo *views = info->pViewportState;
     const VkPipelineColorBlendStateCreateInfo *blend = info->pColorBlendState;
-    REQUIRE(are_pipeline_flags(info->flags), unknown_flags);
+    REQUIRE(are_pipeline_flags(info->flags) && (!blend || !blend->flags) &&
+                (!info->pDepthStencilState || !info->pDepthStencilState->flags),
+            unknown_flags);
     for (uint32_t i = 0; i < info->stageCount; i++) {
         const VkShaderStageFlagBits stage = info->pStages[i].stage;
         REQUIRE(are_stage_flags(info->pStages[i].flags), unknown_flags);
@@ -344,7 +350,7 @@ static bool state_fits(struct vulkan_run *run, const VkGraphicsPipelineCreateInf
             "a width of lines or a depth bias is not a number");
     REQUIRE(!views || (views->viewportCount <= 1 && views->scissorCount <= 1) || features->multiViewport,
             "the device has one viewport");
-    for (uint32_t i = 0; blend && i < blend->attachmentCount; i++)
+    for (uint32_t i = 0; blend && blend->pAttachments && i < blend->attachmentCount; i++)
         REQUIRE(!(blend->pAttachments[i].colorWriteMask &
                   ~(VkColorComponentFlags)(VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |
                                            VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT)),
@@ -360,10 +366,8 @@ static bool vertices_fit(struct vulkan_run *run, const VkPipelineVertexInputStat
         return false;
     for (uint32_t i = 0; i < all->vertexBindingDescriptionCount; i++) {
         const uint32_t binding = all->pVertexBindingDescriptions[i].binding;
-        if (binding >= limits->maxVertexInputBindings)
+        if (!check_vertex_binding(run, binding, all->pVertexBindingDescriptions[i].stride))
             return false;
-        REQUIRE(all->pVertexBindingDescriptions[i].stride <= limits->maxVertexInputBindingStride,
-                "the stride of vertices is larger than the device allows");
         for (uint32_t j = 0; j < i; j++)
             if (all->pVertexBindingDescriptions[j].binding == binding)
                 return false;
@@ -373,9 +377,7 @@ static bool vertices_fit(struct vulkan_run *run, const VkPipelineVertexInputStat
         bool found = false;
         for (uint32_t j = 0; j < all->vertexBindingDescriptionCount; j++)
             found |= all->pVertexBindingDescriptions[j].binding == at->binding;
-        if (!found || !at->format || at->location >= limits->maxVertexInputAttributes ||
-            at->offset > limits->maxVertexInputAttributeOffset ||
-            !check_buffer_format(run, at->format, VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT))
+        if (!found || !check_vertex_attribute(run, at->location, at->format, at->offset))
             return false;
         for (uint32_t j = 0; j < i; j++)
             if (all->pVertexAttributeDescriptions[j].location == at->location)
@@ -384,20 +386,14 @@ static bool vertices_fit(struct vulkan_run *run, const VkPipelineVertexInputStat
     return true;
 }
 
-static bool is_known_state(VkDynamicState state) {
-    return state <= VK_DYNAMIC_STATE_STENCIL_REFERENCE ||
-           (state >= VK_DYNAMIC_STATE_CULL_MODE && state <= VK_DYNAMIC_STATE_STENCIL_OP) ||
-           state == VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE ||
-           state == VK_DYNAMIC_STATE_DEPTH_BIAS_ENABLE || state == VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE;
-}
-
 // Whether nothing is rasterized. False too if a dynamic state is not a known one: *known.
-static bool discards_all(const VkGraphicsPipelineCreateInfo *info, bool *known) {
+static bool discards_all(const struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info,
+                         bool *known) {
     bool discards = info->pRasterizationState && info->pRasterizationState->rasterizerDiscardEnable;
     *known = true;
     for (uint32_t i = 0; info->pDynamicState && i < info->pDynamicState->dynamicStateCount; i++) {
         const VkDynamicState state = info->pDynamicState->pDynamicStates[i];
-        *known &= is_known_state(state);
+        *known &= check_knows_dynamic(run, state);
         discards &= state != VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE;
     }
     return discards;
@@ -434,9 +430,10 @@ bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
     const VkPipelineMultisampleStateCreateInfo *samples = info->pMultisampleState;
     struct vulkan_part part;
     bool known;
-    const bool discards = discards_all(info, &known);
-    if (!known || !info->stageCount || !stages_fit(info) || !vertices_fit(run, info->pVertexInputState) ||
-        !find_part(run, info, &part) || !state_fits(run, info) ||
+    const bool discards = discards_all(run, info, &known);
+    if (!known || !info->stageCount || !stages_fit(info) ||
+        (info->pVertexInputState && !vertices_fit(run, info->pVertexInputState)) ||
+        !find_part(run, info, &part) || !state_fits(run, info) || !check_extended(run, info) ||
         (info->pTessellationState &&
          (!info->pTessellationState->patchControlPoints ||
           info->pTessellationState->patchControlPoints > limits->maxTessellationPatchSize)) ||
@@ -447,7 +444,8 @@ bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
     return discards || (views && samples && (blend || !part.uses_colors) &&
                         (!part.uses_colors || blend->attachmentCount == part.colors) &&
                         (info->pDepthStencilState || !part.uses_depth) &&
-                        (!part.samples || part.samples == (uint32_t)samples->rasterizationSamples));
+                        (!part.samples || part.samples == (uint32_t)samples->rasterizationSamples ||
+                         check_is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT)));
 }
 
 #endif

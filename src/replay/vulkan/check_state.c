@@ -29,7 +29,7 @@ static struct vulkan_named named_of(struct vulkan_run *run, const VkWriteDescrip
         const VkDescriptorBufferInfo *info = &write->pBufferInfo[i];
         const uint64_t whole = bytes_of(run, info->buffer);
         named.number = NUMBER(info->buffer, BUFFER);
-        if (info->range != VK_WHOLE_SIZE)
+        if (info->buffer && info->range != VK_WHOLE_SIZE)
             named.left = whole - info->offset - info->range; // not negative: it was checked
     } else if (write->pTexelBufferView) {
         named.number = NUMBER(write->pTexelBufferView[i], BUFFER_VIEW);
@@ -210,6 +210,12 @@ static bool is_valid(struct vulkan_run *run, const struct vulkan_named *named, u
     switch (type) {
     case VK_DESCRIPTOR_TYPE_SAMPLER:
         return true; // it may be immutable
+    default:
+        break;
+    }
+    if (!named->number)
+        return run->device->extras.robustness.nullDescriptor;
+    switch (type) {
     case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER:
     case VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER: {
         const struct vulkan_live *view = vulkan_find(run, named->number, VULKAN_BUFFER_VIEW);
@@ -358,15 +364,8 @@ static void know_part(struct vulkan_run *run, struct vulkan_needs *needs,
         needs->part.formats[i] = formats->pColorAttachmentFormats[i];
     needs->part.depth = formats->depthAttachmentFormat;
     needs->part.stencil = formats->stencilAttachmentFormat;
-    if (info->pMultisampleState)
+    if (info->pMultisampleState && !check_is_dynamic(info, VK_DYNAMIC_STATE_RASTERIZATION_SAMPLES_EXT))
         needs->part.samples = (uint32_t)info->pMultisampleState->rasterizationSamples;
-}
-
-static bool is_dynamic(const VkGraphicsPipelineCreateInfo *info, VkDynamicState state) {
-    for (uint32_t i = 0; info->pDynamicState && i < info->pDynamicState->dynamicStateCount; i++)
-        if (info->pDynamicState->pDynamicStates[i] == state)
-            return true;
-    return false;
 }
 
 static uint32_t low_bits(uint32_t count) {
@@ -377,12 +376,12 @@ static void know_viewports(struct vulkan_needs *needs, const VkGraphicsPipelineC
     const VkPipelineViewportStateCreateInfo *views = info->pViewportState;
     if (!views)
         return;
-    if (is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT))
+    if (check_is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT))
         needs->viewports = low_bits(views->viewportCount);
-    if (is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR))
+    if (check_is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR))
         needs->scissors = low_bits(views->scissorCount);
-    needs->viewport_count = is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT);
-    needs->scissor_count = is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT);
+    needs->viewport_count = check_is_dynamic(info, VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT);
+    needs->scissor_count = check_is_dynamic(info, VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT);
 }
 
 // The bindings of the attributes that the vertex shader has inputs for.
@@ -390,6 +389,10 @@ static bool know_vertices(struct vulkan_run *run, struct vulkan_needs *needs,
                           const VkGraphicsPipelineCreateInfo *info, uint64_t locations) {
     const VkPipelineVertexInputStateCreateInfo *all = info->pVertexInputState;
     uint64_t left = locations;
+    if (check_is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_EXT)) {
+        needs->locations = locations;
+        return true;
+    }
     for (uint32_t i = 0; i < all->vertexAttributeDescriptionCount; i++) {
         const VkVertexInputAttributeDescription *at = &all->pVertexAttributeDescriptions[i];
         if (at->location < 64)
@@ -433,7 +436,7 @@ bool vulkan_know_VkGraphicsPipelineCreateInfo(struct vulkan_run *run, struct vul
         return false;
     know_part(run, needs, info);
     know_viewports(needs, info);
-    needs->strides = is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE);
+    needs->strides = check_is_dynamic(info, VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE);
     check_know_dynamic(needs, info);
     return true;
 }
@@ -580,13 +583,11 @@ static bool draw_fits(struct vulkan_run *run) {
                 (!needs->viewport_count || bound->viewport_count) &&
                 (!needs->scissor_count || bound->scissor_count),
             "viewports or scissors of the pipeline are not set");
-    REQUIRE(!(needs->dynamic & ~bound->dynamic) && !(needs->dynamic_if & bound->enabled & ~bound->dynamic),
-            "a dynamic state of the pipeline is not set");
-    return sets_fit(run, needs);
+    return check_dynamic_state(run, needs) && sets_fit(run, needs);
 }
 
 static bool indexed_fits(struct vulkan_run *run, uint64_t first, uint64_t count) {
-    const uint64_t size = run->bound.index_type == VK_INDEX_TYPE_UINT16 ? 2 : 4;
+    const uint64_t size = check_index_bytes(run->bound.index_type);
     REQUIRE(run->bound.has_index, "no index buffer is bound");
     REQUIRE(is_inside(first, count, run->bound.index_bytes / size),
             "a draw reads indexes beyond the end of the index buffer");

@@ -115,7 +115,8 @@ CHECK(CmdClearDepthStencilImage) {
 }
 
 CHECK(CmdBindIndexBuffer) {
-    const uint64_t size = at->t == VK_INDEX_TYPE_UINT16 ? 2 : 4;
+    const uint64_t size = check_index_bytes(at->t);
+    REQUIRE(size > 1 || run->device->extras.bytes.indexTypeUint8, "the device has no indexes of a byte");
     REQUIRE(at->o % size == 0, "the offset of an index buffer is not a multiple of an index");
     return buffer_has(run, at->b, VK_BUFFER_USAGE_INDEX_BUFFER_BIT);
 }
@@ -408,7 +409,7 @@ bool check_values(struct vulkan_run *run, enum vulkan_command number, const void
         ROW(CmdBeginRenderPass)
         ROW(CmdBeginRendering)
     default:
-        return true;
+        return check_dynamic_values(run, number, call);
     }
 #undef ROW
 }

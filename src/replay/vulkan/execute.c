@@ -64,6 +64,23 @@ static void keep_commands(struct vulkan_run *run, const struct recording_record 
         live->record = run->at;
 }
 
+// A few bytes of a submission name a command buffer again, and all of its commands are put again.
+static bool is_bounded(struct vulkan_run *run, const uint8_t *numbers, size_t count) {
+    static const uint64_t most = (uint64_t)256 << 20;
+    uint64_t total = 0;
+    for (size_t i = 0; i < count && total <= most; i++) {
+        uint64_t number;
+        const uint8_t *bytes;
+        size_t length = 0;
+        memcpy(&number, numbers + 8 * i, sizeof number);
+        const struct vulkan_live *live = vulkan_find(run, number, VULKAN_COMMANDS);
+        if (live)
+            recording_get_bytes(&run->process->records[live->record], RECORDING_KEY_DATA, &bytes, &length);
+        total += length;
+    }
+    return total <= most;
+}
+
 // The recorded buffers, as new ones.
 static bool record_all(struct vulkan_run *run, struct vulkan_device *device,
                        const struct recording_record *record, VkCommandBuffer *buffers, size_t count) {
@@ -92,6 +109,11 @@ static tsmith_status submit(struct vulkan_run *run, const struct recording_recor
         return TSMITH_OK;
     if (!live || count > MOST) {
         vulkan_give_up(run, "record %zu: a submission to a device that is missing", run->at);
+        return TSMITH_OK;
+    }
+    if (!is_bounded(run, numbers, count)) {
+        vulkan_give_up(run, "record %zu: a submission has more commands than are supported (256 MiB)",
+                       run->at);
         return TSMITH_OK;
     }
     struct vulkan_device *device = live->device; // sets that are pushed move what is live

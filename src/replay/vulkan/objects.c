@@ -196,10 +196,12 @@ static void prepare_VkRenderPassCreateInfo(struct vulkan_run *run, struct vulkan
     live->parts = calloc(info->subpassCount + (size_t)1, sizeof *live->parts);
     for (uint32_t i = 0; live->surfaces && i < info->attachmentCount; i++) {
         const VkAttachmentDescription *at = &info->pAttachments[i];
-        const bool stencil = vulkan_format_aspect(at->format) & VK_IMAGE_ASPECT_STENCIL_BIT;
+        const VkImageAspectFlags aspects = vulkan_format_aspect(at->format);
+        const bool stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT,
+                   other = aspects != VK_IMAGE_ASPECT_STENCIL_BIT;
         live->surfaces[i] =
             (struct vulkan_surface){at->format, at->samples, 0, at->initialLayout, at->finalLayout};
-        if (at->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR ||
+        if ((other && at->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR) ||
             (stencil && at->stencilLoadOp == VK_ATTACHMENT_LOAD_OP_CLEAR))
             live->clear_values = i + 1;
     }

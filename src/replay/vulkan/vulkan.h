@@ -56,6 +56,7 @@
     X(GetPhysicalDeviceFeatures2)                                                                            \
     X(GetPhysicalDeviceFormatProperties)                                                                     \
     X(GetPhysicalDeviceImageFormatProperties)                                                                \
+    X(EnumerateDeviceExtensionProperties)                                                                    \
     X(CreateDevice)                                                                                          \
     X(GetDeviceProcAddr)
 
@@ -75,6 +76,33 @@ struct vulkan_execution {
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE + 64];
 };
 
+// Features of extensions that a recording may use: X(member, features, TYPE, EXTENSION).
+// clang-format off
+#define VULKAN_EXTRAS(X) \
+    X(robustness, Robustness2FeaturesEXT, ROBUSTNESS_2_FEATURES_EXT, EXT_ROBUSTNESS_2) \
+    X(clip_control, DepthClipControlFeaturesEXT, DEPTH_CLIP_CONTROL_FEATURES_EXT, EXT_DEPTH_CLIP_CONTROL) \
+    X(clip_enable, DepthClipEnableFeaturesEXT, DEPTH_CLIP_ENABLE_FEATURES_EXT, EXT_DEPTH_CLIP_ENABLE) \
+    X(provoking, ProvokingVertexFeaturesEXT, PROVOKING_VERTEX_FEATURES_EXT, EXT_PROVOKING_VERTEX) \
+    X(lines, LineRasterizationFeaturesEXT, LINE_RASTERIZATION_FEATURES_EXT, EXT_LINE_RASTERIZATION) \
+    X(divisors, VertexAttributeDivisorFeaturesEXT, VERTEX_ATTRIBUTE_DIVISOR_FEATURES_EXT, EXT_VERTEX_ATTRIBUTE_DIVISOR) \
+    X(color_write, ColorWriteEnableFeaturesEXT, COLOR_WRITE_ENABLE_FEATURES_EXT, EXT_COLOR_WRITE_ENABLE) \
+    X(state2, ExtendedDynamicState2FeaturesEXT, EXTENDED_DYNAMIC_STATE_2_FEATURES_EXT, EXT_EXTENDED_DYNAMIC_STATE_2) \
+    X(state3, ExtendedDynamicState3FeaturesEXT, EXTENDED_DYNAMIC_STATE_3_FEATURES_EXT, EXT_EXTENDED_DYNAMIC_STATE_3) \
+    X(inputs, VertexInputDynamicStateFeaturesEXT, VERTEX_INPUT_DYNAMIC_STATE_FEATURES_EXT, EXT_VERTEX_INPUT_DYNAMIC_STATE) \
+    X(bytes, IndexTypeUint8FeaturesEXT, INDEX_TYPE_UINT8_FEATURES_EXT, EXT_INDEX_TYPE_UINT8) \
+    X(restart, PrimitiveTopologyListRestartFeaturesEXT, PRIMITIVE_TOPOLOGY_LIST_RESTART_FEATURES_EXT, EXT_PRIMITIVE_TOPOLOGY_LIST_RESTART) \
+    X(seams, NonSeamlessCubeMapFeaturesEXT, NON_SEAMLESS_CUBE_MAP_FEATURES_EXT, EXT_NON_SEAMLESS_CUBE_MAP)
+// clang-format on
+enum { VULKAN_EXTRAS_MOST = 16 };
+
+struct vulkan_extras {
+#define VULKAN_EXTRA(member, features, TYPE, EXTENSION) VkPhysicalDevice##features member;
+    VULKAN_EXTRAS(VULKAN_EXTRA)
+#undef VULKAN_EXTRA
+    const char *names[VULKAN_EXTRAS_MOST]; // of the extensions that the device has
+    uint32_t count;
+};
+
 // A logical device, of a recorded one.
 struct vulkan_device {
     VkDevice handle;
@@ -85,6 +113,7 @@ struct vulkan_device {
     VkPhysicalDeviceFeatures features; // all of them are enabled
     bool counts_draws;                 // of Vulkan 1.2: drawIndirectCount
     bool separates;                    // of Vulkan 1.2: separateDepthStencilLayouts
+    struct vulkan_extras extras;       // enabled ones
     VkCommandPool pool;
     VkFence fence;
     VkBuffer staging;
@@ -158,9 +187,10 @@ struct vulkan_needs {
     bool discards;                // rasterizes nothing
     uint32_t viewports, scissors; // dynamic ones that have to be set; the numbers may be dynamic too: 0
     bool viewport_count, scissor_count;
-    uint64_t vertices; // bindings that the vertex shader reads, as bits; of 64 and more nothing is known
-    bool strides;      // theirs are dynamic
-    uint32_t dynamic,
+    uint64_t vertices;  // bindings that the vertex shader reads, as bits; of 64 and more nothing is known
+    uint64_t locations; // that it reads, if their bindings are dynamic
+    bool strides;       // theirs are dynamic
+    uint64_t dynamic,
         dynamic_if; // states to be set, as bits (check_state.c); the latter if a dynamic one enables them
     struct vulkan_slot *slots; // descriptors that the shaders use
     size_t slot_count, slot_capacity;
@@ -205,8 +235,12 @@ struct vulkan_run {
         bool has_index;
         uint32_t viewports, scissors; // that were set, as bits
         bool viewport_count, scissor_count;
-        uint32_t dynamic, enabled; // states that were set, and those that are on, as bits
-    } bound;                       // what a command buffer has bound
+        uint64_t dynamic, enabled;   // states that were set, and those that are on, as bits
+        uint64_t locations;          // of attributes that were set, as bits
+        uint32_t input_bindings[64]; // theirs
+        uint32_t samples, mask_samples;
+        uint32_t color_writes, color_masks, blend_enables, blend_equations; // of attachments, as bits
+    } bound;                                                                // what a command buffer has bound
     struct vulkan_indirect {
         enum vulkan_command command;
         uint32_t count, stride;
@@ -230,6 +264,11 @@ struct vulkan_run {
     size_t submissions;   // record + 1 of the last one
     uint8_t *left_out;    // by record, of frames
 };
+
+// ---- extras.c
+// Those that the physical device may have, chained before `next`: to ask it for their features.
+void *vulkan_extras_find(const struct vulkan_execution *execution, VkPhysicalDevice physical,
+                         struct vulkan_extras *extras, void *next);
 
 // ---- device.c
 tsmith_status vulkan_device_make(struct vulkan_run *run, const struct recording_record *record,

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// An image of depths or of stencils, of one aspect, that each frame clears, and stores or does not. Called by test_stores.sh:
+//   stores depth|stencil store|forget|none pass|dynamic
+// The operations of the aspect that the image does not have are others: they mean nothing. Ends with 77 if the device has no such images.
+#include <string.h>
+
+#include "setup.h"
+
+enum { SIZE = 8, EXECUTIONS = 2 };
+
+static VkQueue queue;
+static VkCommandPool pool;
+static VkFormat format;
+static VkImage image;
+static VkImageView view;
+static VkDeviceMemory memory;
+static VkRenderPass pass;
+static VkFramebuffer frame;
+static VkAttachmentStoreOp store;
+static int stencil, dynamic;
+static const VkClearValue cleared = {.depthStencil = {0.25f, 7}};
+static const VkImageLayout layout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+
+static void open_device(void) {
+    const float priority = 1;
+    const VkDeviceQueueCreateInfo queues = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    const VkPhysicalDeviceVulkan13Features features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .dynamicRendering = VK_TRUE};
+    const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                       .pNext = &features,
+                                       .queueCreateInfoCount = 1,
+                                       .pQueueCreateInfos = &queues};
+    const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    VkFormatProperties properties;
+    open_instance();
+    vkGetPhysicalDeviceFormatProperties(physical, format, &properties);
+    if (!(properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT))
+        exit(77);
+    CHECK(vkCreateDevice(physical, &create, NULL, &device));
+    vkGetDeviceQueue(device, 0, 0, &queue);
+    CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
+}
+
+static void make_image(void) {
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = format,
+                                    .extent = {SIZE, SIZE, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+    VkImageViewCreateInfo views = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .format = format,
+        .subresourceRange = {stencil ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT, 0, 1, 0, 1}};
+    views.image = image = make_bound_image(&info, &memory);
+    CHECK(vkCreateImageView(device, &views, NULL, &view));
+}
+
+static void make_pass(void) {
+    const VkAttachmentStoreOp other = store == VK_ATTACHMENT_STORE_OP_STORE ? VK_ATTACHMENT_STORE_OP_DONT_CARE
+                                                                            : VK_ATTACHMENT_STORE_OP_STORE;
+    const VkAttachmentLoadOp clear = VK_ATTACHMENT_LOAD_OP_CLEAR, nothing = VK_ATTACHMENT_LOAD_OP_DONT_CARE;
+    const VkAttachmentDescription attachment = {.format = format,
+                                                .samples = VK_SAMPLE_COUNT_1_BIT,
+                                                .loadOp = stencil ? nothing : clear,
+                                                .storeOp = stencil ? other : store,
+                                                .stencilLoadOp = stencil ? clear : nothing,
+                                                .stencilStoreOp = stencil ? store : other,
+                                                .finalLayout = layout};
+    const VkAttachmentReference reference = {0, layout};
+    const VkSubpassDescription subpass = {.pDepthStencilAttachment = &reference};
+    const VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
+                                         .attachmentCount = 1,
+                                         .pAttachments = &attachment,
+                                         .subpassCount = 1,
+                                         .pSubpasses = &subpass};
+    CHECK(vkCreateRenderPass(device, &info, NULL, &pass));
+    const VkFramebufferCreateInfo frames = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
+                                            .renderPass = pass,
+                                            .attachmentCount = 1,
+                                            .pAttachments = &view,
+                                            .width = SIZE,
+                                            .height = SIZE,
+                                            .layers = 1};
+    CHECK(vkCreateFramebuffer(device, &frames, NULL, &frame));
+}
+
+static void put_pass(VkCommandBuffer c) {
+    const VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                         .renderPass = pass,
+                                         .framebuffer = frame,
+                                         .renderArea = {{0, 0}, {SIZE, SIZE}},
+                                         .clearValueCount = 1,
+                                         .pClearValues = &cleared};
+    vkCmdBeginRenderPass(c, &begin, VK_SUBPASS_CONTENTS_INLINE);
+    vkCmdEndRenderPass(c);
+}
+
+static void put_dynamic(VkCommandBuffer c) {
+    const VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .dstAccessMask = VK_ACCESS_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT,
+        .newLayout = layout,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = image,
+        .subresourceRange = {stencil ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT, 0, 1, 0, 1}};
+    const VkRenderingAttachmentInfo attachment = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                                  .imageView = view,
+                                                  .imageLayout = layout,
+                                                  .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+                                                  .storeOp = store,
+                                                  .clearValue = cleared};
+    const VkRenderingInfo info = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                                  .renderArea = {{0, 0}, {SIZE, SIZE}},
+                                  .layerCount = 1,
+                                  .pDepthAttachment = stencil ? NULL : &attachment,
+                                  .pStencilAttachment = stencil ? &attachment : NULL};
+    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                         NULL, 0, NULL, 1, &barrier);
+    vkCmdBeginRendering(c, &info);
+    vkCmdEndRendering(c);
+}
+
+static void execute(void) {
+    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = pool,
+                                              .commandBufferCount = 1};
+    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkCommandBuffer c;
+    const VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
+    CHECK(vkAllocateCommandBuffers(device, &info, &c));
+    CHECK(vkBeginCommandBuffer(c, &begin));
+    if (dynamic)
+        put_dynamic(c);
+    else
+        put_pass(c);
+    CHECK(vkEndCommandBuffer(c));
+    CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    CHECK(vkQueueWaitIdle(queue));
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4)
+        return 2;
+    stencil = strcmp(argv[1], "stencil") == 0;
+    store = strcmp(argv[2], "store") == 0    ? VK_ATTACHMENT_STORE_OP_STORE
+            : strcmp(argv[2], "forget") == 0 ? VK_ATTACHMENT_STORE_OP_DONT_CARE
+                                             : VK_ATTACHMENT_STORE_OP_NONE;
+    dynamic = strcmp(argv[3], "dynamic") == 0;
+    format = stencil ? VK_FORMAT_S8_UINT : VK_FORMAT_D32_SFLOAT;
+    open_device();
+    make_image();
+    if (!dynamic)
+        make_pass();
+    for (int i = 0; i < EXECUTIONS; i++)
+        execute();
+    vkDestroyFramebuffer(device, frame, NULL);
+    vkDestroyRenderPass(device, pass, NULL);
+    vkDestroyImageView(device, view, NULL);
+    vkDestroyImage(device, image, NULL);
+    vkFreeMemory(device, memory, NULL);
+    vkDestroyCommandPool(device, pool, NULL);
+    vkDestroyDevice(device, NULL);
+    vkDestroyInstance(instance, NULL);
+    return 0;
+}
