@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations in flight, by the handle of their request. Rules: agent.h.
 //
-// The entries are a pool of fixed size. Free ones are a stack, whose head has a number that grows with each change, so that a thread
-// that was interrupted between reading the head and replacing it cannot mistake a later state for the one it has read. An entry is
-// found by its handle; MPI gives a handle out once until it is complete, but for those that are shared (request_begun).
+// The entries are a pool of fixed size. An entry is found by its handle; MPI gives a handle out once until it is complete, but for those
+// that are shared (request_begun).
 #include "agent.h"
+#include "agentkit/free_list.h"
 #include "agentkit/map.h"
 #include "wire/memory.h"
 
@@ -12,8 +12,7 @@ enum { POOL = 1 << 16, BUCKETS_LOG2 = 16, FLIGHTS = UINT32_MAX };
 
 static struct map by_handle;
 static struct request *pool;
-static _Atomic uint32_t fresh;     // entries from here on were never used
-static _Atomic uint64_t free_head; // number << 32 | index + 1; 0: none
+static struct free_list free_entries;
 static _Atomic uint64_t open_count;
 
 bool requests_init(void) {
@@ -21,28 +20,20 @@ bool requests_init(void) {
     return pool && map_init(&by_handle, BUCKETS_LOG2);
 }
 
-static struct request *take_entry(void) {
-    uint64_t head = atomic_load_explicit(&free_head, memory_order_acquire);
-    while ((uint32_t)head) {
-        struct request *entry = &pool[(uint32_t)head - 1];
-        const uint64_t next = ((head >> 32) + 1) << 32 | __atomic_load_n(&entry->next, __ATOMIC_RELAXED);
-        if (atomic_compare_exchange_weak_explicit(&free_head, &head, next, memory_order_acquire,
-                                                  memory_order_acquire))
-            return entry;
-    }
-    const uint32_t index = atomic_load_explicit(&fresh, memory_order_relaxed) < POOL
-                               ? atomic_fetch_add_explicit(&fresh, 1, memory_order_relaxed)
-                               : POOL;
-    return index < POOL ? &pool[index] : NULL;
+static uint32_t *next_free(uint32_t number) {
+    return &pool[number - 1].next;
 }
 
-static void free_entry(struct request *entry) {
-    uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed), next;
-    do {
-        __atomic_store_n(&entry->next, (uint32_t)head, __ATOMIC_RELAXED);
-        next = ((head >> 32) + 1) << 32 | (uint64_t)(entry - pool + 1);
-    } while (!atomic_compare_exchange_weak_explicit(&free_head, &head, next, memory_order_release,
-                                                    memory_order_relaxed));
+static struct request *take_entry(void) {
+    uint32_t number = free_list_take(&free_entries, 1, next_free);
+    if (!number)
+        number = free_list_extend(&free_entries, 1, POOL);
+    return number ? &pool[number - 1] : NULL;
+}
+
+static void free_entry(const struct request *entry) {
+    const uint32_t number = (uint32_t)(entry - pool) + 1;
+    free_list_give(&free_entries, number, number, next_free);
 }
 
 static void count_open(bool opens) {
@@ -83,9 +74,7 @@ void request_begun(const void *place, const struct request *request) {
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
         return;
     }
-    const uint32_t next = entry->next;
     *entry = *request;
-    entry->next = next;
     if (!before && !map_put(&by_handle, (void *)mpi_key(handle), (uintptr_t)entry)) {
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
         free_entry(entry);

@@ -3,11 +3,11 @@
 //
 // A pushed range nests within its thread and domain: a pop ends the innermost one of its domain, also where ranges of
 // other domains were pushed after it. A started range is ended by its number, on whatever thread: it is kept in a table
-// of fixed size whose free places are a list without a lock (the list's head counts its changes, so that a place that was
-// taken and returned meanwhile is noticed). A place belongs to the thread that changes its number from a range's to 0.
+// of fixed size. A place belongs to the thread that changes its number from a range's to 0.
 #include <string.h>
 
 #include "agent.h"
+#include "agentkit/free_list.h"
 #include "payload.h"
 #include "watch.h"
 
@@ -225,7 +225,7 @@ enum { STARTED_MAX = 1 << 16 };
 
 struct started {
     _Atomic uint64_t number; // of the range; 0: none
-    _Atomic uint32_t free_next;
+    uint32_t free_next;      // free_list.h
     uint32_t track;
     uint32_t generation;
     uint64_t start;
@@ -234,32 +234,23 @@ struct started {
 };
 
 static struct started started[STARTED_MAX];
-static _Atomic uint64_t free_head;    // changes << 32 | place + 1
-static _Atomic uint32_t started_used; // places that were ever taken
+static struct free_list free_places; // of `started`
 static _Atomic uint64_t started_count;
 
-static struct started *started_take(void) {
-    uint64_t head = atomic_load(&free_head);
-    while ((uint32_t)head) {
-        struct started *place = &started[(uint32_t)head - 1];
-        const uint64_t next = ((head >> 32) + 1) << 32 | atomic_load(&place->free_next);
-        if (atomic_compare_exchange_weak(&free_head, &head, next))
-            return place;
-    }
-    uint32_t used = atomic_load(&started_used);
-    while (used < STARTED_MAX)
-        if (atomic_compare_exchange_weak(&started_used, &used, used + 1))
-            return &started[used];
-    return NULL;
+static uint32_t *free_next(uint32_t number) {
+    return &started[number - 1].free_next;
 }
 
-static void started_give_back(struct started *place) {
+static struct started *started_take(void) {
+    uint32_t number = free_list_take(&free_places, 1, free_next);
+    if (!number)
+        number = free_list_extend(&free_places, 1, STARTED_MAX);
+    return number ? &started[number - 1] : NULL;
+}
+
+static void started_give_back(const struct started *place) {
     const uint32_t number = (uint32_t)(place - started) + 1;
-    uint64_t head = atomic_load(&free_head), next;
-    do {
-        atomic_store(&place->free_next, (uint32_t)head);
-        next = ((head >> 32) + 1) << 32 | number;
-    } while (!atomic_compare_exchange_weak(&free_head, &head, next));
+    free_list_give(&free_places, number, number, free_next);
 }
 
 // A range's number: how many there were before it, and its place. Never 0, and never used again.
@@ -312,7 +303,7 @@ static bool end(uint64_t number, const struct domain *domain, const struct nvtx_
 }
 
 void started_over(void) {
-    const uint32_t used = atomic_load(&started_used), generation = atomic_load(&agent.generation);
+    const uint32_t used = atomic_load(&free_places.used), generation = atomic_load(&agent.generation);
     for (uint32_t i = 0; i < used; i++) {
         struct started *place = &started[i];
         if (!atomic_exchange(&place->number, 0) || place->generation != generation)
