@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What a launch costs the calling thread on the simulated device of tests/level_zero: by the loader alone, by the tracing layer with
-# a tracer that does nothing, and with TraceSmith. Usage: bench/bench_level_zero.sh [BUILD [LAUNCHES]]
+# a tracer that does nothing, by one that only has each launch timed, and with TraceSmith. Usage: bench/bench_level_zero.sh [BUILD [LAUNCHES]]
 set -eu
 build=${1:-build}
 launches=${2:-200000}
@@ -31,5 +31,7 @@ profile() {
 line "loader" "$work/lists" many "$launches"
 line "tracing layer, a tracer that does nothing" \
     env ZE_ENABLE_TRACING_LAYER=1 LD_PRELOAD="$work/null_tracer.so" "$work/lists" many "$launches"
+line "the same, a tracer that only asks for each launch's times" \
+    env NULL_TRACER_TIMES=1 ZE_ENABLE_TRACING_LAYER=1 LD_PRELOAD="$work/null_tracer.so" "$work/lists" many "$launches"
 line "profile" profile
 line "profile, program-events (no device times)" profile --agent-option level-zero.program-events

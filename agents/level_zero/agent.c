@@ -6,19 +6,22 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agentkit/stacks.h"
 #include "commands.h"
-#include "record.h"
 #include "times.h"
 
 struct loader zero;
 
 #define LOADER "libze_loader.so.1"
+
 // ---- starting
 
 static void attached(void) {
-    record_init();
+    call_records_register(NULL);
+    command_records_register(NULL, NULL);
+    handlers_begin();
     times_begin();
     commands_begin();
     (void)stacks_start(agent.channel);
@@ -37,7 +40,7 @@ bool loader_find(void *loader) {
 static void register_call(void *loader, void *tracer, const struct call_row *row) {
     zero_tracer_register *with = NULL;
     char name[128];
-    snprintf(name, sizeof name, "zelTracer%sRegisterCallback", row->name);
+    snprintf(name, sizeof name, "zelTracer%sRegisterCallback", row->name + strlen("ze"));
     *(void **)&with = dlsym(loader, name);
     if (!with) // newer than this loader: the program cannot call it either
         return;

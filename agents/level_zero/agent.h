@@ -15,6 +15,7 @@
 
 #include "abi.h"
 #include "agentkit/agent.h"
+#include "agentkit/call_record.h"
 #include "agentkit/pending.h"
 #include "calls.h"
 
@@ -46,35 +47,25 @@ extern struct loader zero;
 // Finds them. False: one is missing.
 bool loader_find(void *loader);
 
-// The callbacks of a function's name without ze.
+// A function and its callbacks.
 struct call_row {
     const char *name;
     zero_tracer_callback *enter, *leave;
 };
 extern const struct call_row call_rows[CALL_LIMIT];
-
-// Memory, as it is recorded.
-struct memory {
-    void *at;
-    uint64_t number;
-    uint8_t operation;
-    uint64_t bytes;
-};
+// Before the first callback.
+void handlers_begin(void);
 
 // A call of the program, between its callbacks. On the calling thread. The callbacks are called while recording is off as well, to
-// know the objects: `start` is 0 then.
+// know the objects: its start is 0 then.
 struct frame {
+    struct agent_call call;
     void **arguments;
-    uint64_t start, end;
-    uint64_t correlation; // 0: none
     uint64_t submission;
     struct object *list;
     struct object *event; // the program's signal event
-    enum call_id function;
-    uint32_t stack;
-    uint32_t track;      // of the queue; 0: none
-    uint32_t own;        // number of the event that the agent gave the command; 0: none
-    uint32_t generation; // of `event`
+    uint32_t own;         // number of the event that the agent gave the command; 0: none
+    uint32_t generation;  // of `event`
     int result;
     bool taken;        // the frame is in use
     bool event_usable; // the program's event gives this command's times

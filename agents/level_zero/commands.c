@@ -7,7 +7,6 @@
 
 #include "agentkit/control.h"
 #include "events.h"
-#include "record.h"
 #include "times.h"
 #include "wire/memory.h"
 
@@ -16,15 +15,16 @@ enum { COMMANDS_FIRST = 64 };
 struct entry {
     struct pending_entry head; // first
     struct command command;
-    struct launch launch;
+    struct command_launch launch;
     struct object *list;
     uint32_t list_generation;
-    bool asking;         // since poll, until it is released: the list is not invalidated in between
-    uint64_t start, end; // on the trace clock, from poll
+    bool held;                  // since poll, until it is released: the list is not invalidated in between
+    struct command_times times; // from poll
 };
 enum { ENTRY_WORDS = (sizeof(struct entry) + 7) / 8 };
 
 static bool own_events; // the user did not switch them off
+static const struct command_times no_times;
 
 // ---- what the kit asks for
 
@@ -36,50 +36,77 @@ static enum pending_answer ask_for_times(struct entry *entry, struct pending_tim
         return PENDING_RUNNING;
     return result == ZERO_SUCCESS && device &&
                    times_convert(&device->device, &stamps, entry->launch.not_before, &times->now,
-                                 &entry->start, &entry->end)
+                                 &entry->times)
                ? PENDING_TIMED
                : PENDING_UNTIMED;
+}
+
+// What a pass over a thread's commands holds: most commands of a pass are of one list. While it holds the list the driver may be asked
+// for what is of it, and the events that it has read are given back together.
+struct pass {
+    struct object *list; // NULL: none
+    uint32_t generation;
+    struct event_chain events;
+};
+static __thread struct pass pass __attribute__((tls_model("initial-exec")));
+
+static void pass_let_go(void) {
+    if (!pass.list)
+        return;
+    events_give_back(pass.list->list.context, &pass.events);
+    object_asked(pass.list);
+    pass.list = NULL;
+}
+
+// False: the list was invalidated since the command was appended.
+static bool pass_hold(const struct entry *entry) {
+    const uint32_t now = atomic_load_explicit(&entry->list->handle.generation, memory_order_relaxed);
+    if (pass.list == entry->list && pass.generation == entry->list_generation && pass.generation == now)
+        return true;
+    pass_let_go();
+    if (!object_ask(entry->list, entry->list_generation))
+        return false;
+    pass.list = entry->list;
+    pass.generation = entry->list_generation;
+    return true;
 }
 
 static enum pending_answer poll(struct pending_entry *head, struct pending_times *times) {
     struct entry *entry = (struct entry *)head;
     struct object *event = entry->command.event;
     enum pending_answer answer = PENDING_UNTIMED;
-    entry->asking = object_ask(entry->list, entry->list_generation);
-    if (!entry->asking)
+    entry->held = pass_hold(entry);
+    if (!entry->held || (event && !object_ask(event, entry->command.generation)))
         return PENDING_UNTIMED;
-    if (!event || object_ask(event, entry->command.generation)) {
-        answer = ask_for_times(entry, times);
-        if (event)
-            object_asked(event);
-    }
-    if (answer == PENDING_RUNNING)
-        object_asked(entry->list);
+    answer = ask_for_times(entry, times);
+    if (event)
+        object_asked(event);
     return answer;
 }
 
 static void record(struct pending_entry *head, const struct pending_times *times,
                    enum pending_answer answer) {
     const struct entry *entry = (const struct entry *)head;
-    const bool timed = answer == PENDING_TIMED;
     (void)times;
-    record_command(&entry->command, &entry->launch, timed ? entry->start : 0, timed ? entry->end : 0);
+    command_record(&entry->command.facts, &entry->launch,
+                   answer == PENDING_TIMED ? &entry->times : &no_times);
 }
 
 static void release(struct pending_entry *head) {
-    struct entry *entry = (struct entry *)head;
-    struct object *list = entry->list;
-    if (!entry->asking)
+    const struct entry *entry = (const struct entry *)head;
+    struct list *list = &entry->list->list;
+    if (!entry->held)
         return; // given up: so is the event
-    if (entry->command.own && zero.zeEventHostReset(entry->command.handle) == ZERO_SUCCESS &&
-        list->list.immediate)
-        event_give_back(list->list.context, entry->command.own);
-    if (!list->list.immediate)
-        atomic_fetch_sub(&list->list.in_flight, 1);
-    object_asked(list);
+    if (entry->command.own && zero.zeEventHostReset(entry->command.handle) == ZERO_SUCCESS && list->immediate)
+        event_chain_add(&pass.events, entry->command.own);
+    if (!list->immediate)
+        atomic_fetch_sub(&list->in_flight, 1);
 }
 
-PENDING_FINISH(finish, poll, record, release)
+static void finish(struct pending_list *list, uint32_t limit) {
+    pending_finish(list, limit, poll, record, release);
+    pass_let_go();
+}
 
 static bool periodic_pass(void) {
     times_refresh();
@@ -105,8 +132,8 @@ void commands_begin(void) {
 
 // ---- launching
 
-static bool add_pending(const struct command *command, const struct launch *launch, struct object *list,
-                        struct pending_queue *queue) {
+static bool add_pending(const struct command *command, const struct command_launch *launch,
+                        struct object *list, struct pending_queue *queue) {
     struct entry *entry = (struct entry *)pending_reserve(ENTRY_WORDS);
     if (!entry)
         return false;
@@ -118,13 +145,13 @@ static bool add_pending(const struct command *command, const struct launch *laun
     return true;
 }
 
-static struct launch launch_of(const struct frame *frame, uint32_t track, uint32_t stack) {
-    return (struct launch){.correlation = frame->correlation,
-                           .track = track,
-                           .host_track = channel_thread_track(agent.channel),
-                           .stack = stack,
-                           .not_before = frame->start,
-                           .not_after = frame->end};
+static struct command_launch launch_of(const struct frame *frame, uint32_t track) {
+    return (struct command_launch){.correlation = frame->call.correlation,
+                                   .track = track,
+                                   .host_track = channel_thread_track(agent.channel),
+                                   .stack = frame->call.stack,
+                                   .not_before = frame->call.start,
+                                   .not_after = frame->call.end};
 }
 
 // Whether the event's next times will be those of the command that signals it next. An event that was not reset keeps those of
@@ -144,7 +171,7 @@ void command_prepare(struct frame *frame, void **signal) {
         return;
     if (!*signal) {
         frame->own = own_events && list->list.device && list->list.device->device.nominal > 0
-                         ? event_take(list->list.context)
+                         ? event_take(&list->list)
                          : 0;
         if (frame->own)
             *signal = event_handle(frame->own);
@@ -171,7 +198,7 @@ void command_appended(struct frame *frame, struct command *command) {
     struct object *list = frame->list;
     if (frame->result != ZERO_SUCCESS) {
         if (frame->own)
-            event_give_back(list->list.context, frame->own);
+            event_put_back(&list->list, frame->own);
         if (frame->event && frame->event_usable)
             atomic_store(&frame->event->event.used, false);
         return;
@@ -180,7 +207,6 @@ void command_appended(struct frame *frame, struct command *command) {
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
         return;
     }
-    command->stack = frame->stack;
     command->own = frame->own;
     command->event = frame->own || !frame->event_usable ? NULL : frame->event;
     command->generation = frame->generation;
@@ -192,9 +218,9 @@ void command_appended(struct frame *frame, struct command *command) {
             channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
         return;
     }
-    const struct launch launch = launch_of(frame, list->list.track, frame->stack);
+    const struct command_launch launch = launch_of(frame, list->list.track);
     if (!command->handle || !add_pending(command, &launch, list, &list->list.pending))
-        record_command(command, &launch, 0, 0);
+        command_record(&command->facts, &launch, &no_times);
 }
 
 // ---- executions of lists
@@ -242,13 +268,13 @@ void list_executed(struct object *object, struct object *queue, const struct fra
     list->queue = queue;
     list->submission = frame->submission;
     // Recording is off: the times are not read, and the events stay as the device leaves them.
-    if (!frame->start) {
+    if (!frame->call.start) {
         list->ambiguous = true;
         return;
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const struct command *command = &list->commands[i];
-        const struct launch launch = launch_of(frame, queue->queue.track, frame->stack);
+        const struct command_launch launch = launch_of(frame, queue->queue.track);
         const bool timed = list->timed && command->handle && (!command->event || command->is_claimed);
         if (timed) {
             atomic_fetch_add(&list->in_flight, 1);
@@ -256,7 +282,7 @@ void list_executed(struct object *object, struct object *queue, const struct fra
                 continue;
             atomic_fetch_sub(&list->in_flight, 1);
         }
-        record_command(command, &launch, 0, 0);
+        command_record(&command->facts, &launch, &no_times);
     }
 }
 
@@ -267,7 +293,8 @@ void list_clear(struct object *object) {
         reset_own_events(list); // the program may not reset a list that is being executed
     for (uint32_t i = 0; i < list->count; i++)
         if (list->commands[i].own)
-            event_give_back(list->context, list->commands[i].own);
+            event_put_back(list, list->commands[i].own);
+    events_leave(list);
     list->count = 0;
     list->ambiguous = false;
 }

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lends timestamp events of the agent's own pools to commands, as described in events.h. Rules: agent.h.
-//
-// The free events of a context are a stack without a lock: the number of the top one and a count of changes in one word.
 #include "events.h"
 
 #include "wire/memory.h"
 
-enum { EVENTS_MAX = 1 << 16, EVENTS_OF_POOL = 64 };
+enum { EVENTS_MAX = 1 << 16, EVENTS_OF_POOL = 64, EVENTS_OF_LIST = 16 };
 
 struct own_event {
     void *handle; // NULL: none
     void *pool;   // set in the first of its pool
     struct object *context;
-    _Atomic uint32_t below; // in the stack
+    uint32_t next; // in a chain
 };
 
-static struct own_event *table; // number 0 is none
-static _Atomic uint32_t used = 1;
+static struct own_event *table;  // by number - 1
+static struct free_list numbers; // of the table: those of destroyed contexts are not used again
+
+static struct own_event *event_of(uint32_t number) {
+    return &table[number - 1];
+}
+
+static uint32_t *next_of(uint32_t number) {
+    return &event_of(number)->next;
+}
 
 bool events_init(void) {
     table = memory_take(sizeof *table * EVENTS_MAX);
@@ -24,28 +30,19 @@ bool events_init(void) {
 }
 
 void *event_handle(uint32_t number) {
-    return table[number].handle;
+    return event_of(number)->handle;
 }
 
-static uint64_t top_word(uint64_t old, uint32_t number) {
-    return ((old >> 32) + 1) << 32 | number;
+void event_chain_add(struct event_chain *chain, uint32_t number) {
+    *next_of(number) = chain->first;
+    chain->first = number;
+    chain->last = chain->last ? chain->last : number;
 }
 
-void event_give_back(struct object *context, uint32_t number) {
-    uint64_t top = atomic_load(&context->context.free);
-    do
-        atomic_store_explicit(&table[number].below, (uint32_t)top, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak(&context->context.free, &top, top_word(top, number)));
-}
-
-static uint32_t pop(struct object *context) {
-    uint64_t top = atomic_load(&context->context.free);
-    while ((uint32_t)top &&
-           !atomic_compare_exchange_weak(
-               &context->context.free, &top,
-               top_word(top, atomic_load_explicit(&table[(uint32_t)top].below, memory_order_relaxed))))
-        ;
-    return (uint32_t)top;
+void events_give_back(struct object *context, struct event_chain *chain) {
+    if (chain->first)
+        free_list_give(&context->context.events, chain->first, chain->last, next_of);
+    *chain = (struct event_chain){0};
 }
 
 static void more_events(struct object *context) {
@@ -53,48 +50,69 @@ static void more_events(struct object *context) {
                                               .flags = ZERO_POOL_HOST_VISIBLE | ZERO_POOL_TIMESTAMP,
                                               .count = EVENTS_OF_POOL};
     struct zero_event_desc event = {.stype = ZERO_EVENT_DESC};
+    struct event_chain made = {0};
     void *pool = NULL;
-    const uint32_t first = atomic_fetch_add(&used, EVENTS_OF_POOL);
-    if (first > EVENTS_MAX - EVENTS_OF_POOL) {
-        atomic_fetch_sub(&used, EVENTS_OF_POOL);
+    const uint32_t first = free_list_extend(&numbers, EVENTS_OF_POOL, EVENTS_MAX);
+    if (!first)
         return;
-    }
     agent_thread.busy++;
     if (zero.zeEventPoolCreate(context->handle.key, &desc, 0, NULL, &pool) != ZERO_SUCCESS)
         pool = NULL;
-    table[first].context = context;
-    table[first].pool = pool;
+    event_of(first)->context = context;
+    event_of(first)->pool = pool;
     for (; pool && event.index < EVENTS_OF_POOL; event.index++) {
-        struct own_event *own = &table[first + event.index];
+        struct own_event *own = event_of(first + event.index);
         own->context = context;
         if (zero.zeEventCreate(pool, &event, &own->handle) == ZERO_SUCCESS)
-            event_give_back(context, first + event.index);
+            event_chain_add(&made, first + event.index);
         else
             own->handle = NULL;
     }
     agent_thread.busy--;
+    events_give_back(context, &made);
 }
 
-uint32_t event_take(struct object *context) {
-    if (!context || !table)
-        return 0;
-    const uint32_t number = pop(context);
+uint32_t event_take(struct list *list) {
+    if (!list->events && list->context && table) {
+        struct free_list *free = &list->context->context.events;
+        list->events = free_list_take(free, EVENTS_OF_LIST, next_of);
+        if (!list->events) {
+            more_events(list->context);
+            list->events = free_list_take(free, EVENTS_OF_LIST, next_of);
+        }
+    }
+    const uint32_t number = list->events;
     if (number)
-        return number;
-    more_events(context);
-    return pop(context);
+        list->events = *next_of(number);
+    return number;
+}
+
+void event_put_back(struct list *list, uint32_t number) {
+    *next_of(number) = list->events;
+    list->events = number;
+}
+
+void events_leave(struct list *list) {
+    struct event_chain chain = {0};
+    for (uint32_t number = list->events, next; number; number = next) {
+        next = *next_of(number);
+        event_chain_add(&chain, number);
+    }
+    list->events = 0;
+    if (list->context)
+        events_give_back(list->context, &chain);
 }
 
 void events_destroy(struct object *context) {
-    const uint32_t end = atomic_load(&used);
-    atomic_store(&context->context.free, 0);
+    const uint32_t used = atomic_load(&numbers.used);
+    atomic_store(&context->context.events.top, 0);
     agent_thread.busy++;
-    for (uint32_t i = 1; i < end; i++) {
+    for (uint32_t i = 0; i < used; i++) {
         if (table[i].context == context && table[i].handle)
             zero.zeEventDestroy(table[i].handle);
         table[i].handle = table[i].context == context ? NULL : table[i].handle;
     }
-    for (uint32_t i = 1; i < end; i++) {
+    for (uint32_t i = 0; i < used; i++) {
         if (table[i].context != context)
             continue;
         if (table[i].pool)

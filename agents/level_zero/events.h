@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of the agent's own, which give the times of commands for which the program asked for no event. They come from pools of
-// the agent, a few at a time, and are used again once their command is complete and they are reset. Rules: agent.h.
+// the agent, and are used again once their command is complete and they are reset. A list takes a few at a time, so that an append
+// changes nothing that threads share. Rules: agent.h.
 #ifndef LEVEL_ZERO_EVENTS_H
 #define LEVEL_ZERO_EVENTS_H
 
 #include "objects.h"
 
+// Events that are not signaled, and that no command signals, on their way back to their context.
+struct event_chain {
+    uint32_t first, last; // 0: none
+};
+
 bool events_init(void);
-// One of this context, that is not signaled; 0: there is none. Asks the driver for more when none is free.
-uint32_t event_take(struct object *context);
-// It is not signaled, and no command signals it.
-void event_give_back(struct object *context, uint32_t number);
 void *event_handle(uint32_t number);
+// For a command of the list, on the thread that appends it; 0: there is none. Asks the driver for more when none is free.
+uint32_t event_take(struct list *list);
+// The command was not appended.
+void event_put_back(struct list *list, uint32_t number);
+void event_chain_add(struct event_chain *chain, uint32_t number);
+void events_give_back(struct object *context, struct event_chain *chain);
+// The list's own go back to its context.
+void events_leave(struct list *list);
 // Before the program destroys the context. No command of it may be in flight.
 void events_destroy(struct object *context);
 

@@ -4,13 +4,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agentkit/device.h"
 #include "agentkit/stacks.h"
+#include "agentkit/texts.h"
 #include "commands.h"
 #include "events.h"
-#include "record.h"
 
 static bool is_recorded(const struct frame *frame) {
-    return frame->start != 0;
+    return frame->call.start != 0;
 }
 
 // The handle of an object that the call has made, if it has: where it is written is this argument.
@@ -34,7 +35,7 @@ static void forget_object(enum object_kind kind, const void *handle) {
 
 static void list_of(struct frame *frame) {
     frame->list = object_find(OBJECT_LIST, ARGUMENT(void *, 0));
-    frame->track = frame->list ? frame->list->list.track : 0;
+    frame->call.track = frame->list ? frame->list->list.track : 0;
 }
 
 static bool is_immediate(const struct frame *frame) {
@@ -52,21 +53,22 @@ static void appended(struct frame *frame, struct command *command) {
     if (!is_recorded(frame) && is_immediate(frame))
         return;
     if (frame->result == ZERO_SUCCESS && is_immediate(frame))
-        frame->correlation = agent_correlation();
+        frame->call.correlation = agent_correlation();
     command_appended(frame, command);
 }
 
 // `groups`: where their number is; 0: it is not known.
 static void kernel_appended(struct frame *frame, int groups) {
-    struct command command = {.class = CLASS_KERNEL, .operation = TSMITH_OPERATION_NDRANGE};
+    struct command command = {.facts = {.class = COMMAND_KERNEL, .operation = TSMITH_OPERATION_NDRANGE}};
+    struct command_facts *facts = &command.facts;
     const struct object *kernel = object_find(OBJECT_KERNEL, ARGUMENT(void *, 1));
     const struct zero_groups *number = groups ? ARGUMENT(const struct zero_groups *, groups) : NULL;
     if (kernel) {
-        command.name = kernel->kernel.name;
-        memcpy(command.local, kernel->kernel.local, sizeof command.local);
+        facts->name = kernel->kernel.name;
+        memcpy(facts->local, kernel->kernel.local, sizeof facts->local);
     }
     for (int i = 0; number && i < 3; i++)
-        command.global[i] = (uint64_t)number->count[i] * command.local[i];
+        facts->global[i] = (uint64_t)number->count[i] * facts->local[i];
     appended(frame, &command);
 }
 
@@ -90,12 +92,15 @@ static bool is_on_device(const struct frame *frame, const void *at) {
 }
 
 static void copy_appended(struct frame *frame, int to, int from, uint64_t bytes) {
-    struct command command = {.class = CLASS_COPY, .has_bytes = true, .bytes = bytes};
     const bool to_device = is_on_device(frame, ARGUMENT(const void *, to));
     const tsmith_direction direction =
         device_direction(is_on_device(frame, ARGUMENT(const void *, from)), to_device);
-    command.direction = (uint8_t)direction;
-    command.operation = (uint8_t)device_copy_operation(direction);
+    struct command command = {.facts = {.class = COMMAND_COPY,
+                                        .name = TEXT_ONCE("copy"),
+                                        .operation = (uint8_t)device_copy_operation(direction),
+                                        .direction = (uint8_t)direction,
+                                        .has_bytes = true,
+                                        .bytes = bytes}};
     appended(frame, &command);
 }
 
@@ -107,22 +112,33 @@ static void region_appended(struct frame *frame) {
 }
 
 static void fill_appended(struct frame *frame, uint64_t bytes) {
-    struct command command = {
-        .class = CLASS_FILL, .operation = TSMITH_OPERATION_FILL, .has_bytes = true, .bytes = bytes};
+    struct command command = {.facts = {.class = COMMAND_FILL,
+                                        .name = TEXT_ONCE("fill"),
+                                        .operation = TSMITH_OPERATION_FILL,
+                                        .has_bytes = true,
+                                        .bytes = bytes}};
     appended(frame, &command);
 }
 
 // The size of an image's element is not known: no bytes.
 static void image_appended(struct frame *frame, tsmith_operation operation) {
-    struct command command = {.class = CLASS_COPY,
-                              .operation = (uint8_t)operation,
-                              .direction = operation == TSMITH_OPERATION_COPY_IMAGE
-                                               ? TSMITH_DIRECTION_DEVICE_TO_DEVICE
-                                               : TSMITH_DIRECTION_NONE};
+    struct command command = {.facts = {.class = COMMAND_COPY,
+                                        .name = TEXT_ONCE("copy"),
+                                        .operation = (uint8_t)operation,
+                                        .direction = operation == TSMITH_OPERATION_COPY_IMAGE
+                                                         ? TSMITH_DIRECTION_DEVICE_TO_DEVICE
+                                                         : TSMITH_DIRECTION_NONE}};
     appended(frame, &command);
 }
 
 // ---- lists and queues
+
+static uint32_t queue_track(const struct object *queue, const char *what, const struct object *device,
+                            const struct object *context) {
+    return device_queue_track(what, queue->handle.number,
+                              device && device->device.simulated ? TSMITH_TRACK_SIMULATED : 0,
+                              device ? device->device.id : 0, context ? context->handle.number : 0);
+}
 
 static struct object *list_created(const struct frame *frame) {
     struct object *list = created_object(frame, OBJECT_LIST, 3);
@@ -138,8 +154,8 @@ static void immediate_created(struct frame *frame) {
     if (!list)
         return;
     list->list.immediate = true;
-    list->list.track = record_queue_track(list, "immediate list", list->list.device, list->list.context);
-    frame->track = list->list.track;
+    list->list.track = queue_track(list, "immediate list", list->list.device, list->list.context);
+    frame->call.track = list->list.track;
 }
 
 static void list_reset(struct frame *frame) {
@@ -164,13 +180,13 @@ static void queue_created(struct frame *frame) {
         return;
     queue->queue.device = object_device(ARGUMENT(void *, 1));
     queue->queue.track =
-        record_queue_track(queue, "queue", queue->queue.device, object_context(ARGUMENT(void *, 0)));
-    frame->track = queue->queue.track;
+        queue_track(queue, "queue", queue->queue.device, object_context(ARGUMENT(void *, 0)));
+    frame->call.track = queue->queue.track;
 }
 
 static struct object *queue_of(struct frame *frame) {
     struct object *queue = object_find(OBJECT_QUEUE, ARGUMENT(void *, 0));
-    frame->track = queue ? queue->queue.track : 0;
+    frame->call.track = queue ? queue->queue.track : 0;
     return queue;
 }
 
@@ -202,7 +218,7 @@ static void executed(struct frame *frame) {
     if (fence)
         atomic_store(&fence->fence.submission, frame->submission);
     if (is_recorded(frame))
-        frame->correlation = agent_correlation();
+        frame->call.correlation = agent_correlation();
     for (uint32_t i = 0; i < ARGUMENT(uint32_t, 1); i++) {
         struct object *list = object_find(OBJECT_LIST, lists[i]);
         if (list)
@@ -215,7 +231,7 @@ static void executed(struct frame *frame) {
 // A wait of 0 ns only asks.
 static void wait_ended(const struct frame *frame, tsmith_operation operation) {
     if (is_recorded(frame) && ARGUMENT(uint64_t, 1))
-        record_wait(frame, operation);
+        call_record_wait(&frame->call, operation, 0, NULL);
     pending_reap_own();
 }
 
@@ -246,7 +262,7 @@ static void fence_created(struct frame *frame) {
 static void fence_waited(struct frame *frame) {
     const struct object *fence = object_find(OBJECT_FENCE, ARGUMENT(void *, 0));
     if (fence && fence->fence.queue && fence->fence.queue->handle.kind == OBJECT_QUEUE) {
-        frame->track = fence->fence.queue->queue.track;
+        frame->call.track = fence->fence.queue->queue.track;
         if (frame->result == ZERO_SUCCESS)
             queue_completed(fence->fence.queue, atomic_load(&fence->fence.submission));
     }
@@ -320,7 +336,7 @@ static void event_reset_by_device(struct frame *frame) {
 static void module_created(const struct frame *frame) {
     const struct zero_module_desc *desc = ARGUMENT(const struct zero_module_desc *, 2);
     if (is_recorded(frame))
-        record_compile(frame, desc ? desc->options : NULL);
+        call_record_compile(&frame->call, 0, desc ? desc->options : NULL, frame->result);
 }
 
 static void kernel_created(const struct frame *frame) {
@@ -338,19 +354,16 @@ static void group_size_set(const struct frame *frame) {
 
 // ---- memory
 
-static _Atomic uint64_t live_bytes; // counted while recording is off as well
-
 static void memory_allocated(const struct frame *frame, int out, int size, tsmith_operation operation) {
     void *at = created(frame, out);
     struct object *memory = at ? object_add(OBJECT_MEMORY, at) : NULL;
-    const uint64_t bytes = ARGUMENT(size_t, size);
     if (!memory)
         return;
-    memory->memory = (struct memory){
-        .at = at, .number = memory->handle.number, .operation = (uint8_t)operation, .bytes = bytes};
-    const uint64_t live = atomic_fetch_add(&live_bytes, bytes) + bytes;
-    if (is_recorded(frame))
-        record_memory(frame, TSMITH_KIND_ALLOC, &memory->memory, live);
+    memory->memory = (struct memory_facts){.address = (uintptr_t)at,
+                                           .number = memory->handle.number,
+                                           .operation = (uint8_t)operation,
+                                           .bytes = ARGUMENT(size_t, size)};
+    call_record_alloc(&frame->call, &memory->memory);
 }
 
 // Not found any more before the driver can give the address to another object.
@@ -369,9 +382,7 @@ static void memory_freed(const struct frame *frame) {
         handles_show(&objects, &freed->handle);
         return;
     }
-    const uint64_t live = atomic_fetch_sub(&live_bytes, freed->memory.bytes) - freed->memory.bytes;
-    if (is_recorded(frame))
-        record_memory(frame, TSMITH_KIND_FREE, &freed->memory, live);
+    call_record_free(&frame->call, &freed->memory);
     object_remove(freed);
 }
 
@@ -379,8 +390,11 @@ static void memory_freed(const struct frame *frame) {
 
 static void list_of_context(void *entry, void *context) {
     struct object *list = entry;
-    if (list->list.context == context)
-        object_invalidate(list);
+    if (list->list.context != context)
+        return;
+    object_invalidate(list);
+    list->list.context = NULL;
+    list->list.events = 0;
 }
 
 static void context_destroyed(const void *handle) {
@@ -393,6 +407,8 @@ static void context_destroyed(const void *handle) {
 }
 
 // ---- the callbacks
+
+static uint32_t call_names[CALL_LIMIT];
 
 enum { FRAMES = 4 }; // a driver may be built on another Level Zero
 
@@ -415,13 +431,13 @@ static struct frame *enter(enum call_id function, void **arguments, void **insta
     }
     struct frame *frame = &frames[at];
     memset(frame, 0, offsetof(struct frame, pool));
-    frame->function = function;
+    frame->call.name = call_names[function];
     frame->arguments = arguments;
     frame->taken = true;
     *instance = frame;
     if (agent_on()) {
-        frame->stack = stacks_capture();
-        frame->start = agent_tick();
+        frame->call.stack = stacks_capture();
+        frame->call.start = agent_tick();
     }
     return frame;
 }
@@ -434,7 +450,7 @@ static struct frame *leave(struct frame *frame, void **arguments, int result) {
         return NULL;
     frame->arguments = arguments;
     frame->result = result;
-    frame->end = agent_tick();
+    frame->call.end = agent_tick();
     return frame;
 }
 
@@ -452,13 +468,18 @@ static struct frame *leave(struct frame *frame, void **arguments, int result) {
             return;                                                                                          \
         on_leave;                                                                                            \
         if (is_recorded(frame))                                                                              \
-            record_call(frame);                                                                              \
+            call_record(&frame->call, frame->result);                                                        \
     }
 LEVEL_ZERO_CALLS(CALLBACKS)
 #undef CALLBACKS
 
 const struct call_row call_rows[CALL_LIMIT] = {
-#define CALL_ROW(name, on_enter, on_leave) {#name, enter_##name, leave_##name},
+#define CALL_ROW(name, on_enter, on_leave) {"ze" #name, enter_##name, leave_##name},
     LEVEL_ZERO_CALLS(CALL_ROW)
 #undef CALL_ROW
 };
+
+void handlers_begin(void) {
+    for (int i = 0; i < CALL_LIMIT; i++)
+        call_names[i] = channel_string_cstr(agent.channel, call_rows[i].name);
+}

@@ -15,17 +15,6 @@ bool objects_init(void) {
                         MAP_LOG2);
 }
 
-struct object *object_add(enum object_kind kind, const void *handle) {
-    struct object *old = object_find(kind, handle);
-    if (old) // its end was not seen
-        object_remove(old);
-    return handles_add(&objects, kind, handle);
-}
-
-void object_remove(struct object *object) {
-    handles_remove(&objects, &object->handle);
-}
-
 void object_invalidate(struct object *object) {
     pending_reap_all(true);
     atomic_fetch_add(&object->handle.generation, 1);

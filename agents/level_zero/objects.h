@@ -4,6 +4,8 @@
 #define LEVEL_ZERO_OBJECTS_H
 
 #include "agent.h"
+#include "agentkit/command_record.h"
+#include "agentkit/free_list.h"
 #include "agentkit/handles.h"
 
 enum object_kind {
@@ -18,20 +20,14 @@ enum object_kind {
     OBJECT_MEMORY
 };
 
-enum command_class { CLASS_KERNEL, CLASS_COPY, CLASS_FILL, CLASS_LIMIT };
-
 // A command of a list, as the program appended it.
 struct command {
-    uint8_t class, operation, direction;
-    bool has_bytes, is_claimed; // is_claimed: `event` is not signaled by another command meanwhile
-    uint32_t name, stack;
+    struct command_facts facts;
+    bool is_claimed;      // `event` is not signaled by another command meanwhile
     uint32_t own;         // the agent's event; 0: none
     uint32_t generation;  // of `event` when it was appended, to see that it is the same object
     struct object *event; // the program's, with timestamps; NULL: none
     void *handle;         // of the event that has the times; NULL: none
-    uint64_t bytes;
-    uint64_t global[3]; // 0: unknown
-    uint32_t local[3];
 };
 
 // When the device's clock showed what. Written under a lock, read by a sequence number.
@@ -57,6 +53,7 @@ struct device {
 struct list {
     struct pending_queue pending; // first: that of an immediate list
     struct object *context, *device;
+    uint32_t events; // free ones that it has taken (events.h)
     bool immediate;
     uint32_t track;           // of an immediate list
     struct command *commands; // of another
@@ -83,8 +80,8 @@ struct object {
         struct list list;
         struct queue queue;
         struct {
-            _Atomic uint64_t free;
-        } context; // events.c: the stack of free events
+            struct free_list events; // of the agent's, that are free (events.h)
+        } context;
         struct {
             struct object *queue;
             _Atomic uint64_t submission;
@@ -99,7 +96,7 @@ struct object {
             bool device_reset; // a command resets it: its times may be gone when they are asked for
             _Atomic bool used; // a command signals it since it was last reset
         } event;
-        struct memory memory;
+        struct memory_facts memory;
     };
 };
 
@@ -110,9 +107,13 @@ static inline struct object *object_find(enum object_kind kind, const void *hand
     return handles_find(&objects, kind, handle);
 }
 // A new one; NULL: no room, and counted. Takes a lock.
-struct object *object_add(enum object_kind kind, const void *handle);
+static inline struct object *object_add(enum object_kind kind, const void *handle) {
+    return handles_replace(&objects, kind, handle);
+}
 // The handle means nothing any more; the struct is used again.
-void object_remove(struct object *object);
+static inline void object_remove(struct object *object) {
+    handles_remove(&objects, &object->handle);
+}
 
 // What is in flight with the object is recorded if it is complete, and given up otherwise. The driver is not being asked for
 // anything of it when this returns.

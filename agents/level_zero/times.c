@@ -8,10 +8,7 @@
 #include "base/clock.h"
 
 enum { BRACKETS = 16, OLD_UNIT = 100000 };
-static const int64_t TIGHT = 20000;                     // ns
-static const int64_t REFRESH = 250000000;               // ns
 static const int64_t APART = 1000000000;                // ns between two readings that together tell the rate
-static const int64_t TOLERANCE = 1000000;               // ns
 static const char SIMULATED[] = "TraceSmith simulated"; // what the mock's devices are called
 
 static uint64_t scale; // ns of a host tick, << 32
@@ -21,15 +18,11 @@ void times_begin(void) {
     scale = channel_tick_scale(agent.channel);
 }
 
-static uint64_t mask_of(uint32_t bits) {
-    return bits == 0 || bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-}
-
 // The counter and the trace clock at one moment, from the first reading that was not interrupted, or the tightest.
 static bool read_clock(const struct device *device, int64_t *trace, uint64_t *ticks) {
     int64_t tightest = INT64_MAX;
     agent_thread.busy++;
-    for (int i = 0; i < BRACKETS && tightest > TIGHT; i++) {
+    for (int i = 0; i < BRACKETS && tightest > DEVICE_CLOCK_TIGHT; i++) {
         uint64_t host, counter;
         const int64_t before = clock_trace_now();
         if (zero.zeDeviceGetGlobalTimestamps(device->handle, &host, &counter) != ZERO_SUCCESS)
@@ -53,12 +46,24 @@ static void anchor_store(struct anchor *anchor, int64_t trace, uint64_t ticks, d
     atomic_fetch_add(&anchor->sequence, 1);
 }
 
+static struct device_clock anchor_load(const struct anchor *anchor) {
+    struct device_clock clock;
+    uint32_t sequence;
+    do {
+        sequence = atomic_load(&anchor->sequence);
+        clock.trace = atomic_load(&anchor->trace);
+        clock.ticks = atomic_load(&anchor->ticks);
+        clock.rate = atomic_load(&anchor->rate);
+    } while (sequence & 1 || sequence != atomic_load(&anchor->sequence));
+    return clock;
+}
+
 // Only the control thread, after the first.
 static void refresh_anchor(struct device *device) {
     struct anchor *anchor = &device->anchor;
     int64_t trace;
     uint64_t counter;
-    if (device->nominal <= 0 || clock_trace_now() - atomic_load(&anchor->trace) < REFRESH ||
+    if (device->nominal <= 0 || clock_trace_now() - atomic_load(&anchor->trace) < DEVICE_CLOCK_REFRESH ||
         !read_clock(device, &trace, &counter))
         return;
     const uint64_t last = atomic_load(&anchor->ticks);
@@ -103,8 +108,8 @@ void times_device(struct device *device, void *handle, uint32_t number) {
         return;
     add_device(device, &properties, number);
     device->simulated = strncmp(properties.name, SIMULATED, sizeof SIMULATED - 1) == 0;
-    device->mask = mask_of(properties.timestamp_bits);
-    device->kernel_mask = mask_of(properties.kernel_timestamp_bits);
+    device->mask = device_counter_mask(properties.timestamp_bits);
+    device->kernel_mask = device_counter_mask(properties.kernel_timestamp_bits);
     device->nominal = ns_of_tick(properties.timer_resolution);
     if (device->nominal <= 0 || !read_clock(device, &device->first_trace, &device->first_ticks)) {
         device->nominal = 0;
@@ -117,36 +122,27 @@ void times_device(struct device *device, void *handle, uint32_t number) {
         ;
 }
 
+// When the call was that began at a tick, as of `now`, which was at `trace_now`.
+static int64_t called_at(uint64_t not_before, uint64_t now, int64_t trace_now) {
+    return scale ? trace_now - (int64_t)((unsigned __int128)(now - not_before) * scale >> 32) : 0;
+}
+
 bool times_convert(const struct device *device, const struct zero_timestamps *from, uint64_t not_before,
-                   uint64_t *now, uint64_t *start, uint64_t *end) {
-    const struct anchor *anchor = &device->anchor;
-    uint32_t sequence;
-    int64_t trace;
-    uint64_t ticks;
-    double rate;
+                   uint64_t *now, struct command_times *times) {
     static __thread int64_t trace_now; // when `now` was
     if (device->nominal <= 0)
         return false;
-    do {
-        sequence = atomic_load(&anchor->sequence);
-        trace = atomic_load(&anchor->trace);
-        ticks = atomic_load(&anchor->ticks);
-        rate = atomic_load(&anchor->rate);
-    } while (sequence & 1 || sequence != atomic_load(&anchor->sequence));
-    const uint64_t taken = (from->global_end - from->global_start) & device->kernel_mask;
-    const int64_t begun =
-        trace +
-        (int64_t)((double)device_counter_distance(from->global_start, ticks, device->kernel_mask) * rate);
-    const int64_t ended = begun + (int64_t)((double)taken * rate);
-    if (!*now || ended > trace_now) {
-        *now = agent_tick();
-        trace_now = clock_trace_now();
+    const struct device_clock clock = anchor_load(&device->anchor);
+    for (bool is_fresh = false; !is_fresh;) {
+        is_fresh = !*now;
+        if (is_fresh) {
+            *now = agent_tick();
+            trace_now = clock_trace_now();
+        }
+        if (device_clock_convert(&clock, from->global_start, from->global_end, device->kernel_mask,
+                                 called_at(not_before, *now, trace_now), trace_now, times))
+            return true;
+        *now = 0; // it may have ended since
     }
-    const int64_t called =
-        scale ? trace_now - (int64_t)((unsigned __int128)(*now - not_before) * scale >> 32) : INT64_MIN;
-    if (begun < 0 || ended < begun || ended > trace_now + TOLERANCE || (scale && begun < called - TOLERANCE))
-        return false;
-    *start = (uint64_t)begun;
-    *end = (uint64_t)ended;
-    return true;
+    return false;
 }

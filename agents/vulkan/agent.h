@@ -20,31 +20,27 @@
 #include <stdint.h>
 
 #include "agentkit/agent.h"
+#include "agentkit/call_record.h"
 #include "agentkit/stacks.h"
 #include "calls.h"
 #include "objects.h"
 #include "vulkan_loader/loader.h" // device_of
 
-// A call of the program, on the calling thread.
-struct call {
-    enum call_id function;
-    uint32_t stack, track;
-    uint64_t start, end;
-    uint64_t correlation; // 0: none
-};
+extern uint32_t record_call_names[CALL_LIMIT];
 
-__attribute__((always_inline)) static inline struct call call_begin(enum call_id function) {
-    return (struct call){
-        .function = function, .stack = agent_on() ? stacks_capture() : 0, .start = agent_tick()};
+__attribute__((always_inline)) static inline struct agent_call call_begin(enum call_id function) {
+    return (struct agent_call){.name = record_call_names[function],
+                               .stack = agent_on() ? stacks_capture() : 0,
+                               .start = agent_tick()};
 }
 
 // Calls the next layer's function with its API event (record.h). Declares `call` and `result`.
 #define CALLED(name, handle, ...)                                                                            \
-    struct call call = call_begin(CALL_##name);                                                              \
+    struct agent_call call = call_begin(CALL_##name);                                                        \
     const VkResult result = device_of(handle)->next.name(handle, __VA_ARGS__);                               \
     record_call(&call, result)
 #define CALLED_VOID(name, handle, ...)                                                                       \
-    struct call call = call_begin(CALL_##name);                                                              \
+    struct agent_call call = call_begin(CALL_##name);                                                        \
     device_of(handle)->next.name(handle, __VA_ARGS__);                                                       \
     record_call_void(&call)
 // The wrapper of a function that creates an object; `created` completes what is known of it.

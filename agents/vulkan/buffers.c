@@ -10,7 +10,8 @@
 
 // ---- pools
 
-static void pool_created(struct object *pool, const VkCommandPoolCreateInfo *info, const struct call *call) {
+static void pool_created(struct object *pool, const VkCommandPoolCreateInfo *info,
+                         const struct agent_call *call) {
     const struct device *device = pool->device;
     (void)call;
     const uint32_t family = info->queueFamilyIndex;
@@ -130,7 +131,7 @@ VkResult layer_EndCommandBuffer(VkCommandBuffer handle) {
     struct object *object = device->reading_waits ? object_find(OBJECT_BUFFER, HANDLE(handle)) : NULL;
     if (object)
         queries_copy(object);
-    struct call call = call_begin(CALL_EndCommandBuffer);
+    struct agent_call call = call_begin(CALL_EndCommandBuffer);
     const VkResult result = device->next.EndCommandBuffer(handle);
     record_call(&call, result);
     return result;

@@ -23,8 +23,7 @@ struct recording {
     struct command *command;
 };
 
-static struct command *append(struct object *object, enum command_class class, tsmith_operation operation,
-                              uint32_t name) {
+static struct command *append(struct object *object, int class, tsmith_operation operation, uint32_t name) {
     struct buffer *buffer = object->buffer;
     struct command *commands =
         memory_grow(buffer->commands, buffer->count, &buffer->capacity, COMMANDS_FIRST, sizeof *commands);
@@ -34,10 +33,10 @@ static struct command *append(struct object *object, enum command_class class, t
     }
     buffer->commands = commands;
     struct command *command = &commands[buffer->count++];
-    *command = (struct command){.class = (uint8_t) class,
-                                .operation = (uint8_t)operation,
-                                .name = name,
-                                .stack = stacks_capture(),
+    *command = (struct command){.facts = {.class = (uint8_t) class,
+                                          .operation = (uint8_t)operation,
+                                          .name = name,
+                                          .stack = stacks_capture()},
                                 .query = NO_QUERY,
                                 .barriers = buffer->barriers};
     buffer->barriers = 0;
@@ -78,15 +77,16 @@ void layer_CmdBindPipeline(VkCommandBuffer handle, VkPipelineBindPoint point, Vk
 
 static struct recording dispatch_begin(VkCommandBuffer handle, const uint32_t *groups) {
     struct recording recording =
-        command_begin(handle, CLASS_DISPATCH, TSMITH_OPERATION_NDRANGE, record_call_name(CALL_CmdDispatch));
+        command_begin(handle, COMMAND_KERNEL, TSMITH_OPERATION_NDRANGE, record_call_names[CALL_CmdDispatch]);
     const struct object *pipeline = recording.command ? recording.object->buffer->pipeline : NULL;
     if (!pipeline)
         return recording;
+    struct command_facts *facts = &recording.command->facts;
     if (pipeline->pipeline.name)
-        recording.command->name = pipeline->pipeline.name;
+        facts->name = pipeline->pipeline.name;
     for (int i = 0; i < 3; i++) {
-        recording.command->local[i] = pipeline->pipeline.local[i];
-        recording.command->global[i] = groups ? groups[i] * pipeline->pipeline.local[i] : 0;
+        facts->local[i] = pipeline->pipeline.local[i];
+        facts->global[i] = groups ? (uint64_t)groups[i] * pipeline->pipeline.local[i] : 0;
     }
     return recording;
 }
@@ -130,9 +130,9 @@ static struct recording pass_begin(VkCommandBuffer handle, const VkRect2D *area,
     struct buffer *buffer = recording.object->buffer;
     buffer->suspended |= (flags & (VK_RENDERING_SUSPENDING_BIT | VK_RENDERING_RESUMING_BIT)) != 0;
     buffer->resumes = !(flags & VK_RENDERING_SUSPENDING_BIT);
-    recording = command_begin(handle, CLASS_PASS, TSMITH_OPERATION_NONE, 0);
+    recording = command_begin(handle, COMMAND_PASS, TSMITH_OPERATION_NONE, 0);
     if (recording.command)
-        recording.command->name = pass_name(buffer, area);
+        recording.command->facts.name = pass_name(buffer, area);
     buffer->pass = recording.command ? buffer->count - 1 : UINT32_MAX;
     buffer->in_pass = true;
     buffer->inline_ = is_inline;
@@ -200,20 +200,20 @@ REGION_BYTES(region_bytes2, VkBufferCopy2)
 
 static struct recording transfer_begin(VkCommandBuffer handle, enum call_id function,
                                        enum command_class class, tsmith_operation operation, uint64_t bytes) {
-    struct recording recording = command_begin(handle, class, operation, record_call_name(function));
+    struct recording recording = command_begin(handle, class, operation, record_call_names[function]);
     if (recording.command && bytes != UNKNOWN) {
-        recording.command->has_bytes = true;
-        recording.command->bytes = bytes;
+        recording.command->facts.has_bytes = true;
+        recording.command->facts.bytes = bytes;
     }
     if (recording.command && operation == TSMITH_OPERATION_WRITE)
-        recording.command->direction = TSMITH_DIRECTION_HOST_TO_DEVICE;
+        recording.command->facts.direction = TSMITH_DIRECTION_HOST_TO_DEVICE;
     return recording;
 }
 
 #define TRANSFER(name, parameters, arguments, class, operation, bytes)                                       \
     void layer_##name parameters {                                                                           \
         const struct recording recording =                                                                   \
-            transfer_begin(c, CALL_##name, CLASS_##class, TSMITH_OPERATION_##operation, bytes);              \
+            transfer_begin(c, CALL_##name, COMMAND_##class, TSMITH_OPERATION_##operation, bytes);            \
         recording.next->name arguments;                                                                      \
         command_end(&recording);                                                                             \
     }

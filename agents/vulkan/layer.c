@@ -162,7 +162,7 @@ void layer_DestroyDevice(VkDevice handle, const VkAllocationCallbacks *allocator
     struct device *device = device_of(handle);
     if (!handle || !device)
         return;
-    struct call call = call_begin(CALL_DestroyDevice);
+    struct agent_call call = call_begin(CALL_DestroyDevice);
     pending_device_gone(device);
     loader_remove_device(handle);
     device->next.DestroyDevice(handle, allocator);

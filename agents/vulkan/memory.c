@@ -7,29 +7,26 @@
 
 // ---- memory
 
-static _Atomic uint64_t live_bytes;
-
 static void memory_allocated(struct object *memory, const VkMemoryAllocateInfo *info,
-                             const struct call *call) {
-    memory->memory.bytes = info->allocationSize;
-    memory->memory.heap =
-        info->memoryTypeIndex < VK_MAX_MEMORY_TYPES ? memory->device->heap_of_type[info->memoryTypeIndex] : 0;
-    record_memory(call, TSMITH_KIND_ALLOC, memory,
-                  atomic_fetch_add(&live_bytes, memory->memory.bytes) + memory->memory.bytes);
+                             const struct agent_call *call) {
+    memory->memory = (struct memory_facts){.bytes = info->allocationSize,
+                                           .number = memory->handle.number,
+                                           .operation = TSMITH_OPERATION_BUFFER,
+                                           .more = info->memoryTypeIndex < VK_MAX_MEMORY_TYPES
+                                                       ? memory->device->heap_of_type[info->memoryTypeIndex]
+                                                       : 0};
+    call_record_alloc(call, &memory->memory);
 }
 CREATE_WRAPPER(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory, OBJECT_MEMORY, memory_allocated)
 
 void layer_FreeMemory(VkDevice handle, VkDeviceMemory key, const VkAllocationCallbacks *allocator) {
     struct object *memory = object_find(OBJECT_MEMORY, HANDLE(key));
-    const struct object freed =
-        memory ? (struct object){.handle = {.number = memory->handle.number}, .memory = memory->memory}
-               : (struct object){.device = NULL};
+    const struct memory_facts freed = memory ? memory->memory : (struct memory_facts){0};
     if (memory)
         object_remove(memory);
     CALLED_VOID(FreeMemory, handle, key, allocator);
     if (memory)
-        record_memory(&call, TSMITH_KIND_FREE, &freed,
-                      atomic_fetch_sub(&live_bytes, freed.memory.bytes) - freed.memory.bytes);
+        call_record_free(&call, &freed);
 }
 
 // ---- shaders
@@ -64,7 +61,7 @@ static void find_local_size(const uint32_t *words, size_t count, uint32_t local[
 }
 
 static void module_created(struct object *module, const VkShaderModuleCreateInfo *info,
-                           const struct call *call) {
+                           const struct agent_call *call) {
     (void)call;
     uint32_t hash = 2166136261u; // FNV-1a, by words
     for (size_t i = 0; i < info->codeSize / 4; i++)
@@ -105,7 +102,8 @@ VkResult layer_CreateComputePipelines(VkDevice handle, VkPipelineCache cache, ui
         pipeline_add(device_of(handle), out[i], &infos[i].stage);
     const struct object *first =
         result >= VK_SUCCESS && count ? object_find(OBJECT_PIPELINE, HANDLE(out[0])) : NULL;
-    record_compile(&call, count == 1 && first ? first->pipeline.name : 0, result);
+    if (call.end)
+        call_record_compile(&call, count == 1 && first ? first->pipeline.name : 0, NULL, result);
     return result;
 }
 
@@ -113,7 +111,8 @@ VkResult layer_CreateGraphicsPipelines(VkDevice handle, VkPipelineCache cache, u
                                        const VkGraphicsPipelineCreateInfo *infos,
                                        const VkAllocationCallbacks *allocator, VkPipeline *out) {
     CALLED(CreateGraphicsPipelines, handle, cache, count, infos, allocator, out);
-    record_compile(&call, 0, result);
+    if (call.end)
+        call_record_compile(&call, 0, NULL, result);
     return result;
 }
 

@@ -23,10 +23,7 @@ struct object *object_find(enum object_kind kind, uint64_t handle) {
 }
 
 struct object *object_add(enum object_kind kind, uint64_t handle, struct device *device) {
-    struct object *object = object_find(kind, handle);
-    if (object) // its end was not seen
-        object_remove(object);
-    object = handles_add(&objects, kind, key_of(handle));
+    struct object *object = handles_replace(&objects, kind, key_of(handle));
     if (object)
         object->device = device;
     return object;

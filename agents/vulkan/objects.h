@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agentkit/call_record.h"
+#include "agentkit/device_clock.h"
 #include "agentkit/handles.h"
 #include "calls.h"
 
@@ -27,10 +29,8 @@ enum object_kind {
 
 enum { FAMILIES_MAX = 16, QUERIES_OF_CHUNK = 64, CHUNKS_MAX = 64, LABELS_MAX = 8, VALUES_MAX = 16 };
 
-// When the device's clock showed what.
 struct anchor {
-    int64_t trace; // ns
-    uint64_t ticks;
+    struct device_clock clock;
     bool inferred; // from the times of submissions and waits: the device's clock cannot be read
     int64_t low, high;
 };
@@ -47,7 +47,6 @@ struct device {
     bool reading_waits;
     uint32_t host_type;
     bool ends_inside; // the second timestamp of a pass is written within it (commands.c)
-    double period;    // ns of a tick
     uint32_t family_count;
     VkQueueFlags family_flags[FAMILIES_MAX];
     uint64_t family_mask[FAMILIES_MAX];   // of its timestamps; 0: it has none
@@ -58,28 +57,17 @@ struct device {
     struct device *more; // all devices
 };
 
-enum command_class { CLASS_DISPATCH, CLASS_PASS, CLASS_COPY, CLASS_FILL, CLASS_SECONDARY, CLASS_LIMIT };
+enum { CLASS_SECONDARY = COMMAND_CLASSES };
 
 #define NO_QUERY UINT32_MAX
 
 // A command of a command buffer, as the program recorded it.
 struct command {
-    uint8_t class, operation, direction;
-    bool has_bytes;
-    uint32_t name, stack;
+    struct command_facts facts;
     uint32_t query; // the first of two; NO_QUERY: no times
     uint32_t draws, barriers;
-    uint64_t bytes;
-    uint32_t global[3], local[3];  // 0: unknown
     struct object *secondary;      // CLASS_SECONDARY
     uint32_t secondary_generation; // to see that it is still what was recorded
-};
-
-// By which call something was executed.
-struct launch {
-    uint64_t correlation, not_before; // the latter: ns on the trace clock
-    uint32_t track, host_track, stack;
-    uint64_t returned; // tick
 };
 
 struct buffer {
@@ -108,7 +96,7 @@ struct buffer {
     uint64_t submission;
     uint32_t launched; // commands of the execution
     struct object *queue, *next_pending;
-    struct launch launch;
+    struct command_launch launch;
     uint32_t wait_count; // the correlation ids that the submission waited for
     uint64_t waits[VALUES_MAX];
     VkFence fence; // of the submission; null: it had none
@@ -144,10 +132,7 @@ struct object {
             uint32_t next;
             bool timeline;
         } semaphore;
-        struct {
-            uint64_t bytes;
-            uint32_t heap, type;
-        } memory;
+        struct memory_facts memory; // `more`: its heap
         struct {
             uint32_t hash;
             uint32_t local[3];

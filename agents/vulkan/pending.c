@@ -37,7 +37,7 @@ static uint32_t count(const struct buffer *buffer, bool *has_queries, int depth)
     *has_queries |= buffer->queries != 0;
     for (uint32_t i = 0; i < buffer->count; i++) {
         const struct command *command = &buffer->commands[i];
-        if (command->class != CLASS_SECONDARY)
+        if (command->facts.class != CLASS_SECONDARY)
             commands++;
         else if (depth && is_there(command))
             commands += count(command->secondary->buffer, has_queries, depth - 1);
@@ -48,7 +48,7 @@ static uint32_t count(const struct buffer *buffer, bool *has_queries, int depth)
 // ---- reading
 
 struct reading {
-    const struct launch *launch;
+    const struct command_launch *launch;
     uint64_t mask; // of the queue's timestamps
     bool can_read;
     int64_t now;
@@ -70,6 +70,15 @@ static void bound(const struct object *object, const struct reading *reading) {
                     (int64_t)reading->launch->not_before);
 }
 
+static bool times_known(const struct device *device, uint64_t first, uint64_t last,
+                        const struct reading *reading, struct command_times *times) {
+    const struct device_clock *clock = &device->anchor.clock;
+    times->inferred = device->anchor.inferred;
+    return clock->trace && reading->mask &&
+           device_clock_convert(clock, first, last, reading->mask, (int64_t)reading->launch->not_before,
+                                reading->now, times);
+}
+
 static void record_all(const struct object *object, struct reading *reading, int depth) {
     const struct buffer *buffer = object->buffer;
     const uint64_t(*results)[2] = NULL;
@@ -78,8 +87,8 @@ static void record_all(const struct object *object, struct reading *reading, int
         bound(object, reading);
     for (uint32_t i = 0; i < buffer->count; i++) {
         const struct command *command = &buffer->commands[i];
-        uint64_t start = 0, end = 0;
-        if (command->class == CLASS_SECONDARY) {
+        struct command_times times = {.start = 0};
+        if (command->facts.class == CLASS_SECONDARY) {
             if (depth && is_there(command))
                 record_all(command->secondary, reading, depth - 1);
             loaded = UINT32_MAX; // the results are in one place for all
@@ -90,14 +99,11 @@ static void record_all(const struct object *object, struct reading *reading, int
             if (chunk != loaded)
                 results = queries_read(object, command->query);
             loaded = chunk;
-            const uint64_t ticks[2] = {results ? results[at][0] : 0, results ? results[at + 1][0] : 0};
             if (!results || !results[at][1] || !results[at + 1][1] ||
-                !times_convert(object->device, ticks, reading->mask, (int64_t)reading->launch->not_before,
-                               reading->now, &start, &end))
-                start = end = 0;
+                !times_known(object->device, results[at][0], results[at + 1][0], reading, &times))
+                times.start = 0;
         }
-        record_command(command, reading->launch, reading->wait_count, reading->waits, start, end,
-                       object->device->anchor.inferred);
+        record_command(command, reading->launch, reading->wait_count, reading->waits, &times);
         reading->wait_count = 0;
     }
 }
@@ -133,7 +139,7 @@ static void unlink_buffer(struct object *object) {
 static bool executes(const struct object *primary, const struct object *secondary) {
     for (uint32_t i = 0; i < primary->buffer->count; i++) {
         const struct command *command = &primary->buffer->commands[i];
-        if (command->class == CLASS_SECONDARY && command->secondary == secondary && is_there(command))
+        if (command->facts.class == CLASS_SECONDARY && command->secondary == secondary && is_there(command))
             return true;
     }
     return false;
@@ -181,7 +187,7 @@ void pending_drain(struct object *object) {
 // ---- what the program does
 
 void pending_add(struct object *object, struct object *queue, uint64_t submission, VkFence fence,
-                 const struct launch *launch, uint32_t wait_count, const uint64_t *waits) {
+                 const struct command_launch *launch, uint32_t wait_count, const uint64_t *waits) {
     struct buffer *buffer = object->buffer;
     bool has_queries = false;
     const uint32_t commands = count(buffer, &has_queries, NESTED_MAX);

@@ -16,7 +16,7 @@ void pending_drain(struct object *buffer);
 void pending_before_submit(struct object *buffer);
 // The buffer was submitted to the queue. Without queries its commands are recorded at once.
 void pending_add(struct object *buffer, struct object *queue, uint64_t submission, VkFence fence,
-                 const struct launch *launch, uint32_t wait_count, const uint64_t *waits);
+                 const struct command_launch *launch, uint32_t wait_count, const uint64_t *waits);
 // The program knows that the queue is complete up to this submission.
 void pending_complete(struct object *queue, uint64_t submission);
 void pending_device_idle(struct device *device);

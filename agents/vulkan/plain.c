@@ -8,7 +8,7 @@
         const struct next *next = &device_of(HANDLE_OF arguments)->next;                                     \
         if (!agent_on())                                                                                     \
             return next->name arguments;                                                                     \
-        struct call call = call_begin(CALL_##name);                                                          \
+        struct agent_call call = call_begin(CALL_##name);                                                    \
         const VkResult result = next->name arguments;                                                        \
         record_call(&call, result);                                                                          \
         return result;                                                                                       \
@@ -20,7 +20,7 @@
             next->name arguments;                                                                            \
             return;                                                                                          \
         }                                                                                                    \
-        struct call call = call_begin(CALL_##name);                                                          \
+        struct agent_call call = call_begin(CALL_##name);                                                    \
         next->name arguments;                                                                                \
         record_call_void(&call);                                                                             \
     }

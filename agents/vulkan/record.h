@@ -7,21 +7,26 @@
 
 void record_init(void);
 
-uint32_t record_call_name(enum call_id function);
-
 // The API event of a call that returns now, if it is recorded: it has begun while recording was on.
-void record_call(struct call *call, VkResult result);
-void record_call_void(struct call *call);
-// It waited, for these submissions.
-void record_wait(const struct call *call, tsmith_operation operation, uint32_t count, const uint64_t *waits);
-void record_memory(const struct call *call, tsmith_kind kind, const struct object *memory, uint64_t live);
-void record_compile(const struct call *call, uint32_t name, VkResult result);
+static inline bool record_ends(struct agent_call *call) {
+    if (agent_on() && !call->end)
+        call->end = agent_tick();
+    return agent_on();
+}
+static inline void record_call(struct agent_call *call, VkResult result) {
+    if (record_ends(call))
+        call_record(call, result);
+}
+static inline void record_call_void(struct agent_call *call) {
+    if (record_ends(call))
+        call_record_void(call);
+}
 // A frame from the last one's end, which becomes the end of this one.
-void record_frame(const struct call *call, struct object *swapchain);
+void record_frame(const struct agent_call *call, struct object *swapchain);
 
-// A command that ran. On the trace clock; times of 0: they are not known, which is counted.
-void record_command(const struct command *command, const struct launch *launch, uint32_t wait_count,
-                    const uint64_t *waits, uint64_t start, uint64_t end, bool inferred);
+// A command that ran, and the correlation ids that it waited for.
+void record_command(const struct command *command, const struct command_launch *launch, uint32_t wait_count,
+                    const uint64_t *waits, const struct command_times *times);
 
 uint32_t record_queue_track(const struct object *queue);
 

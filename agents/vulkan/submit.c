@@ -7,7 +7,7 @@
 
 // A call that submits.
 struct submission {
-    struct call call;
+    struct agent_call call;
     struct device *device;
     struct object *queue; // NULL: not followed
     uint64_t number;
@@ -112,7 +112,7 @@ static struct submission submission_begin(enum call_id function, VkQueue handle,
 static void submitted(struct submission *submission, VkResult result) {
     struct queue *queue = submission->queue ? &submission->queue->queue : NULL;
     submission->call.end = agent_tick();
-    if (submission->call.function)
+    if (submission->call.start)
         record_call(&submission->call, result);
     if (!queue || result != VK_SUCCESS)
         return;
@@ -123,12 +123,12 @@ static void follow_buffer(struct submission *submission, VkFence fence, VkComman
     struct object *buffer = object_find(OBJECT_BUFFER, HANDLE(handle));
     if (!buffer || !submission->queue || !submission->call.correlation || !agent_on())
         return;
-    const struct launch launch = {.correlation = submission->call.correlation,
-                                  .not_before = (uint64_t)submission->not_before,
-                                  .track = submission->call.track,
-                                  .host_track = channel_thread_track(agent.channel),
-                                  .stack = submission->call.stack,
-                                  .returned = submission->call.end};
+    const struct command_launch launch = {.correlation = submission->call.correlation,
+                                          .not_before = (uint64_t)submission->not_before,
+                                          .track = submission->call.track,
+                                          .host_track = channel_thread_track(agent.channel),
+                                          .stack = submission->call.stack,
+                                          .not_after = submission->call.end};
     pending_add(buffer, submission->queue, submission->number, fence, &launch, submission->wait_count,
                 submission->waits);
     submission->wait_count = 0;
@@ -178,7 +178,7 @@ SUBMIT(QueueSubmit2, VkSubmitInfo2, commandBufferInfoCount, pCommandBufferInfos[
 // ---- presenting
 
 static void swapchain_created(struct object *swapchain, const VkSwapchainCreateInfoKHR *info,
-                              const struct call *call) {
+                              const struct agent_call *call) {
     (void)info, (void)call;
     swapchain->swapchain.presented = agent_tick();
 }
@@ -188,7 +188,7 @@ CREATE_WRAPPER(CreateSwapchainKHR, VkSwapchainCreateInfoKHR, VkSwapchainKHR, OBJ
 VkResult layer_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
     const struct device *device = device_of(handle);
     const struct object *queue = object_find(OBJECT_QUEUE, HANDLE(handle));
-    struct call call = call_begin(CALL_QueuePresentKHR);
+    struct agent_call call = call_begin(CALL_QueuePresentKHR);
     if (agent_on())
         call.correlation = agent_correlation();
     call.track = queue ? queue->queue.track : 0;

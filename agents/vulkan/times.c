@@ -10,9 +10,6 @@
 #include "base/clock.h"
 
 enum { VENDOR_MESA = 0x10005 };
-static const int64_t REFRESH = 250000000; // ns
-static const int64_t TOLERANCE = 1000000; // ns
-static const int64_t TIGHT = 20000;       // ns
 
 // ---- the clock
 
@@ -23,7 +20,7 @@ static void compare(struct device *device) {
     const clockid_t clock =
         device->domain == VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT ? CLOCK_MONOTONIC_RAW : CLOCK_MONOTONIC;
     uint64_t tightest = UINT64_MAX, times[2], deviation = 0;
-    for (int i = 0; i < 4 && tightest > (uint64_t)TIGHT; i++) {
+    for (int i = 0; i < 4 && tightest > DEVICE_CLOCK_TIGHT; i++) {
         if (device->next.GetCalibratedTimestampsEXT(device->handle, 2, infos, times, &deviation) !=
             VK_SUCCESS)
             return;
@@ -34,14 +31,14 @@ static void compare(struct device *device) {
         if (error >= tightest)
             continue;
         tightest = error;
-        device->anchor.trace = (int64_t)times[1] + (same ? 0 : trace - (before + after) / 2);
-        device->anchor.ticks = times[0];
+        device->anchor.clock.trace = (int64_t)times[1] + (same ? 0 : trace - (before + after) / 2);
+        device->anchor.clock.ticks = times[0];
     }
 }
 
 int64_t times_refresh(struct device *device) {
     const int64_t now = clock_trace_now();
-    if (!times_inferred(device) && now - device->anchor.trace > REFRESH)
+    if (!times_inferred(device) && now - device->anchor.clock.trace > DEVICE_CLOCK_REFRESH)
         compare(device);
     return now;
 }
@@ -52,18 +49,18 @@ bool times_inferred(const struct device *device) {
 
 void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t mask, int64_t not_before) {
     struct anchor *anchor = &device->anchor;
+    struct device_clock *clock = &anchor->clock;
     const int64_t now = clock_trace_now();
-    if (!anchor->trace) {
-        *anchor = (struct anchor){.trace = not_before, .ticks = first, .low = 0, .high = INT64_MAX};
+    if (!clock->trace) {
+        clock->trace = not_before;
+        clock->ticks = first;
+        anchor->low = 0;
+        anchor->high = INT64_MAX;
         anchor->inferred = true;
     }
     // By how much the anchor is too early: at least and at most.
-    const int64_t low =
-        not_before - anchor->trace -
-        (int64_t)((double)device_counter_distance(first, anchor->ticks, mask) * device->period);
-    const int64_t high =
-        now - anchor->trace -
-        (int64_t)((double)device_counter_distance(last, anchor->ticks, mask) * device->period);
+    const int64_t low = not_before - device_clock_time(clock, first, mask);
+    const int64_t high = now - device_clock_time(clock, last, mask);
     if (low > anchor->low)
         anchor->low = low;
     anchor->high = high < anchor->high ? high : anchor->high;
@@ -71,26 +68,9 @@ void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t 
         anchor->low = low;
         anchor->high = high;
     }
-    anchor->trace += anchor->low;
+    clock->trace += anchor->low;
     anchor->high = anchor->high == INT64_MAX ? INT64_MAX : anchor->high - anchor->low;
     anchor->low = 0;
-}
-
-bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_t mask, int64_t not_before,
-                   int64_t now, uint64_t *start, uint64_t *end) {
-    const struct anchor *anchor = &device->anchor;
-    if (!anchor->trace || !mask)
-        return false;
-    const uint64_t taken = (ticks[1] - ticks[0]) & mask;
-    const int64_t begun =
-        anchor->trace +
-        (int64_t)((double)device_counter_distance(ticks[0], anchor->ticks, mask) * device->period);
-    const int64_t ended = begun + (int64_t)((double)taken * device->period);
-    if (begun < not_before - TOLERANCE || ended < begun || ended > now + TOLERANCE)
-        return false;
-    *start = (uint64_t)begun;
-    *end = (uint64_t)ended;
-    return true;
 }
 
 static void find_clock(struct device *device, const struct instance_next *next, VkPhysicalDevice physical) {
@@ -112,7 +92,7 @@ static void find_clock(struct device *device, const struct instance_next *next, 
         return;
     device->domain = best;
     compare(device);
-    if (!device->anchor.trace)
+    if (!device->anchor.clock.trace)
         device->domain = VK_TIME_DOMAIN_DEVICE_EXT;
 }
 
@@ -180,7 +160,7 @@ static void describe_families(struct device *device, const struct instance_next 
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t bits = families[i].timestampValidBits;
         device->family_flags[i] = families[i].queueFlags;
-        device->family_mask[i] = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+        device->family_mask[i] = bits ? device_counter_mask(bits) : 0;
     }
 }
 
@@ -204,11 +184,11 @@ void times_device(struct device *device, const struct instance_next *next, VkPhy
                                        .memory_bytes = describe_memory(device, next, physical)};
     device->id = device_add(&found, 0, identity);
     device->number = atomic_fetch_add(&number, 1) + 1;
-    device->period = (double)properties.limits.timestampPeriod;
+    device->anchor.clock.rate = (double)properties.limits.timestampPeriod;
     device->reading_waits =
         properties.vendorID == VENDOR_MESA && strncmp(properties.deviceName, "llvmpipe", 8) == 0;
     describe_families(device, next, physical);
-    device->timed = device->timed && device->period > 0;
+    device->timed = device->timed && device->anchor.clock.rate > 0;
     if (has_clock && device->timed)
         find_clock(device, next, physical);
 }

@@ -18,10 +18,6 @@ int64_t times_refresh(struct device *device);
 bool times_inferred(const struct device *device);
 // An execution, launched not before `not_before` and now complete, has these first and last times: for a clock that cannot be read.
 void times_bound(struct device *device, uint64_t first, uint64_t last, uint64_t mask, int64_t not_before);
-// False: they cannot be right. `start` and `end` are on the trace clock, `now` is a time at which the execution was complete.
-bool times_convert(const struct device *device, const uint64_t ticks[2], uint64_t mask, int64_t not_before,
-                   int64_t now, uint64_t *start, uint64_t *end);
-
 // What is known of a device, as NVML, CUPTI and the OpenCL agent write it. False: the driver has no UUID.
 bool times_uuid(const struct instance_next *next, VkPhysicalDevice physical, char *out, size_t size);
 const char *times_type(VkPhysicalDeviceType type);

@@ -42,7 +42,7 @@ VkResult layer_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fen
     }
     CALLED(WaitForFences, handle, count, fences, all, timeout);
     if (timeout && call.end)
-        record_wait(&call, TSMITH_OPERATION_WAIT, wait_count, waits);
+        call_record_wait(&call, TSMITH_OPERATION_WAIT, wait_count, waits);
     for (uint32_t i = 0; result == VK_SUCCESS && (all || count == 1) && i < count; i++)
         fence_reached(fences[i]);
     return result;
@@ -50,7 +50,7 @@ VkResult layer_WaitForFences(VkDevice handle, uint32_t count, const VkFence *fen
 
 // Programs may ask without end: only the answer that it is signaled is recorded.
 VkResult layer_GetFenceStatus(VkDevice handle, VkFence fence) {
-    struct call call = call_begin(CALL_GetFenceStatus);
+    struct agent_call call = call_begin(CALL_GetFenceStatus);
     const VkResult result = device_of(handle)->next.GetFenceStatus(handle, fence);
     if (result == VK_NOT_READY)
         return result;
@@ -87,7 +87,7 @@ void layer_DestroyFence(VkDevice handle, VkFence key, const VkAllocationCallback
 // ---- semaphores
 
 static void semaphore_created(struct object *semaphore, const VkSemaphoreCreateInfo *info,
-                              const struct call *call) {
+                              const struct agent_call *call) {
     (void)call;
     for (const VkBaseInStructure *at = info->pNext; at; at = at->pNext)
         if (at->sType == VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
@@ -101,7 +101,7 @@ VkResult layer_WaitSemaphores(VkDevice handle, const VkSemaphoreWaitInfo *info, 
     const bool all = info->semaphoreCount == 1 || !(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT);
     CALLED(WaitSemaphores, handle, info, timeout);
     if (timeout && call.end)
-        record_wait(&call, TSMITH_OPERATION_WAIT, 0, NULL);
+        call_record_wait(&call, TSMITH_OPERATION_WAIT, 0, NULL);
     for (uint32_t i = 0; result == VK_SUCCESS && all && i < info->semaphoreCount; i++)
         semaphore_reached(info->pSemaphores[i], info->pValues[i]);
     return result;
@@ -118,23 +118,23 @@ VkResult layer_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore semaphore, 
 
 VkResult layer_QueueWaitIdle(VkQueue handle) {
     struct object *queue = object_find(OBJECT_QUEUE, HANDLE(handle));
-    struct call call = call_begin(CALL_QueueWaitIdle);
+    struct agent_call call = call_begin(CALL_QueueWaitIdle);
     call.track = queue ? queue->queue.track : 0;
     const VkResult result = device_of(handle)->next.QueueWaitIdle(handle);
     record_call(&call, result);
     if (call.end)
-        record_wait(&call, TSMITH_OPERATION_FINISH, 0, NULL);
+        call_record_wait(&call, TSMITH_OPERATION_FINISH, 0, NULL);
     if (queue && result == VK_SUCCESS)
         pending_complete(queue, queue->queue.submitted);
     return result;
 }
 
 VkResult layer_DeviceWaitIdle(VkDevice handle) {
-    struct call call = call_begin(CALL_DeviceWaitIdle);
+    struct agent_call call = call_begin(CALL_DeviceWaitIdle);
     const VkResult result = device_of(handle)->next.DeviceWaitIdle(handle);
     record_call(&call, result);
     if (call.end)
-        record_wait(&call, TSMITH_OPERATION_DEVICE_SYNC, 0, NULL);
+        call_record_wait(&call, TSMITH_OPERATION_DEVICE_SYNC, 0, NULL);
     if (result == VK_SUCCESS)
         pending_device_idle(device_of(handle));
     return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of devices and their queues, directions of copies, and counters of devices with fewer than 64 bits. Any thread.
+// The description of devices and their queues, and directions of copies. Any thread.
 #ifndef AGENTKIT_DEVICE_H
 #define AGENTKIT_DEVICE_H
 
@@ -81,12 +81,6 @@ static inline tsmith_operation device_copy_operation(tsmith_direction direction)
     return direction == TSMITH_DIRECTION_HOST_TO_DEVICE   ? TSMITH_OPERATION_WRITE
            : direction == TSMITH_DIRECTION_DEVICE_TO_HOST ? TSMITH_OPERATION_READ
                                                           : TSMITH_OPERATION_COPY;
-}
-
-// How far the counter with these bits is from a reading of it: the nearer of the two ways around.
-static inline int64_t device_counter_distance(uint64_t counter, uint64_t reading, uint64_t mask) {
-    const uint64_t ahead = (counter - reading) & mask;
-    return ahead > mask / 2 ? (int64_t)ahead - (int64_t)mask - 1 : (int64_t)ahead;
 }
 
 #endif

@@ -100,6 +100,13 @@ void handles_remove(struct handles *handles, struct handle *entry) {
     pthread_mutex_unlock(&handles->mutex);
 }
 
+void *handles_replace(struct handles *handles, uint32_t kind, const void *key) {
+    struct handle *before = handles_find(handles, kind, key);
+    if (before)
+        handles_remove(handles, before);
+    return handles_add(handles, kind, key);
+}
+
 void handles_each(const struct handles *handles, uint32_t kind, void (*each)(void *entry, void *context),
                   void *context) {
     for (struct handle_chunk *chunk = atomic_load(&handles->chunks[kind]); chunk; chunk = chunk->next)

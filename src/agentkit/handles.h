@@ -43,6 +43,8 @@ static inline void *handles_find(const struct handles *handles, uint32_t kind, c
 // A new entry, with zeros behind what is kept, that is found from now on, in place of another of this key. NULL: no room, which
 // is counted.
 void *handles_add(struct handles *handles, uint32_t kind, const void *key);
+// The same, where the end of the object before may not have been seen: another entry of this key is removed.
+void *handles_replace(struct handles *handles, uint32_t kind, const void *key);
 // It is not found any more.
 void handles_hide(struct handles *handles, struct handle *entry);
 // It is found again, unless its key has another entry by now.
