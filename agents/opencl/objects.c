@@ -90,13 +90,12 @@ static void forget_object(void *entry, void *context) {
     object_recycle(object);
 }
 
-// Devices stay: their ids are those of the channel, which is continued.
+// Devices too: their ids, as those of tracks, are of the session that ended.
 void objects_forget(void) {
     for (uint32_t i = 0; i < LINGERING_MAX; i++)
         atomic_store(&lingering[i], NULL);
     for (uint32_t type = 1; type < OBJECT_TYPES; type++)
-        if (type != OBJECT_DEVICE)
-            handles_each(&objects, type, forget_object, NULL);
+        handles_each(&objects, type, forget_object, NULL);
     atomic_fetch_add(&objects_generation, 1);
 }
 

@@ -107,6 +107,8 @@ def check_file(path, first, last):
     calls = [event for event in events if event["kind"] == "api" and event["name"] == "clEnqueueNDRangeKernel"]
     check(len(calls) == len(sizes) and all(call["duration"] >= 0 for call in calls), "a call for each launch")
     check(all(event["name"] == "tick" for event in events if event["kind"] == "kernel"), "kernels are named")
+    answer = json.loads(run("query", "--json", path, "SELECT DISTINCT device IS NULL AS unknown FROM tracks WHERE kind = 'queue'").stdout)
+    check(answer["results"][0]["rows"] == [{"unknown": 0}], "the device of the queues is known: %s" % answer)
 
 
 def own_libraries(pid):
