@@ -48,10 +48,14 @@ from_proc() { # PID
     done
 }
 
+# All debuggers together have 30 s: a program that waits in the driver can keep one waiting, too.
 from_debugger() { # PID
+    spare=$((debugged_until - $(date +%s)))
+    [ "$spare" -le 20 ] || spare=20
+    [ "$spare" -gt 0 ] || { echo "the debugger's time was over" && return; }
     for debugger in cuda-gdb /usr/local/cuda/bin/cuda-gdb gdb; do
         command -v "$debugger" >/dev/null 2>&1 || continue
-        timeout -k 2 20 "$debugger" -p "$1" -batch -nx -ex 'set pagination off' -ex 'thread apply all bt 40' 2>&1 </dev/null | tail -n 300
+        timeout -k 2 "$spare" "$debugger" -p "$1" -batch -nx -ex 'set pagination off' -ex 'thread apply all bt 40' 2>&1 </dev/null | tail -n 300
         return
     done
     echo "neither cuda-gdb nor gdb is here"
@@ -71,7 +75,11 @@ finish() {
 over() {
     trap '' TERM
     all=$(descendants "$child")
-    for pid in $all; do
+    debugged_until=$(($(date +%s) + 30))
+    # The program comes last in the list, and its stacks are what is wanted.
+    newest_first=
+    for pid in $all; do newest_first="$pid $newest_first"; done
+    for pid in $newest_first; do
         [ -d "/proc/$pid/task" ] || continue
         echo "== process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
         from_proc "$pid"

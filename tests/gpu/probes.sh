@@ -186,9 +186,9 @@ probes() {
     search_libraries
     choose_cupti
     LD_LIBRARY_PATH=$LD_LIBRARY_PATH$extra_path
+    first_runs
     clocks
     is_simulated
-    first_runs
 }
 
 # ---- CUDA replay's questions

@@ -1,26 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Everything that only a GPU can prove, in one command: tests/gpu/run.sh [--programs DIR] [--built DIR] [--out DIR] [STAGE...]
+# Everything that only a GPU can prove, in one command: tests/gpu/run.sh [--programs DIR | --build] [--built DIR] [--out DIR] [STAGE...]
 #
 # Needs an NVIDIA GPU with its driver. No root, no network, no package.
-#   --programs DIR  build nothing: DIR is what tests/gpu/pack.sh made. Not needed when this file lies in such a folder, or when
-#                   there is no nvcc and the checkout has one as build-gpu. Otherwise TraceSmith and the programs are built here
+#   --programs DIR  build nothing: DIR is what tests/gpu/pack.sh made. Not needed when this file lies in such a folder, or the
+#                   checkout has one as build-gpu. Otherwise TraceSmith and the programs are built here, which takes minutes
 #                   (then a CUDA toolkit is needed: CUDA_HOME, nvcc in PATH, or under /usr/local)
+#   --build         build here, even if there is such a folder
 #   --built DIR     use the build of TraceSmith in DIR (bin/tracesmith, lib/) instead of building it
 #   --out DIR       where results.md, run.log and raw.tar.gz go; $OUT or gpu-results when not given
-#   STAGE           only these, in this order: probes facts costs torch million samples metrics ends replay kineto others
+#   STAGE           only these, in this order: probes facts ends million costs torch samples metrics replay kineto others
 #
 # The first stage takes a minute at most: which libraries are where, whether CUPTI works, its clock. Each one after it takes two
-# minutes at most and is useful alone; results.md and raw.tar.gz are written anew after each, so whatever ends this leaves
-# what was measured until then. Every command has a limit, and one that does not end leaves the stacks of its threads. All of it
+# minutes at most and is useful alone, the most useful ones first. results.md is written anew after each line of a table and
+# raw.tar.gz after each stage, so whatever ends this leaves what was measured until then. Every command has a limit, and one that does not end leaves the stacks of its threads. All of it
 # ends within TRACESMITH_GPU_SECONDS (560).
 # Exit codes: 0 all true (figures that are not met are in the table), 1 something is not, 2 usage, 3 the time was over before all was done,
 # 4 a tool is lacking (said which), 77 there is no GPU.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-all_stages='probes facts costs torch million samples metrics ends replay kineto others'
-built='' pack='' wanted=''
+all_stages='probes facts ends million costs torch samples metrics replay kineto others'
+built='' pack='' wanted='' build=''
 out=${OUT:-gpu-results}
 
 die() {
@@ -38,12 +39,13 @@ for word in "$@"; do [ "$word" != --inside ] || inside=1; done
 while [ $# -gt 0 ]; do
     case $1 in
     --inside) ;;
+    --build) build=--build ;;
     --built | --out | --programs)
         [ -n "${2:-}" ] || die 2 "$1 needs a folder"
         case $1 in --out) out=$2 ;; --built) built=$2 ;; *) pack=$2 ;; esac
         shift
         ;;
-    -*) die 2 "unknown option '$1'; usage: run.sh [--programs DIR] [--built DIR] [--out DIR] [STAGE...]" ;;
+    -*) die 2 "unknown option '$1'; usage: run.sh [--programs DIR | --build] [--built DIR] [--out DIR] [STAGE...]" ;;
     *)
         case " $all_stages " in *" $1 "*) ;; *) die 2 "unknown stage '$1'; stages: $all_stages" ;; esac
         wanted="$wanted $1"
@@ -82,7 +84,7 @@ if [ -z "${inside-}" ]; then
     { # The inside ends by itself before this limit. All of it is one process group.
         # shellcheck disable=SC2086 # stages are words
         WORK=$work SECONDS_LEFT=$seconds timeout --foreground -k 5 $((seconds + 40)) sh "$0" --inside --out "$out" ${built:+--built "$built"} \
-            ${pack:+--programs "$pack"} $stages 2>&1
+            ${pack:+--programs "$pack"} $build $stages 2>&1
         echo $? >"$work/code"
     } | tee "$out/run.log"
     code=$(cat "$work/code")
@@ -168,11 +170,13 @@ build_here() {
 
 have=1 cuda='' cupti='' cupti_lib=/nonexistent extra_path=''
 [ -n "$pack" ] || [ ! -e "$here/programs/gpu_info" ] || pack=$here
-if [ -z "$pack" ] && ! find_cuda; then
+# Building takes minutes, and may fail for a library that a machine with a GPU lacks.
+if [ -z "$pack$build" ] && [ -e "$root/build-gpu/programs/gpu_info" ]; then
     pack=$root/build-gpu
-    [ -x "$pack/programs/gpu_info" ] ||
-        die 4 "no CUDA toolkit: nvcc is neither in CUDA_HOME/bin, nor in PATH, nor under /usr/local/cuda*/bin; and no folder of pack.sh"
+    say "using $pack; --build builds instead"
 fi
+[ -n "$pack" ] || find_cuda ||
+    die 4 "no CUDA toolkit: nvcc is neither in CUDA_HOME/bin, nor in PATH, nor under /usr/local/cuda*/bin; and no folder of pack.sh"
 if [ -n "$pack" ]; then
     built=${built:-$pack} programs=$pack/programs programs_py=$pack/programs
     # Some ways to copy a folder lose that its files are programs.
@@ -193,6 +197,16 @@ fi
 
 # ---- which GPU
 
+# Without persistence mode the driver stops a GPU that no process has open, and starts it again for the next program, which then waits
+# for seconds. An open device keeps it running and asks nothing of it.
+holders=
+trap '[ -z "$holders" ] || kill $holders 2>/dev/null' EXIT
+for node in ${TRACESMITH_GPU_NODES:-/dev/nvidia[0-9]*}; do
+    (: <"$node") 2>/dev/null || continue
+    # shellcheck disable=SC2217 # it is only to have it open
+    sleep "$SECONDS_LEFT" <"$node" >/dev/null 2>&1 &
+    holders="$holders $!"
+done
 describe_machine
 say "**The GPU was asked, and had not answered when this was written.**" >"$work/about"
 write_results
@@ -221,7 +235,7 @@ if [ "$code" -ne 0 ] && [ "$code" -ne 124 ]; then
 fi
 about() {
     sed 's/$/  /' "$work/gpu.txt"
-    timeout 20 nvidia-smi --query-gpu=driver_version,vbios_version,mig.mode.current,power.limit --format=csv 2>/dev/null | sed 's/$/  /'
+    timeout 20 nvidia-smi --query-gpu=driver_version,vbios_version,persistence_mode,mig.mode.current,power.limit --format=csv 2>/dev/null | sed 's/$/  /'
     say "$(uname -srm), $(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release 2>/dev/null), $(nproc) processors, C library $(getconf GNU_LIBC_VERSION 2>/dev/null)$([ -z "$cuda" ] ||
         "$cuda/bin/nvcc" --version | sed -n 's/.*release/, nvcc/p')  "
     head -n 1 "$work/version.txt" 2>/dev/null

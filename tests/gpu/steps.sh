@@ -42,6 +42,7 @@ cell() { printf %s "$1" | tr '|\n' '/ '; }
 # verdict WHAT HOW: a line of the table of facts.
 verdict() {
     printf '| %s | %s |\n' "$1" "$(cell "$2")" >>"$work/facts"
+    write_progress
     say "$1: $2"
 }
 
@@ -65,8 +66,11 @@ ended() {
 
 # row WHAT VALUE ASKED [MET]: a line of the table of figures. MET is what `met` says, where a number is asked for.
 row() {
-    printf '| %s | %s | %s | %s |\n' "$1" "$(cell "$2")" "$3" "${4-}" | tee -a "$work/figures"
+    row_line=$(printf '| %s | %s | %s | %s |' "$1" "$(cell "$2")" "$3" "${4-}")
+    say "$row_line" >>"$work/figures"
     [ "${4-}" != no ] || say "**Not met: $1: $2, asked $3**  " >>"$work/missed"
+    write_progress
+    say "$row_line"
 }
 
 # met CONDITION VALUE...: "yes" or "no", of values a, b, c in awk's words; "not measured" where one is not there.
@@ -82,6 +86,7 @@ met() {
 # answer QUESTION ANSWER DETAIL: a line of the table of CUDA replay's questions.
 answer() {
     printf '| %s | %s | %s |\n' "$1" "$2" "$(cell "$3")" >>"$work/answers"
+    write_progress
     say "$1: $2: $3"
 }
 
@@ -260,8 +265,10 @@ compose() {
 }
 
 # Files in --out are always complete: each file is written under another name and then renamed.
+write_progress() { compose >"$out/results.md.new" && mv "$out/results.md.new" "$out/results.md"; }
+
 write_results() {
-    compose >"$out/results.md.new" && mv "$out/results.md.new" "$out/results.md"
+    write_progress
     # Traces of a million launches are no test data; the rest is small.
     (cd "$work" && find . -maxdepth 1 -type f -size -2000k | sed 's|^\./||' | grep -v '^\(code\|.*\.new\)$' |
         tar -czf "$out/raw.tar.gz.new" -T -) 2>/dev/null

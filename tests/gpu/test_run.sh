@@ -67,7 +67,7 @@ ln -s "$work/driver/libcuda.so.1" "$work/cuda/compat/"
 # run [ARGUMENT...]: results in $work/results; the exit code in $code.
 run() {
     code=0
-    LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/results" "$@" \
+    LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$run" --build --built "$TRACESMITH_BUILD_DIR" --out "$work/results" "$@" \
         >"$work/out" 2>&1 || code=$?
 }
 results=$work/results/results.md
@@ -184,11 +184,37 @@ for stage in probes facts costs; do
     [ "$stage" = probes ] || grep -q '^| probes | .* | done |' "$results" || fail "killed in $stage: what was done before is not said"
 done
 
+# Killed within a stage, what it has measured is there, too.
+rm -rf "$work/results"
+mkfifo "$work/log"
+LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc setsid "$run" --built "$TRACESMITH_BUILD_DIR" \
+    --programs "$work/pack" --out "$work/results" facts >"$work/log" 2>&1 &
+group=$!
+while read -r line; do
+    case $line in 'vector_add: as the program counted') break ;; esac
+done <"$work/log"
+kill -KILL -"$group"
+wait "$group" 2>/dev/null || true
+rm "$work/log"
+whole "killed within facts"
+grep -q '^| vector_add | as the program counted |' "$results" || fail "killed within facts: what was measured is not there"
+
+# A checkout with a folder of pack.sh builds nothing.
+mkdir -p "$work/checkout/tests/gpu"
+cp "$TRACESMITH_SOURCE_DIR"/tests/gpu/*.sh "$work/checkout/tests/gpu/"
+ln -s "$work/pack" "$work/checkout/build-gpu"
+code=0
+LD_LIBRARY_PATH=$work/driver LOOP=$loop CUDA_HOME=$work/cuda CC=$work/cc "$work/checkout/tests/gpu/run.sh" --built "$TRACESMITH_BUILD_DIR" \
+    --out "$work/results" probes >"$work/out" 2>&1 || code=$?
+[ "$code" -eq 0 ] || fail "in a checkout with build-gpu the code is $code"
+grep -q "^using $work/checkout/build-gpu" "$work/out" || fail "build-gpu was not used"
+! grep -q '^building' "$work/out" || fail "something was built although build-gpu is there"
+
 # Where there is a toolkit everything compiles, and then it is the GPU that is there or not.
 for cuda in "${CUDA_HOME-}" /usr/local/cuda /usr/local/cuda-*; do
     [ -x "$cuda/bin/nvcc" ] || continue
     code=0
-    CUDA_VISIBLE_DEVICES='' CUDA_HOME=$cuda "$run" --built "$TRACESMITH_BUILD_DIR" --out "$work/real" >"$work/out" 2>&1 || code=$?
+    CUDA_VISIBLE_DEVICES='' CUDA_HOME=$cuda "$run" --build --built "$TRACESMITH_BUILD_DIR" --out "$work/real" >"$work/out" 2>&1 || code=$?
     [ "$code" -eq 77 ] || fail "without a GPU the code is $code"
     grep -q '^everything was built' "$work/out" || fail "what is lacking is not said"
     break
