@@ -16,6 +16,7 @@
 #include "buffers.h"
 #include "control.h"
 #include "graph_nodes.h"
+#include "later_fixes.h"
 #include "launches.h"
 #include "library.h"
 #include "metrics.h"
@@ -77,6 +78,7 @@ static void describe_library(void) {
              vendor.interface);
     if (cupti.simulated)
         channel_attribute(agent.channel, "simulated", text);
+    later_fixes_tell();
 }
 
 static void describe_sharing(void) {

@@ -3,6 +3,7 @@
 #include "buffers.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "agentkit/buffer_pool.h"
 #include "agentkit/control.h"
@@ -18,7 +19,8 @@ enum {
     EXTRA_OLD = BUFFER_POOL_EXTRA_MAX,
     EXTRA_BYTES = 1 << 20,
     WORDS = BUFFER_POOL_MAX / 64,
-    WAITING_MOST = 128
+    WAITING_MOST = 128,
+    WAIT_MOST = 1000000000 // ns
 };
 
 static struct buffer_pool pool;
@@ -27,6 +29,7 @@ static atomic_bool may_wait;
 static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its length is in waiting_bytes
 static _Atomic uint32_t waiting_count;
 static size_t waiting_bytes[BUFFER_POOL_MAX];
+static _Atomic uint32_t in_hand; // threads that flush, or have a buffer that was handed back
 
 bool buffers_init(void) {
     buffer_pool_extend(&pool, cupti_has(CUPTI_12_9) ? EXTRA_MOST : EXTRA_OLD, EXTRA_BYTES);
@@ -102,12 +105,27 @@ static void handed_back(void *context, uint32_t stream, uint8_t *buffer, size_t 
     uint32_t place;
     if (!buffer_pool_find(&pool, buffer, &place))
         return;
+    atomic_fetch_add(&in_hand, 1);
     const size_t bytes = buffer_pool_bytes(&pool, place);
     valid = valid < bytes ? valid : bytes;
     if (!is_read_later(place, buffer, valid))
         read_and_free(place, buffer, valid);
     if (agent_recording())
         records_dropped(context, stream);
+    atomic_fetch_sub(&in_hand, 1);
+}
+
+void buffers_flush(uint32_t flags) {
+    atomic_fetch_add(&in_hand, 1);
+    cupti.ActivityFlushAll(flags);
+    atomic_fetch_sub(&in_hand, 1);
+}
+
+void buffers_wait_until_read(void) {
+    const struct timespec moment = {.tv_nsec = 200000};
+    const int64_t until = clock_trace_now() + WAIT_MOST;
+    while (atomic_load(&in_hand) && clock_trace_now() < until)
+        nanosleep(&moment, NULL);
 }
 
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {

@@ -28,6 +28,11 @@ void buffers_full_v2(uint8_t *buffer, size_t size, size_t valid, void *info);
 void buffers_may_wait(void);
 // Then the control thread is woken, to flush at once.
 bool buffers_any_wait(void);
+// Has CUPTI hand back its buffers; `flags` are cuptiActivityFlushAll's.
+void buffers_flush(uint32_t flags);
+// Waits until no other thread has buffers that CUPTI has handed back and that are not read yet, a second at most. Not within a callback
+// of CUPTI.
+void buffers_wait_until_read(void);
 // CUPTI has handed back all that it had: those that wait are read. Any thread.
 void buffers_flushed(void);
 // How many were refused.

@@ -53,7 +53,7 @@ static void look_for_other_buffers(void) {
 static void flush(void) {
     if (!atomic_load(&library_gone)) {
         foreign_clock_compare(&cupti_clock);
-        cupti.ActivityFlushAll(0);
+        buffers_flush(0);
     }
     buffers_flushed();
     if (!atomic_load(&library_gone))
@@ -75,6 +75,7 @@ static void sum_up(void) {
     char text[1400];
     const uint64_t open = launches_open(), made = launches_made();
     foreign_clock_tell_error(&cupti_clock, vendor.api);
+    subscribe_tell_reports();
     look_for_other_buffers();
     if (open && open >= made / 2 && !buffers_taken) {
         snprintf(text, sizeof text,
@@ -93,8 +94,8 @@ static void sum_up(void) {
 static void last_pass(void) {
     if (!atomic_load(&library_gone)) {
         foreign_clock_compare(&cupti_clock);
-        cupti.ActivityFlushAll(0);
-        cupti.ActivityFlushAll(FORCED);
+        buffers_flush(0);
+        buffers_flush(FORCED);
     }
     buffers_flushed();
     if (!atomic_load(&library_gone)) {

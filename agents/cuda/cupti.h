@@ -30,12 +30,15 @@ enum {
     CUPTI_13_1 = 130100,
     CUPTI_13_2 = 130200,
     CUPTI_13_3 = 130300,
+    CUPTI_13_3_UPDATE_1 = 130301,
     CUPTI_13_4 = 130400,
     CUPTI_13_5 = 130500,
 };
 
 enum cupti_result {
     CUPTI_OK = 0,
+    CUPTI_INVALID_PARAMETER = 1,
+    CUPTI_INVALID_DEVICE = 2,
     CUPTI_LIMIT_REACHED = 12,
     CUPTI_NOT_INITIALIZED = 15,
     CUPTI_OUT_OF_MEMORY = 8,
@@ -48,7 +51,9 @@ enum cupti_result {
     CUPTI_MULTIPLE_SUBSCRIBERS = 39,
     CUPTI_VIRTUALIZED_PRIVILEGES = 40,
     CUPTI_CONFIDENTIAL = 41,
+    CUPTI_MINING = 42,
     CUPTI_MIG = 43,
+    CUPTI_SLI = 44,
     CUPTI_WSL = 45,
     CUPTI_UNKNOWN = 999
 };
@@ -422,7 +427,7 @@ enum {
     CUPTI_RESOURCE_GRAPH_NODE_CREATED = 13,
     CUPTI_RESOURCE_GRAPH_NODE_CLONED = 20,
 };
-enum { CUPTI_STATE_FATAL_ERROR = 1 };
+enum { CUPTI_STATE_FATAL_ERROR = 1, CUPTI_STATE_ERROR = 2, CUPTI_STATE_WARNING = 3 }; // 12.2
 
 // What a subscriber that shares CUPTI with others sets for itself (13.3); the functions that set the same for the whole
 // process are refused to it.
@@ -430,6 +435,7 @@ enum cupti_attribute {
     CUPTI_ATTRIBUTE_ZEROED_BUFFERS = 5,      // 8 bits; also of cuptiActivitySetAttribute
     CUPTI_ATTRIBUTE_LATENCY_TIMESTAMPS = 15, // 8 bits
     CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS = 17,   // 8 bits
+    CUPTI_ATTRIBUTE_DEVICE_GRAPHS = 19,      // 8 bits
     CUPTI_ATTRIBUTE_GRAPHS_AS_A_WHOLE =
         20,                          // 8 bits; of all subscribers, and before any of them switches a kind on
     CUPTI_ATTRIBUTE_THREAD_IDS = 21, // 32 bits

@@ -60,7 +60,7 @@ static void wait_for_records(void) {
     const struct timespec moment = {.tv_nsec = 10000000};
     const int64_t until = clock_trace_now() + COMPLETION;
     while (launches_open() && clock_trace_now() < until && !atomic_load(&library_gone)) {
-        cupti.ActivityFlushAll(0);
+        buffers_flush(0);
         buffers_flushed();
         nanosleep(&moment, NULL);
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agentkit/launch_table.h"
+#include "buffers.h"
 #include "kinds.h"
 #include "library.h"
 #include "sharing.h"
@@ -185,7 +186,7 @@ static bool special_call(enum call_class class, bool entered) {
     // flushes here too). This asks for finished records only and waits for nothing.
     if (class == CALL_RESET) {
         if (entered && !atomic_load(&library_gone))
-            cupti.ActivityFlushAll(0);
+            buffers_flush(0);
         return false;
     }
     // The call itself is no part of the range.

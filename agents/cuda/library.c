@@ -88,9 +88,10 @@ const char *library_error(int result) {
     return cupti.GetResultString(result, &text) == CUPTI_OK && text ? text : "an unknown error";
 }
 
-// An error that another libcupti need not give.
+// An error that another libcupti need not give. INVALID_DEVICE: of one that is older than the GPU (triton-lang/triton#8953).
 static bool is_of_library(int result) {
-    return result == CUPTI_NOT_COMPATIBLE || result == CUPTI_NOT_INITIALIZED || result == CUPTI_UNKNOWN;
+    return result == CUPTI_INVALID_DEVICE || result == CUPTI_NOT_COMPATIBLE ||
+           result == CUPTI_NOT_INITIALIZED || result == CUPTI_UNKNOWN;
 }
 
 static void note_refused(const struct candidate *candidate, const char *what) {

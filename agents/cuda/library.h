@@ -44,6 +44,8 @@ enum { LIBRARY_LACKS = -1 };
     X(SetThreadIdType, int(int))                                                                             \
     X(GetGraphNodeId, int(void *, uint64_t *))                                                               \
     X(ActivityEnableCudaEventDeviceTimestamps, int(uint8_t))                                                 \
+    X(GetCallbackState, int(uint32_t *, void *, int, uint32_t))                                              \
+    X(ActivityEnableDeviceGraph, int(uint8_t))                                                               \
     X(ActivityEnableLatencyTimestamps, int(uint8_t))                                                         \
     X(Subscribe_v2, int(void **, cupti_callback *, void *, struct cupti_subscriber_params *))                \
     X(GetTimestamp_v2, int(void *, uint64_t *))                                                              \
@@ -83,7 +85,7 @@ extern struct cupti cupti;
 // process, as the program's own profiler makes, silently corrupts records, and with several subscribers it is not honored at all.
 extern struct foreign_clock cupti_clock __attribute__((visibility("hidden")));
 
-// CUPTI met an error that it does not recover from, and finalized itself: it is not called any more.
+// CUPTI met an error that it does not recover from, and finalized itself, or another tool has ended it: it is not called any more.
 extern atomic_bool library_gone __attribute__((visibility("hidden")));
 
 // Whether records and functions of this version are there.

@@ -156,6 +156,7 @@ static void translate(struct reader *reader, const void *record) {
         tracks_context(record);
         break;
     case CUPTI_KIND_GREEN_CONTEXT:
+        tracks_green_context(record);
         green_contexts_describe(record);
         break;
     case CUPTI_KIND_STREAM:

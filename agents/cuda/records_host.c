@@ -173,7 +173,8 @@ void record_overhead(struct reader *reader, const struct cupti_overhead *record)
     struct span span;
     if (!reader_needs_span(&reader->base, record->start, record->end, &span))
         return;
-    if (record->object_kind == THREAD && record->object.host.thread)
+    // Before 12.4 the thread is pthread_self() regardless of cuptiSetThreadIdType (release notes of CUDA 12.4).
+    if (record->object_kind == THREAD && record->object.host.thread && cupti_has(CUPTI_12_4))
         track = reader_thread(reader, record->object.host.thread, 0);
     else if (record->object_kind == STREAM)
         track = reader_queue(reader, record->object.device.device, record->object.device.context,

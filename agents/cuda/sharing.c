@@ -93,7 +93,9 @@ static int on_GetTimestamp(uint64_t *time) {
     return time && sharing_records_now(time) ? CUPTI_OK : real_GetTimestamp(time);
 }
 
+// The control thread may flush at the same time, and have buffers of theirs that CUPTI no longer has.
 static int deliver_flushed(int result) {
+    buffers_wait_until_read();
     buffers_flushed();
     sharing_records_flush();
     return result;

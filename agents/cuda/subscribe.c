@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subscribes with CUPTI and enables the kinds of records; the agent calls it once, when it attaches. Rules: agent.h.
 //
-// CUPTI has one subscriber per process, until 13.3: from then on those that use the second interface and allow it can
+// CUPTI has one subscriber per process, until 13.3 update 1: from then on those that use the second interface and allow it can
 // share. So that one is used where it is there, and a tool that came before us keeps what it has.
 //
 // Kernels are recorded as CONCURRENT_KERNEL, which does not serialize them. Graphs are recorded node by node, unless the
@@ -127,8 +127,43 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *data) {
     }
 }
 
+// What CUPTI reports and continues after: the first error and the first warning, and how many there were.
+static struct report {
+    _Atomic uint64_t count;
+    char text[400]; // complete once `count` is more than 1, or at the end
+} reports[CUPTI_STATE_WARNING + 1];
+
+static void tell_report(uint32_t id, uint64_t count) {
+    static const char *const keys[] = {
+        [CUPTI_STATE_ERROR] = "notice.cuda-errors", [CUPTI_STATE_WARNING] = "cuda.cupti.warnings"};
+    char text[512];
+    snprintf(text, sizeof text, "%s reported %llu %s%s, the first: %s", vendor.interface,
+             (unsigned long long)count, id == CUPTI_STATE_ERROR ? "error" : "warning", count > 1 ? "s" : "",
+             reports[id].text);
+    channel_attribute(agent.channel, keys[id], text);
+}
+
+// On any thread, also a worker of CUPTI's: nothing is asked of it but the name of the error.
+static void note_report(uint32_t id, const struct cupti_state_data *data) {
+    if (atomic_fetch_add(&reports[id].count, 1))
+        return;
+    snprintf(reports[id].text, sizeof reports[id].text, "%s (%d)%s%s", library_error(data->result),
+             data->result, data->message ? ", " : "", data->message ? data->message : "");
+    tell_report(id, 1);
+}
+
+void subscribe_tell_reports(void) {
+    for (uint32_t id = CUPTI_STATE_ERROR; id <= CUPTI_STATE_WARNING; id++) {
+        const uint64_t count = atomic_load(&reports[id].count);
+        if (count > 1)
+            tell_report(id, count);
+    }
+}
+
 static void on_state(uint32_t id, const struct cupti_state_data *data) {
     char text[512];
+    if (id == CUPTI_STATE_ERROR || id == CUPTI_STATE_WARNING)
+        note_report(id, data);
     if (id != CUPTI_STATE_FATAL_ERROR)
         return;
     snprintf(text, sizeof text,
@@ -160,6 +195,39 @@ static void callback(void *unused, int domain, uint32_t id, const void *data) {
         launches_call(domain, id, data);
 }
 
+// ---- whether it was ended
+
+static bool can_tell_end; // as CUPTI says at first that our callback is enabled
+
+// The answer is undefined while another thread enables a callback.
+static int ask_enabled(uint32_t *enabled) {
+    *enabled = 0;
+    return cupti.GetCallbackState ? cupti.GetCallbackState(enabled, cupti.subscriber, CUPTI_DOMAIN_RESOURCE,
+                                                           CUPTI_RESOURCE_CONTEXT_CREATED)
+                                  : CUPTI_NOT_SUPPORTED;
+}
+
+// A tool that finds CUPTI by dlsym can detach it from the process (cuptiFinalize: JAX at the end of its trace, jax-ml/jax#40260). It
+// reports nothing then, and the next call initializes it anew, after which programs with graphs are known to crash
+// (pytorch/pytorch#112507). So it is left alone as soon as that is seen.
+static void look_for_end(void) {
+    static uint32_t looks;
+    uint32_t enabled;
+    if (!can_tell_end || atomic_load(&library_gone))
+        return;
+    const int result = ask_enabled(&enabled);
+    const bool ended = (result == CUPTI_OK && !enabled) || result == CUPTI_INVALID_PARAMETER;
+    looks = ended ? looks + 1 : 0;
+    if (looks < 2)
+        return;
+    atomic_store(&library_gone, true);
+    sharing_released();
+    agent_untraced(
+        "another tool in the program has ended %s (cuptiFinalize): what the program does from then on "
+        "is not recorded; run without that tool",
+        vendor.interface);
+}
+
 // ---- subscribing
 
 static int set_shared(enum cupti_attribute attribute, uint32_t value, size_t size) {
@@ -168,8 +236,9 @@ static int set_shared(enum cupti_attribute attribute, uint32_t value, size_t siz
                                          size == sizeof small ? (void *)&small : &value);
 }
 
+// 13.3 itself may crash where several subscribers request records of the device at once (release notes of 13.3 update 1).
 static bool may_share(void) {
-    return cupti_has(CUPTI_13_3) && cupti.Subscribe_v2 && cupti.GetTimestamp_v2 &&
+    return cupti_has(CUPTI_13_3_UPDATE_1) && cupti.Subscribe_v2 && cupti.GetTimestamp_v2 &&
            cupti.ActivityRegisterCallbacks_v2 && cupti.ActivityEnable_v2 && cupti.ActivitySetAttribute_v2 &&
            cupti.ActivityGetNextRecord_v2;
 }
@@ -215,7 +284,7 @@ static int enable_callbacks(void) {
         {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_CONTEXT_CREATED, CUPTI_RESOURCE_STREAM_DESTROY},
         {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_MODULE_LOADED, CUPTI_RESOURCE_MODULE_UNLOAD},
         {CUPTI_DOMAIN_RESOURCE, CUPTI_RESOURCE_GRAPH_NODE_CREATED, CUPTI_RESOURCE_GRAPH_NODE_CREATED},
-        {CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, CUPTI_STATE_FATAL_ERROR}};
+        {CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, CUPTI_STATE_WARNING}};
     int result = CUPTI_OK;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         for (uint32_t id = wanted[i].first; id <= wanted[i].last; id++) {
@@ -237,9 +306,10 @@ static bool wants_graphs(void) {
 static int enable_graphs(void) {
     if (!wants_graphs())
         return CUPTI_OK;
-    if (cupti_has(CUPTI_12_8))
-        subscribe_kind(CUPTI_KIND_DEVICE_GRAPH_TRACE);
-    return subscribe_kind(CUPTI_KIND_GRAPH_TRACE);
+    const int result = subscribe_kind(CUPTI_KIND_GRAPH_TRACE);
+    if (result == CUPTI_OK)
+        sharing_own_kind(CUPTI_KIND_DEVICE_GRAPH_TRACE); // see prepare
+    return result;
 }
 
 // Calls that frameworks make many times per launch, and that neither launch, wait, nor move anything.
@@ -341,6 +411,10 @@ static void prepare(void) {
         channel_attribute(
             agent.channel, "notice.cuda-graphs",
             "graphs are recorded node by node, because another tool that shares CUPTI requires it");
+    // Whole graphs that the device launches: CUPTI refuses to enable their kind, and adds it to that of the others if this was
+    // requested before CUDA is initialized (cupti_activity.h of 13.5).
+    if (wants_graphs() && cupti_has(CUPTI_12_8))
+        switch_on(cupti.ActivityEnableDeviceGraph, CUPTI_ATTRIBUTE_DEVICE_GRAPHS);
     enable_latency();
 }
 
@@ -408,7 +482,12 @@ static const char *advice_for_result(int result) {
     case CUPTI_MIG:
         return "this MIG device cannot be profiled; use a whole GPU";
     case CUPTI_CONFIDENTIAL:
-        return "confidential computing does not allow profiling";
+        return "confidential computing does not allow profiling; the administrator can switch the GPU to "
+               "CC-devtools mode";
+    case CUPTI_MINING:
+        return "GPUs for mining (CMP) cannot be profiled";
+    case CUPTI_SLI:
+        return "a GPU that is part of an SLI group cannot be profiled";
     case CUPTI_WSL:
         return "this GPU cannot be profiled under WSL";
     case CUPTI_LEGACY_PROFILER:
@@ -453,6 +532,7 @@ static void say_alone(int taken, const char *who) {
 bool subscribe(int taken, char *why, size_t size) {
     const char *step = "subscribing";
     char who[512] = "";
+    uint32_t enabled;
     int result = taken;
     unsubscribed = may_do_without(taken, who, sizeof who);
     if (result == CUPTI_OK || unsubscribed) {
@@ -460,6 +540,7 @@ bool subscribe(int taken, char *why, size_t size) {
         result = foreign_clock_compare(&cupti_clock) ? enable_all() : CUPTI_UNKNOWN;
         if (result == CUPTI_OK && unsubscribed)
             say_alone(taken, who);
+        can_tell_end = result == CUPTI_OK && !unsubscribed && ask_enabled(&enabled) == CUPTI_OK && enabled;
         if (result == CUPTI_OK)
             return true;
         withdraw();
@@ -478,6 +559,7 @@ bool subscribe_alone(void) {
 void subscribe_look(void) {
     if (unsubscribed)
         enable_refused();
+    look_for_end();
 }
 
 void subscribe_end(void) {

@@ -12,10 +12,13 @@ int subscribe_take(void);
 bool subscribe(int taken, char *why, size_t size);
 // CUPTI has no callbacks for the agent: another tool is subscribed, and only records are available.
 bool subscribe_alone(void);
-// On the control thread: requests again what CUPTI refused within cuInit, where no callback does.
+// On the control thread: looks whether CUPTI was ended, and requests again what it refused within cuInit, where no callback does.
 void subscribe_look(void);
 // Switches everything off again: the session is over, the program continues.
 void subscribe_end(void);
+
+// At the end: how often CUPTI reported errors and warnings that it went on after.
+void subscribe_tell_reports(void);
 
 // Enables a kind of record. CUPTI's error.
 int subscribe_kind(uint32_t kind);

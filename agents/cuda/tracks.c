@@ -17,12 +17,13 @@ enum { DEVICES = 64, CONTEXTS = 64, OF_STREAM = 1, OF_OTHER }; // kinds of keys
 // Ids in the channel; 0: none yet. Written under the lock, once each; read without it.
 static _Atomic uint32_t devices[DEVICES];
 static _Atomic uint64_t described; // by CUPTI: a bit per device
-static struct {
-    uint32_t context, stream, device;
+static struct context {
+    uint32_t context, stream, device; // `stream`: the default one; CUPTI_NONE: unknown
     bool green;
     uint32_t processors; // of a green context; 0: unknown
 } contexts[CONTEXTS];    // the newest, round and round
 static uint32_t context_count;
+static struct cupti_device hidden[DEVICES]; // not visible to the program; kind 0: none
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 // ---- devices. Under the lock.
@@ -59,7 +60,7 @@ static uint32_t device_of(uint32_t id) {
     if (id >= DEVICES)
         return 0;
     if (!devices[id])
-        devices[id] = add_device(id, NULL);
+        devices[id] = add_device(id, hidden[id].kind ? &hidden[id] : NULL);
     return devices[id];
 }
 
@@ -93,7 +94,24 @@ static void describe(const struct cupti_device *record) {
     vendor_attribute(key, text);
 }
 
+// CUPTI describes devices that CUDA_VISIBLE_DEVICES hides, too. They are not numbered as the program numbers devices.
+static bool is_hidden(const struct cupti_device *record) {
+    return cupti_has(CUPTI_11_6) && !vendor.partial && !record->visible;
+}
+
+// Used only if CUPTI describes no visible device with this number.
+static void keep_hidden(const struct cupti_device *record) {
+    pthread_mutex_lock(&lock);
+    if (record->id < DEVICES && !hidden[record->id].kind)
+        hidden[record->id] = *record;
+    pthread_mutex_unlock(&lock);
+}
+
 void tracks_device(const struct cupti_device *record) {
+    if (is_hidden(record)) {
+        keep_hidden(record);
+        return;
+    }
     pthread_mutex_lock(&lock);
     if (record->id < DEVICES && !(described >> record->id & 1)) {
         const uint32_t id = add_device(record->id, record);
@@ -137,21 +155,24 @@ static void describe_other_process(const struct cupti_context *record) {
     vendor_attribute(key, text);
 }
 
+static void add_context(struct context context) {
+    pthread_mutex_lock(&lock);
+    contexts[context_count++ % CONTEXTS] = context;
+    pthread_mutex_unlock(&lock);
+}
+
 void tracks_context(const struct cupti_context *record) {
     const bool green = cupti_has(CUPTI_12_4) && record->green;
     const uint32_t processors = cupti_has(CUPTI_12_5) ? record->processors : 0;
-    pthread_mutex_lock(&lock);
-    const uint32_t at = context_count++ % CONTEXTS;
-    contexts[at].context = record->context;
-    contexts[at].stream = record->null_stream;
-    contexts[at].device = record->device;
-    contexts[at].green = green;
-    contexts[at].processors = processors;
-    pthread_mutex_unlock(&lock);
+    add_context((struct context){record->context, record->null_stream, record->device, green, processors});
     if (green)
         describe_green(record, processors);
     else
         describe_other_process(record);
+}
+
+void tracks_green_context(const struct cupti_green_context *record) {
+    add_context((struct context){record->context, CUPTI_NONE, record->device, true, record->processors});
 }
 
 static bool is_default(uint32_t context, uint32_t stream) {

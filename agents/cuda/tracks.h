@@ -7,6 +7,7 @@
 
 struct cupti_context;
 struct cupti_device;
+struct cupti_green_context;
 
 // A device as CUPTI describes it; later descriptions of the same one change nothing. Devices without a description
 // when a track needed them are made without a name, and get it when CUPTI describes them.
@@ -16,6 +17,9 @@ bool tracks_described(void);
 // A context: its device, which its default stream is, and of a green one how many multiprocessors it has. Streams whose tracks exist
 // keep their names.
 void tracks_context(const struct cupti_context *record);
+// The same of a green context from 13.2 on: CUPTI then has no other record of it (release notes of CUDA 13.2), and its default stream
+// is unknown.
+void tracks_green_context(const struct cupti_green_context *record);
 
 // The track of a stream. CUPTI_NONE as the stream: of the device as a whole ("unified memory", ...), distinguished
 // by `what`, which is NULL otherwise. 0 when the table is full.

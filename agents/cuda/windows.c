@@ -78,6 +78,6 @@ AGENT_EXPORT void tracesmith_agent_switched(int on) {
     if (on)
         return;
     if (!atomic_load(&library_gone))
-        cupti.ActivityFlushAll(0);
+        buffers_flush(0);
     buffers_flushed();
 }

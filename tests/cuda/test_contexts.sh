@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 contexts=$programs/cu_contexts
 
 options='--cuda events'
-MOCK_CUPTI=version=130300 record events -- "$contexts" events
+MOCK_CUPTI=version=130301 record events -- "$contexts" events
 options=
 record without -- "$contexts" events
 record green -- "$contexts" green
@@ -18,7 +18,7 @@ for version in 130200 130400; do
 done
 MOCK_CUPTI=version=22 record green-12.4 -- "$contexts" green
 # A reset loses what CUPTI has not handed over.
-for how in resets resets,late resets,threads,partial version=130300,resets; do
+for how in resets resets,late resets,threads,partial version=130301,resets; do
     MOCK_CUPTI=$how record "reset-$how" -- "$contexts" reset
     [ "$status" -eq 0 ] || fail "reset, $how: exit status $status"
 done
@@ -35,7 +35,7 @@ asked() {
 asked unmanaged -- "$contexts" reset
 asked managed -- "$contexts" managed
 asked second -- "$contexts" second
-MOCK_CUPTI=version=130300 asked managed-shared -- "$contexts" managed
+MOCK_CUPTI=version=130301 asked managed-shared -- "$contexts" managed
 MOCK_CUPTI=unmanageable asked refused -- "$contexts" managed
 options='--cuda managed' asked wanted -- "$contexts" reset
 options='--cuda faults' asked faults -- "$contexts" second
@@ -68,7 +68,7 @@ run = Run(folder, "without")
 run.expect(not run.of("event_record") and not run.lost, "events were not requested")
 
 # Streams of a green context are on its device, apart from those of the primary context, and named.
-for name, known in ("green", True), ("green-old", False), ("green-12.4", True):
+for name, known in ("green", True), ("green-old", False), ("green-12.4", True), ("green-130200", True), ("green-130400", True):
     run = Run(folder, name)
     run.expect(len(run.of("kernel")) == run.truth["launches"] and not run.lost, f"{len(run.of('kernel'))} kernels, lost {run.lost}")
     tracks = {}
@@ -80,6 +80,11 @@ for name, known in ("green", True), ("green-old", False), ("green-12.4", True):
     run.expect([" of green context " in text for text in names] == [known, False, known, known], f"{names}")
     if name == "green-12.4":
         run.expect(names[3].endswith("of green context 3"), f"{names}")
+    elif name.startswith("green-13"):
+        # From 13.2 on a green context has a record of its own alone, which does not have its default stream.
+        run.expect(not names[0].startswith("default") and names[0].endswith("of green context 2 (16 SMs)") and
+                   names[2].endswith("of green context 2 (16 SMs)") and names[3].endswith("of green context 3 (24 SMs)"), f"{names}")
+        run.expect("cuda.context.3" not in run.attributes, f"{run.attributes}")
     elif known:
         run.expect(names[0].startswith("default stream ") and names[2].endswith("of green context 2 (16 SMs)") and
                    names[3].endswith("of green context 3 (24 SMs)"), f"{names}")
@@ -99,7 +104,7 @@ for name in "green", "green-130200", "green-130400":
     run.expect(found == expected and not run.lost, f"{found}, lost {run.lost}")
 
 # A context that is made again, at the same address, is another one, and so are its streams.
-for name in "reset-resets", "reset-resets,late", "reset-resets,threads,partial", "reset-version=130300,resets", "reset-samples":
+for name in "reset-resets", "reset-resets,late", "reset-resets,threads,partial", "reset-version=130301,resets", "reset-samples":
     run = Run(folder, name)
     run.expect(run.truth == {"launches": 600, "same": 2}, f"{run.truth}")
     run.expect(len(run.of("kernel")) == 600 == len(run.calls("cuLaunchKernel")), f"{len(run.of('kernel'))} kernels")

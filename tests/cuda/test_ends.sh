@@ -35,6 +35,13 @@ MOCK_CUPTI=fatal=500 record fatal -- "$programs/cu_work" launches=30000 pause
 ! grep 'after it finalized itself' "$work/fatal.err" || fail "fatal: CUPTI was called"
 grep -q 'CUPTI stopped recording: .*an error of the mock' "$work/fatal.err" || fail "fatal: $(cat "$work/fatal.err")"
 "$TRACESMITH" view --stats "$work/fatal.sbt" >/dev/null || fail "fatal: the trace"
+# Another tool ends CUPTI in the middle: the program goes on, and what is missing from then on is said.
+for how in detached=500 version=130301,detached=500; do
+    MOCK_CUPTI=$how record "$how" -- "$programs/cu_work" launches=30000 pause
+    [ "$status" -eq 0 ] || fail "$how: exit status $status"
+    grep -q 'another tool in the program has ended CUPTI (cuptiFinalize): what the program does from then on is not recorded' "$work/$how.err" ||
+        fail "$how: $(cat "$work/$how.err")"
+done
 # Killed with two agents in it, which its thread wrote to both.
 "$TRACESMITH" profile -o "$work/both.sbt" --api cuda,nvtx -- "$programs/cu_nvtx" kill >/dev/null 2>&1 || true
 "$TRACESMITH" view -f json "$work/both.sbt" >"$work/both.whole"

@@ -21,6 +21,12 @@ options='--gpu-counters 50'
 for order in 01 10; do
     MOCK_ORDER=$order record "order$order" -- "$programs/cu_work" launches=10 peers
 done
+# Devices that CUDA_VISIBLE_DEVICES hides are described too, under the numbers of visible ones or others, and are none of the program's.
+# Which numbers they have is not documented.
+for hidden in 0 1 5; do
+    MOCK_HIDDEN=$hidden record "hidden$hidden" -- "$programs/cu_work" launches=10 peers
+done
+MOCK_HIDDEN=all record only-hidden -- "$programs/cu_work" launches=10
 record several -- sh -c "'$programs/cu_work' launches=10 && MOCK_ORDER=10 '$programs/cu_work' launches=20"
 # CUPTI describes the devices in a buffer that comes after others with kernels: the last, or another thread's.
 for how in late threads early,late; do
@@ -62,6 +68,17 @@ for order in "01", "10":
             run.expect(known["driver"], f"what NVML knows: {known}")
             run.expect(counted(run, device) == {int(order[0])}, f"counters of {counted(run, device)} on it")
         run.expect(not run.lost, f"lost {run.lost}")
+
+for hidden in 0, 1, 5:
+    run = Run(sys.argv[1], f"hidden{hidden}")
+    run.expect(sorted(board(run, d["id"]) for d in run.devices) == [0, 1] and not run.lost, f"devices {run.devices}, lost {run.lost}")
+    run.expect({d["compute_units"] for d in run.devices} == {40}, f"what CUPTI knows: {run.devices}")
+    kernels = {run.tracks[k["track"]]["device"] for k in run.of("kernel")}
+    run.expect({board(run, device) for device in kernels} == {0}, f"kernels ran on {kernels} of {run.devices}")
+    run.expect("Hidden" not in run.attributes["cuda.device.0"], run.attributes["cuda.device.0"])
+# If CUPTI says of all of them that they are hidden, that is better than nothing.
+run = Run(sys.argv[1], "only-hidden")
+run.expect({board(run, run.tracks[k["track"]]["device"]) for k in run.of("kernel")} == {0} and run.devices[0]["compute_units"] == 20, f"{run.devices}")
 
 run = Run(sys.argv[1], "several")
 run.expect(len(run.devices) == 2, f"two processes, two GPUs: {run.devices}")

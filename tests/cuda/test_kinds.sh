@@ -13,7 +13,7 @@ MOCK_CUPTI=version=130200,larger record newer -- "$programs/cu_work" launches=2 
 MOCK_CUPTI=version=130200,larger,late,unordered record work -- "$programs/cu_work" launches=4000 threads=2 streams=3
 options='--cuda events,faults,switches'
 MOCK_CUPTI=version=130001 record unswitched -- "$programs/cu_work" launches=2 rare
-for version in 130100 130300 130400 130500; do
+for version in 130100 130301 130400 130500; do
     MOCK_CUPTI=version=$version record "newest$version" -- "$programs/cu_work" launches=2 rare
 done
 options='--cuda events,faults'
@@ -24,7 +24,7 @@ record captured -- "$programs/cu_work" launches=2 capture=50
 MOCK_DEVICES=2 record peers -- "$programs/cu_work" launches=2 managed peers rare
 # Calls that are made very often and do nothing are left out if CUPTI can, which is reported.
 record idle -- "$programs/cu_work" launches=2 idle
-MOCK_CUPTI=version=130300 record idle-shared -- "$programs/cu_work" launches=2 idle
+MOCK_CUPTI=version=130301 record idle-shared -- "$programs/cu_work" launches=2 idle
 MOCK_CUPTI=early record idle-early -- "$programs/cu_work" launches=2 idle
 options='--cuda range'
 record range -- "$programs/cu_work" launches=300 threads=2 range
@@ -34,14 +34,20 @@ for version in 130001 130100; do
 done
 options='--cuda graphs'
 record graphs -- "$programs/cu_work" launches=2 graphs=7
+# Graphs that the device launches have a kind of their own from 12.8 on.
+for version in 24 26 130001 130301; do
+    MOCK_CUPTI=version=$version record "device-graphs$version" -- "$programs/cu_work" launches=2 graphs=7 rare
+done
+# 13.3 without its update is not shared: no other tool has a say in graphs.
+MOCK_CUPTI=version=130300,nodes record nodes-unshared -- "$programs/cu_work" launches=2 graphs=7
 options='--agent-option cuda.graphs'
-MOCK_CUPTI=version=130300 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
+MOCK_CUPTI=version=130301 record graphs-shared -- "$programs/cu_work" launches=2 graphs=7
 options='--cuda graphs'
-MOCK_CUPTI=version=130300,nodes record nodes-shared -- "$programs/cu_work" launches=2 graphs=7
+MOCK_CUPTI=version=130301,nodes record nodes-shared -- "$programs/cu_work" launches=2 graphs=7
 options='--agent-option=cuda.events'
-MOCK_CUPTI=version=130300 record events-shared -- "$programs/cu_work" launches=2 rare
+MOCK_CUPTI=version=130301 record events-shared -- "$programs/cu_work" launches=2 rare
 options='--cuda latency'
-for version in 19 130001 130300; do
+for version in 19 130001 130301; do
     MOCK_CUPTI=version=$version record "latency$version" -- "$programs/cu_work" launches=100 threads=2
     MOCK_CUPTI=version=$version,hardware record "refused$version" -- "$programs/cu_work" launches=100 threads=2
 done
@@ -119,12 +125,12 @@ def args(event, *names):
     return tuple(event.get("args", {}).get(name) for name in names)
 
 SOURCE = "sourceGraphId", "sourceGraphNodeId"
-for version in 130001, 130100, 130300, 130400, 130500:
+for version in 130001, 130100, 130301, 130400, 130500:
     run = Run(sys.argv[1], "rare" if version == 130001 else f"newest{version}")
     run.expect(not run.lost, f"{version}: lost {run.lost}")
     kernel, track = one(run, "kernel", "spills")
     run.expect(kernel.get("priority") == (-5 if version >= 130100 else None), f"{version}: {kernel}")
-    run.expect(args(kernel, "executionModel") == ("tile" if version >= 130300 else None,), f"{version}: {kernel}")
+    run.expect(args(kernel, "executionModel") == ("tile" if version >= 130301 else None,), f"{version}: {kernel}")
     known = version >= 130400
     run.expect(args(kernel, *SOURCE) == ((5, 55) if known else (None, None)), f"{version}: {kernel}")
     (copy,) = (e for e in run.of("memcpy") if e["bytes"] == 777)
@@ -143,7 +149,7 @@ for version in 130001, 130100, 130300, 130400, 130500:
         run.expect(run.tracks[function["queue_track"]]["queue"] == 7, f"{function}")
 
 # The device was switched between contexts; a context of another process is described, and an unknown one is on no device.
-for version in 130001, 130100, 130300, 130400, 130500:
+for version in 130001, 130100, 130301, 130400, 130500:
     run = Run(sys.argv[1], "unswitched" if version == 130001 else f"newest{version}")
     switches = sorted((e["start"], e["name"], e["object"], run.tracks[e["track"]]) for e in run.of("marker") if e["name"].startswith("context switch"))
     run.expect(("switches between contexts are not recorded" in run.said) == (version == 130001), run.said)
@@ -162,6 +168,8 @@ run = Run(sys.argv[1], "older")
 run.expect(not run.of("event_record"), "events had no times then")
 event, track = one(run, "compile", "PTX to cubin, compile")
 run.expect(track["name"] == "JIT compiler", "nor compilations a thread")
+event, track = one(run, "overhead", "CUPTI buffer flush")
+run.expect(track["name"] == "CUPTI overhead", f"what CUPTI names as the thread of an overhead is none of the system's: {track}")
 
 # What costs the program something is recorded when it is asked for.
 run = Run(sys.argv[1], "usual")
@@ -192,10 +200,16 @@ run.expect(len(peer) == 1 and peer[0]["bytes"] == 4096, f"{peer}")
 there = run.tracks[peer[0]["args"]["dstDeviceTrack"]]
 run.expect((run.tracks[peer[0]["track"]]["device"], there["device"]) == (1, 2), "from the first device to the second")
 
-for name in "graphs", "graphs-shared":
+for name in "graphs", "graphs-shared", "nodes-unshared":
     run = Run(sys.argv[1], name)
     graphs = run.of("graph_launch")
     check_graphs(run, graphs)
+for version in 24, 26, 130001, 130301:
+    run = Run(sys.argv[1], f"device-graphs{version}")
+    found = [(e["duration"], e["args"]["graphId"], run.tracks[e["track"]]["queue"]) for e in run.of("graph_launch") if e["name"] != "graph"]
+    run.expect(found == ([(1234, 11, 7)] if version >= 26 else []), f"{version}: {found}")
+    run.expect(sum(e["name"] == "graph" for e in run.of("graph_launch")) == 7, f"{version}: graphs of the host")
+    run.expect(not run.missing("untraced", "no_completion"), f"lost {run.lost}")
 run = Run(sys.argv[1], "nodes-shared")
 run.check_everything()
 run.expect(not run.of("graph_launch") and not run.lost and "node by node" in run.said, f"{run.said}")
@@ -205,7 +219,7 @@ event, track = one(run, "event_record", "event")
 run.expect(event["object"] == 33, f"{event}")
 
 # The mock queues a kernel 900 ns before it begins, submits it 300 ns before, and knows that of every other one.
-for version in 19, 130001, 130300:
+for version in 19, 130001, 130301:
     run = Run(sys.argv[1], f"latency{version}")
     run.check_everything()
     run.expect(not run.lost, f"lost {run.lost}")

@@ -96,7 +96,7 @@ taken driver12 "$work/a/libcupti.so.12" "$linker"
     fail "info does not say which: $("$TRACESMITH" info "$work/driver12.sbt" 2>&1)"
 
 # One that refuses is asked for its version and for its subscription, and never again. The next one is taken.
-for error in 14 15 999; do
+for error in 2 14 15 999; do
     fake "$work/e$error/libcupti.so.13" 130000 $error
     works "$work/e$error/libcupti.so.12"
     look "error$error" 13000 "$work/e$error" "$work_program" launches=40

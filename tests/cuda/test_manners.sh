@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # Nothing is lost, for every order of buffers and every version that wrote them.
 for how in late unordered threads partial nothing twice late,unordered,nothing threads,unordered,partial \
     version=13 version=14 version=16 version=17 version=18 version=19 version=20 version=21 version=24 version=26 version=28 version=130500 \
-    version=130000 version=130100 version=130300 version=130300,unordered,partial version=130400,unshared version=130400,alone version=130400,timeless; do
+    version=130000 version=130100 version=130301 version=130301,unordered,partial version=130400,unshared version=130400,alone version=130400,timeless; do
     MOCK_CUPTI=$how
     export MOCK_CUPTI
     record "whole-$how" -- "$programs/cu_work" launches=8000 threads=2 streams=3 bad=1
@@ -25,6 +25,11 @@ lacking() {
 MOCK_CUPTI=takeover record long-takeover -- "$programs/cu_contexts" long
 record long -- "$programs/cu_contexts" long
 for how in drop=10 zero=7 wrong=9 silent torn strange takeover; do
+    lacking "$how"
+done
+
+# CUPTI reports what it does not end for; a version without that has no such callbacks.
+for how in error=100 warning=100 version=130301,error=100 version=18,error=100; do
     lacking "$how"
 done
 
@@ -52,6 +57,11 @@ for path in whole:
     version = int(run.name.split("version=")[1].split(",")[0]) if "version=" in run.name else 130001
     if version == 13:  # MEMORY2 came with 11.1
         run.truth["allocs"] = run.truth["frees"] = 0
+    later = run.attributes.get("cuda.cupti.fixed_later", "")
+    if version == 130000:  # it has no records of waits for a context
+        run.truth["waits"] = len(run.of("sync"))
+        run.expect("cuCtxSynchronize have sync events" in later, later)
+    run.expect(("13.0 update 1" in later) == (20 <= version <= 130000) and bool(later) == (version < 130401), f"{version}: {later}")
     run.check_everything()
     run.expect(not run.lost, f"lost {run.lost}")
     run.expect(str(version) in run.attributes["cuda.cupti"], run.attributes["cuda.cupti"])
@@ -104,6 +114,15 @@ run.expect("CUPTI gives its records to another tool in the program: an unknown u
 run = Run(folder, "long")
 run.expect(len(run.of("kernel")) == 10500 and not run.lost and "another tool" not in run.said, f"lost {run.lost}")
 
+for name in "error=100", "version=130301,error=100", "warning=100", "version=18,error=100":
+    run = Run(folder, name)
+    run.check_everything()
+    run.expect(not run.lost, f"lost {run.lost}")
+    error = "CUPTI reported 10 errors, the first: CUPTI_ERROR_OF_THE_MOCK (8), an error that passes"
+    run.expect((error in run.said) == (name in ("error=100", "version=130301,error=100")), run.said)
+    warned = run.attributes.get("cuda.cupti.warnings")
+    run.expect(warned == ("CUPTI reported 10 warnings, the first: CUPTI_ERROR_OF_THE_MOCK (27)" if name == "warning=100" else None), f"{warned}")
+
 run = Run(folder, "torn")
 run.expect(set(run.lost) == {"corrupt"}, f"lost {run.lost}")
 run.expect(len(run.of("kernel")) == 1000, "kernels before the rest that cannot be read")
@@ -120,4 +139,5 @@ for name, given in ("hoard_new", 704), ("hoard_old", 900):
     run.expect(len(run.of("kernel")) == 10 + 10 * hoarded, f"{len(run.of('kernel'))} kernels")
     refused = int(run.attributes.get("cuda.buffers_refused", 0))
     run.expect(refused == 900 - hoarded, f"{refused} refused of {900 - hoarded}")
+    run.expect(("no buffer was provided" in run.said) == (name == "hoard_new"), run.said)
 PY

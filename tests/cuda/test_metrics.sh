@@ -14,7 +14,7 @@ measure() {
 record without -- "$programs/cu_work" launches=10
 options=--gpu-metrics
 measure default pmwait
-for version in 24 130300; do
+for version in 24 130301; do
     measure "version$version" "pmwait,version=$version"
 done
 measure unknown pmwait,pmunknown
@@ -84,7 +84,7 @@ def check(name, count=None, interval=100000, lost=None):
 
 run = Run(work, "without")
 run.expect(not metrics(run), "metrics were not requested")
-for name in "default", "version24", "version130300", "cycles":
+for name in "default", "version24", "version130301", "cycles":
     check(name, 11)
 run, names = check("unknown", 9)
 run.expect(not any(n.startswith("nvl") for n in names), f"{list(names)}")

@@ -51,12 +51,14 @@ export MOCK_CUPTI=version=12
 refused old 'too old; (.*; )?CUPTI of CUDA 11.0 or newer'
 export MOCK_CUPTI=held,exclusive
 refused held 'MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*held by "an unknown user".*another tool has CUPTI in this process.*keeps it'
-export MOCK_CUPTI=held,version=130300
+export MOCK_CUPTI=held,version=130301
 refused held_by 'held by "the mock.s other tool": another tool'
 export MOCK_CUPTI=denied=35
 refused privileges 'this user may not profile; the administrator can allow it'
 export MOCK_CUPTI=denied=43
 refused mig 'MIG device cannot be profiled'
+export MOCK_CUPTI=denied=41
+refused confidential 'CC-devtools'
 export MOCK_CUPTI=denied=999
 refused unknown 'nvidia-smi'
 unset MOCK_CUPTI

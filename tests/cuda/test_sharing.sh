@@ -19,7 +19,7 @@ both() {
     diff "$work/$name.alone" "$work/$name.out" || fail "$name: its own profiler counts otherwise when it is recorded"
     ! grep -q 'timestamp callback' "$work/$name.err" || fail "$name: CUPTI was given another clock"
 }
-for how in plain late,unordered threads,partial version=17 version=28 version=130300; do
+for how in plain late,unordered threads,partial slow version=17 version=28 version=130301; do
     MOCK_CUPTI=$how
     [ "$how" != plain ] || MOCK_CUPTI=
     export MOCK_CUPTI
@@ -40,7 +40,7 @@ import sys
 from trace import Run
 
 names = sorted(path.split("/")[-1][:-4] for path in glob.glob(sys.argv[1] + "/*.sbt"))
-assert len(names) == 16, names
+assert len(names) == 18, names
 for name in names:
     run = Run(sys.argv[1], name)
     launches = run.truths[-1]["launches"]

@@ -53,6 +53,7 @@ UNIFIED_MEMORY UnifiedMemoryCounter
 MEMORY_POOL MemoryPool
 CUDA_EVENT CudaEvent
 MEM_DECOMPRESS MemDecompress
+DEVICE_GRAPH_TRACE DeviceGraphTrace
 GRAPH_HOST_NODE GraphHostNode
 HOST_LAUNCH HostLaunch
 CONTEXT_SWITCH ComputeEngineCtxSwitch

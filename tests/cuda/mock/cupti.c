@@ -6,6 +6,7 @@
 //     late          buffers come back only when CUPTI is flushed
 //     unordered     records are written in an order of its own
 //     threads       each thread has a buffer of its own, and hands it back itself
+//     slow          a flush that is not forced hands over its buffers after a forced one that came meanwhile
 //     partial       a buffer is handed back when it is half full
 //     nothing       buffers come back with no record in them too
 //     drop=N        every Nth record is dropped, and counted
@@ -27,6 +28,8 @@
 //     pthreads      threads cannot be named as the system names them
 //     pc...         how it samples: cupti_sampling.c
 //     fatal=N       at the Nth kernel it meets an error, reports it, and finalizes itself
+//     detached=N    at the Nth kernel another tool ends CUPTI (cuptiFinalize)
+//     error=N       every Nth kernel it reports an error, and continues; warning=N: a warning
 //     hostnodes     the nodes of graphs are host functions
 //     nodes         another user of CUPTI requests graphs node by node
 //     compute=N     the devices' compute capability (90)
@@ -59,6 +62,7 @@ static cupti_buffer_wanted *wanted;
 static cupti_buffer_full *full;
 static _Atomic uint64_t enabled;
 static _Atomic uint8_t call_enabled[3][2048];
+static _Atomic uint8_t state_enabled[CUPTI_STATE_WARNING + 1];
 static _Atomic uint64_t dropped, written, kernels;
 static _Atomic uint32_t disabled;
 
@@ -135,7 +139,6 @@ static _Atomic uint32_t own_count;
 static __thread struct buffer *own;
 static struct buffer done[4096];
 static size_t done_count;
-static _Atomic uint64_t flushes;
 // Records whose commands have not ended yet.
 static struct pending {
     uint64_t end;
@@ -158,6 +161,13 @@ void mock_deliver(struct buffer buffer) {
             full(NULL, 0, buffer.at, buffer.size, buffer.used);
 }
 
+// The state domain of callbacks came with 12.2.
+static void report(uint32_t id, int result, const char *message) {
+    const struct cupti_state_data data = {.result = result, .message = message};
+    if (subscriber && state_enabled[id])
+        subscriber(subscriber_context, CUPTI_DOMAIN_STATE, id, &data);
+}
+
 struct buffer mock_ask(void) {
     struct buffer buffer = {NULL, 0, 0, 0};
     size_t records = 0;
@@ -166,12 +176,17 @@ struct buffer mock_ask(void) {
     else if (wanted)
         wanted(&buffer.at, &buffer.size, &records);
     mock_check_zeroed(&buffer);
+    // As the release notes of 12.9 say, without the status.
+    if (!buffer.at && (mock_settings.shared || wanted) && how.version >= CUPTI_12_9)
+        report(CUPTI_STATE_ERROR, CUPTI_OUT_OF_MEMORY, "no buffer was provided");
     return buffer;
 }
 
 static void drop_one(void) {
     atomic_fetch_add(&dropped, 1);
 }
+
+static __thread bool in_slow_flush;
 
 // Of the waiting buffers, those whose records are all complete, or every one.
 static void deliver_done(bool all) {
@@ -188,6 +203,8 @@ static void deliver_done(bool all) {
         pthread_mutex_unlock(&lock);
         if (!mine.at)
             return;
+        if (in_slow_flush)
+            mock_let_forced_pass();
         mock_deliver(mine);
     }
 }
@@ -350,13 +367,22 @@ static bool graphs_as_a_whole(void) {
 }
 
 static void finalize_itself(void) {
-    const struct cupti_state_data data = {.result = CUPTI_UNKNOWN, .message = "an error of the mock"};
     cuptiActivityFlushAll(1);
-    if (subscriber)
-        subscriber(subscriber_context, CUPTI_DOMAIN_STATE, CUPTI_STATE_FATAL_ERROR, &data);
+    report(CUPTI_STATE_FATAL_ERROR, CUPTI_UNKNOWN, "an error of the mock");
     subscriber = NULL;
     atomic_store(&enabled, 0);
     mock_settings.finalized = true;
+}
+
+// Nothing is reported, and buffers that were not flushed are lost.
+static void detach(void) {
+    subscriber = NULL;
+    subscribed = 0;
+    atomic_store(&enabled, 0);
+    for (uint32_t id = 0; id < 2048; id++)
+        call_enabled[0][id] = call_enabled[1][id] = call_enabled[2][id] = 0;
+    for (uint32_t id = 0; id <= CUPTI_STATE_WARNING; id++)
+        state_enabled[id] = 0;
 }
 
 static void on_kernel(const struct operation *operation) {
@@ -383,6 +409,12 @@ static void on_kernel(const struct operation *operation) {
     mock_sampled_kernel(operation);
     if (number == mock_value("fatal", 0))
         finalize_itself();
+    if (number == mock_value("detached", 0))
+        detach();
+    if (mock_value("error", 0) && number % mock_value("error", 0) == 0)
+        report(CUPTI_STATE_ERROR, CUPTI_OUT_OF_MEMORY, "an error that passes");
+    if (mock_value("warning", 0) && number % mock_value("warning", 0) == 0)
+        report(CUPTI_STATE_WARNING, CUPTI_NOT_SUPPORTED, NULL);
     if (how.takeover && number == 300) {
         cuptiActivityFlushAll(0);
         wanted = mock_their_buffer;
@@ -463,20 +495,6 @@ static void on_operated(const struct operation *o) {
         write_at(records[o->kind], sizes[o->kind], *(const uint32_t *)records[o->kind], o->done);
 }
 
-static void on_waited(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
-                      uint32_t stream, uint32_t event) {
-    const struct cupti_synchronization record = {.kind = CUPTI_KIND_SYNCHRONIZATION,
-                                                 .type = type,
-                                                 .start = start,
-                                                 .end = end,
-                                                 .correlation = correlation,
-                                                 .context = context,
-                                                 .stream = type == 4 ? CUPTI_NONE : stream,
-                                                 .event = event};
-    if (mock_is_enabled(record.kind))
-        mock_write(&record, sizeof record, record.kind);
-}
-
 static void on_resource(uint32_t id, void *context, void *stream, const void *about) {
     struct cupti_module_data loaded = {0};
     struct cupti_graph_data node = {0};
@@ -518,10 +536,6 @@ static uint64_t call_back(uint64_t launches) {
     return (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000u + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
 }
 
-static uint64_t count_flushes(void) {
-    return atomic_load(&flushes);
-}
-
 // What was not handed over goes with the context.
 static void on_reset(void) {
     if (!mock_has("resets"))
@@ -541,13 +555,13 @@ static const struct hooks ours = {.call = on_call,
                                   .migrated = mock_write_migration,
                                   .called = on_called,
                                   .operated = on_operated,
-                                  .waited = on_waited,
+                                  .waited = mock_write_wait,
                                   .memory = mock_write_memory,
                                   .resource = on_resource,
                                   .feed = mock_fill_and_deliver,
                                   .rare = mock_write_rare,
                                   .callbacks = call_back,
-                                  .flushes = count_flushes,
+                                  .flushes = mock_flushes,
                                   .hoard = mock_hoard};
 
 // ---- the interface
@@ -606,6 +620,17 @@ API(EnableCallback, uint32_t enable, void *handle, int domain, uint32_t id) {
     mock_asked("call", domain, id);
     if (domain >= 1 && domain <= 3 && id < 2048)
         call_enabled[domain - 1][id] = (uint8_t)enable;
+    if (domain == CUPTI_DOMAIN_STATE && (how.version < CUPTI_12_2 || id > CUPTI_STATE_WARNING))
+        return 1;
+    if (domain == CUPTI_DOMAIN_STATE)
+        state_enabled[id] = (uint8_t)enable;
+    return CUPTI_OK;
+}
+
+API(GetCallbackState, uint32_t *enable, void *handle, int domain, uint32_t id) {
+    if (!subscribed || handle != &subscribed || domain < 1 || domain > 3 || id >= 2048)
+        return CUPTI_INVALID_PARAMETER;
+    *enable = call_enabled[domain - 1][id];
     return CUPTI_OK;
 }
 
@@ -652,37 +677,23 @@ API(SetThreadIdType, int type) {
     return CUPTI_OK;
 }
 
-// Which board a device is: MOCK_ORDER=10 means that the second is CUDA's first, as with CUDA_VISIBLE_DEVICES=1,0.
-static uint8_t mock_board(uint32_t device) {
-    const char *order = getenv("MOCK_ORDER");
-    return (uint8_t)(order && device < strlen(order) ? order[device] - '0' : (int)device);
-}
-
 int mock_enable(uint32_t kind) {
-    static const char name[] = "Mock GPU";
     if (mock_has("exclusive") || (mock_has("early") && !mock_is_ready()))
         return mock_has("exclusive") ? CUPTI_MULTIPLE_SUBSCRIBERS : CUPTI_NOT_INITIALIZED;
     if (kind >= KIND_LIMIT || !mock_bytes_of(kind))
         return CUPTI_INVALID_KIND;
+    // It comes with whole graphs, where that was requested (cupti_activity.h of 13.5).
+    if (kind == CUPTI_KIND_DEVICE_GRAPH_TRACE)
+        return CUPTI_NOT_COMPATIBLE;
+    if (kind == CUPTI_KIND_GRAPH_TRACE && mock_settings.device_graphs &&
+        mock_bytes_of(CUPTI_KIND_DEVICE_GRAPH_TRACE))
+        atomic_fetch_or(&enabled, UINT64_C(1) << CUPTI_KIND_DEVICE_GRAPH_TRACE);
     mock_asked("kind", (int)kind, 1);
     mock_hook(&ours); // records need no subscriber
     mock_whole(kind);
     atomic_fetch_or(&enabled, UINT64_C(1) << kind);
-    for (long i = 0;
-         kind == CUPTI_KIND_DEVICE && i < (getenv("MOCK_DEVICES") ? atol(getenv("MOCK_DEVICES")) : 1); i++) {
-        const struct cupti_device record = {.kind = CUPTI_KIND_DEVICE,
-                                            .memory_bytes = UINT64_C(8) << 30,
-                                            .clock_khz = 1500000,
-                                            .multiprocessors = 40,
-                                            .capability_major = mock_value("compute", 90) / 10,
-                                            .capability_minor = mock_value("compute", 90) % 10,
-                                            .id = (uint32_t)i,
-                                            .uuid = {0x51, 0xa7, [15] = mock_board((uint32_t)i)},
-                                            .mig = getenv("MOCK_MIG") != NULL,
-                                            .mig_uuid = {0x31, [15] = mock_board((uint32_t)i)},
-                                            .name = name};
-        mock_write(&record, sizeof record, CUPTI_KIND_DEVICE);
-    }
+    if (kind == CUPTI_KIND_DEVICE)
+        mock_write_devices();
     return CUPTI_OK;
 }
 
@@ -730,6 +741,8 @@ API(ActivityFlushAll, uint32_t flags) {
     mock_late_call("cuptiActivityFlushAll");
     if (mock_is_down())
         return CUPTI_OK;
+    if (forced && mock_has("slow"))
+        mock_let_slow_begin();
     settle(forced);
     mock_play();
     const uint64_t time = mock_time();
@@ -751,8 +764,10 @@ API(ActivityFlushAll, uint32_t flags) {
         }
     }
     pthread_mutex_unlock(&lock);
+    in_slow_flush = !forced && mock_has("slow");
     deliver_done(forced);
-    atomic_fetch_add(&flushes, 1);
+    in_slow_flush = false;
+    mock_flushed(forced);
     return CUPTI_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cupti_mock.h"
 
@@ -28,6 +29,37 @@ static _Atomic uint8_t left_out[2][CALLS];
 void mock_late_call(const char *name) {
     if (mock_settings.finalized)
         fprintf(stderr, "the mock: %s was called after it finalized itself\n", name);
+}
+
+static _Atomic uint64_t flushes;
+
+static _Atomic uint32_t slow_ones, forced_ones;
+
+void mock_flushed(bool forced) {
+    atomic_fetch_add(&flushes, 1);
+    atomic_fetch_add(&forced_ones, forced);
+}
+
+// Waits for a moment, at most `most` times.
+static void wait_while(const _Atomic uint32_t *value, uint32_t is, int most) {
+    for (int i = 0; i < most && atomic_load(value) == is; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+void mock_let_forced_pass(void) {
+    const uint32_t before = atomic_load(&forced_ones);
+    atomic_fetch_add(&slow_ones, 1);
+    wait_while(&forced_ones, before, 500);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); // its caller goes on
+    atomic_fetch_sub(&slow_ones, 1);
+}
+
+void mock_let_slow_begin(void) {
+    wait_while(&slow_ones, 0, 500);
+}
+
+uint64_t mock_flushes(void) {
+    return atomic_load(&flushes);
 }
 
 // A client that declared zeroed buffers gives no others.
@@ -95,6 +127,13 @@ API(ActivitySetAttribute, int attribute, size_t *size, void *value) {
     if (attribute == CUPTI_ATTRIBUTE_ZEROED_BUFFERS && *size == 1)
         mock_settings.zeroed = *(uint8_t *)value;
     return *size ? CUPTI_OK : INVALID_PARAMETER;
+}
+
+// Before CUDA is initialized.
+API(ActivityEnableDeviceGraph, uint8_t enable) {
+    MOCK_FIRST_ONLY
+    mock_settings.device_graphs = enable == 1 && !mock_is_ready();
+    return CUPTI_OK;
 }
 
 API(ActivityEnableRuntimeApi, uint32_t id, uint8_t enable) {

@@ -18,7 +18,7 @@ struct buffer {
 // What the client has set; cupti_shared.c is who shares CUPTI with others.
 extern struct mock_settings {
     bool shared; // subscribed by the second interface: what the first one has in its place is refused
-    bool system_threads, latency, graphs_as_a_whole;
+    bool system_threads, latency, graphs_as_a_whole, device_graphs;
     cupti_buffer_wanted_v2 *wanted;
     cupti_buffer_full_v2 *full;
     uint64_t unified_memory; // a bit per device
@@ -40,6 +40,10 @@ bool mock_has(const char *word);
 uint32_t mock_value(const char *word, uint32_t otherwise);
 
 // cupti_clients.c
+void mock_flushed(bool forced);
+void mock_let_forced_pass(void);
+void mock_let_slow_begin(void);
+uint64_t mock_flushes(void);
 void mock_check_zeroed(const struct buffer *buffer);
 void mock_late_call(const char *name);
 bool mock_left_out(int domain, uint32_t id);
@@ -85,6 +89,9 @@ void mock_write_memory(uint32_t operation, uint64_t address, uint64_t bytes, uin
 struct cupti_graph_host_node mock_host_node(const struct operation *operation);
 void mock_write_event(uint32_t correlation, uint32_t context, uint32_t stream, uint32_t event, uint64_t time);
 void mock_write_context(void *context);
+void mock_write_wait(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
+                     uint32_t stream, uint32_t event);
+void mock_write_devices(void);
 void mock_write_migration(uint32_t device, uint64_t address, uint64_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records that the mock of libcupti makes up by itself, without the driver: those that are seldom, and very many.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,13 @@ static void write_rare_of_host(uint32_t correlation) {
     const uint64_t time = mock_now();
     const uint32_t pid = (uint32_t)getpid(), tid = mock_thread();
     const struct cupti_external external = {CUPTI_KIND_EXTERNAL_CORRELATION, 3, 4711, correlation, 0};
+    // Before 12.4 the thread of an overhead is pthread_self(), whatever was asked for (release notes of 12.4).
+    const uint32_t self = (uint32_t)(uintptr_t)pthread_self();
+    const bool named = mock_value("version", MOCK_VERSION) >= CUPTI_12_4;
     const struct cupti_overhead overhead = {.kind = CUPTI_KIND_OVERHEAD,
                                             .overhead_kind = 1 << 16,
                                             .object_kind = 2,
-                                            .object.host = {pid, tid},
+                                            .object.host = {pid, named ? tid : self},
                                             .start = time,
                                             .end = time + 777,
                                             .correlation = correlation};
@@ -126,6 +130,22 @@ static void write_rare_of_work(uint32_t correlation) {
     write_rare(&failed, sizeof failed);
 }
 
+void mock_write_wait(uint32_t type, uint64_t start, uint64_t end, uint32_t correlation, uint32_t context,
+                     uint32_t stream, uint32_t event) {
+    const struct cupti_synchronization record = {.kind = CUPTI_KIND_SYNCHRONIZATION,
+                                                 .type = type,
+                                                 .start = start,
+                                                 .end = end,
+                                                 .correlation = correlation,
+                                                 .context = context,
+                                                 .stream = type == 4 ? CUPTI_NONE : stream,
+                                                 .event = event};
+    // 13.0 has none of a context's synchronization (release notes of 13.0 update 1).
+    const bool none = type == 4 && mock_value("version", MOCK_VERSION) == CUPTI_13_0;
+    if (mock_is_enabled(record.kind) && !none)
+        mock_write(&record, sizeof record, record.kind);
+}
+
 void mock_write_memory(uint32_t operation, uint64_t address, uint64_t bytes, uint32_t correlation,
                        uint32_t device, uint32_t context, uint32_t stream, uint32_t asynchronous) {
     const struct cupti_memory record = {.kind = CUPTI_KIND_MEMORY2,
@@ -205,6 +225,46 @@ static void write_green(void *context) {
     write_rare(&record, sizeof record);
 }
 
+// Which board a device is: MOCK_ORDER=10 means that the second is CUDA's first, as with CUDA_VISIBLE_DEVICES=1,0.
+static uint8_t mock_board(uint32_t device) {
+    const char *order = getenv("MOCK_ORDER");
+    return (uint8_t)(order && device < strlen(order) ? order[device] - '0' : (int)device);
+}
+
+// Those that the program does not see come too (isCudaVisible of CUPTI's device record): MOCK_HIDDEN is the number of the first of
+// them, which say that they are the boards 8 and up; all: the program's own are said to be hidden.
+static void write_device(uint32_t id, uint8_t board, bool visible) {
+    static const char name[] = "Mock GPU", hidden[] = "Hidden GPU";
+    const bool mig = getenv("MOCK_MIG") != NULL;
+    struct cupti_device record = {.kind = CUPTI_KIND_DEVICE,
+                                  .memory_bytes = UINT64_C(8) << 30,
+                                  .clock_khz = 1500000,
+                                  .multiprocessors = visible ? 40 : 20,
+                                  .capability_major = mock_value("compute", 90) / 10,
+                                  .capability_minor = mock_value("compute", 90) % 10,
+                                  .id = id,
+                                  .uuid = {0x51, 0xa7, [15] = board},
+                                  .visible = visible,
+                                  .mig = mig,
+                                  .mig_uuid = {0x31, [15] = board},
+                                  .name = visible ? name : hidden};
+    // From 12.8 on the UUID is the instance's (release notes of 12.8).
+    if (mig && mock_value("version", MOCK_VERSION) >= CUPTI_12_8)
+        memcpy(record.uuid, record.mig_uuid, sizeof record.uuid);
+    mock_write(&record, sizeof record, CUPTI_KIND_DEVICE);
+}
+
+void mock_write_devices(void) {
+    enum { HIDDEN_BOARD = 8 };
+    const char *const devices = getenv("MOCK_DEVICES"), *const hidden = getenv("MOCK_HIDDEN");
+    const bool all = hidden && strcmp(hidden, "all") == 0;
+    for (uint32_t i = 0; hidden && !all && i < 2; i++)
+        write_device((uint32_t)atol(hidden) + i, (uint8_t)(HIDDEN_BOARD + i), false);
+    for (uint32_t i = 0; i < (devices ? (uint32_t)atol(devices) : 1); i++)
+        write_device(i, mock_board(i), !all);
+}
+
+// From 13.2 on a green context has no record of the kind for contexts (release notes of 13.2).
 void mock_write_context(void *context) {
     const bool green = mock_context_processors(context) != 0;
     struct cupti_context record = {.kind = CUPTI_KIND_CONTEXT,
@@ -215,9 +275,10 @@ void mock_write_context(void *context) {
                                    .green = green,
                                    .processors = (uint16_t)mock_context_processors(context),
                                    .process = (uint64_t)getpid()};
-    write_rare(&record, sizeof record);
     if (green && mock_bytes_of(CUPTI_KIND_GREEN_CONTEXT))
         write_green(context);
+    else
+        write_rare(&record, sizeof record);
 }
 
 // The device is taken from this process's context 1 for that of another process, and given back.
@@ -233,6 +294,18 @@ static void write_switches(void) {
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
         if (mock_bytes_of(CUPTI_KIND_CONTEXT_SWITCH))
             write_rare(&switches[i], sizeof switches[i]);
+}
+
+static void write_device_graph(void) {
+    const uint64_t time = mock_now();
+    const struct cupti_device_graph launched = {.kind = CUPTI_KIND_DEVICE_GRAPH_TRACE,
+                                                .start = time + 3000,
+                                                .end = time + 4234,
+                                                .graph = 11,
+                                                .launcher_graph = 1,
+                                                .context = 1,
+                                                .stream = 7};
+    write_rare(&launched, sizeof launched);
 }
 
 void mock_write_rare(uint32_t correlation) {
@@ -283,6 +356,7 @@ void mock_write_rare(uint32_t correlation) {
     write_rare_of_work(correlation);
     write_rare_functions(correlation);
     write_switches();
+    write_device_graph();
     write_rare(&moved, sizeof moved);
     for (uint32_t device = 1; device < 64; device++) {
         struct cupti_unified_memory there = moved;

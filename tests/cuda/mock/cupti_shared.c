@@ -38,6 +38,7 @@ API(ActivitySetAttribute_v2, void *handle, int attribute, size_t *size, void *va
     enum {
         INVALID_PARAMETER = 1,
         ZEROED = 5,
+        DEVICE_GRAPHS = 19,
         GRAPHS = 20,
         THREADS = 21,
         LATENCY = 15,
@@ -66,6 +67,9 @@ API(ActivitySetAttribute_v2, void *handle, int attribute, size_t *size, void *va
         if (mock_has("hardware"))
             return CUPTI_NOT_SUPPORTED;
         mock_settings.latency = number == 1;
+        return CUPTI_OK;
+    case DEVICE_GRAPHS:
+        mock_settings.device_graphs = number == 1 && !mock_is_ready();
         return CUPTI_OK;
     case EVENTS:
         return CUPTI_OK;
