@@ -216,7 +216,7 @@ bool process_code_read(struct process_code *code, struct code_files *files, unsi
     process_code_finish(code);
     *code = now;
     code->pid = pid;
-    code->stubs = calloc(1, sizeof *code->stubs);
+    code->trampolines = calloc(1, sizeof *code->trampolines);
     return true;
 }
 
@@ -232,13 +232,13 @@ const struct code_mapping *process_code_find(const struct process_code *code, ui
     return low < code->count && pc >= code->mappings[low].begin ? &code->mappings[low] : NULL;
 }
 
-enum stub_kind process_code_stub(const struct process_code *code, uint64_t pc) {
-    return code->stubs ? stub_code_at(code->stubs, code->pid, pc) : STUB_NONE;
+enum perf_trampoline process_code_trampoline(const struct process_code *code, uint64_t pc) {
+    return code->trampolines ? perf_trampolines_find(code->trampolines, code->pid, pc) : PERF_TRAMPOLINE_NONE;
 }
 
 void process_code_finish(struct process_code *code) {
     free(code->mappings);
-    free(code->stubs);
+    free(code->trampolines);
     *code = (struct process_code){0};
 }
 

@@ -12,7 +12,7 @@
 
 #include "symbols/elf_file.h"
 #include "unwind/cfi.h"
-#include "watch/stub_code.h"
+#include "watch/perf_trampolines.h"
 
 // A file that processes have mapped.
 struct code_file {
@@ -47,14 +47,14 @@ struct process_code {
     struct code_mapping *mappings; // sorted
     size_t count, capacity;
     unsigned pid;
-    struct stub_code *stubs; // NULL: without memory
+    struct perf_trampolines *trampolines; // NULL: without memory
 };
 
 // What is mapped now; false, and what was known stays, when the process is gone or may not be looked at.
 bool process_code_read(struct process_code *code, struct code_files *files, unsigned pid);
 const struct code_mapping *process_code_find(const struct process_code *code, uint64_t pc);
-// stub_code_at, in code that is in no mapping of a file.
-enum stub_kind process_code_stub(const struct process_code *code, uint64_t pc);
+// perf_trampolines_find, in code that is in no mapping of a file.
+enum perf_trampoline process_code_trampoline(const struct process_code *code, uint64_t pc);
 void process_code_finish(struct process_code *code);
 
 // A row of the common form: the CFA is a register and an offset, the return address and some registers are at offsets from it, all others

@@ -49,11 +49,11 @@ static bool guess(struct copy_walk *walk, const struct process_code *code) {
     return true;
 }
 
-// Out of a stub (stub_code.h).
-static bool leave_stub(struct copy_walk *walk, enum stub_kind kind) {
+// Out of a perf trampoline (perf_trampolines.h).
+static bool leave_trampoline(struct copy_walk *walk, enum perf_trampoline kind) {
     const uint64_t stack = walk->frame.registers[CFI_STACK_POINTER];
     uint64_t pc, saved;
-    if (kind == STUB_POPS_FRAME_POINTER) {
+    if (kind == PERF_TRAMPOLINE_POPS_FRAME_POINTER) {
         if (!cfi_read(&walk->frame, stack, &saved))
             return stop(walk, why_missing(walk, stack));
         walk->frame.registers[CFI_FRAME_POINTER] = saved;
@@ -99,10 +99,10 @@ static bool step_up(struct copy_walk *walk, const struct process_code *code) {
     struct cfi_row row;
     struct cfi_frame *frame = &walk->frame, caller = {.low = frame->low, .high = frame->high};
     uint64_t cfa;
-    const enum stub_kind stub =
-        walk->mapping || walk->is_exact ? STUB_NONE : process_code_stub(code, walk->pc);
-    if (stub != STUB_NONE)
-        return leave_stub(walk, stub);
+    const enum perf_trampoline trampoline =
+        walk->mapping || walk->is_exact ? PERF_TRAMPOLINE_NONE : process_code_trampoline(code, walk->pc);
+    if (trampoline != PERF_TRAMPOLINE_NONE)
+        return leave_trampoline(walk, trampoline);
     const struct code_plain_row *plain =
         walk->mapping ? code_mapping_plain_row(walk->mapping, walk->pc - !walk->is_exact) : NULL;
     if (plain)

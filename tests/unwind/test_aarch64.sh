@@ -38,7 +38,7 @@ python3 "$source/tests/reference/frame_rows.py" "$work/rows" "$work/unwind"
 # shellcheck disable=SC2086
 "$cross" -O2 -D_GNU_SOURCE -fomit-frame-pointer -mbranch-protection=standard -ffunction-sections -Wl,--gc-sections $includes \
     -o "$work/registers" "$source/tests/unwind/test_unwind_registers.c" "$source/src/watch/unwind_copy.c" \
-    "$source/src/watch/process_code.c" "$source/src/watch/stub_code.c" "$source/src/symbols/elf_file.c" "$source/src/symbols/vdso.c" "$source/src/base/file.c" "$source/src/base/other_root.c" "$source/src/unwind/cfi.c" \
+    "$source/src/watch/process_code.c" "$source/src/watch/perf_trampolines.c" "$source/src/symbols/elf_file.c" "$source/src/symbols/vdso.c" "$source/src/base/file.c" "$source/src/base/other_root.c" "$source/src/unwind/cfi.c" \
     "$source/src/unwind/cfi_apply.c" "$source/src/base/array.c"
 
 # compile SEED LIBRARY NAME [FLAG...]

@@ -31,13 +31,13 @@ static struct {
 typedef int step(unsigned path, unsigned left);
 static step *volatile steps[3];
 
-// Generated code as CPython's for perf: calls its fourth argument. NULL: steps call each other.
-typedef int stub(unsigned path, unsigned left, unsigned unused, step *callee);
-static stub *volatile through;
-static const struct stub_form {
+// As the perf trampolines of CPython: calls its fourth argument. NULL: steps call each other.
+typedef int trampoline(unsigned path, unsigned left, unsigned unused, step *callee);
+static trampoline *volatile through;
+static const struct trampoline_form {
     uint8_t bytes[16];
     size_t after_call;
-} stub_forms[] = {
+} trampoline_forms[] = {
     {{0x48, 0x83, 0xec, 0x08,        // sub $8, %rsp
       0xff, 0xd1,                    // call *%rcx
       0x48, 0x83, 0xc4, 0x08, 0xc3}, // add $8, %rsp; ret
@@ -204,8 +204,8 @@ static void test_paths(void **state) {
     code_files_finish(&files);
 }
 
-// Through generated code without unwind data: the stub before each step, and above it the function that called it.
-static void check_stubs(const struct stub_form *form) {
+// Through generated code without unwind data: the trampoline before each step, and above it the function that called it.
+static void check_trampolines(const struct trampoline_form *form) {
     static uint8_t bytes[COPY];
     struct code_files files = {0};
     void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,14 +215,14 @@ static void check_stubs(const struct stub_form *form) {
         printf("skipped: no generated code here\n");
         exit(77);
     }
-    through = (stub *)(uintptr_t)page;
+    through = (trampoline *)(uintptr_t)page;
     const uint64_t inside = (uint64_t)(uintptr_t)page + form->after_call;
     for (unsigned i = 0; i < PATHS; i++) {
         struct process_code code = {0};
         struct unwind_copy copy;
         struct unwind_copy_frame frames[FRAMES];
         enum unwind_copy_end end;
-        unsigned stubs = 0;
+        unsigned trampolines = 0;
         const pid_t child = start_child(i * 7919);
         assert_true(process_code_read(&code, &files, (unsigned)child));
         copy_child(child, &copy, bytes);
@@ -231,14 +231,14 @@ static void check_stubs(const struct stub_form *form) {
         for (uint32_t at = 0; at < count; at++) {
             assert_false(frames[at].is_guess);
             assert_true(!frames[at].mapping == (frames[at].pc == inside));
-            stubs += frames[at].pc == inside;
+            trampolines += frames[at].pc == inside;
         }
-        assert_int_equal(stubs, DEPTH);
+        assert_int_equal(trampolines, DEPTH);
         assert_int_equal(notes->count, DEPTH);
         // The process is gone: what was read of its code is known, nothing else is asked of it.
         stop_child(child);
         assert_int_equal(unwind_copy_walk(&copy, &code, frames, FRAMES, &end), count);
-        assert_int_equal(process_code_stub(&code, inside + 4096), STUB_NONE);
+        assert_int_equal(process_code_trampoline(&code, inside + 4096), PERF_TRAMPOLINE_NONE);
         process_code_finish(&code);
     }
     through = NULL;
@@ -246,10 +246,10 @@ static void check_stubs(const struct stub_form *form) {
     code_files_finish(&files);
 }
 
-static void test_stubs(void **state) {
+static void test_trampolines(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof stub_forms / sizeof stub_forms[0]; i++)
-        check_stubs(&stub_forms[i]);
+    for (size_t i = 0; i < sizeof trampoline_forms / sizeof trampoline_forms[0]; i++)
+        check_trampolines(&trampoline_forms[i]);
 }
 
 static void test_damage(void **state) {
@@ -310,7 +310,7 @@ int main(void) {
     notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (notes == MAP_FAILED)
         return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_stubs),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_trampolines),
                                        cmocka_unit_test(test_damage), cmocka_unit_test(test_gone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
