@@ -6,6 +6,7 @@
 
 #include "agent.h"
 #include "agentkit/stacks.h"
+#include "base/sorted.h"
 #include "wire/memory.h"
 
 enum { ROWS = 256, NOTES = 1 << 12, LOOKS = 8 };
@@ -44,14 +45,7 @@ static int64_t time_of(const struct row *row, uint32_t at) {
 }
 
 static uint32_t first_since(const struct row *row, uint32_t low, uint32_t high, int64_t start) {
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (time_of(row, middle) < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, low, high, time_of(row, i) < start);
 }
 
 uint32_t stacks_here_between(uint32_t tid, int64_t start, int64_t end) {

@@ -5,6 +5,7 @@
 // waited for it. Rules: recorder.h.
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "recorder.h"
 
 // The live blocks by address, to find what a pointer points into.
@@ -18,15 +19,7 @@ void shared_after_fork(void) {
 
 // The first block that begins after an address.
 static size_t place_after(const void *at) {
-    size_t low = 0, high = block_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if ((uintptr_t)blocks[middle]->handle <= (uintptr_t)at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, block_count, (uintptr_t)blocks[i]->handle <= (uintptr_t)at);
 }
 
 struct object *object_find_shared(const void *at) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "tracesmith/view.h"
 
 enum { SEQUENCE, FORWARD_THREAD, FLOW, FLOW_ID };
@@ -150,15 +151,7 @@ bool autograd_make(struct autograd *autograd) {
 // How many of the sorted operators come before `key`.
 static size_t count_before(const struct autograd_ops *ops, const struct autograd_op *key,
                            int (*compare)(const void *, const void *)) {
-    size_t low = 0, high = ops->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare(&ops->items[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, ops->count, compare(&ops->items[i], key) < 0);
 }
 
 // ---- from the backward pass to the forward pass
@@ -169,16 +162,12 @@ static const struct range *range_of(const struct ranges *ranges, const struct au
     if (op->track >= ranges->of_track_count || !ranges->of_track[op->track])
         return NULL;
     *track = &ranges->tracks[ranges->of_track[op->track] - 1];
-    size_t low = 0, high = (*track)->count;
-    while (low < high) { // behind the last that begins so, or earlier, and ends so, or later
-        const size_t middle = low + (high - low) / 2;
-        const struct range *at = &(*track)->items[middle];
-        if (at->start < op->start || (at->start == op->start && at->end >= op->end))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct range *found = low ? &(*track)->items[low - 1] : NULL;
+    // After the last that begins so, or earlier, and ends so, or later.
+    const size_t at =
+        SORTED_FIND(i, 0, (*track)->count,
+                    (*track)->items[i].start < op->start ||
+                        ((*track)->items[i].start == op->start && (*track)->items[i].end >= op->end));
+    const struct range *found = at ? &(*track)->items[at - 1] : NULL;
     return found && found->start == op->start && found->end == op->end ? found : NULL;
 }
 

@@ -16,6 +16,7 @@
 #include "analyze/tally.h"
 #include "base/array.h"
 #include "base/plural.h"
+#include "base/sorted.h"
 #include "event/fold.h"
 #include "event/stacks.h"
 #include "tracesmith/stacks.h"
@@ -148,17 +149,10 @@ static int by_track_and_start(const void *left, const void *right) {
 static uint32_t find_stack(const struct callsites *sites, uint32_t track, int64_t start,
                            uint64_t correlation) {
     const struct seen key = {start, correlation, track, 0};
-    size_t low = 0, high = sites->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_track_and_start(&sites->seen[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == sites->count)
+    size_t at = SORTED_FIND(i, 0, sites->count, by_track_and_start(&sites->seen[i], &key) < 0);
+    if (at == sites->count)
         return 0;
-    const struct seen *found = &sites->seen[low];
+    const struct seen *found = &sites->seen[at];
     bool is_it = found->track == track && found->start == start && found->correlation == correlation;
     return is_it ? found->stack : 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 
 bool host_calls_init(struct host_calls *calls, const tsmith_timeline *timeline) {
     size_t count = 0;
@@ -57,20 +58,13 @@ static bool add(struct host_calls *calls, uint32_t name, uint32_t index, int64_t
 
 bool host_calls_add(struct host_calls *calls, const tsmith_timeline *timeline, uint32_t roles,
                     uint32_t thread, int64_t from, int64_t to) {
-    size_t low = calls->first[thread], high = calls->first[thread + 1];
-    const size_t end = high;
-    while (low < high) { // the first that ends after `from`
-        const size_t middle = low + (high - low) / 2;
-        if (timeline->calls[calls->outermost[middle]].end <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < end && timeline->calls[calls->outermost[low]].start < to; low++) {
-        const tsmith_call *call = &timeline->calls[calls->outermost[low]];
+    const size_t end = calls->first[thread + 1];
+    size_t at = SORTED_FIND(i, calls->first[thread], end, timeline->calls[calls->outermost[i]].end <= from);
+    for (; at < end && timeline->calls[calls->outermost[at]].start < to; at++) {
+        const tsmith_call *call = &timeline->calls[calls->outermost[at]];
         const int64_t begin = call->start > from ? call->start : from, stop = call->end < to ? call->end : to;
         if (roles >> call->role & 1 && !call->blocking &&
-            !add(calls, call->name, calls->outermost[low], stop - begin))
+            !add(calls, call->name, calls->outermost[at], stop - begin))
             return false;
     }
     return true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "tracesmith/view.h"
 
 void host_samples_finish(struct host_samples *samples) {
@@ -67,16 +68,9 @@ static int by_track_and_time(const void *left, const void *right) {
 
 // The first sample of the track that is not before `time`.
 static size_t find(const struct host_samples *samples, uint32_t track, int64_t time) {
-    size_t low = 0, high = samples->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct host_sample *at = &samples->samples[middle];
-        if (at->track < track || (at->track == track && at->time < time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, samples->count,
+                       samples->samples[i].track < track ||
+                           (samples->samples[i].track == track && samples->samples[i].time < time));
 }
 
 static bool add_code(struct host_samples *samples, const struct host_sample *sample) {

@@ -11,6 +11,7 @@
 #include "analyze/idle_code.h"
 #include "analyze/off_cpu.h"
 #include "base/array.h"
+#include "base/sorted.h"
 
 enum { GAPS = 20 };
 // Of calls that neither launch, nor wait, nor compile.
@@ -155,18 +156,12 @@ static bool find_activities(struct idle *idle) {
 
 // ns of [from, to) that an activity covers.
 static int64_t covered_ns(const struct activity *activity, int64_t from, int64_t to) {
-    size_t low = 0, high = activity->count;
-    while (low < high) { // the first that ends after `from`
-        size_t middle = low + (high - low) / 2;
-        if (activity->items[middle].to <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t at =
+        SORTED_FIND(i, 0, activity->count, activity->items[i].to <= from); // the first that ends after it
     int64_t sum = 0;
-    for (; low < activity->count && activity->items[low].from < to; low++) {
-        int64_t begin = activity->items[low].from > from ? activity->items[low].from : from;
-        int64_t end = activity->items[low].to < to ? activity->items[low].to : to;
+    for (; at < activity->count && activity->items[at].from < to; at++) {
+        int64_t begin = activity->items[at].from > from ? activity->items[at].from : from;
+        int64_t end = activity->items[at].to < to ? activity->items[at].to : to;
         sum += end - begin;
     }
     return sum;
@@ -203,16 +198,9 @@ static void add_stretch(struct idle *idle, enum cause cause, int64_t from, int64
 
 // The first of the activity that ends after `at`; an empty one at `to` when there is none.
 static tsmith_interval activity_after(const struct activity *activity, int64_t at, int64_t to) {
-    size_t low = 0, high = activity->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (activity->items[middle].to <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < activity->count && activity->items[low].from < to ? activity->items[low]
-                                                                   : (tsmith_interval){to, to};
+    const size_t place = SORTED_FIND(i, 0, activity->count, activity->items[i].to <= at);
+    return place < activity->count && activity->items[place].from < to ? activity->items[place]
+                                                                       : (tsmith_interval){to, to};
 }
 
 // What the thread was in while it neither waited for the device nor compiled.

@@ -7,6 +7,7 @@
 
 #include "analyze/memory.h"
 #include "base/array.h"
+#include "base/sorted.h"
 #include "tracesmith/stacks.h"
 
 enum { ROWS_MAX = 10000, PATH_SIZE = 16384 };
@@ -33,16 +34,9 @@ static uint32_t range_around(const struct analysis_context *context, uint32_t nu
     if (!ranges || number >= ranges->of_track_count || !ranges->of_track[number])
         return 0;
     const struct range_track *track = &ranges->tracks[ranges->of_track[number] - 1];
-    size_t low = 0, high = track->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (track->items[middle].start <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t begun = SORTED_FIND(i, 0, track->count, track->items[i].start <= time);
     uint32_t operator= 0;
-    for (uint32_t at = low ? (uint32_t)low - 1 : TSMITH_INDEX_NONE; at != TSMITH_INDEX_NONE;
+    for (uint32_t at = begun ? (uint32_t)begun - 1 : TSMITH_INDEX_NONE; at != TSMITH_INDEX_NONE;
          at = track->items[at].parent) {
         const struct range *range = &track->items[at];
         if (range->end <= time)

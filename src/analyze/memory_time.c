@@ -4,6 +4,7 @@
 
 #include "analyze/memory.h"
 #include "base/array.h"
+#include "base/sorted.h"
 
 enum { BUCKETS = 100, BLOCK = 256, ROWS_MAX = 10000 };
 
@@ -98,15 +99,7 @@ static int64_t most_of(const struct sums *sums, size_t from, size_t to) {
 
 // The first change that is not before `time`.
 static size_t change_at(const struct memory_place *place, int64_t time) {
-    size_t low = 0, high = place->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (place->changes[middle].time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, place->count, place->changes[i].time < time);
 }
 
 // ---- over time

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "tracesmith/view.h"
 
 void off_cpu_finish(struct off_cpu *off) {
@@ -106,16 +107,9 @@ static int64_t overlap(int64_t from, int64_t to, int64_t begin, int64_t end) {
 
 // The first period of the track that ends after `time`.
 static size_t find(const struct off_cpu *off, uint32_t track, int64_t time) {
-    size_t low = 0, high = off->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct off_period *at = &off->periods[middle];
-        if (at->track < track || (at->track == track && at->to <= time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, off->count,
+                       off->periods[i].track < track ||
+                           (off->periods[i].track == track && off->periods[i].to <= time));
 }
 
 bool off_cpu_add(struct off_cpu *off, uint32_t track, int64_t from, int64_t to) {

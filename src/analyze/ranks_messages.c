@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "state/sweep.h"
 
 // ---- reading
@@ -229,29 +230,16 @@ static size_t channel_end(const struct rank *rank, size_t from) {
 
 // The first message of a channel; the count if there is none.
 static size_t find_channel(const struct rank *rank, const struct rank_message *channel) {
-    size_t low = 0, high = rank->message_count;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (compare_channels(&rank->messages[middle], channel) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < rank->message_count && compare_channels(&rank->messages[low], channel) == 0
-               ? low
+    const size_t at =
+        SORTED_FIND(i, 0, rank->message_count, compare_channels(&rank->messages[i], channel) < 0);
+    return at < rank->message_count && compare_channels(&rank->messages[at], channel) == 0
+               ? at
                : rank->message_count;
 }
 
 static const struct rank *find_rank(const tsmith_ranks *ranks, int64_t number) {
-    size_t low = 0, high = ranks->count;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (ranks->items[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < ranks->count && ranks->items[low].number == number ? &ranks->items[low] : NULL;
+    const size_t at = SORTED_FIND(i, 0, ranks->count, ranks->items[i].number < number);
+    return at < ranks->count && ranks->items[at].number == number ? &ranks->items[at] : NULL;
 }
 
 // ns from `left` on the clock of one rank to `right` on that of another.

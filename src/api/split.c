@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/sized.h"
+#include "base/sorted.h"
 #include "base/status.h"
 #include "event/merge.h"
 #include "tracesmith/merge.h"
@@ -93,17 +94,10 @@ static uint32_t inherited_rank(const struct splitting *splitting, const struct p
                                uint32_t process) {
     for (unsigned i = 0; i < GENERATIONS && !splitting->ranks[process]; i++) {
         const struct pid_of wanted = {.pid = tsmith_dictionary_process(splitting->from, process)->parent_pid};
-        size_t low = 0, high = count;
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            if (pids[middle].pid < wanted.pid)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (!wanted.pid || low == count || pids[low].pid != wanted.pid || pids[low].process == process)
+        size_t at = SORTED_FIND(k, 0, count, pids[k].pid < wanted.pid);
+        if (!wanted.pid || at == count || pids[at].pid != wanted.pid || pids[at].process == process)
             return 0;
-        process = pids[low].process;
+        process = pids[at].process;
     }
     return splitting->ranks[process];
 }
@@ -268,18 +262,11 @@ static bool list_pids(struct splitting *splitting) {
 static bool may_be_in(const struct splitting *splitting, uint64_t pid, uint32_t part) {
     const struct pid_in wanted = {pid, part};
     const uint32_t count = tsmith_dictionary_process_count(splitting->from) - 1;
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (compare_pids_in(&splitting->pids[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const bool is_next = low < count && splitting->pids[low].pid == pid;
-    return is_next && splitting->pids[low].part == part
+    const uint32_t at = SORTED_FIND(i, 0, count, compare_pids_in(&splitting->pids[i], &wanted) < 0);
+    const bool is_next = at < count && splitting->pids[at].pid == pid;
+    return is_next && splitting->pids[at].part == part
                ? true
-               : !is_next && !(low && splitting->pids[low - 1].pid == pid);
+               : !is_next && !(at && splitting->pids[at - 1].pid == pid);
 }
 
 static uint32_t part_of(const struct splitting *splitting, uint32_t process) {

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "base/status.h"
 #include "base/table.h"
 
@@ -86,16 +87,11 @@ static struct journal_track *track_of(struct journal_state *state, const struct 
 
 // In order of channel and slot.
 static bool put_mark(struct journal_track *track, const struct layout_journal_mark *mark) {
-    size_t low = 0, high = track->mark_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct layout_journal_mark *at = &track->marks[middle];
-        if (at->channel < mark->channel || (at->channel == mark->channel && at->slot < mark->slot))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct layout_journal_mark *found = low < track->mark_count ? &track->marks[low] : NULL;
+    const size_t at =
+        SORTED_FIND(i, 0, track->mark_count,
+                    track->marks[i].channel < mark->channel ||
+                        (track->marks[i].channel == mark->channel && track->marks[i].slot < mark->slot));
+    struct layout_journal_mark *found = at < track->mark_count ? &track->marks[at] : NULL;
     if (found && found->channel == mark->channel && found->slot == mark->slot) {
         *found = *mark;
         return true;
@@ -103,8 +99,8 @@ static bool put_mark(struct journal_track *track, const struct layout_journal_ma
     bool room = ARRAY_RESERVE(track->marks, track->mark_capacity, track->mark_count + 1);
     if (!room)
         return false;
-    memmove(track->marks + low + 1, track->marks + low, (track->mark_count - low) * sizeof *track->marks);
-    track->marks[low] = *mark;
+    memmove(track->marks + at + 1, track->marks + at, (track->mark_count - at) * sizeof *track->marks);
+    track->marks[at] = *mark;
     track->mark_count++;
     return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 
 // Joins those that touch; how many are left.
 static size_t join(struct live_span *spans, size_t count) {
@@ -45,15 +46,7 @@ static void settle_half(struct live_busy *busy) {
 
 // The first that ends at or after `time`: those before it are apart from all that begins there.
 static size_t find(const struct live_busy *busy, int64_t time) {
-    size_t low = 0, high = busy->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (busy->spans[middle].to < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, busy->count, busy->spans[i].to < time);
 }
 
 int64_t live_busy_add(struct live_busy *busy, struct live_span *spans, size_t count, bool *failed) {

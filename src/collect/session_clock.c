@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/sorted.h"
+
 static const int64_t FIRST_BASELINE = 2000000;       // ns
 static const int64_t INTERVAL = 250000000;           // ns between calibrations
 static const uint32_t INTERVAL_DOUBLES_AFTER = 1024; // segments: a day fits in LAYOUT_SEGMENTS
@@ -44,18 +46,11 @@ static void use_segment(struct session_clock *clock, uint32_t index) {
 }
 
 void session_clock_seek(struct session_clock *clock, uint64_t tick) {
-    uint32_t low = 0, high = clock->count;
-    if (high == 0)
+    if (clock->count == 0)
         return;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (clock->control->segments[middle].tick <= tick)
-            low = middle;
-        else
-            high = middle;
-    }
-    use_segment(clock, low);
-    if (low == 0)
+    const uint32_t at = SORTED_FIND(i, 1, clock->count, clock->control->segments[i].tick <= tick) - 1;
+    use_segment(clock, at);
+    if (at == 0)
         clock->current.tick = clock->control->segments[0].tick; // earlier ticks: the first slope, backwards
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "wire/channel.h"
 
 static const char variable[] = CHANNEL_ENVIRONMENT "=";
@@ -115,16 +116,8 @@ bool session_processes_read(struct session_processes *processes) {
 
 // The first element that is not before `session_directory`, or after the last one equal to it.
 static size_t bound(const struct session_processes *processes, const char *session_directory, bool after) {
-    size_t low = 0, high = processes->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(processes->directories[middle], session_directory);
-        if (order < 0 || (after && order == 0))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, processes->count,
+                       strcmp(processes->directories[i], session_directory) < (after ? 1 : 0));
 }
 
 uint32_t session_processes_of(const struct session_processes *processes, const char *session_directory) {

@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/sized.h"
+#include "base/sorted.h"
 #include "event/topology.h"
 
 enum { END_UNKNOWN, END_GPU, END_SWITCH, END_OTHER, ENDS }; // as wire/agent.h
@@ -73,15 +74,7 @@ bool topology_add_nvlink(struct tsmith_topology *topology, const struct topology
 
 // The first one of the GPU, or of the next that has one.
 static size_t first_of(const struct tsmith_topology *topology, size_t gpu) {
-    size_t low = 0, high = topology->nvlink_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (topology->nvlinks[middle].from < gpu)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, topology->nvlink_count, topology->nvlinks[i].from < gpu);
 }
 
 // ---- paths

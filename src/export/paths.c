@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "base/table.h"
 #include "event/fold.h"
 #include "event/stacks.h"
@@ -326,16 +327,9 @@ static int by_call(const void *left, const void *right) {
 // The call of the same number: of the command's process, else of the only process that has one.
 static const struct paths_work *find_call(const struct paths *paths, size_t calls,
                                           const struct paths_work *command) {
-    size_t low = 0, high = calls;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (paths->work[middle].correlation < command->correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t at = SORTED_FIND(k, 0, calls, paths->work[k].correlation < command->correlation);
     const struct paths_work *found = NULL;
-    for (size_t i = low;
+    for (size_t i = at;
          i < calls && command->correlation && paths->work[i].correlation == command->correlation; i++) {
         const struct paths_work *call = &paths->work[i];
         if (call->process == command->process)

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/sorted.h"
 #include "query/partial.h"
 
 enum {
@@ -132,22 +133,15 @@ static double range_middle(int32_t range) {
 }
 
 static bool count_range(struct state *state, int32_t range, uint64_t count) {
-    size_t low = 0, high = state->range_count;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (state->ranges[middle].range < range)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < state->range_count && state->ranges[low].range == range) {
-        state->ranges[low].count += count;
+    const size_t at = SORTED_FIND(i, 0, state->range_count, state->ranges[i].range < range);
+    if (at < state->range_count && state->ranges[at].range == range) {
+        state->ranges[at].count += count;
         return true;
     }
     if (!ARRAY_RESERVE(state->ranges, state->range_capacity, state->range_count + 1))
         return false;
-    memmove(&state->ranges[low + 1], &state->ranges[low], (state->range_count - low) * sizeof *state->ranges);
-    state->ranges[low] = (struct range_count){range, count};
+    memmove(&state->ranges[at + 1], &state->ranges[at], (state->range_count - at) * sizeof *state->ranges);
+    state->ranges[at] = (struct range_count){range, count};
     state->range_count++;
     return true;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "query/lists.h"
 
 // The segments of one row or device, and how many come before them.
@@ -47,15 +48,7 @@ tsmith_status states_load(tsmith_query *query, tsmith_error *error) {
 }
 
 static const struct segment_run *run_of(const tsmith_query *query, uint64_t at) {
-    size_t low = 0, high = query->run_count - 1;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (query->runs[middle].first <= at)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &query->runs[low];
+    return &query->runs[SORTED_FIND(i, 1, query->run_count - 1, query->runs[i].first <= at) - 1];
 }
 
 static void give_name(const tsmith_query *query, sqlite3_context *context, uint32_t string) {

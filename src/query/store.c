@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "event/batch.h"
 #include "query/rank.h"
 
@@ -271,17 +272,11 @@ uint64_t store_list(const struct store *store, uint64_t value, const uint64_t **
 }
 
 int64_t store_rowid(const struct store *store, uint64_t row) {
-    size_t low = 0, high = store->origin_count;
     if (!store->keeps_places)
         return (int64_t)row;
-    while (high - low > 1) { // the last origin that begins at or before the row
-        size_t middle = low + (high - low) / 2;
-        if (store->origins[middle].first <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (int64_t)(store->origins[low].sequence << 16 | store->places[row]);
+    // The last origin that begins at or before the row.
+    const size_t at = SORTED_FIND(i, 1, store->origin_count, store->origins[i].first <= row) - 1;
+    return (int64_t)(store->origins[at].sequence << 16 | store->places[row]);
 }
 
 // ---- in order
@@ -550,15 +545,7 @@ tsmith_status store_index(struct store *store) {
 
 uint64_t store_lower_bound(const struct store *store, int64_t start) {
     const tsmith_view view = store_view(store, TSMITH_FIELD_START);
-    uint64_t low = 0, high = store->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (((const int64_t *)view.values)[store->order[middle]] < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, store->count, ((const int64_t *)view.values)[store->order[i]] < start);
 }
 
 uint32_t store_by_start(const struct store *store, uint64_t place) {

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "base/status.h"
 #include "replay/plan.h"
 
@@ -399,15 +400,7 @@ static void note_conflict(struct check *check, uint32_t other, const struct plan
 
 // Index of the first that ends after `at`.
 static size_t find_stretch(const struct history *history, uint64_t at) {
-    size_t low = 0, high = history->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (history->stretches[middle].to > at)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return SORTED_FIND(i, 0, history->count, history->stretches[i].to <= at);
 }
 
 static bool insert(struct check *check, struct history *history, size_t index, struct stretch stretch) {

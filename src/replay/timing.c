@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "base/status.h"
 #include "tracesmith/dictionary.h"
 
@@ -55,19 +56,13 @@ static void take_times(struct recorded_process *process, const tsmith_timeline *
         const struct recording_record *record = &process->records[i];
         const struct key wanted = {.pid = process->pid,
                                    .correlation = recording_value(record, RECORDING_KEY_CORRELATION)};
-        size_t low = 0, high = wanted.correlation && record->type == RECORDING_COMMAND ? count : 0;
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            if (by_key(&keys[middle], &wanted) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (low == count || keys[low].pid != wanted.pid || keys[low].correlation != wanted.correlation)
+        size_t at = SORTED_FIND(k, 0, wanted.correlation && record->type == RECORDING_COMMAND ? count : 0,
+                                by_key(&keys[k], &wanted) < 0);
+        if (at == count || keys[at].pid != wanted.pid || keys[at].correlation != wanted.correlation)
             continue;
-        const tsmith_command *command = &commands[keys[low].command - 1];
+        const tsmith_command *command = &commands[keys[at].command - 1];
         struct recorded_time *time = &process->times[i];
-        time->called = keys[low].call != TSMITH_INDEX_NONE ? calls[keys[low].call].start : command->start;
+        time->called = keys[at].call != TSMITH_INDEX_NONE ? calls[keys[at].call].start : command->start;
         time->start = command->untimed ? 0 : command->start;
         time->end = command->end_unknown ? 0 : command->end;
     }

@@ -11,6 +11,7 @@
 // files goes into the batch as certainty: its numbers are exchanged last, for other columns may refer to them.
 #include <string.h>
 
+#include "base/sorted.h"
 #include "event/batch.h"
 #include "sbt/column.h"
 #include "sbt/group.h"
@@ -121,16 +122,9 @@ static bool read_directory(struct decoding *decoding, struct input *in) {
 }
 
 static struct stored_column *find_column(const struct decoding *decoding, uint32_t field) {
-    uint32_t from = 0, to = decoding->column_count;
-    while (from < to) {
-        uint32_t middle = (from + to) / 2;
-        if (decoding->columns[middle].field < field)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < decoding->column_count && decoding->columns[from].field == field ? &decoding->columns[from]
-                                                                                   : NULL;
+    const uint32_t at = SORTED_FIND(i, 0, decoding->column_count, decoding->columns[i].field < field);
+    return at < decoding->column_count && decoding->columns[at].field == field ? &decoding->columns[at]
+                                                                               : NULL;
 }
 
 // ---- which rows have a value

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "simulate/simulate.h"
 
 struct stream {
@@ -87,18 +88,11 @@ static bool is_recorded(const struct spread *spread, uint32_t node) {
 
 // The needs of a command: they are sorted by it.
 static const tsmith_need *find_needs(const tsmith_change *asked, uint32_t node, size_t *count) {
-    size_t low = 0, high = asked->need_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (asked->needs[middle].command < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t at = SORTED_FIND(i, 0, asked->need_count, asked->needs[i].command < node);
     *count = 0;
-    while (low + *count < asked->need_count && asked->needs[low + *count].command == node)
+    while (at + *count < asked->need_count && asked->needs[at + *count].command == node)
         ++*count;
-    return &asked->needs[low];
+    return &asked->needs[at];
 }
 
 static bool add_command(struct spread *spread, uint32_t node, uint32_t number, int64_t ready) {
@@ -178,15 +172,8 @@ static bool spread_command(struct spread *spread, size_t index, uint32_t fence) 
 
 // The last of a queue up to the place.
 static uint32_t last_until(const struct spread *spread, const struct stream *stream, uint32_t place) {
-    size_t low = 0, high = stream->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (spread->place[stream->commands[middle]] <= place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? stream->commands[low - 1] : SIM_NONE;
+    const size_t at = SORTED_FIND(i, 0, stream->count, spread->place[stream->commands[i]] <= place);
+    return at ? stream->commands[at - 1] : SIM_NONE;
 }
 
 static void drop_order(struct spread *spread) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "base/status.h"
 #include "state/timeline.h"
 #include "tracesmith/simulate.h"
@@ -403,16 +404,9 @@ const tsmith_frame_launch *tsmith_frames_launches(const tsmith_frames *frames, s
 
 // The first launch of the process that does not begin before `time`.
 static size_t first_launch(const tsmith_frames *frames, uint32_t process, int64_t time) {
-    size_t low = 0, high = frames->launch_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const tsmith_frame_launch *at = &frames->launches[middle];
-        if (at->process < process || (at->process == process && at->start < time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, frames->launch_count,
+                       frames->launches[i].process < process ||
+                           (frames->launches[i].process == process && frames->launches[i].start < time));
 }
 
 const tsmith_frame_launch *tsmith_frame_launches(const tsmith_frames *frames,

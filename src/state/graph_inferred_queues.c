@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "event/sort.h"
 #include "state/graph.h"
 
@@ -62,15 +63,8 @@ static bool find_gaps(const struct graph_builder *builder, const tsmith_row *row
 }
 
 static struct gap *gap_of(const struct gaps *gaps, uint32_t command) {
-    size_t low = 0, high = gaps->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (gaps->items[middle].command < command)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < gaps->count && gaps->items[low].command == command ? &gaps->items[low] : NULL;
+    const size_t at = SORTED_FIND(i, 0, gaps->count, gaps->items[i].command < command);
+    return at < gaps->count && gaps->items[at].command == command ? &gaps->items[at] : NULL;
 }
 
 // Those that an edge from another queue ends need no other.
@@ -123,15 +117,7 @@ static int64_t end_at(const struct ends *ends, uint32_t place) {
 
 // How many end at `time` or before.
 static uint32_t ended_until(const struct ends *ends, int64_t time) {
-    uint32_t low = 0, high = ends->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (end_at(ends, middle) <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, ends->count, end_at(ends, i) <= time);
 }
 
 // The command whose end explains the gap, or TSMITH_INDEX_NONE.

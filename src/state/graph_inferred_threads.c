@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "state/graph.h"
 
 enum { SILENCE = 50000, SOON = 30000, TIMES_LEAST = 3, THREADS_MOST = 64, JOIN_CHANCE = 100 };
@@ -69,15 +70,9 @@ static bool find_silences(const tsmith_timeline *timeline, struct silences *sile
 
 // The first silence of a thread that begins after `time`.
 static const struct silence *silence_after(const struct silences *silences, size_t thread, int64_t time) {
-    size_t low = silences->first[thread], high = silences->first[thread + 1];
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (silences->items[middle].from <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &silences->items[low];
+    const size_t at =
+        SORTED_FIND(i, silences->first[thread], silences->first[thread + 1], silences->items[i].from <= time);
+    return &silences->items[at];
 }
 
 // The call of `other` after which `one` ended, or TSMITH_INDEX_NONE.

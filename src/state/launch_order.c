@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "event/sort.h"
 
 static int64_t enqueued(const tsmith_timeline *timeline, const tsmith_command *command) {
@@ -57,13 +58,5 @@ void launch_order_finish(struct launch_order *order) {
 
 uint32_t launch_order_before(const struct launch_order *order, const tsmith_row *row, int64_t time) {
     const int64_t *times = order->time + row->first_command;
-    uint32_t low = 0, high = row->command_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (times[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, row->command_count, times[i] < time);
 }

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/sorted.h"
 #include "symbols/aranges.h"
 #include "symbols/image.h"
 #include "symbols/scope.h"
@@ -442,15 +443,9 @@ static void learn_bases(struct dwarf_lines *lines) {
 static struct symbols_bytes part_from(const struct dwarf_lines *lines, enum symbols_section section,
                                       const struct bases *bases, uint64_t base) {
     struct symbols_bytes whole = symbols_image_part(&lines->own.image, section);
-    size_t low = 0, high = bases->count;
-    while (low < high) { // the first beyond it
-        size_t middle = low + (high - low) / 2;
-        if (bases->items[middle] <= base)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint64_t end = low < bases->count ? bases->items[low] : whole.size;
+    // The first beyond it.
+    const size_t at = SORTED_FIND(i, 0, bases->count, bases->items[i] <= base);
+    uint64_t end = at < bases->count ? bases->items[at] : whole.size;
     if (end > whole.size || base >= end)
         return (struct symbols_bytes){0};
     return (struct symbols_bytes){whole.bytes + base, (size_t)(end - base)};

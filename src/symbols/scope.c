@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "demangle/demangle.h"
 
 enum { SCOPES_MAX = 32, STEPS_MAX = 64, REFERENCES_MAX = 8, FUNCTIONS_MAX = 8, NAME_MAX_BYTES = 4096 };
@@ -101,15 +102,9 @@ static const struct symbols_scope_list *list_entries(struct symbols_scopes *scop
 }
 
 static bool find_in_list(const struct symbols_scope_list *list, Dwarf_Die *die, Dwarf_Off target) {
-    size_t low = 0, high = list ? list->count : 0;
-    while (low < high) { // the first beyond it
-        const size_t middle = low + (high - low) / 2;
-        if (list->offsets[middle] <= target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && dwarf_offdie(dwarf_cu_getdwarf(die->cu), list->offsets[low - 1], die) != NULL;
+    // The first beyond it.
+    const size_t at = SORTED_FIND(i, 0, list ? list->count : 0, list->offsets[i] <= target);
+    return at && dwarf_offdie(dwarf_cu_getdwarf(die->cu), list->offsets[at - 1], die) != NULL;
 }
 
 // Among the entries in `parent`, of which `die` is the first, the last one that begins at `target` or before it. False: too many.

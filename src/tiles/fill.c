@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/status.h"
 #include "tiles/tiles.h"
 
@@ -85,15 +86,7 @@ static void add_pending(struct tile_track *track, int64_t before) {
 
 // The first row at or after a time.
 static uint32_t row_at(const struct tile_rows *rows, uint32_t row, int64_t time) {
-    uint32_t to = rows->count;
-    while (row < to) {
-        const uint32_t middle = row + (to - row) / 2;
-        if (rows->starts[middle] - rows->origin < time)
-            row = middle + 1;
-        else
-            to = middle;
-    }
-    return row;
+    return SORTED_FIND(i, row, rows->count, rows->starts[i] - rows->origin < time);
 }
 
 // Adds rows and what is pending in order, up to a time. Returns the first row that is left.

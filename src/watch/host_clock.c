@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/sorted.h"
 
 void host_clock_finish(struct host_clock *clock) {
     free(clock->pairs);
@@ -71,17 +72,10 @@ int64_t host_clock_convert(const struct host_clock *clock, int64_t clock_time) {
         return clock_time;
     if (clock->count == 1)
         return pairs->trace_time + (clock_time - pairs->clock_time);
-    size_t low = 0, high = clock->count - 1;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (pairs[middle].clock_time <= clock_time)
-            low = middle;
-        else
-            high = middle;
-    }
-    const __int128 rise = pairs[low + 1].trace_time - pairs[low].trace_time,
-                   run = pairs[low + 1].clock_time - pairs[low].clock_time;
-    return pairs[low].trace_time + (int64_t)((clock_time - pairs[low].clock_time) * rise / run);
+    const size_t at = SORTED_FIND(i, 1, clock->count - 1, pairs[i].clock_time <= clock_time) - 1;
+    const __int128 rise = pairs[at + 1].trace_time - pairs[at].trace_time,
+                   run = pairs[at + 1].clock_time - pairs[at].clock_time;
+    return pairs[at].trace_time + (int64_t)((clock_time - pairs[at].clock_time) * rise / run);
 }
 
 bool host_clock_find(const struct host_clock *clock, uint64_t clock_time, int64_t *trace_time) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 
 enum { SYMBOLS_MOST = 1 << 22, NAME_MOST = 255 };
 
@@ -67,13 +68,7 @@ void kernel_symbols_read(struct kernel_symbols *symbols, const char *path) {
 }
 
 const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address) {
-    size_t low = 0, high = symbols->count;
-    while (low < high) { // the first beyond it
-        const size_t middle = low + (high - low) / 2;
-        if (symbols->items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? symbols->text + symbols->items[low - 1].name : NULL;
+    // The first beyond it.
+    const size_t at = SORTED_FIND(i, 0, symbols->count, symbols->items[i].address <= address);
+    return at ? symbols->text + symbols->items[at - 1].name : NULL;
 }

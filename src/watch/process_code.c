@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/other_root.h"
+#include "base/sorted.h"
 #include "base/table.h"
 #include "symbols/vdso.h"
 
@@ -221,15 +222,8 @@ bool process_code_read(struct process_code *code, struct code_files *files, unsi
 }
 
 const struct code_mapping *process_code_find(const struct process_code *code, uint64_t pc) {
-    size_t low = 0, high = code->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (code->mappings[middle].end <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < code->count && pc >= code->mappings[low].begin ? &code->mappings[low] : NULL;
+    const size_t at = SORTED_FIND(i, 0, code->count, code->mappings[i].end <= pc);
+    return at < code->count && pc >= code->mappings[at].begin ? &code->mappings[at] : NULL;
 }
 
 enum perf_trampoline process_code_trampoline(const struct process_code *code, uint64_t pc) {

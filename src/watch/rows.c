@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/plural.h"
+#include "base/sorted.h"
 #include "base/status.h"
 #include "event/gather.h"
 #include "event/ledger.h"
@@ -117,16 +118,11 @@ static int compare_names(const void *left, const void *right) {
 
 // The last name of a thread; 0: it has none.
 static uint32_t name_of(struct rows *rows, unsigned pid, unsigned tid) {
-    size_t low = 0, high = rows->name_count; // the first that comes after those of this thread
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct watched_name *at = &rows->names[middle];
-        if (at->pid < pid || (at->pid == pid && at->tid <= tid))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct watched_name *found = low ? &rows->names[low - 1] : NULL;
+    // The first that comes after those of this thread.
+    const size_t at =
+        SORTED_FIND(i, 0, rows->name_count,
+                    rows->names[i].pid < pid || (rows->names[i].pid == pid && rows->names[i].tid <= tid));
+    const struct watched_name *found = at ? &rows->names[at - 1] : NULL;
     return found && found->pid == pid && found->tid == tid ? intern_text(rows, found->name) : 0;
 }
 

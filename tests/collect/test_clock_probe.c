@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "collect/clock_probe.h"
 #include "collect/probe_packet.h"
 
@@ -34,15 +35,8 @@ static int64_t now(void *context) {
 
 // When the trace clock showed what, by the other clock; found by halving.
 static int64_t invert(const struct clock *clock, int64_t shown) {
-    int64_t low = clock->begun - 1000000000, high = clock_trace_now() + 1000000000;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (convert(clock, middle) < shown)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, clock->begun - 1000000000, clock_trace_now() + 1000000000,
+                       convert(clock, i) < shown);
 }
 
 static struct clock_probe *start(const char *addresses, const char *id, const char *token,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "event/text.h"
 #include "import/chrome/rows.h"
 
@@ -207,15 +208,9 @@ static uint32_t stack_at(struct chrome *chrome, struct row_track *track, int64_t
         chrome->rows->stacks.off = true;
         return 0;
     }
-    size_t low = 0, high = around->count;
-    while (low < high) { // the first that begins later
-        size_t middle = low + (high - low) / 2;
-        if (around->items[middle].start <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return make_stack(chrome, around, find_enclosing(around->items, (uint32_t)low, time), time);
+    // The first that begins later.
+    const size_t at = SORTED_FIND(i, 0, around->count, around->items[i].start <= time);
+    return make_stack(chrome, around, find_enclosing(around->items, (uint32_t)at, time), time);
 }
 
 // ---- events

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "import/ctf/ctf.h"
 
 enum { PAIRS_MAX = 1 << 22, LOSSES_MAX = 1 << 20 };
@@ -160,15 +161,9 @@ static void join_losses(struct ctf *ctf) {
 static bool is_whole(const struct ctf *ctf, const struct ctf_call_side *from,
                      const struct ctf_call_side *to) {
     const struct ctf_loss wanted = {.track = from->of_stream ? from->track : 0, .from = to->time};
-    size_t low = 0, high = ctf->loss_count;
-    while (low < high) { // the first that begins after the exit
-        const size_t middle = low + (high - low) / 2;
-        if (by_track(&ctf->losses[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct ctf_loss *before = low ? &ctf->losses[low - 1] : NULL;
+    // The first that begins after the exit.
+    const size_t at = SORTED_FIND(i, 0, ctf->loss_count, by_track(&ctf->losses[i], &wanted) <= 0);
+    const struct ctf_loss *before = at ? &ctf->losses[at - 1] : NULL;
     return (!before || before->track != wanted.track || before->to < from->time) &&
            (!ctf->has_unpaired || to->time < ctf->unpaired_since);
 }

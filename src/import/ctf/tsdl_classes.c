@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "import/ctf/tsdl.h"
 
 // Tracers put an underscore before names that might be words of TSDL. It is no part of the name.
@@ -186,15 +187,7 @@ static bool fill_structure(struct tsdl *tsdl, const struct tsdl_type *type, stru
 
 // How many keys are smaller.
 static size_t count_below(const struct ctf_labels *labels, uint64_t key) {
-    size_t low = 0, high = labels->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (labels->keys[middle] < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, labels->count, labels->keys[i] < key);
 }
 
 // The ranges of the labels of this name: an option is there for these values of the tag.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "import/nsys/nsys.h"
 
 enum { DEPTH_MAX = 4096 };
@@ -102,13 +103,6 @@ void nsys_callchains_finish(struct nsys *nsys) {
 
 uint32_t nsys_callchain(const struct nsys *nsys, enum nsys_callchain_table table, int64_t id) {
     const struct nsys_callchains *chains = &nsys->callchains[table];
-    size_t low = 0, high = chains->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (chains->items[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < chains->count && chains->items[low].id == id ? chains->items[low].stack : 0;
+    const size_t at = SORTED_FIND(i, 0, chains->count, chains->items[i].id < id);
+    return at < chains->count && chains->items[at].id == id ? chains->items[at].stack : 0;
 }

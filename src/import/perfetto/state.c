@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "base/table.h"
 #include "import/perfetto/perfetto.h"
 
@@ -269,15 +270,9 @@ static void add_pair(struct pf *pf, struct pf_clock *clock, int64_t own, int64_t
 static bool convert(const struct pf_clock *clock, int64_t own, int64_t *out) {
     if (!clock || clock->count == 0)
         return false;
-    size_t low = 0, high = clock->count;
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-        if (clock->pairs[middle].own <= own)
-            low = middle;
-        else
-            high = middle;
-    }
-    *out = (int64_t)((uint64_t)clock->pairs[low].trace + (uint64_t)own - (uint64_t)clock->pairs[low].own);
+    const struct pf_pair *pair =
+        &clock->pairs[SORTED_FIND(i, 1, clock->count, clock->pairs[i].own <= own) - 1];
+    *out = (int64_t)((uint64_t)pair->trace + (uint64_t)own - (uint64_t)pair->own);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "import/rocpd/rocpd.h"
 
 enum { ABOUT_ROWS_MAX = 1 << 16, PAIRS_PER_CALL = 40, INFOS_MAX = 1 << 24 };
@@ -113,16 +114,8 @@ static int compare_attributes(const void *left, const void *right) {
 }
 
 struct rocpd_attribute *rocpd_attributes_of(const struct rocpd_part *part, int64_t event) {
-    size_t from = 0, to = part->attribute_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (part->attributes[middle].event < event)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from < part->attribute_count && part->attributes[from].event == event ? &part->attributes[from]
-                                                                                 : NULL;
+    const size_t at = SORTED_FIND(i, 0, part->attribute_count, part->attributes[i].event < event);
+    return at < part->attribute_count && part->attributes[at].event == event ? &part->attributes[at] : NULL;
 }
 
 static void add_attribute(struct rocpd *rocpd, struct rocpd_part *part, struct rocpd_attribute attribute) {

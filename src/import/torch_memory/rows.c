@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "import/torch_memory/torch_memory.h"
 
 enum { RANGES_OPEN_MAX = 1024 };
@@ -166,16 +167,9 @@ static void set_value(struct torch_memory *memory, tsmith_batch *batch, const st
 }
 
 static void set_extras(struct torch_memory *memory, tsmith_batch *batch, uint32_t number) {
-    size_t low = 0, high = memory->extra_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (memory->extras[middle].entry < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < memory->extra_count && memory->extras[low].entry == number; low++)
-        set_value(memory, batch, &memory->extras[low]);
+    size_t at = SORTED_FIND(i, 0, memory->extra_count, memory->extras[i].entry < number);
+    for (; at < memory->extra_count && memory->extras[at].entry == number; at++)
+        set_value(memory, batch, &memory->extras[at]);
 }
 
 static void write_entry(struct torch_memory *memory, uint32_t number) {

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/sorted.h"
 #include "demangle/demangle.h"
 #include "import/xray/xray.h"
 
@@ -147,30 +148,16 @@ static int compare(const void *a, const void *b) {
 
 // Gives the name to all functions at the address that have none yet.
 static void name_functions(const struct elf *elf, struct xray_map *map, uint64_t address, uint32_t name) {
-    size_t low = 0, high = elf->function_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (elf->functions[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < elf->function_count && elf->functions[low].address == address; low++)
-        if (!map->names[elf->functions[low].id])
-            map->names[elf->functions[low].id] = name;
+    size_t place = SORTED_FIND(i, 0, elf->function_count, elf->functions[i].address < address);
+    for (; place < elf->function_count && elf->functions[place].address == address; place++)
+        if (!map->names[elf->functions[place].id])
+            map->names[elf->functions[place].id] = name;
 }
 
 static bool is_wanted(const struct elf *elf, uint64_t address) {
     struct function key = {address, 0};
-    size_t low = 0, high = elf->function_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (elf->functions[middle].address < key.address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < elf->function_count && elf->functions[low].address == address;
+    const size_t at = SORTED_FIND(i, 0, elf->function_count, elf->functions[i].address < key.address);
+    return at < elf->function_count && elf->functions[at].address == address;
 }
 
 static void read_symbols(const struct elf *elf, struct xray_map *map, tsmith_dictionary *dictionary,

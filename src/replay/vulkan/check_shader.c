@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "replay/vulkan/check.h"
 
 enum { HEADER = 5, MAGIC = 0x07230203, PLACES_PER_WORD = 64 };
@@ -190,15 +191,7 @@ static bool read_one(struct vulkan_shader *shader, size_t at) {
 
 // The first mark of an id that is not sorted before it.
 static size_t first_mark(const struct vulkan_shader *shader, size_t count, uint32_t id) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (shader->marks[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return SORTED_FIND(i, 0, count, shader->marks[i].id < id);
 }
 
 // Decorations of a group are those of each of its targets. A few words can ask for a great many: more than there are words is not sound.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "replay/vulkan/check.h"
 
 static int by_number(const void *left, const void *right) {
@@ -92,15 +93,8 @@ void vulkan_bindings_end(struct vulkan_run *run) {
 }
 
 const struct vulkan_binding *check_used_binding(const struct vulkan_live *layout, uint64_t from) {
-    uint32_t low = 0, high = layout->binding_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (layout->bindings[middle].binding < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < layout->binding_count ? &layout->bindings[low] : NULL;
+    const uint32_t at = SORTED_FIND(i, 0, layout->binding_count, layout->bindings[i].binding < from);
+    return at < layout->binding_count ? &layout->bindings[at] : NULL;
 }
 
 bool check_same_layout(const struct vulkan_live *left, const struct vulkan_live *right) {
