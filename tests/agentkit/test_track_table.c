@@ -58,7 +58,7 @@ static void one_for_each_key(void **unused) {
     assert_int_equal(made, KEYS);
     for (uint32_t number = 0; number < KEYS; number++) {
         const struct track_key key = key_of(number);
-        assert_in_range(tracks[0][number], 1, KEYS);
+        assert_true(is_between(tracks[0][number], 1, KEYS));
         assert_int_equal(seen[tracks[0][number]]++, 0);
         for (int i = 1; i < THREADS; i++)
             assert_int_equal(tracks[i][number], tracks[0][number]);

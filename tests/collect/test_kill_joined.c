@@ -250,7 +250,7 @@ static uint64_t check(struct run *run) {
         uint64_t begun = atomic_load(&run->truth->of[i].begun),
                  emitted = atomic_load(&run->truth->of[i].done);
         assert_int_equal(seen.last[i], seen.count[i]); // 1 .. n without a hole
-        assert_in_range(seen.count[i], emitted, begun);
+        assert_true(is_between(seen.count[i], emitted, begun));
     }
     // Nothing is missing but what a killed thread may have been about to record.
     assert_int_equal(numbered_lost(&seen), seen.lost[TSMITH_REASON_PROCESS_DIED]);

@@ -336,12 +336,13 @@ static void check_death(const struct truth *truth, const struct numbered_seen *s
     assert_false(seen->wrong || seen->twice || seen->out_of_order);
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(seen->last[i], seen->count[i]); // 1 .. n without a hole
-        assert_in_range(seen->count[i], atomic_load(&truth->of[i].done), atomic_load(&truth->of[i].begun));
+        assert_true(
+            is_between(seen->count[i], atomic_load(&truth->of[i].done), atomic_load(&truth->of[i].begun)));
     }
     assert_int_equal(seen->lost[TSMITH_REASON_NO_COMPLETION], FLIGHTS_A + FLIGHTS_B + 100);
     assert_int_equal(seen->lost[TSMITH_REASON_UNTRACED], LOST_A + LOST_B);
     // A thread was about to write one record at most, and may have counted another: not one for each API.
-    assert_in_range(seen->lost[TSMITH_REASON_PROCESS_DIED], THREADS, 2 * THREADS);
+    assert_true(is_between(seen->lost[TSMITH_REASON_PROCESS_DIED], THREADS, 2 * THREADS));
 }
 
 static struct numbered_seen recover(struct session_directory *directory) {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many sessions one after the other in one process, with threads that go on to use those that have ended: nothing of theirs
 // comes into a later session's file, and the process does not grow. TRACESMITH_SOAK is the long form: 100,000 sessions.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-// cmocka wants the four above first
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,8 +130,8 @@ static void many(void **unused) {
                   (ssize_t)(allocated() - memory) / (ssize_t)(count - count / 3),
                   (double)(mappings() - maps) / (count - count / 3));
     // Late threads may hold some rings at any moment.
-    assert_in_range(mappings(), 0, maps + 32);
-    assert_in_range(allocated(), 0, memory + (3 << 19));
+    assert_true(is_between(mappings(), 0, maps + 32));
+    assert_true(is_between(allocated(), 0, memory + (3 << 19)));
     atomic_store(&enough, true);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A session as its user sees it: what was emitted is in the file, value by value; the counts are exact; nothing that a
 // program may do with threads, forks, full disks and late emissions hurts it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-// cmocka wants the four above first
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -131,7 +126,7 @@ static void see_nesting(const struct file *file, const struct row *row, void *co
     if (row->kind == TSMITH_KIND_PROCESS)
         return;
     const char *name = name_of(file, row);
-    assert_in_range(row->start, nesting->before, nesting->after);
+    assert_true(is_between(row->start, nesting->before, nesting->after));
     if (row->kind == TSMITH_KIND_RANGE && strcmp(name, "outer") == 0) {
         nesting->outer = *row;
         nesting->outers++;
@@ -352,7 +347,7 @@ static void thread_storm(void **unused) {
     }
     tsmith_session_statistics statistics = stop_session(session);
     assert_int_equal(statistics.kept, ROUNDS * AT_ONCE * EACH);
-    assert_in_range(statistics.threads, 1, AT_ONCE); // rings: threads pass them on
+    assert_true(is_between(statistics.threads, 1, AT_ONCE)); // rings: threads pass them on
     struct file file = open_file();
     uint32_t threads = 0;
     for (uint32_t i = 1; i < tsmith_dictionary_track_count(file.dictionary); i++)

@@ -4,15 +4,10 @@
 #ifndef TESTS_SUPPORT_NUMBERED_H
 #define TESTS_SUPPORT_NUMBERED_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-// cmocka wants the four above first
-#include <cmocka.h>
+#include "support/test.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -14,6 +14,7 @@ struct CMUnitTest {
 #define cmocka_unit_test(function)                                                                           \
     { #function, function }
 #define print_message(...) ((void)printf(__VA_ARGS__))
+#define print_error(...) print_message(__VA_ARGS__)
 #define fail() exit((print_message("%s:%d: failed\n", __FILE__, __LINE__), 1))
 #define assert_true(is) ((is) ? (void)0 : fail())
 #define assert_non_null(pointer) assert_true((pointer) != NULL)
