@@ -207,15 +207,16 @@ const struct command diff_entry = {
     .name = "diff",
     .operands = "BASE... [--] NEW...",
     .doc = "Compare two sides of traces, with gates for CI",
-    .about = "Kernels (also by shape), operators, ranges, states and totals are matched by name and "
-             "compared. A name that does not occur in a run counts as 0. A side is one trace or several runs "
-             "of one program. With two or more runs on both sides each change has a confidence interval "
-             "(Welch's), and a change that cannot be distinguished from noise is \"unsure\".\n\nA gate is "
-             "METRIC, then < <= > or >=, then a limit. A limit with a sign or % applies to the change: "
-             "kernel_time<+3%, launch_count<=+10, idle<+2ms. A limit without one applies to the new value: "
-             "peak_memory<2GiB. METRIC is total_time, kernel_time, compute_time, communication_time, "
-             "copy_time, idle, launch_time, sync_time, kernel_count, launch_count, sync_count, peak_memory, "
-             "or kernel:NAME, operator:NAME, range:NAME or state:NAME.",
+    .about =
+        "Kernels (also by shape), operators, ranges, states and totals are matched by name and "
+        "compared. A name that does not occur in a run counts as 0. A side is one trace or several runs "
+        "of one program. With two or more runs on both sides each change has a confidence interval "
+        "(Welch's), and a change that cannot be distinguished from noise is \"unsure\", as every change "
+        "is with fewer runs.\n\nA gate is METRIC, then < <= > or >=, then a limit. A limit with a sign or "
+        "% applies to the change: kernel_time<+3%, launch_count<=+10, idle<+2ms. A limit without one "
+        "applies to the new value: peak_memory<2GiB. METRIC is total_time, kernel_time, compute_time, "
+        "communication_time, copy_time, idle, launch_time, sync_time, kernel_count, launch_count, "
+        "sync_count, peak_memory, or kernel:NAME, operator:NAME, range:NAME or state:NAME.",
     .operands_most = (size_t)-1,
     .operand_kind = VALUE_TRACE,
     .options = diff_options,

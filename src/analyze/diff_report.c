@@ -22,6 +22,7 @@ static int by_change(const void *left, const void *right) {
     return order ? order : text_compare(a->entry->second, b->entry->second);
 }
 
+// Without an interval the spread of the runs is unknown: a difference may be noise.
 static const char *verdict_of(const struct diff_change *change) {
     double difference = change->new - change->base;
     if (difference == 0)
@@ -32,7 +33,7 @@ static const char *verdict_of(const struct diff_change *change) {
         return "new";
     if (change->new == 0 && change->new_count == 0)
         return "gone";
-    return difference > 0 ? "more" : "less";
+    return !change->interval ? "unsure" : difference > 0 ? "more" : "less";
 }
 
 static void write_value(struct report *report, struct report_table *table, bool whole, bool known,
@@ -159,7 +160,8 @@ static void write_change(char *out, size_t size, const struct diff_change *chang
     if (change->base != 0)
         (void)snprintf(out, size, "%s instead of %s (%+.1f%%%s)", new, base,
                        100 * (change->new - change->base) / change->base,
-                       strcmp(verdict_of(change), "unsure") == 0 ? ", within the noise" : "");
+                       change->interval && strcmp(verdict_of(change), "unsure") == 0 ? ", within the noise"
+                                                                                     : "");
     else if (change->new != 0)
         (void)snprintf(out, size, "%s instead of nothing", new);
     else
@@ -179,7 +181,7 @@ static void write_finding(tsmith_diff *diff, const struct ranked *ranked, size_t
         return;
     }
     write_change(largest, sizeof largest, &most->change);
-    report_finding(report, "A run takes %s, its kernels %s; the kernel that changed most is %.*s%s: %s.",
+    report_finding(report, "A run takes %s, its kernels %s; the kernel that differs most is %.*s%s: %s.",
                    total, kernels, ANALYSIS_NAMED(most->entry->first), largest);
 }
 
@@ -200,10 +202,10 @@ tsmith_status diff_report(tsmith_diff *diff) {
         write_group(diff, (enum diff_group)group, ranked, diff->count);
     write_finding(diff, ranked, diff->count);
     if (diff->runs[0] < 2 || diff->runs[1] < 2)
-        report_note(
-            report,
-            "%zu run%s against %zu: two or more on both sides are needed to distinguish a change from noise.",
-            diff->runs[0], diff->runs[0] == 1 ? "" : "s", diff->runs[1]);
+        report_note(report,
+                    "%zu run%s against %zu: how much runs of one program differ is unknown, so every "
+                    "difference may be noise; two or more on both sides are needed to distinguish a change.",
+                    diff->runs[0], diff->runs[0] == 1 ? "" : "s", diff->runs[1]);
     else
         report_note(report, "%zu runs against %zu; low and high bound the change with %.4g %% confidence.",
                     diff->runs[0], diff->runs[1], 100 * diff->confidence);

@@ -39,6 +39,13 @@ def main(directory):
         check((row["base_ns"], row["new_ns"]) == (runs[0][name], runs[2][name]), name)
         check(row["change_ns"] == runs[2][name] - runs[0][name] and row["low_ns"] is None, name + ": change")
     check(rows["gone<1>"]["verdict"] == "gone" and rows["new, one"]["verdict"] == "new", "gone and new")
+    # One run on each side: no difference counts as more than noise, and one note says why.
+    single = answer(paths[0], paths[2])["diff"]
+    verdicts = {(row["verdict"], row["base_ns"] == row["new_ns"]) for row in single["tables"]["times"]}
+    check(verdicts <= {("unsure", False), ("same", True), ("new", False), ("gone", False)}, "verdicts of times: %s" % verdicts)
+    check({row["verdict"] for row in single["tables"]["counts"]} <= {"same", "unsure"}, "verdicts of counts")
+    check(sum("may be noise" in note for note in single["notes"]) == 1, "the note: %s" % single["notes"])
+    check("within the noise" not in single["finding"], single["finding"])
     several = answer(paths[0], paths[1], "--", paths[2], paths[3])
     for row in several["diff"]["tables"]["kernels"]:
         mean = (runs[0][row["kernel"]] + runs[1][row["kernel"]]) / 2
