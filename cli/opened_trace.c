@@ -15,6 +15,7 @@
 #include "cli/present/terminal.h"
 #include "tracesmith/analyze.h"
 #include "tracesmith/capture.h"
+#include "tracesmith/import.h"
 
 int exit_code_of_input(tsmith_status status) {
     switch (status) {
@@ -423,6 +424,27 @@ bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_stri
         if (!again && out->length && key.length >= sizeof prefix &&
             memcmp(key.bytes, prefix, sizeof prefix - 1) == 0)
             return true;
+    }
+    return false;
+}
+
+bool trace_import_count(const struct trace *trace, uint32_t *at, struct import_count *out) {
+    static const char prefix[] = "import.";
+    const size_t skip = sizeof prefix - 1;
+    tsmith_string format = tsmith_dictionary_find_attribute(trace->dictionary, "import.file");
+    if (!format.length)
+        format = tsmith_dictionary_find_attribute(trace->dictionary, "import.format");
+    while (++*at < tsmith_dictionary_attribute_count(trace->dictionary)) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(trace->dictionary, *at);
+        const tsmith_string key = trace_string(trace, attribute->key);
+        out->number = trace_string(trace, attribute->value);
+        if (key.length <= skip || memcmp(key.bytes, prefix, skip) != 0 ||
+            memchr(key.bytes + skip, '.', key.length - skip) || !out->number.length ||
+            strspn(out->number.bytes, "0123456789") != out->number.length)
+            continue;
+        out->key = key.bytes + skip;
+        out->what = tsmith_import_problem_doc(format.length ? format.bytes : "", key.bytes);
+        return true;
     }
     return false;
 }

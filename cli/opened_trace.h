@@ -48,6 +48,12 @@ void trace_close(struct trace *trace);
 // Notices of the agents to readers of the trace, one line each, each once (attributes "notice.<api>"). False past
 // the last; *at begins at 0.
 bool trace_notice(const tsmith_dictionary *dictionary, uint32_t *at, tsmith_string *out);
+// The next number that the import of the trace counted (attribute "import.odd_time": "3"). False past the last; *at begins at 0.
+struct import_count {
+    tsmith_string number;
+    const char *key, *what; // "odd_time", and what the number is of; NULL: it is not known
+};
+bool trace_import_count(const struct trace *trace, uint32_t *at, struct import_count *out);
 // Takes up what reading the events has shown of damage.
 void trace_refresh(struct trace *trace);
 // After the answer: reports on stderr the trace's losses and the damage of the file, and gives the exit

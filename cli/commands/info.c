@@ -224,25 +224,17 @@ static void write_fact(const struct trace *trace, const char *name, const char *
     text_finish(&line);
 }
 
-// What the import counted ("import.odd_time": "3"): values that no column holds as the file has them, and the like.
+// Values that no column holds as the file has them, and the like.
 static void write_import(const struct trace *trace) {
-    static const char prefix[] = "import.";
     struct text line = {0};
+    struct import_count count;
     bool first = true;
-    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(trace->dictionary); id++) {
-        const tsmith_attribute *attribute = tsmith_dictionary_attribute(trace->dictionary, id);
-        tsmith_string key = trace_string(trace, attribute->key),
-                      value = trace_string(trace, attribute->value);
-        size_t skip = sizeof prefix - 1;
-        if (key.length <= skip || memcmp(key.bytes, prefix, skip) != 0 ||
-            memchr(key.bytes + skip, '.', key.length - skip) || !value.length ||
-            strspn(value.bytes, "0123456789") != value.length)
-            continue;
+    for (uint32_t at = 0; trace_import_count(trace, &at, &count); first = false) {
         label(&line, first ? "import" : "");
-        first = false;
-        text_add_format(&line, "%14.*s  ", (int)value.length, value.bytes); // all of its digits
-        for (size_t i = skip; i < key.length; i++)
-            text_add_char(&line, isalnum((unsigned char)key.bytes[i]) ? key.bytes[i] : ' ');
+        text_add_format(&line, "%14.*s  ", (int)count.number.length, count.number.bytes); // all of its digits
+        text_add_cstr(&line, count.what ? count.what : "");
+        for (const char *key = count.key; !count.what && *key; key++)
+            text_add_char(&line, isalnum((unsigned char)*key) ? *key : ' ');
         end_line(&line);
     }
     text_finish(&line);

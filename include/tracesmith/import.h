@@ -30,6 +30,11 @@ TSMITH_API const char *tsmith_import_format_name(unsigned index);
 TSMITH_API const char *tsmith_import_format_doc(unsigned index);
 TSMITH_API const char *tsmith_import_format_extensions(unsigned index);
 
+// What a count that an import left in a trace means, to be read after the number: `attribute` is the key of an attribute of the trace,
+// as "import.odd_time", whose value is the number; `format` is the value of the attribute "import.file", or of "import.format" if there is
+// none, or "". NULL: it is no known count. Static storage. Any thread.
+TSMITH_API const char *tsmith_import_problem_doc(const char *format, const char *attribute);
+
 // Opens a trace of another profiler, in any format of tsmith_import_format_name (docs/sources.md has what is read of each).
 // Files may be compressed with gzip or zstd, except logs of XRay. A trace that was exported in the format
 // Chrome JSON or Perfetto gives the events from which it was made.

@@ -11,6 +11,7 @@
 #include "import/jax_memory/jax_memory.h"
 #include "import/ncu/ncu.h"
 #include "import/perfetto/perfetto.h"
+#include "import/problems.h"
 #include "import/rocprof/rocprof.h"
 #include "import/seekable.h"
 #include "import/sqlite_in.h"
@@ -298,4 +299,15 @@ const char *tsmith_import_format_doc(unsigned index) {
 const char *tsmith_import_format_extensions(unsigned index) {
     const struct import_format *format = listed(index);
     return format ? format->extensions : NULL;
+}
+
+// A trace that was exported as Perfetto also has the counts of its first import.
+const char *tsmith_import_problem_doc(const char *format, const char *attribute) {
+    static const char prefix[] = "import.", perfetto[] = "perfetto";
+    if (strncmp(attribute, prefix, sizeof prefix - 1) != 0)
+        return NULL;
+    const char *what = attribute + sizeof prefix - 1, *common = problems_doc(what),
+               *of_perfetto = pf_problem_doc(what);
+    const bool is_perfetto = strncmp(format, perfetto, sizeof perfetto - 1) == 0;
+    return of_perfetto && (is_perfetto || !common) ? of_perfetto : common;
 }

@@ -22,7 +22,7 @@
     X(INTEGER_OVERFLOW, "integer_overflow", 0, "integers beyond 64 bits, kept as text")                      \
     X(NOT_A_NUMBER, "not_a_number", 0, "NaN and Infinity, which JSON does not have")                         \
     X(MALFORMED_VALUE, "malformed_value", 0, "values that are not JSON, kept as text")                       \
-    X(ODD_TIME, "odd_time", 0, "times beyond the trace clock or finer than it, kept as text")                \
+    X(ODD_TIME, "odd_time", 0, "points in time beyond the trace clock or finer than it, kept as text")       \
     X(NO_TIME, "no_time", 1, "events without a time, or whose time is not a number")                         \
     X(NO_DURATION, "no_duration", 0, "durations that are not numbers, kept as text")                         \
     X(BACKWARDS, "backwards", 3, "events that end before they start")                                        \
@@ -44,5 +44,8 @@ enum problem {
 struct problems {
     uint64_t counts[PROBLEM_COUNT];
 };
+
+// What the attribute "import.<attribute>" counts. NULL: it is none of these.
+const char *problems_doc(const char *attribute);
 
 #endif

@@ -171,15 +171,22 @@ def check_tables():
 
 
 def check_counts():
-    """info shows all digits of what an import counted."""
-    trace = Trace()
-    for key, value in (("import.odd_time", "3"), ("import.field_17", "123456789012345678"), ("import.text", "no number")):
-        trace.attribute(key, value)
-    with tempfile.TemporaryDirectory() as directory:
-        lines = run("info", trace.write(os.path.join(directory, "t.sbt"))).stdout.decode().splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("import "))
-    check([line.split() for line in lines[at:at + 2]] == [["import", "3", "odd", "time"], ["123456789012345678", "field", "17"]],
-          "\n".join(lines))
+    """info shows all digits of what an import counted, and what it is; the same key means something else in a Perfetto trace."""
+    counts = (("import.odd_time", "3"), ("import.field_17", "123456789012345678"), ("import.text", "no number"), ("import.no_stack", "2"),
+              ("import.packets_of_field_40", "5"))
+    stacks = {"chrome-json": "events whose call stack could not be made",
+              "perfetto": "numbers of call stacks, or of their parts, that the file does not have"}
+    for form, stack in stacks.items():
+        trace = Trace()
+        for key, value in (("import.format", form), *counts):
+            trace.attribute(key, value)
+        with tempfile.TemporaryDirectory() as directory:
+            lines = run("info", trace.write(os.path.join(directory, "t.sbt"))).stdout.decode().splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith("import "))
+        shown = [" ".join(line.split()) for line in lines[at:at + 5]]
+        check(shown[:4] == ["import 3 points in time beyond the trace clock or finer than it, kept as text", "123456789012345678 field 17",
+                            "2 " + stack, "5 power rails, which are not read"], "\n".join(lines))
+        check(not shown[4][:1].isdigit(), shown[4])
 
 
 main()

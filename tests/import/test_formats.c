@@ -89,6 +89,55 @@ static void test_no_target_without_format(void **state) {
     assert_true(targets > 0);
 }
 
+// The attributes that count of one input, read to its end, have a text, but those of unknown packets.
+static unsigned check_counts(const char *path) {
+    tsmith_source *source;
+    const tsmith_batch *batch = NULL;
+    unsigned counts = 0;
+    if (tsmith_import_open(path, NULL, &source, NULL) != TSMITH_OK)
+        return 0;
+    while (tsmith_source_next(source, &batch, NULL) == TSMITH_OK) {
+    }
+    const tsmith_dictionary *dictionary = tsmith_source_dictionary(source);
+    for (uint32_t id = 1; id < tsmith_dictionary_attribute_count(dictionary); id++) {
+        const tsmith_attribute *attribute = tsmith_dictionary_attribute(dictionary, id);
+        const char *key = tsmith_dictionary_string(dictionary, attribute->key).bytes,
+                   *value = tsmith_dictionary_string(dictionary, attribute->value).bytes;
+        const char *format = tsmith_dictionary_find_attribute(dictionary, "import.format").bytes;
+        if (strncmp(key, "import.", 7) != 0 || strchr(key + 7, '.') || !*value ||
+            strspn(value, "0123456789") != strlen(value) ||
+            strncmp(key, "import.packets_of_field_", 24) == 0 || strcmp(key, "import.schema_version") == 0)
+            continue;
+        if (!tsmith_import_problem_doc(format ? format : "", key))
+            fail_msg("%s: %s has no text", path, key);
+        counts++;
+    }
+    tsmith_source_destroy(source);
+    return counts;
+}
+
+static void test_counts(void **state) {
+    (void)state;
+    static const char *const targets[] = {"json", "perfetto", "et", "ctf", "xplane"};
+    unsigned counts = 0;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        char path[1024];
+        (void)snprintf(path, sizeof path, "%s/fuzz/corpus/import_%s", source_dir(), targets[i]);
+        DIR *dir = opendir(path);
+        assert_non_null(dir);
+        for (struct dirent *entry; (entry = readdir(dir));) {
+            (void)snprintf(path, sizeof path, "%s/fuzz/corpus/import_%s/%s", source_dir(), targets[i],
+                           entry->d_name);
+            counts += entry->d_name[0] == '.' ? 0 : check_counts(path);
+        }
+        closedir(dir);
+    }
+    print_message("%u counts\n", counts);
+    assert_true(counts > 5);
+    assert_null(tsmith_import_problem_doc("", "odd_time"));
+    assert_null(tsmith_import_problem_doc("perfetto", "import."));
+}
+
 static void test_list(void **state) {
     (void)state;
     unsigned count = 0;
@@ -115,6 +164,6 @@ static void test_list(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_targets),
                                        cmocka_unit_test(test_no_target_without_format),
-                                       cmocka_unit_test(test_list)};
+                                       cmocka_unit_test(test_counts), cmocka_unit_test(test_list)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 // What was wrong with a file and what of it was not read: events of kind LOSS, and attributes that count.
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "import/perfetto/perfetto.h"
 
@@ -29,6 +30,8 @@
     X(118, "CPU frequencies")                                                                                \
     X(129, "GPU frequencies")                                                                                \
     X(132, "journal entries")
+
+#define UNREAD_KEY "packets_of_field_"
 
 struct ledger {
     struct pf *pf;
@@ -72,6 +75,14 @@ static void count(struct pf *pf, const char *what, uint64_t number) {
     tsmith_dictionary_set_attribute(pf->dictionary, key, value);
 }
 
+// NO_TIME is counted as "no_time".
+static void write_key(char key[32], const char *name) {
+    size_t length = 0;
+    for (; name[length] && length < 31; length++)
+        key[length] = (char)(name[length] | (name[length] == '_' ? 0 : 0x20));
+    key[length] = '\0';
+}
+
 static void put_problems(struct ledger *ledger) {
     static const struct {
         const char *attribute, *text;
@@ -86,9 +97,8 @@ static void put_problems(struct ledger *ledger) {
     for (int i = 0; i < PF_PROBLEM_COUNT; i++) {
         if (!pf->problems[i])
             continue;
-        char key[32] = "";
-        for (size_t c = 0; rows[i].attribute[c] && c < sizeof key - 1; c++)
-            key[c] = (char)(rows[i].attribute[c] | (rows[i].attribute[c] == '_' ? 0 : 0x20));
+        char key[32];
+        write_key(key, rows[i].attribute);
         count(pf, key, pf->problems[i]);
         // Dropped by the recorder, or behind the end of the file: how many is not known. An end before the begin: all are there,
         // and how long they lasted is not known.
@@ -115,7 +125,7 @@ static void put_unread(struct ledger *ledger) {
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (known[i].field == field)
                 what = known[i].what;
-        (void)snprintf(text, sizeof text, "packets_of_field_%" PRIu32, field);
+        (void)snprintf(text, sizeof text, UNREAD_KEY "%" PRIu32, field);
         count(pf, text, pf->unread[field]);
         (void)snprintf(text, sizeof text, "%s are not read from Perfetto traces", what ? what : "");
         if (what)
@@ -132,4 +142,31 @@ void pf_write_ledger(struct pf *pf) {
         add_loss(&ledger, TSMITH_REASON_UNTRACED, pf->ftrace_events,
                  "kernel events (ftrace: scheduling, GPU, ...) are not read from Perfetto traces");
     }
+}
+
+const char *pf_problem_doc(const char *attribute) {
+    static const struct {
+        const char *name, *text;
+    } rows[] = {
+#define ROW(NAME, lost, reason, text) {#NAME, text},
+        PF_PROBLEM_TABLE(ROW)
+#undef ROW
+    };
+    static const struct {
+        const char *key, *text;
+    } unread[] = {
+#define ROW(field, what) {UNREAD_KEY #field, what ", which are not read"},
+        UNREAD_TABLE(ROW)
+#undef ROW
+            {"ftrace_events", "kernel events (ftrace: scheduling, GPU, ...), which are not read"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char key[32];
+        write_key(key, rows[i].name);
+        if (strcmp(key, attribute) == 0)
+            return rows[i].text;
+    }
+    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
+        if (strcmp(unread[i].key, attribute) == 0)
+            return unread[i].text;
+    return NULL;
 }

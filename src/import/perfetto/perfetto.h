@@ -63,7 +63,8 @@ enum {
     X(NO_TIME, 1, TSMITH_REASON_CORRUPT, "events without a time")                                            \
     X(TOO_MANY, 1, TSMITH_REASON_TABLE_FULL, "events on more tracks or sequences than can be distinguished") \
     X(DROPPED, 0, TSMITH_REASON_VENDOR_DROPPED, "times that packets were dropped when they were recorded")   \
-    X(NO_CLOCK, 0, TSMITH_REASON_CORRUPT, "times of a clock that the file does not relate to the others")    \
+    X(NO_CLOCK, 0, TSMITH_REASON_CORRUPT,                                                                    \
+      "points in time of a clock that the file does not relate to the others")                               \
     X(NO_TEXT, 0, TSMITH_REASON_CORRUPT, "numbers of texts that the file does not have")                     \
     X(NO_STACK, 0, TSMITH_REASON_CORRUPT,                                                                    \
       "numbers of call stacks, or of their parts, that the file does not have")                              \
@@ -346,5 +347,7 @@ void pf_read_streaming(struct pf *pf, struct pf_sequence *sequence, struct proto
 // ---- ledger.c
 
 void pf_write_ledger(struct pf *pf);
+// What the attribute "import.<attribute>" of a Perfetto trace counts. NULL: it is none of these, or packets of a field without a name.
+const char *pf_problem_doc(const char *attribute);
 
 #endif
