@@ -39,6 +39,14 @@ static void note_events(const struct agent_spec *mine) {
     agent_notice(text);
 }
 
+// Each session that asks for sums gets them, or the notice.
+static void begin_sums(const struct agent_spec *mine) {
+    if (mine->sums == AGENT_SUMS_OF_RECORDS)
+        sums_start_of_records(agent.channel);
+    else if (channel_aggregate(agent.channel) && mine->sums == AGENT_SUMS_NONE)
+        note_events(mine);
+}
+
 static void attach(void) {
     const struct agent_spec *mine = atomic_load(&spec);
     const char *directory = given_directory ? given_directory : secure_getenv(CHANNEL_ENVIRONMENT);
@@ -54,10 +62,7 @@ static void attach(void) {
     agent.channel = channel;
     if (mine->begin)
         mine->begin();
-    if (mine->sums == AGENT_SUMS_OF_RECORDS)
-        sums_start_of_records(channel);
-    else if (channel_aggregate(channel) && mine->sums == AGENT_SUMS_NONE)
-        note_events(mine);
+    begin_sums(mine);
     pthread_atfork(NULL, NULL, fork_child);
 }
 
@@ -78,8 +83,7 @@ static bool attach_again(const struct agent_spec *what, const char *directory) {
     agent.tsc = channel_tick_is_tsc(channel);
     parked = false;
     what->again();
-    if (what->sums == AGENT_SUMS_OF_RECORDS)
-        sums_start_of_records(agent.channel);
+    begin_sums(what);
     atomic_store(&agent.over, false);
     return true;
 }

@@ -205,7 +205,8 @@ void sums_start_of_records(struct channel *channel) {
     sums_start(channel);
     if (!sums_on)
         return;
-    for (uint32_t i = 0; i < TRACKS_KNOWN; i++) // those are of the session
+    // Tracks are of the session. The numbers of shapes are not: they mean the same in the next one (channel_open_again), and the plans stay.
+    for (uint32_t i = 0; i < TRACKS_KNOWN; i++)
         atomic_store_explicit(&known_tracks[i], 0, memory_order_relaxed);
     if (!record_hook)
         pthread_atfork(NULL, NULL, after_fork_child);

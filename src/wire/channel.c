@@ -214,6 +214,7 @@ static bool join(struct channel_process *process, struct channel *channel, const
     atomic_store_explicit(&ledger->state, LAYOUT_CHANNEL_OPEN, memory_order_relaxed);
     channel->gate.ledger = ledger;
     channel->process = process;
+    channel->line = process->line;
     atomic_store_explicit(&process->head->ledgers, index + 1, memory_order_release);
     return true;
 }
@@ -256,15 +257,15 @@ static void leave_channel(struct channel_process *process, struct channel *chann
     process->spares = channel;
 }
 
-// A parked process that nothing refers to any more but channels that are closed, to be used again: a process that is attached to
-// again and again does not grow. Its memory is never given back, so that a thread that is late finds a process, if another one.
-static struct channel_process *take_parked(void) {
+// A parked process of the line that nothing refers to any more but channels that are closed, to be used again: a process that is attached
+// to again and again does not grow. Its memory is never given back, so that a thread that is late finds a process, if another one.
+static struct channel_process *take_parked(uint64_t line) {
     struct channel_process *found = NULL;
     pthread_mutex_lock(&room->registry_lock);
     for (struct channel_process *process = room->registry; process && !found; process = process->next) {
         lock(process);
-        if (process->state == CHANNEL_CLOSED && process->detached && process->keeps && !process->kept &&
-            process->threads == 0 && process->control && process->head) {
+        if (process->line == line && process->state == CHANNEL_CLOSED && process->detached &&
+            process->keeps && !process->kept && process->threads == 0 && process->control && process->head) {
             found = process;
             process->spares = process->channels;
             process->channels = NULL;
@@ -278,11 +279,17 @@ static struct channel_process *take_parked(void) {
     return found;
 }
 
-// Another API of that process may have continued it first: what it kept is in a later one then.
-static struct channel_process *find_keeper(struct channel_process *process) {
-    while (process && !process->kept && process->heir)
-        process = process->heir;
-    return process;
+// The last process of the line, which has what the ones before it kept. NULL: an API still uses it, or there was no memory.
+static struct channel_process *find_keeper(uint64_t line) {
+    struct channel_process *found = NULL;
+    pthread_mutex_lock(&room->registry_lock);
+    for (struct channel_process *process = room->registry; process && !found; process = process->next) {
+        lock(process);
+        found = process->line == line && process->kept ? process : NULL;
+        unlock(process);
+    }
+    pthread_mutex_unlock(&room->registry_lock);
+    return found;
 }
 
 // It could not be opened: as it was.
@@ -308,11 +315,13 @@ static void free_process(struct channel_process *process) {
     free(process);
 }
 
-static tsmith_status open_process(const char *session_directory, const char *api,
-                                  struct channel_process *before, struct channel **out) {
+// `line`: that of the ids that the API has already; 0: it has none.
+static tsmith_status open_process(const char *session_directory, const char *api, uint64_t line,
+                                  struct channel **out) {
     tsmith_status status = TSMITH_ERROR_STATE;
     struct channel *channel = NULL;
-    struct channel_process *parked = before && before->kept ? take_parked() : NULL,
+    struct channel_process *before = line ? find_keeper(line) : NULL,
+                           *parked = before ? take_parked(line) : NULL,
                            *process = parked ? parked : calloc(1, sizeof *process);
     if (!process)
         return TSMITH_ERROR_NO_MEMORY;
@@ -329,15 +338,14 @@ static tsmith_status open_process(const char *session_directory, const char *api
     if (!process->directory)
         goto fail;
     status = TSMITH_ERROR_NO_SPACE;
-    if (before && !channel_table_inherit(process, before))
+    process->line = line ? line : atomic_fetch_add(&room->last_id, 1) + 1;
+    if (line && !(before && channel_table_inherit(process, before)))
         goto fail;
     if (!channel_make_files(process) || !join(process, channel, api))
         goto fail;
     if (before) {
         channel_table_rebuild(process);
         channel_table_forget(before);
-        process->heir = NULL; // of an earlier session
-        before->heir = process;
         atomic_store(&process->correlation, atomic_load(&before->correlation));
         atomic_store(&process->stack_epoch,
                      atomic_load(&before->stack_epoch)); // the entries of modules have it
@@ -444,12 +452,14 @@ void channel_unlock(struct channel *channel) {
     channel_leave();
 }
 
-// Joins the process's channel in that session. NULL: it has none that takes one more.
+// Joins the process's channel in that session. NULL: it has none that takes one more, or ids that the API has already mean something else
+// in it: then both were in sessions without each other, and the API's own line is continued next to it.
 static struct channel *join_process(struct channel_process *process, const char *session_directory,
-                                    const char *api) {
+                                    const char *api, uint64_t line) {
     struct channel *channel = NULL;
     lock(process);
-    const bool same = process->directory && strcmp(process->directory, session_directory) == 0;
+    const bool same = process->directory && strcmp(process->directory, session_directory) == 0 &&
+                      (!line || process->line == line);
     if (same && make_open(process) && atomic_load(&process->control->state) == LAYOUT_SESSION_OPEN)
         channel = make_channel(process, process->control, api);
     if (channel && join(process, channel, api)) {
@@ -465,11 +475,11 @@ static struct channel *join_process(struct channel_process *process, const char 
     return channel;
 }
 
-static struct channel *join_any(const char *session_directory, const char *api) {
+static struct channel *join_any(const char *session_directory, const char *api, uint64_t line) {
     struct channel *channel = NULL;
     pthread_mutex_lock(&room->registry_lock);
     for (struct channel_process *process = room->registry; process && !channel; process = process->next)
-        channel = join_process(process, session_directory, api);
+        channel = join_process(process, session_directory, api, line);
     pthread_mutex_unlock(&room->registry_lock);
     return channel;
 }
@@ -482,13 +492,14 @@ tsmith_status channel_open_again(struct channel *before, const char *session_dir
                                  struct channel **out) {
     int saved = errno;
     tsmith_status status = TSMITH_OK;
+    const uint64_t line = before ? before->line : 0;
     *out = NULL;
     if (!find_room() || channel_here()->inside)
         return TSMITH_ERROR_STATE;
     pthread_mutex_lock(&room->open_lock);
-    *out = join_any(session_directory, api);
+    *out = join_any(session_directory, api, line);
     if (!*out)
-        status = open_process(session_directory, api, find_keeper(before ? before->process : NULL), out);
+        status = open_process(session_directory, api, line, out);
     pthread_mutex_unlock(&room->open_lock);
     errno = saved;
     return status;
@@ -581,8 +592,6 @@ static void retire_channel(struct channel_process *process) {
         at = &(*at)->next;
     if (*at) {
         *at = process->next;
-        for (struct channel_process *other = room->registry; other; other = other->next)
-            other->heir = other->heir == process ? NULL : other->heir;
         lock(process);
         for (struct channel *channel = process->channels; channel; channel = channel->next) {
             channel->gate.ledger = NULL;

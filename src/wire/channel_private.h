@@ -88,7 +88,8 @@ struct channel_process {
     bool keeps;
     char *kept;
     uint64_t kept_bytes;
-    struct channel_process *heir; // has taken them over; NULL: none has
+    // Of all processes that continue one another: in them an id means the same.
+    uint64_t line;
     char path[PATH_BYTES];
     char rings_path[PATH_BYTES];
 };
@@ -99,6 +100,7 @@ struct channel {
     struct channel_process *_Atomic process; // NULL: over, for good
     bool closed, detached;                   // under the process's lock
     bool not_in_children;
+    uint64_t line;        // of its process
     struct channel *next; // of the same process
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A channel that is continued in one session after the other, as the agents of `attach` do: what was registered keeps its id, a thread's
-// events arrive, and neither mappings nor entries become more with the number of sessions.
+// events arrive, and neither mappings nor entries become more with the number of sessions. APIs that were in sessions without each other, and
+// have the same numbers for different things, keep their own in a session of both.
 #include "support/numbered.h"
 
 #include "wire/channel_private.h"
@@ -92,7 +93,71 @@ static void each_is_continued(void **unused) {
     assert_true(one.count > SESSIONS / 3 && two.count > SESSIONS / 3);
 }
 
+// Their first sessions are their own: the same number is a shape of another kind, and a string of another text.
+static void first_alone(struct api *api, tsmith_kind kind) {
+    struct session_directory directory = numbered_session(1 << 20, TSMITH_OVERFLOW_DROP_NEWEST);
+    const struct record_shape shape = {.kind = (uint8_t)kind,
+                                       .role = RECORD_EVENT,
+                                       .subject = RECORD_SUBJECT_NAME,
+                                       .field_count = 1,
+                                       .fields = {{TSMITH_FIELD_START, RECORD_TICK, 0}}};
+    assert_int_equal(channel_open(directory.path, api->name, &api->channel), TSMITH_OK);
+    api->shape = channel_shape(api->channel, &shape);
+    assert_true(channel_string_cstr(api->channel, api->name) != 0);
+    channel_close(api->channel);
+    channel_park(api->channel);
+    session_directory_remove(&directory);
+}
+
+static void open_and_check(struct api *api, const struct session_directory *directory, tsmith_kind kind,
+                           uint32_t *name) {
+    struct record_shape known;
+    assert_int_equal(channel_open_again(api->channel, directory->path, api->name, &api->channel), TSMITH_OK);
+    assert_true(channel_find_shape(api->channel, api->shape, &known));
+    assert_int_equal(known.kind, kind);
+    const uint32_t string = channel_string_cstr(api->channel, api->name);
+    assert_true(!*name || *name == string);
+    *name = string;
+}
+
+static void each_keeps_its_own(void **unused) {
+    static const tsmith_kind kinds[] = {TSMITH_KIND_MARKER, TSMITH_KIND_RANGE};
+    struct api apis[] = {{.name = "one"}, {.name = "two"}};
+    uint32_t names[2] = {0};
+    uint64_t kept[2] = {0};
+    (void)unused;
+    for (int i = 0; i < 2; i++)
+        first_alone(&apis[i], kinds[i]);
+    assert_int_equal(apis[0].shape, apis[1].shape);
+    for (int i = 0; i < SESSIONS; i++) {
+        struct session_directory directory = numbered_session(1 << 20, TSMITH_OVERFLOW_DROP_NEWEST);
+        struct channel *new = NULL;
+        // Also behind one that is new: its channel has the ids of none of them.
+        if (i % 3 == 0)
+            assert_int_equal(channel_open(directory.path, "new", &new), TSMITH_OK);
+        for (int k = 0; k < 2; k++) {
+            const int which = (i + k) % 2;
+            open_and_check(&apis[which], &directory, kinds[which], &names[which]);
+        }
+        assert_true(apis[0].channel->process != apis[1].channel->process);
+        assert_true(!new ||
+                    (new->process != apis[0].channel->process &&new->process != apis[1].channel->process));
+        for (int k = 0; k < 2; k++) {
+            channel_close(apis[k].channel);
+            channel_park(apis[k].channel);
+            assert_true(i <= SETTLED || apis[k].channel->process->kept_bytes == kept[k]);
+            kept[k] = apis[k].channel->process->kept_bytes;
+        }
+        channel_close(new);
+        if (new)
+            channel_detach(new);
+        session_directory_remove(&directory);
+        assert_int_equal(count_mappings(), 0);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(does_not_grow), cmocka_unit_test(each_is_continued)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(does_not_grow), cmocka_unit_test(each_is_continued),
+                                       cmocka_unit_test(each_keeps_its_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
