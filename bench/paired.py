@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares programs that run in turns, in rounds, by differences within each round. For bench_vulkan.sh.
+"""Compares programs that run in turns, in rounds, by differences within each round. For bench_vulkan.sh and sample.py.
 
     paired.py --time FILE PROGRAM...        runs a program, and appends to FILE: wall time, and processor time of it and its children
     paired.py --compare FRAMES FOLDER       states for each FOLDER/NAME but `alone` what it adds to FOLDER/alone, for a frame: the
@@ -87,6 +87,7 @@ def compare(frames, folder):
             )
 
 
-if sys.argv[1] == "--time":
-    sys.exit(run(sys.argv[2], sys.argv[3:]))
-compare(int(sys.argv[2]), Path(sys.argv[3]))
+if __name__ == "__main__":
+    if sys.argv[1] == "--time":
+        sys.exit(run(sys.argv[2], sys.argv[3:]))
+    compare(int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sample.py FOLDER RUNS: FOLDER/nested alone, profiled, sampled, and under perf record, in turns; see bench_sample.sh."""
+"""sample.py FOLDER RUNS: FOLDER/nested alone, with the kernel's timer, profiled, sampled, and under perf record, in turns; see bench_sample.sh."""
 import os
 import resource
 import shutil
@@ -8,12 +8,18 @@ import subprocess
 import sys
 import time
 
+from paired import by_signs
+
 folder, runs = sys.argv[1], int(sys.argv[2])
 program = [os.path.join(folder, "nested"), os.environ.get("TRACESMITH_BENCH_ROUNDS", "2500000")]
 profile = [os.environ["TRACESMITH"], "profile", "-o", os.path.join(folder, "t.sbt")]
 perf = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "999", "-o", os.path.join(folder, "perf.data")]
-forms = {"alone": program, "profile": [*profile, "--", *program], "profile --sample": [*profile, "--sample", "--", *program]}
-if shutil.which("perf"):
+forms = {"alone": program}
+for rate in ["999", *os.environ.get("TRACESMITH_BENCH_RATES", "").split()]:
+    forms[f"the kernel's timer, {rate} Hz"] = [os.path.join(folder, "perf_timer"), rate, *program]
+    forms[f"profile --sample={rate}"] = [*profile, f"--sample={rate}", "--", *program]
+forms["profile"] = [*profile, "--", *program]
+if shutil.which("perf") and os.environ.get("TRACESMITH_BENCH_PERF") != "0":
     forms["perf record"] = [*perf, "--", *program]
     forms["perf record --call-graph dwarf,16384"] = [*perf, "--call-graph", "dwarf,16384", "--", *program]
 
@@ -39,3 +45,11 @@ for title, number in (("least", min), ("median", statistics.median)):
     for name, of in taken.items():
         found = [number(values) for values in zip(*of)]
         print(f"{name:38} " + ", ".join(f"{value:.3f} s ({100 * (value / base - 1):+.1f} %)" for value, base in zip(found, alone)))
+print("in the same turn as alone: the median of the differences, and the interval that has it with 95 % (sign test, from 6 runs on)")
+for name in list(forms)[1:]:
+    parts = []
+    for base, value in zip(zip(*taken["alone"]), zip(*taken[name])):
+        differences = [100 * (b / a - 1) for a, b in zip(base, value)]
+        bounds = by_signs(differences)
+        parts.append(f"{statistics.median(differences):+.1f} %" + (f" ({bounds[0]:+.1f} to {bounds[1]:+.1f})" if bounds else ""))
+    print(f"{name:38} " + ", ".join(parts))
