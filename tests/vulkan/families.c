@@ -221,8 +221,7 @@ static void end(void) {
     vkDestroyBuffer(device, out, NULL);
     vkFreeMemory(device, memory, NULL);
     vkFreeMemory(device, image_memory, NULL);
-    vkDestroyDevice(device, NULL);
-    vkDestroyInstance(instance, NULL);
+    close_instance();
 }
 
 // ---- commands

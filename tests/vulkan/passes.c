@@ -700,8 +700,7 @@ static void close_device(void) {
     const struct image *images[2] = {&samples, &target};
     for (int i = 0; i < 2; i++) {
         vkDestroyImageView(device, images[i]->view, NULL);
-        vkDestroyImage(device, images[i]->image, NULL);
-        vkFreeMemory(device, images[i]->memory, NULL);
+        destroy_image(images[i]->image, images[i]->memory);
     }
     vkDestroyPipeline(device, pipeline, NULL);
     vkDestroyPipelineLayout(device, layout, NULL);
@@ -710,16 +709,12 @@ static void close_device(void) {
     vkDestroyDescriptorPool(device, set_pool, NULL);
     vkDestroyPipelineLayout(device, bindings, NULL);
     vkDestroyDescriptorSetLayout(device, set_layout, NULL);
-    vkDestroyImage(device, blocks.image, NULL);
-    vkFreeMemory(device, blocks.memory, NULL);
-    vkDestroyBuffer(device, inputs, NULL);
-    vkFreeMemory(device, input_memory, NULL);
-    vkDestroyBuffer(device, buffer, NULL);
-    vkFreeMemory(device, buffer_memory, NULL);
+    destroy_image(blocks.image, blocks.memory);
+    destroy_buffer(inputs, input_memory);
+    destroy_buffer(buffer, buffer_memory);
     vkDestroyEvent(device, event, NULL);
     vkDestroyCommandPool(device, pool, NULL);
-    vkDestroyDevice(device, NULL);
-    vkDestroyInstance(instance, NULL);
+    close_instance();
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs of these tests set up alike: an instance and its first device, memory, shaders. For passes.c and families.c.
+// What programs of these tests set up alike: an instance and its first device, memory, shaders. For passes.c, stencils.c and families.c.
 #ifndef TESTS_VULKAN_SETUP_H
 #define TESTS_VULKAN_SETUP_H
 
@@ -59,6 +59,23 @@ static VkImage make_bound_image(const VkImageCreateInfo *info, VkDeviceMemory *m
     *memory = allocate(&needs, 0);
     CHECK(vkBindImageMemory(device, image, *memory, 0));
     return image;
+}
+
+// What has memory of its own.
+__attribute__((unused)) static void destroy_image(VkImage image, VkDeviceMemory memory) {
+    vkDestroyImage(device, image, NULL);
+    vkFreeMemory(device, memory, NULL);
+}
+
+__attribute__((unused)) static void destroy_buffer(VkBuffer buffer, VkDeviceMemory memory) {
+    vkDestroyBuffer(device, buffer, NULL);
+    vkFreeMemory(device, memory, NULL);
+}
+
+// After all other objects.
+static void close_instance(void) {
+    vkDestroyDevice(device, NULL);
+    vkDestroyInstance(instance, NULL);
 }
 
 __attribute__((unused)) static VkShaderModule read_module(const char *path) {

@@ -224,13 +224,10 @@ static void close_device(void) {
     vkDestroyFramebuffer(device, frame, NULL);
     vkDestroyRenderPass(device, pass, NULL);
     vkDestroyImageView(device, view, NULL);
-    vkDestroyImage(device, image, NULL);
-    vkFreeMemory(device, image_memory, NULL);
-    vkDestroyBuffer(device, buffer, NULL);
-    vkFreeMemory(device, buffer_memory, NULL);
+    destroy_image(image, image_memory);
+    destroy_buffer(buffer, buffer_memory);
     vkDestroyCommandPool(device, pool, NULL);
-    vkDestroyDevice(device, NULL);
-    vkDestroyInstance(instance, NULL);
+    close_instance();
 }
 
 int main(int argc, char **argv) {
