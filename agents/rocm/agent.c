@@ -6,6 +6,7 @@
 // numbers a stream when it is made, for those that listen then: a call on a stream without a number ends the program in SDK 1.0, and
 // hangs in early builds of 1.1 (hip/stream.cpp, get_stream_id; rocm-systems pull requests 343 and 1142).
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -257,7 +258,13 @@ static int initialize(void (*finalize)(struct sdk_client), void *data) {
     markers_init();
     tracks_start();
     (void)foreign_clock_compare(&sdk_clock);
-    if (!ask_for_services()) {
+    // Threads that the SDK makes now have this mask: the program's handlers run in the program's threads only.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool asked = ask_for_services();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!asked) {
         agent_untraced("ROCm work is not recorded: rocprofiler-sdk refused a context or a buffer");
         return 0;
     }

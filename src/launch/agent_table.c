@@ -25,12 +25,12 @@ static const struct agent_option_row rocm_options[] = {ROCM_OPTION_TABLE(OPTION)
 static const struct agent_needs rocm_needs = {
     .library = "librocprofiler-sdk.so.1",
     .also = "librocprofiler-sdk.so",
-    .folders = "/opt/rocm/lib",
+    .folders = "/opt/rocm/lib:/opt/rocm/core/lib",
     .runtime = "libamdhip64.so",
-    .advice =
-        "ROCm programs are not recorded: librocprofiler-sdk.so.1 was not found. Install the package "
-        "rocprofiler-sdk of ROCm 7 or later (older versions have no SDK that is recorded). If it is not in "
-        "/opt/rocm/lib, add its folder to LD_LIBRARY_PATH"};
+    .advice = "ROCm programs are not recorded: librocprofiler-sdk.so.1 was not found. Install the package "
+              "rocprofiler-sdk of ROCm 7.0 to 7.2, or amdrocm-profiler-base of a later one (versions before "
+              "7.0 have "
+              "no SDK that is recorded). If it is not in /opt/rocm/lib, add its folder to LD_LIBRARY_PATH"};
 
 // MSPTI records by taking the place of the runtime's functions, so it is preloaded too.
 static const struct agent_needs cann_needs = {

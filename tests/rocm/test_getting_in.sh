@@ -37,6 +37,11 @@ record child -- sh -c "'$program' launches=50; :"
 same child
 has child 50
 
+# The program's signals are not taken by the SDK's threads, and are by its own.
+MOCK_ROCM=signals record signals -- "$program" launches=50
+same signals
+grep -qx 'mock: the callback thread takes signals: no' "$work/signals.err" || fail "signals: $(cat "$work/signals.err")"
+
 # An SDK of before 1.0: not recorded, said, and counted.
 MOCK_ROCM=version=605 record old -- "$program" launches=50
 same old
@@ -50,7 +55,8 @@ for library in libamdhip64.so librocprofiler-register.so.0; do
     ln -s "$mocks/$library" "$work/no-name/$library"
 done
 ln -s "$mocks/librocprofiler-sdk.so.1" "$work/no-name/librocprofiler-sdk.so.1"
-[ ! -e /opt/rocm/lib/librocprofiler-sdk.so.1 ] || skip "ROCm is installed here: its SDK would be found"
+[ ! -e /opt/rocm/lib/librocprofiler-sdk.so.1 ] && [ ! -e /opt/rocm/core/lib/librocprofiler-sdk.so.1 ] ||
+    skip "ROCm is installed here: its SDK would be found"
 for without in no-sdk no-name; do
     (LD_LIBRARY_PATH=$work/$without && ROCP_TOOL_LIBRARIES=$agent && export LD_LIBRARY_PATH ROCP_TOOL_LIBRARIES && "$program" launches=50) >/dev/null 2>&1 &&
         fail "$without: the mock does not do what rocprofiler-register does"

@@ -13,6 +13,7 @@ MOCK_ROCM=shuffle,small,longer record all -- "$program" launches=2000 threads=2 
 MOCK_ROCM=drop=7 record drop -- "$program" launches=500
 MOCK_ROCM=unknown=9 record unknown -- "$program" launches=20
 MOCK_ROCM=badtimes=6 record badtimes -- "$program" launches=100
+MOCK_ROCM=noagent record noagent -- "$program" launches=2 copies=1
 MOCK_ROCM=quiet=5 record quiet -- "$program" launches=100
 MOCK_ROCM=drop=4,quiet=3,badtimes=2,unknown=1 record mixed -- "$program" launches=100
 options='--agent-option rocm.migrations'
@@ -22,7 +23,7 @@ import sys
 from rocm_run import Run
 
 runs = {name: Run(sys.argv[1], name) for name in
-        ("shuffle", "longer", "shorter", "small", "late", "all", "drop", "unknown", "badtimes", "quiet", "mixed", "nokfd")}
+        ("shuffle", "longer", "shorter", "small", "late", "all", "drop", "unknown", "badtimes", "noagent", "quiet", "mixed", "nokfd")}
 for name in ("shuffle", "longer", "small", "late", "all", "nokfd"):
     run = runs[name]
     run.check_counts()
@@ -56,6 +57,9 @@ quiet.expect(len(quiet.of("kernel")) == 95 and quiet.lost == {"no_completion": 5
 mixed = runs["mixed"]
 mixed.expect(len(mixed.of("kernel")) == 93, f"{len(mixed.of('kernel'))} kernels")
 mixed.expect(mixed.lost == {"vendor_dropped": 4, "no_completion": 3, "no_timing": 2, "untraced": 1}, f"{mixed.lost}")
+noagent = runs["noagent"]
+noagent.check_counts()
+noagent.expect([f["name"] for f in noagent.of("free")] == ["memory"] and noagent.of("alloc")[0]["name"] == "device memory", "memory")
 nokfd = runs["nokfd"].attributes["rocm.not_recorded"]
 runs["nokfd"].expect(nokfd == "KFD_EVENT_DROPPED_EVENTS, KFD_PAGE_MIGRATE", nokfd)
 runs["late"].expect(int(runs["late"].attributes["rocm.clock_error_ns"]) < 10**7, "the clock's error")

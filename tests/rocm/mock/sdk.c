@@ -9,6 +9,8 @@
 //     1.0, as on hipStreamPerThread and hipStreamLegacy; 1.1 numbers it then (hip/stream.cpp, get_stream_id).
 //   - A flush waits for one that is under way, in a forked child too, where that never ends; and one after the end of the callback
 //     threads ends the program (buffer.cpp, flush).
+//   - Its threads have the signal mask of the tool's thread that asks for them (internal_threading.cpp).
+//   - Memory that is freed has no agent: 0, in builds before the release of 1.0 UINT64_MAX (hsa/memory_allocation.cpp).
 //   - All parts of a partitioned GPU have the board's number, and places of their own (agent.cpp, from the topology of KFD).
 //
 //     MOCK_ROCM=WORD,...   shuffle      records are delivered in any order
@@ -21,12 +23,15 @@
 //                          badtimes=N   N dispatch records have impossible times
 //                          version=N    the SDK's version (10100)
 //                          forkflush    a forked child is made while a flush is under way
+//                          noagent      memory that is freed has the agent UINT64_MAX
+//                          signals      it is said whether the callback thread may take the program's signals
 //                          nokfd        the operating system's driver is too old for records of it
 //                          bench=N      at the start N buffers of 4,096 records go to the first tool, and the time that it
 //                                       took for each record is written to standard error: the least, the lower quartile
 //                          late=N       the SDK's clock is N ns ahead
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +108,7 @@ static atomic_bool finalized, threads_gone;
 static uint32_t sdk_version = 10100;
 static _Atomic uint64_t correlations, dispatches;
 static uint64_t to_drop, to_keep, to_spoil, clock_ahead;
-static bool shuffle, longer, shorter, small, no_kfd;
+static bool shuffle, longer, shorter, small, no_kfd, no_agent, forked;
 static __thread uint64_t current;
 static uint64_t streams[STREAMS_MAX]; // handles, by number; the first is the default one
 static uint32_t stream_count = 1;
@@ -292,6 +297,8 @@ static void add_record(void *bytes, size_t size, uint64_t due) {
     memset(record.bytes, 0xee, sizeof record.bytes); // what lies beyond a record
     memcpy(record.bytes, bytes, size < record.size ? size : record.size);
     sdk_set_head_size(record.bytes, record.size);
+    if (no_agent && kind == MOCK_ALLOCATION && !sdk_allocation_agent(record.bytes))
+        sdk_set_allocation_agent(record.bytes, SDK_AGENT_NONE);
     pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < context_count; i++)
         if (contexts[i].active && contexts[i].buffers[kind])
@@ -437,12 +444,19 @@ static void finalize(void) {
     for (uint32_t i = 0; i < client_count; i++)
         if (clients[i].tool.finalize)
             clients[i].tool.finalize(clients[i].tool.data);
+    for (uint32_t i = 0; i < buffer_count && !forked; i++) {
+        if (atomic_load(&buffers[i].flushed_now)) {
+            fprintf(stderr, "mock: the callback thread of a flush was destroyed\n");
+            abort();
+        }
+    }
     atomic_store(&threads_gone, true);
 }
 
 // The child has the buffer as it was, and not the thread that flushes it.
 static void forked_while_flushing(void) {
     pthread_mutex_init(&lock, NULL);
+    forked = true;
     for (uint32_t i = 0; i < buffer_count; i++)
         atomic_store(&buffers[i].flushed_now, true);
 }
@@ -549,6 +563,7 @@ static void initialize(void) {
     shorter = number_of("shorter");
     small = number_of("small");
     no_kfd = number_of("nokfd");
+    no_agent = number_of("noagent");
     to_drop = number_of("drop");
     to_keep = number_of("quiet");
     to_spoil = number_of("badtimes");
@@ -763,6 +778,11 @@ int rocprofiler_query_available_agents(int version, sdk_agents_callback *callbac
 }
 
 int rocprofiler_create_callback_thread(struct sdk_id *out) {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    if (number_of("signals"))
+        fprintf(stderr, "mock: the callback thread takes signals: %s\n",
+                sigismember(&mask, SIGPROF) && sigismember(&mask, SIGUSR1) ? "no" : "yes");
     out->handle = 1;
     return 0;
 }
