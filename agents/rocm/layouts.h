@@ -17,8 +17,6 @@
 #define SDK_API(M, L)                                                                                        \
     SDK_HEAD(M, L)                                                                                           \
     M(L, uint64_t, correlation, 16)                                                                          \
-    M(L, uint64_t, external, 24)                                                                             \
-    M(L, uint64_t, ancestor, 32)                                                                             \
     M(L, uint64_t, start, 40)                                                                                \
     M(L, uint64_t, end, 48)                                                                                  \
     M(L, uint64_t, thread, 56)
@@ -26,7 +24,6 @@
 #define SDK_ASYNC(M, L)                                                                                      \
     SDK_HEAD(M, L)                                                                                           \
     M(L, uint64_t, correlation, 16)                                                                          \
-    M(L, uint64_t, external, 24)                                                                             \
     M(L, uint64_t, thread, 32)                                                                               \
     M(L, uint64_t, start, 40)                                                                                \
     M(L, uint64_t, end, 48)
@@ -35,8 +32,6 @@
 #define SDK_ASYNC_NESTED(M, L)                                                                               \
     SDK_HEAD(M, L)                                                                                           \
     M(L, uint64_t, correlation, 16)                                                                          \
-    M(L, uint64_t, external, 24)                                                                             \
-    M(L, uint64_t, ancestor, 32)                                                                             \
     M(L, uint64_t, thread, 40)                                                                               \
     M(L, uint64_t, start, 48)                                                                                \
     M(L, uint64_t, end, 56)
@@ -76,14 +71,11 @@
 #define SDK_SCRATCH(M, L)                                                                                    \
     SDK_HEAD(M, L)                                                                                           \
     M(L, uint64_t, correlation, 16)                                                                          \
-    M(L, uint64_t, external, 24)                                                                             \
-    M(L, uint64_t, ancestor, 32)                                                                             \
     M(L, uint64_t, agent, 40)                                                                                \
     M(L, uint64_t, queue, 48)                                                                                \
     M(L, uint64_t, thread, 56)                                                                               \
     M(L, uint64_t, start, 64)                                                                                \
     M(L, uint64_t, end, 72)                                                                                  \
-    M(L, uint32_t, flags, 80)                                                                                \
     M(L, uint64_t, bytes, 88)
 
 // A HIP event as a queue reaches it, or waits for it.
@@ -97,7 +89,6 @@
 #define SDK_GRAPH(M, L)                                                                                      \
     SDK_ASYNC_NESTED(M, L)                                                                                   \
     M(L, uint64_t, agent, 64)                                                                                \
-    M(L, uint64_t, queue, 72)                                                                                \
     M(L, uint64_t, graph, 80)                                                                                \
     M(L, uint64_t, kernels, 88)
 
@@ -112,8 +103,7 @@
     M(L, uint64_t, destination_agent, 64)
 
 // Events that the operating system's driver dropped.
-#define SDK_DROPPED(M, L)                                                                                    \
-    SDK_HEAD(M, L) M(L, uint64_t, time, 16) M(L, uint32_t, process, 24) M(L, uint32_t, count, 28)
+#define SDK_DROPPED(M, L) SDK_HEAD(M, L) M(L, uint64_t, time, 16) M(L, uint32_t, count, 28)
 
 // ---- what callbacks are given
 
@@ -121,8 +111,6 @@
     M(L, uint64_t, context, 0)                                                                               \
     M(L, uint64_t, thread, 8)                                                                                \
     M(L, uint64_t, correlation, 16)                                                                          \
-    M(L, uint64_t, external, 24)                                                                             \
-    M(L, uint64_t, ancestor, 32)                                                                             \
     M(L, int32_t, kind, 40)                                                                                  \
     M(L, int32_t, operation, 44)                                                                             \
     M(L, int32_t, phase, 48)                                                                                 \
@@ -134,10 +122,9 @@
     M(L, uint64_t, code_object, 16)                                                                          \
     M(L, const char *, name, 24)
 
-#define SDK_LAUNCH(M, L)                                                                                     \
-    M(L, uint64_t, size, 0) M(L, uint64_t, start, 8) M(L, uint64_t, end, 16) SDK_DISPATCH_INFO(M, L, 24)
+#define SDK_LAUNCH(M, L) M(L, uint64_t, size, 0) SDK_DISPATCH_INFO(M, L, 24)
 
-#define SDK_STREAM(M, L) M(L, uint64_t, size, 0) M(L, uint64_t, stream, 8) M(L, uint64_t, handle, 16)
+#define SDK_STREAM(M, L) M(L, uint64_t, size, 0) M(L, uint64_t, stream, 8)
 
 // Of roctx: the first argument, a text or the number of a range, and what the call returns.
 #define SDK_MARKER(M, L) M(L, uint64_t, size, 0) M(L, uint64_t, argument, 8) M(L, uint64_t, result, 24)

@@ -55,8 +55,9 @@ for library in libamdhip64.so librocprofiler-register.so.0; do
     ln -s "$mocks/$library" "$work/no-name/$library"
 done
 ln -s "$mocks/librocprofiler-sdk.so.1" "$work/no-name/librocprofiler-sdk.so.1"
-[ ! -e /opt/rocm/lib/librocprofiler-sdk.so.1 ] && [ ! -e /opt/rocm/core/lib/librocprofiler-sdk.so.1 ] ||
-    skip "ROCm is installed here: its SDK would be found"
+for folder in /opt/rocm/lib /opt/rocm/core/lib; do
+    [ ! -e "$folder/librocprofiler-sdk.so.1" ] || skip "ROCm is installed here: its SDK would be found"
+done
 for without in no-sdk no-name; do
     (LD_LIBRARY_PATH=$work/$without && ROCP_TOOL_LIBRARIES=$agent && export LD_LIBRARY_PATH ROCP_TOOL_LIBRARIES && "$program" launches=50) >/dev/null 2>&1 &&
         fail "$without: the mock does not do what rocprofiler-register does"
