@@ -67,7 +67,7 @@ static void add_devices(struct text *text, const tsmith_live_totals *now) {
         const tsmith_live_device *device = &now->devices[i];
         text_add_format(text, "%s{\"device\":%" PRIu64 ",\"name\":", i ? "," : "", device->id);
         text_add_json_cstr(text, device->name);
-        const bool known = device->busy || !device->work; // not of sums (--aggregate)
+        const bool known = device->busy || !device->commands; // not of sums (--aggregate), nor without times
         text_add_format(text, ",\"commands\":%" PRIu64 ",\"busy_ns\":", device->commands);
         if (known)
             text_add_format(text, "%" PRId64, device->busy);
@@ -75,8 +75,8 @@ static void add_devices(struct text *text, const tsmith_live_totals *now) {
             text_add_cstr(text, "null");
         text_add_format(text, ",\"work_ns\":%" PRId64 ",\"late_ns\":%" PRId64 ",\"recent_busy_share\":",
                         device->work, device->late);
-        if (known)
-            text_add_f64(text, window > 0 ? (double)device->recent / window : 0);
+        if (known && window > 0)
+            text_add_f64(text, (double)device->recent / window);
         else
             text_add_cstr(text, "null");
         text_add_char(text, '}');

@@ -77,12 +77,13 @@ static void add_devices(struct text *text, const struct top_reading *reading) {
         const tsmith_live_device *device = &now->devices[i];
         text_add_format(text, "device %" PRIu64 "  ", device->id);
         add_name(text, device->name);
-        if (!device->busy && device->work) {
-            text_add_cstr(text, "  busy: not known of sums (--aggregate)\n");
+        if (!device->busy && device->commands) {
+            text_add_cstr(text, device->work ? "  busy: not known of sums (--aggregate)\n"
+                                             : "  busy: not known, its commands have no times\n");
             continue;
         }
         text_add_cstr(text, "  busy ");
-        text_add_share(text, window > 0 ? (double)device->recent / window : 0);
+        add_share_or_dash(text, window > 0 ? (double)device->recent / window : -1);
         text_add_cstr(text, "  in all ");
         text_add_duration(text, device->busy);
         text_add_char(text, '\n');

@@ -66,7 +66,8 @@ typedef struct tsmith_live_totals {
     size_t size;       // sizeof(tsmith_live_totals), the caller's
     uint64_t sequence; // grows with each publication
     int64_t since, now;
-    int64_t recent_from, recent_to; // a window that lies so far back that its events were delivered
+    int64_t recent_from,
+        recent_to; // a window that lies so far back that its events were delivered; empty soon after `since`
     uint64_t events;
     uint64_t kinds[TSMITH_LIVE_KINDS];          // events by kind
     uint64_t lost[TSMITH_LIVE_REASONS];         // events by reason (tsmith_reason)

@@ -273,7 +273,9 @@ static tsmith_status next_batch(struct tsmith_capture *capture, const tsmith_bat
 }
 
 static uint32_t processes_of(const struct tsmith_capture *capture) {
-    return collector_live_processes(capture->collector) + (capture->started && !capture->ended);
+    // The collector does not count the program that was started, but one that was attached to.
+    return collector_live_processes(capture->collector) +
+           (capture->started && !capture->ended && !capture->is_attached);
 }
 
 static tsmith_status live_next(void *self, const tsmith_batch **out, tsmith_error *error) {

@@ -418,8 +418,8 @@ void live_totals_give(struct live_totals *totals, const tsmith_dictionary *dicti
     *out = totals->sums;
     out->size = sizeof *out;
     out->now = now;
-    out->recent_to = now - DELIVERED_AFTER;
-    out->recent_from = out->recent_to - RECENT;
+    out->recent_to = now - DELIVERED_AFTER > out->since ? now - DELIVERED_AFTER : out->since;
+    out->recent_from = out->recent_to - RECENT > out->since ? out->recent_to - RECENT : out->since;
     out->kernel_names = totals->kernel_count;
     out->failed = totals->failed;
     give_devices(totals, dictionary, out);

@@ -101,7 +101,7 @@ export interface LiveTotals {
   events: number;
   lost: number;
   lost_by_reason: Record<string, number>;
-  devices: { device: number; name: string; commands: number; busy_ns: number; work_ns: number; recent_busy_share: number }[];
+  devices: { device: number; name: string; commands: number; busy_ns: number; work_ns: number; recent_busy_share: number | null }[];
   kernels: LiveAmount & { names: number; top: (LiveAmount & { name: string | null; min_ns?: number; max_ns?: number })[] };
   copies: (LiveAmount & { kind: string; operation: string | null; direction: string | null; bytes: number })[];
   waits: (LiveAmount & { operation: string | null })[];

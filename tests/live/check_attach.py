@@ -25,6 +25,10 @@ def opencl():
     first = os.path.join(WORK, "first.sbt")
     attached = Attached(program.pid, first)
     program.step(15)
+    totals = json.loads(run("top", "--once", "--json", program.pid).stdout)
+    check(totals["processes"] == 1, "one process is recorded: %s" % totals["processes"])
+    check(all(device["recent_busy_share"] is None or totals["now_ns"] - totals["since_ns"] > 10**9 for device in totals["devices"]),
+          "how busy a device is is known after a second: %s" % totals)
     refused = run("attach", program.pid, "-o", os.path.join(WORK, "second.sbt"), code=4)
     check(b"cannot be" in refused.stderr or b"already" in refused.stderr or b"still" in refused.stderr, refused.stderr)
     program.step(5)
