@@ -40,6 +40,7 @@ void commands_reset(struct object *commands) {
     void commands_put_##function(struct object *commands, const struct call_##function *given) {             \
         struct describing describing;                                                                        \
         struct call_##function call = *given;                                                                \
+        commands->used_before = commands->use_count;                                                         \
         describe_more(&describing, commands);                                                                \
         words_value(&describing.words, number);                                                              \
         words_call_##function(&describing.words, &call);                                                     \
@@ -157,6 +158,7 @@ static void execute(struct object *primary, const struct object *secondary) {
                 primary->effects[j].defines =
                     effect->defines || (primary->effects[j].defines && !effect->discards);
                 primary->effects[j].discards |= effect->discards;
+                primary->effects[j].touched |= !primary->effects[j].fresh; // it is not known in which order
             }
     }
     for (size_t i = 0; i < secondary->transfer_count; i++)

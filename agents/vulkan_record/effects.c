@@ -36,18 +36,55 @@ static void add_effects(struct object *commands, struct object *image, VkImageAs
             effect_add(commands, image, plane, from, to, whole);
 }
 
+// Whether a view of the image, or a framebuffer with one, is among the first uses of a command buffer: what was in the image may have been
+// used then. Of descriptor sets it is known only when they are submitted (submit.c).
+static bool is_viewed(const struct object *commands, const struct object *image, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct object *object = commands->uses[i].object;
+        for (size_t j = 0; object->kind == VULKAN_FRAMEBUFFER && j < object->use_count; j++)
+            if (object->uses[j].object->kind == VULKAN_IMAGE_VIEW && object->uses[j].object->use_count &&
+                object->uses[j].object->uses[0].object == image)
+                return true;
+        if (object->kind == VULKAN_IMAGE_VIEW && object->use_count && object->uses[0].object == image)
+            return true;
+    }
+    return false;
+}
+
+bool effect_is_viewed(const struct object *commands, const struct object *image) {
+    return is_viewed(commands, image, commands->use_count);
+}
+
+// A command names the image itself, and does not write all of it: barriers are none.
+static void touch(struct object *commands, VkImage handle, VkImageLayout layout) {
+    struct object *image = find(VULKAN_IMAGE, handle);
+    bool found = false;
+    for (size_t i = 0; image && i < commands->effect_count; i++)
+        if (commands->effects[i].image == image) {
+            commands->effects[i].touched |= !commands->effects[i].fresh;
+            found = true;
+        }
+    if (!image || found || image->plane_count > 1)
+        return;
+    effect_add(commands, image, 0, layout, layout, true);
+    if (commands->effect_count && commands->effects[commands->effect_count - 1].image == image)
+        commands->effects[commands->effect_count - 1].touched = true;
+}
+
 // What was written last to all texels of an image, in this layout. Commands that do so with both depth and stencil are not looked for.
 static void define(struct object *commands, struct object *image, VkImageLayout layout) {
     if (image->plane_count > 1)
         return;
-    for (size_t i = 0; i < commands->effect_count; i++)
-        if (commands->effects[i].image == image) {
-            commands->effects[i].defines = true;
-            return;
-        }
-    effect_add(commands, image, 0, layout, layout, true);
-    if (commands->effect_count && commands->effects[commands->effect_count - 1].image == image)
-        commands->effects[commands->effect_count - 1].defines = true;
+    size_t i = 0;
+    while (i < commands->effect_count && commands->effects[i].image != image)
+        i++;
+    if (i == commands->effect_count)
+        effect_add(commands, image, 0, layout, layout, true);
+    if (i == commands->effect_count || commands->effects[i].image != image)
+        return; // out of memory
+    commands->effects[i].defines = true;
+    commands->effects[i].fresh |=
+        !commands->effects[i].touched && !is_viewed(commands, image, commands->used_before);
 }
 
 static bool is_whole(const struct object *image, const VkImageSubresourceRange *range) {
@@ -176,6 +213,32 @@ static void begin_rendering(struct object *commands, const VkRect2D *area, VkIma
         define(commands, image_of(resolved), attachment->resolveImageLayout);
 }
 
+// Copies from images, and those that write a part of one.
+static void touch_images(struct object *commands, uint32_t number, const void *call) {
+    if (number == VULKAN_CmdCopyImage) {
+        const struct call_CmdCopyImage *at = call;
+        touch(commands, at->s, at->l);
+        touch(commands, at->d, at->m);
+    } else if (number == VULKAN_CmdBlitImage) {
+        const struct call_CmdBlitImage *at = call;
+        touch(commands, at->s, at->l);
+        touch(commands, at->d, at->m);
+    } else if (number == VULKAN_CmdResolveImage) {
+        const struct call_CmdResolveImage *at = call;
+        touch(commands, at->s, at->l);
+        touch(commands, at->d, at->m);
+    } else if (number == VULKAN_CmdCopyBufferToImage) {
+        const struct call_CmdCopyBufferToImage *at = call;
+        touch(commands, at->d, at->l);
+    } else if (number == VULKAN_CmdCopyImageToBuffer) {
+        const struct call_CmdCopyImageToBuffer *at = call;
+        touch(commands, at->s, at->l);
+    } else if (number == VULKAN_CmdClearColorImage) {
+        const struct call_CmdClearColorImage *at = call;
+        touch(commands, at->d, at->l);
+    }
+}
+
 // Transfers that write a whole image.
 static void transfer(struct object *commands, uint32_t number, const void *call) {
     if (number == VULKAN_CmdClearDepthStencilImage) {
@@ -208,6 +271,7 @@ static void transfer(struct object *commands, uint32_t number, const void *call)
 
 void effects_of(struct object *commands, uint32_t number, const void *call) {
     transfer(commands, number, call);
+    touch_images(commands, number, call);
     if (number == VULKAN_CmdBeginRenderPass || number == VULKAN_CmdBeginRendering)
         commands->in_pass = true;
     if (number == VULKAN_CmdEndRenderPass || number == VULKAN_CmdEndRendering)

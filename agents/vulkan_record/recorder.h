@@ -86,6 +86,8 @@ struct effect {
     VkImageLayout from, to;
     bool whole;
     bool defines;  // every texel is written
+    bool fresh;    // that, before a command used what was there
+    bool touched;  // a command that names the image itself used what was there, before that
     bool discards; // what was there before is not kept
 };
 
@@ -141,6 +143,7 @@ struct object {
     // Command buffers
     struct effect *effects;
     size_t effect_count, effect_capacity;
+    size_t used_before; // uses of the commands before the last one
     struct transfer {
         struct object *resource;
         bool acquires; // else it releases
@@ -211,6 +214,7 @@ void effect_add(struct object *commands, struct object *image, uint32_t plane, V
                 VkImageLayout to, bool whole);
 void transfer_add(struct object *commands, struct object *resource, bool acquires);
 void effects_of(struct object *commands, uint32_t number, const void *call);
+bool effect_is_viewed(const struct object *commands, const struct object *image);
 void effects_apply(const struct object *commands);
 
 #define DECLARE(function, number)                                                                            \

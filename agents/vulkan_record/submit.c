@@ -155,7 +155,43 @@ static VkImageLayout expected_plane(const struct submission *submission, const s
     return image->planes[plane].layout;
 }
 
+static const struct effect *effect_on(const struct object *commands, const struct object *image) {
+    for (size_t i = 0; i < commands->effect_count; i++)
+        if (commands->effects[i].image == image)
+            return &commands->effects[i];
+    return NULL;
+}
+
+// Whether a descriptor set of the submission names the image.
+static bool is_described(const struct submission *submission, const struct object *image) {
+    for (size_t i = 0; i < submission->count; i++)
+        for (size_t j = 0; j < submission->buffers[i]->use_count; j++) {
+            const struct object *set = submission->buffers[i]->uses[j].object;
+            for (size_t k = 0; set->kind == VULKAN_SET && k < set->write_count; k++)
+                for (size_t l = 0; l < set->writes[k].use_count; l++) {
+                    const struct object *view = set->writes[k].uses[l].object;
+                    if (view->kind == VULKAN_IMAGE_VIEW && view->use_count && view->uses[0].object == image)
+                        return true;
+                }
+        }
+    return false;
+}
+
+// Whether the first that is done to the image, besides barriers, is to write all of it: some programs keep what a layout had until a pass clears it.
+static bool is_fresh(const struct submission *submission, const struct object *image) {
+    for (size_t i = 0; i < submission->count; i++) {
+        const struct effect *effect = effect_on(submission->buffers[i], image);
+        if (effect && effect->fresh && !effect->touched)
+            return image->plane_count == 1 && !is_described(submission, image);
+        if ((effect && effect->touched) || effect_is_viewed(submission->buffers[i], image))
+            return false;
+    }
+    return false;
+}
+
 static bool needs_content(const struct submission *submission, const struct object *image) {
+    if (is_fresh(submission, image))
+        return false;
     for (uint32_t i = 0; i < image->plane_count; i++)
         if (expected_plane(submission, image, i) != VK_IMAGE_LAYOUT_UNDEFINED)
             return true;

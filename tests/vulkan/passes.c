@@ -4,6 +4,8 @@
 // Prints a hash of what was computed, by the program itself. Modes:
 //   resolve   a render pass that resolves; the program waits for an event before it copies the result
 //   dynamic   the same with dynamic rendering
+//   kept      the same; the layout of the samples is that of the last execution, and the pass clears them
+//   used      the same; before that they are resolved once more
 //   command   a render pass, and vkCmdResolveImage
 //   again     one that keeps its samples for the next execution: their content cannot be captured
 //   events2   events of synchronization2 between fills and a copy
@@ -481,7 +483,18 @@ static void put_pass(VkCommandBuffer c, int newer) {
         vkCmdEndRenderPass(c);
 }
 
-static void put_dynamic(VkCommandBuffer c) {
+static const VkImageSubresourceLayers color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+
+static void resolve_again(VkCommandBuffer c) {
+    const VkImageResolve region = {
+        .srcSubresource = color, .dstSubresource = color, .extent = {SIZE, SIZE, 1}};
+    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    vkCmdResolveImage(c, samples.image, VK_IMAGE_LAYOUT_GENERAL, target.image,
+                      VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+}
+
+static void put_dynamic(VkCommandBuffer c, const char *mode) {
+    static VkImageLayout before = VK_IMAGE_LAYOUT_UNDEFINED;
     const VkRenderingAttachmentInfo color = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
                                              .imageView = samples.view,
                                              .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
@@ -496,7 +509,14 @@ static void put_dynamic(VkCommandBuffer c) {
                                   .layerCount = 1,
                                   .colorAttachmentCount = 1,
                                   .pColorAttachments = &color};
-    move(c, samples.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    if (before && strcmp(mode, "used") == 0) {
+        move(c, samples.image, before, VK_IMAGE_LAYOUT_GENERAL);
+        resolve_again(c);
+        before = VK_IMAGE_LAYOUT_GENERAL;
+    }
+    move(c, samples.image, before, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    before =
+        strcmp(mode, "dynamic") == 0 ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
     move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
     vkCmdBeginRendering(c, &info);
     draw(c);
@@ -504,8 +524,11 @@ static void put_dynamic(VkCommandBuffer c) {
     move(c, target.image, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
 }
 
+static int is_dynamic(const char *mode) {
+    return strcmp(mode, "dynamic") == 0 || strcmp(mode, "kept") == 0 || strcmp(mode, "used") == 0;
+}
+
 static void put_resolve(VkCommandBuffer c) {
-    const VkImageSubresourceLayers color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     const VkImageResolve region = {
         .srcSubresource = color, .dstSubresource = color, .extent = {SIZE, SIZE, 1}};
     move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
@@ -567,7 +590,6 @@ static void put_barrier(VkCommandBuffer c) {
 static void put_atlas(VkCommandBuffer c) {
     enum { X = 5, Y = 9 };
     static uint32_t colors[SIZE * SIZE];
-    const VkImageSubresourceLayers color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
     const VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     const VkBufferImageCopy region = {.bufferOffset = (Y * SIZE + X) * 4,
                                       .bufferRowLength = SIZE,
@@ -645,8 +667,8 @@ static void put(VkCommandBuffer c, const char *mode) {
         vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
     } else if (strcmp(mode, "blocks") == 0) {
         put_blocks(c);
-    } else if (strcmp(mode, "dynamic") == 0) {
-        put_dynamic(c);
+    } else if (is_dynamic(mode)) {
+        put_dynamic(c, mode);
         put_copy(c);
     } else if (counted) {
         put_pass(c, 0);
@@ -741,7 +763,7 @@ int main(int argc, char **argv) {
     if (strcmp(mode, "again") == 0)
         first_pass(argv[1]);
     const int newer = addressed;
-    if (strcmp(mode, "dynamic") != 0)
+    if (!is_dynamic(mode))
         make_pass(newer || counted || strcmp(mode, "resolve") == 0, strcmp(mode, "again") == 0, newer);
     make_pipeline(argv[1]);
     if (newer || strcmp(mode, "bindings") == 0)

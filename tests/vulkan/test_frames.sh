@@ -108,7 +108,7 @@ with open(alone, encoding="utf-8") as file:
 PYTHON
 }
 # Passes with several samples, events, parts of a buffer, and descriptors of several bindings.
-for mode in resolve dynamic command events2 atlas bindings newer counted; do
+for mode in resolve dynamic kept command events2 atlas bindings newer counted; do
     capture "passes_$mode" frames:2+1 "$work/passes" "$work" $mode
     replay_last "passes_$mode"
 done
@@ -143,6 +143,7 @@ refused late 'vkCmdWaitEvents for the host'
 refused blocks 'a compressed image'
 refused address 'a buffer with a device address'
 refused again 'the content of an image cannot be copied'
+refused used 'the content of an image cannot be copied'
 # Every frame of a program.
 capture whole frames-every:1 "$work/compute" "$shader" "$work/stamps" repeat 3
 replay whole 0

@@ -6,7 +6,8 @@ set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 here=$TRACESMITH_SOURCE_DIR/tests/vulkan
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || :; rm -rf "$work"' EXIT
 export XDG_STATE_HOME="$work/state" XDG_RUNTIME_DIR="$work"
 # shellcheck source=tests/vulkan/common.sh
 . "$here/common.sh"
@@ -61,6 +62,21 @@ with open(f"{work}/third.json", encoding="utf-8") as file:
     commands = [c["command"].split("(")[0] for c in json.load(file)["commands"]]
 assert sum(c in ("vkCmdDraw", "vkCmdDrawIndexed") for c in commands) >= 3, commands
 PYTHON
+
+# A window: a layout of an image of the swapchain is kept until it is cleared.
+if command -v glmark2 >/dev/null && command -v Xvfb >/dev/null; then
+    mkfifo "$work/display"
+    Xvfb -displayfd 3 -screen 0 200x200x24 -nolisten tcp 3>"$work/display" >"$work/server.log" 2>&1 &
+    server=$!
+    read -r number <"$work/display" || fail "Xvfb does not start: $(cat "$work/server.log")"
+    code=0
+    DISPLAY=":$number" timeout 60 "$TRACESMITH" profile --api vulkan --frames=present --capture=frames:3+1 -o "$work/window.sbt" -- \
+        glmark2 -b build:nframes=5 --size 100x100 >"$work/out" 2>"$work/err" || code=$?
+    [ $code = 0 ] || fail "glmark2: exit status $code: $(cat "$work/out" "$work/err")"
+    replay window 0 --all
+    grep -q '"verdict":"exact"' "$work/window.json" || fail "glmark2: $(cat "$work/window.json")"
+    ! grep -q '"verdict":"[du]' "$work/window.json" || fail "glmark2: $(cat "$work/window.json")"
+fi
 
 "${CC:-cc}" -DFAULTY -shared -fPIC -fvisibility=hidden -w -o "$work/faulty.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
 mkdir "$work/layers"

@@ -61,6 +61,29 @@ static bool divisors_fit(struct vulkan_run *run, const VkPipelineVertexInputDivi
     return true;
 }
 
+// Of lists primitives are cut short by an extension only. What is dynamic is not known yet.
+static bool restart_fits(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info) {
+    const VkPipelineInputAssemblyStateCreateInfo *at = info->pInputAssemblyState;
+    const VkPhysicalDevicePrimitiveTopologyListRestartFeaturesEXT *has = &run->device->extras.restart;
+    if (!at->primitiveRestartEnable || check_is_dynamic(info, VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE) ||
+        check_is_dynamic(info, VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY))
+        return true;
+    switch (at->topology) {
+    case VK_PRIMITIVE_TOPOLOGY_POINT_LIST:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST:
+    case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST:
+    case VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY:
+    case VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST_WITH_ADJACENCY:
+        REQUIRE(has->primitiveTopologyListRestart, "the device does not restart lists of primitives");
+        return true;
+    case VK_PRIMITIVE_TOPOLOGY_PATCH_LIST:
+        REQUIRE(has->primitiveTopologyPatchListRestart, "the device does not restart lists of patches");
+        return true;
+    default:
+        return true;
+    }
+}
+
 bool check_extended(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info) {
     const struct vulkan_extras *extras = &run->device->extras;
     const VkPipelineColorBlendStateCreateInfo *blend = info->pColorBlendState;
@@ -85,7 +108,8 @@ bool check_extended(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *
                  check_is_dynamic(info, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
                  check_is_dynamic(info, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT)),
             "a pipeline does not say how its colors are blended");
-    return raster_fits(run, info->pRasterizationState) && (!divisors || divisors_fit(run, divisors));
+    return restart_fits(run, info) && raster_fits(run, info->pRasterizationState) &&
+           (!divisors || divisors_fit(run, divisors));
 }
 
 #endif
