@@ -308,7 +308,9 @@ static bool read_options(const struct invocation *invocation, tsmith_capture_opt
 // ---- before anything is run
 
 // The program is looked for first, so that a misspelled name does not replace an earlier trace. Its path is left in `found_at`.
-static int check_program(const char *name, struct text *found_at) {
+static int check_program(const struct invocation *invocation, struct text *found_at) {
+    const char *name = invocation->operands[0];
+    char hint[256];
     struct stat status;
     text_add_cstr(found_at, name);
     if (strchr(name, '/')) {
@@ -336,7 +338,7 @@ static int check_program(const char *name, struct text *found_at) {
         at += length + 1;
     }
     if (!found)
-        complain("%s was not found in PATH", name);
+        complain("%s was not found in PATH%s", name, invocation_hint(invocation, name, hint, sizeof hint));
     return found ? EXIT_DONE : EXIT_NOT_FOUND;
 }
 
@@ -711,7 +713,7 @@ int command_profile(const struct invocation *invocation) {
     path = name;
     struct text program = {0};
     struct sources sources = {0};
-    int code = check_program(invocation->operands[0], &program);
+    int code = check_program(invocation, &program);
     if (code == EXIT_DONE && other_profiler(invocation)) {
         text_finish(&program);
         return other_profiler(invocation)(invocation, path);

@@ -74,6 +74,9 @@ struct invocation {
     // The last option whose value was a word of its own, and that word; NULL: none
     const struct option *took_option;
     const char *took_word;
+    // The last option whose value may be left out and was, and the word behind it, which may have been meant as the value; NULL: none
+    const struct option *bare_option;
+    const char *bare_word;
 };
 
 extern const struct command *const commands[]; // NULL after the last
@@ -88,6 +91,11 @@ const char *invocation_next(const struct invocation *invocation, const char *opt
 static inline bool invocation_flag(const struct invocation *invocation, const char *option) {
     return invocation_value(invocation, option) != NULL;
 }
+
+// Adds to a complaint about an operand how it is given as a value, if it is behind an option whose value was left out.
+// `room` is for the text that is returned.
+const char *invocation_hint(const struct invocation *invocation, const char *operand, char *room,
+                            size_t size);
 
 // Understands what follows `command` in argv. The words are permuted in place. False after a complaint.
 bool command_parse(const struct command *command, char **words, struct invocation *out);

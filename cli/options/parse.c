@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,8 +150,11 @@ static bool parse_option(const char *word, const char *next, struct invocation *
         apply_global(global, out);
         return true;
     }
-    if (option->optional && !attached)
+    if (option->optional && !attached) {
         attached = "";
+        out->bare_option = option;
+        out->bare_word = next;
+    }
     if (option->argument && !attached) {
         attached = next;
         *took_next = true;
@@ -201,8 +205,18 @@ static bool has_one_stdin(const struct invocation *out) {
            command_reads_stdin_once(out->command, count);
 }
 
+const char *invocation_hint(const struct invocation *invocation, const char *operand, char *room,
+                            size_t size) {
+    room[0] = '\0';
+    if (invocation->bare_word && strcmp(invocation->bare_word, operand) == 0)
+        (void)snprintf(room, size, "; a value is given with '=': --%s=%.60s", invocation->bare_option->name,
+                       operand);
+    return room;
+}
+
 static bool check_operands(const struct invocation *out) {
     const struct command *command = out->command;
+    char hint[256];
     if (out->help || out->version)
         return true;
     if (out->operand_count < command->operands_least) {
@@ -215,8 +229,9 @@ static bool check_operands(const struct invocation *out) {
         return false;
     }
     if (out->operand_count > command->operands_most) {
-        complain("%s: unexpected argument '%s'; see 'tracesmith help %s'", command->name,
-                 out->operands[command->operands_most], command->name);
+        const char *operand = out->operands[command->operands_most];
+        complain("%s: unexpected argument '%s'%s; see 'tracesmith help %s'", command->name, operand,
+                 invocation_hint(out, operand, hint, sizeof hint), command->name);
         return false;
     }
     return has_one_stdin(out);
