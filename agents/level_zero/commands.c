@@ -18,8 +18,6 @@ struct entry {
     struct command_launch launch;
     struct object *list;
     uint32_t list_generation;
-    bool held;                  // since poll, until it is released: the list is not invalidated in between
-    struct command_times times; // from poll
 };
 enum { ENTRY_WORDS = (sizeof(struct entry) + 7) / 8 };
 
@@ -28,17 +26,19 @@ static const struct command_times no_times;
 
 // ---- what the kit asks for
 
-static enum pending_answer ask_for_times(struct entry *entry, struct pending_times *times) {
+static enum pending_answer ask_for_times(const struct entry *entry, struct pending_times *times) {
     struct zero_timestamps stamps;
+    struct command_times found;
     const struct object *device = entry->list->list.device;
     const int result = zero.zeEventQueryKernelTimestamp(entry->command.handle, &stamps);
     if (result == ZERO_NOT_READY)
         return PENDING_RUNNING;
-    return result == ZERO_SUCCESS && device &&
-                   times_convert(&device->device, &stamps, entry->launch.not_before, &times->now,
-                                 &entry->times)
-               ? PENDING_TIMED
-               : PENDING_UNTIMED;
+    if (result != ZERO_SUCCESS || !device ||
+        !times_convert(&device->device, &stamps, entry->launch.not_before, &times->now, &found))
+        return PENDING_UNTIMED;
+    times->start = found.start;
+    times->end = found.end;
+    return PENDING_TIMED;
 }
 
 // What a pass over a thread's commands holds: most commands of a pass are of one list. While it holds the list the driver may be asked
@@ -58,10 +58,14 @@ static void pass_let_go(void) {
     pass.list = NULL;
 }
 
+static bool pass_holds(const struct entry *entry) {
+    return pass.list == entry->list && pass.generation == entry->list_generation;
+}
+
 // False: the list was invalidated since the command was appended.
 static bool pass_hold(const struct entry *entry) {
     const uint32_t now = atomic_load_explicit(&entry->list->handle.generation, memory_order_relaxed);
-    if (pass.list == entry->list && pass.generation == entry->list_generation && pass.generation == now)
+    if (pass_holds(entry) && pass.generation == now)
         return true;
     pass_let_go();
     if (!object_ask(entry->list, entry->list_generation))
@@ -72,13 +76,11 @@ static bool pass_hold(const struct entry *entry) {
 }
 
 static enum pending_answer poll(struct pending_entry *head, struct pending_times *times) {
-    struct entry *entry = (struct entry *)head;
+    const struct entry *entry = (const struct entry *)head;
     struct object *event = entry->command.event;
-    enum pending_answer answer = PENDING_UNTIMED;
-    entry->held = pass_hold(entry);
-    if (!entry->held || (event && !object_ask(event, entry->command.generation)))
+    if (!pass_hold(entry) || (event && !object_ask(event, entry->command.generation)))
         return PENDING_UNTIMED;
-    answer = ask_for_times(entry, times);
+    const enum pending_answer answer = ask_for_times(entry, times);
     if (event)
         object_asked(event);
     return answer;
@@ -87,16 +89,18 @@ static enum pending_answer poll(struct pending_entry *head, struct pending_times
 static void record(struct pending_entry *head, const struct pending_times *times,
                    enum pending_answer answer) {
     const struct entry *entry = (const struct entry *)head;
-    (void)times;
-    command_record(&entry->command.facts, &entry->launch,
-                   answer == PENDING_TIMED ? &entry->times : &no_times);
+    struct command_times ran = no_times;
+    if (answer == PENDING_TIMED)
+        ran = (struct command_times){.start = times->start, .end = times->end};
+    command_record(&entry->command.facts, &entry->launch, &ran);
 }
 
+// What was given up with its list keeps its event.
 static void release(struct pending_entry *head) {
     const struct entry *entry = (const struct entry *)head;
     struct list *list = &entry->list->list;
-    if (!entry->held)
-        return; // given up: so is the event
+    if (!pass_holds(entry))
+        return;
     if (entry->command.own && zero.zeEventHostReset(entry->command.handle) == ZERO_SUCCESS && list->immediate)
         event_chain_add(&pass.events, entry->command.own);
     if (!list->immediate)
@@ -194,7 +198,18 @@ static bool list_append(struct list *list, const struct command *command) {
     return true;
 }
 
-void command_appended(struct frame *frame, struct command *command) {
+static struct command command_of(const struct frame *frame, const struct command_facts *facts) {
+    struct object *event = frame->own || !frame->event_usable ? NULL : frame->event;
+    return (struct command){.facts = *facts,
+                            .own = frame->own,
+                            .event = event,
+                            .generation = frame->generation,
+                            .handle = frame->own ? event_handle(frame->own)
+                                      : event    ? event->handle.key
+                                                 : NULL};
+}
+
+void command_appended(const struct frame *frame, const struct command_facts *facts) {
     struct object *list = frame->list;
     if (frame->result != ZERO_SUCCESS) {
         if (frame->own)
@@ -207,20 +222,15 @@ void command_appended(struct frame *frame, struct command *command) {
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
         return;
     }
-    command->own = frame->own;
-    command->event = frame->own || !frame->event_usable ? NULL : frame->event;
-    command->generation = frame->generation;
-    command->handle = frame->own       ? event_handle(frame->own)
-                      : command->event ? command->event->handle.key
-                                       : NULL;
+    const struct command command = command_of(frame, facts);
     if (!list->list.immediate) {
-        if (!list_append(&list->list, command))
+        if (!list_append(&list->list, &command))
             channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
         return;
     }
     const struct command_launch launch = launch_of(frame, list->list.track);
-    if (!command->handle || !add_pending(command, &launch, list, &list->list.pending))
-        command_record(&command->facts, &launch, &no_times);
+    if (!command.handle || !add_pending(&command, &launch, list, &list->list.pending))
+        command_record(facts, &launch, &no_times);
 }
 
 // ---- executions of lists

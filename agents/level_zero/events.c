@@ -20,8 +20,16 @@ static struct own_event *event_of(uint32_t number) {
     return &table[number - 1];
 }
 
-static uint32_t *next_of(uint32_t number) {
+static uint32_t *link_of(uint32_t number) {
     return &event_of(number)->next;
+}
+
+// A thread that takes events may read the link of one that is in use.
+static uint32_t next_of(uint32_t number) {
+    return __atomic_load_n(link_of(number), __ATOMIC_RELAXED);
+}
+static void set_next(uint32_t number, uint32_t next) {
+    __atomic_store_n(link_of(number), next, __ATOMIC_RELAXED);
 }
 
 bool events_init(void) {
@@ -34,14 +42,14 @@ void *event_handle(uint32_t number) {
 }
 
 void event_chain_add(struct event_chain *chain, uint32_t number) {
-    *next_of(number) = chain->first;
+    set_next(number, chain->first);
     chain->first = number;
     chain->last = chain->last ? chain->last : number;
 }
 
 void events_give_back(struct object *context, struct event_chain *chain) {
     if (chain->first)
-        free_list_give(&context->context.events, chain->first, chain->last, next_of);
+        free_list_give(&context->context.events, chain->first, chain->last, link_of);
     *chain = (struct event_chain){0};
 }
 
@@ -75,27 +83,27 @@ static void more_events(struct object *context) {
 uint32_t event_take(struct list *list) {
     if (!list->events && list->context && table) {
         struct free_list *free = &list->context->context.events;
-        list->events = free_list_take(free, EVENTS_OF_LIST, next_of);
+        list->events = free_list_take(free, EVENTS_OF_LIST, link_of);
         if (!list->events) {
             more_events(list->context);
-            list->events = free_list_take(free, EVENTS_OF_LIST, next_of);
+            list->events = free_list_take(free, EVENTS_OF_LIST, link_of);
         }
     }
     const uint32_t number = list->events;
     if (number)
-        list->events = *next_of(number);
+        list->events = next_of(number);
     return number;
 }
 
 void event_put_back(struct list *list, uint32_t number) {
-    *next_of(number) = list->events;
+    set_next(number, list->events);
     list->events = number;
 }
 
 void events_leave(struct list *list) {
     struct event_chain chain = {0};
     for (uint32_t number = list->events, next; number; number = next) {
-        next = *next_of(number);
+        next = next_of(number);
         event_chain_add(&chain, number);
     }
     list->events = 0;

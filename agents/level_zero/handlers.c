@@ -49,27 +49,26 @@ static void append(struct frame *frame, int signal) {
         command_prepare(frame, frame->arguments[signal]);
 }
 
-static void appended(struct frame *frame, struct command *command) {
+static void appended(struct frame *frame, const struct command_facts *facts) {
     if (!is_recorded(frame) && is_immediate(frame))
         return;
     if (frame->result == ZERO_SUCCESS && is_immediate(frame))
         frame->call.correlation = agent_correlation();
-    command_appended(frame, command);
+    command_appended(frame, facts);
 }
 
 // `groups`: where their number is; 0: it is not known.
 static void kernel_appended(struct frame *frame, int groups) {
-    struct command command = {.facts = {.class = COMMAND_KERNEL, .operation = TSMITH_OPERATION_NDRANGE}};
-    struct command_facts *facts = &command.facts;
+    struct command_facts facts = {.class = COMMAND_KERNEL, .operation = TSMITH_OPERATION_NDRANGE};
     const struct object *kernel = object_find(OBJECT_KERNEL, ARGUMENT(void *, 1));
     const struct zero_groups *number = groups ? ARGUMENT(const struct zero_groups *, groups) : NULL;
     if (kernel) {
-        facts->name = kernel->kernel.name;
-        memcpy(facts->local, kernel->kernel.local, sizeof facts->local);
+        facts.name = kernel->kernel.name;
+        memcpy(facts.local, kernel->kernel.local, sizeof facts.local);
     }
     for (int i = 0; number && i < 3; i++)
-        facts->global[i] = (uint64_t)number->count[i] * facts->local[i];
-    appended(frame, &command);
+        facts.global[i] = (uint64_t)number->count[i] * facts.local[i];
+    appended(frame, &facts);
 }
 
 static void unknown_appended(const struct frame *frame) {
@@ -95,13 +94,13 @@ static void copy_appended(struct frame *frame, int to, int from, uint64_t bytes)
     const bool to_device = is_on_device(frame, ARGUMENT(const void *, to));
     const tsmith_direction direction =
         device_direction(is_on_device(frame, ARGUMENT(const void *, from)), to_device);
-    struct command command = {.facts = {.class = COMMAND_COPY,
+    const struct command_facts facts = {.class = COMMAND_COPY,
                                         .name = TEXT_ONCE("copy"),
                                         .operation = (uint8_t)device_copy_operation(direction),
                                         .direction = (uint8_t)direction,
                                         .has_bytes = true,
-                                        .bytes = bytes}};
-    appended(frame, &command);
+                                        .bytes = bytes};
+    appended(frame, &facts);
 }
 
 static void region_appended(struct frame *frame) {
@@ -112,23 +111,23 @@ static void region_appended(struct frame *frame) {
 }
 
 static void fill_appended(struct frame *frame, uint64_t bytes) {
-    struct command command = {.facts = {.class = COMMAND_FILL,
+    const struct command_facts facts = {.class = COMMAND_FILL,
                                         .name = TEXT_ONCE("fill"),
                                         .operation = TSMITH_OPERATION_FILL,
                                         .has_bytes = true,
-                                        .bytes = bytes}};
-    appended(frame, &command);
+                                        .bytes = bytes};
+    appended(frame, &facts);
 }
 
 // The size of an image's element is not known: no bytes.
 static void image_appended(struct frame *frame, tsmith_operation operation) {
-    struct command command = {.facts = {.class = COMMAND_COPY,
+    const struct command_facts facts = {.class = COMMAND_COPY,
                                         .name = TEXT_ONCE("copy"),
                                         .operation = (uint8_t)operation,
                                         .direction = operation == TSMITH_OPERATION_COPY_IMAGE
                                                          ? TSMITH_DIRECTION_DEVICE_TO_DEVICE
-                                                         : TSMITH_DIRECTION_NONE}};
-    appended(frame, &command);
+                                                         : TSMITH_DIRECTION_NONE};
+    appended(frame, &facts);
 }
 
 // ---- lists and queues

@@ -78,7 +78,7 @@ def api(events, function):
 
 LAUNCH, EXECUTE = "zeCommandListAppendLaunchKernel", "zeCommandQueueExecuteCommandLists"
 
-for name in ("immediate", "regular", "overlap", "events", "refused", "many", "wrap", "stacks", "quiet"):
+for name in ("immediate", "regular", "overlap", "events", "lists", "refused", "many", "wrap", "stacks", "quiet"):
     events, (entries, counts) = load(name), log(name)
     check_calls(name, events)
     assert len(api(events, LAUNCH)) == counts["kernels"], name
@@ -90,12 +90,12 @@ for name in ("immediate", "regular", "overlap", "events", "refused", "many", "wr
     assert sorted(KINDS[event["kind"]] for event in commands(events)) == sorted(entry[0] for entry in entries), name
     assert lost(events) == Counter({"no_timing": len(untimed)} if untimed else {}), (name, lost(events), len(untimed))
     # Without TraceSmith the driver is sent the same commands.
-    if name in ("immediate", "regular", "overlap", "events", "refused", "many"):
+    if name in ("immediate", "regular", "overlap", "events", "lists", "refused", "many"):
         alone, alone_counts = log(name + ".alone")
         assert [entry[:2] for entry in entries] == [entry[:2] for entry in alone], name
         for what in ("kernels", "copies", "executes"):
             assert counts[what] == alone_counts[what], (name, what)
-    if name in ("immediate", "regular", "refused", "many", "stacks"):
+    if name in ("immediate", "regular", "lists", "refused", "many", "stacks"):
         assert not untimed, (name, untimed)
         check_times(name, timed, entries)
     elif name in ("overlap", "wrap"):
@@ -112,6 +112,8 @@ for name in ("immediate", "regular", "overlap", "events", "refused", "many", "wr
         # No argument is changed: the program gave no events with timestamps.
         assert not timed and counts["timestamp_pools"] == 0 and counts["pools"] == 1, (name, counts)
 
+# Lists give back the agent's events: it made one pool in each of the two contexts.
+assert log("lists")[1]["pools"] == log("lists.alone")[1]["pools"] + 2, (log("lists")[1], log("lists.alone")[1])
 directions = Counter(event["direction"] for event in load("immediate") if event["kind"] == "memcpy")
 assert directions == {"h2d": 20, "d2h": 20}, directions
 memory = [event for event in load("immediate") if event["kind"] in ("alloc", "free")]

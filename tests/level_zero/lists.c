@@ -2,7 +2,7 @@
 // A program that uses Level Zero in the ways that differ for a profiler: immediate lists with and without events of its own,
 // a list that is executed again and again, two executions at once, copies, fills, waits. Called by test_level_zero.sh:
 //
-//     lists immediate N | regular N | overlap | events | refused | forever N | many N
+//     lists immediate N | regular N | overlap | events | lists N | refused | forever N | many N
 //
 // It prints what it did, and checks the driver's results.
 #define _GNU_SOURCE
@@ -25,10 +25,16 @@
         }                                                                                                    \
     } while (0)
 
+static ze_driver_handle_t driver;
 static ze_context_handle_t context;
 static ze_device_handle_t device;
 static ze_module_handle_t module;
 static const ze_group_count_t groups = {6, 1, 1};
+
+static void context_make(void) {
+    const ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    CHECK(zeContextCreate(driver, &desc, &context));
+}
 
 static ze_kernel_handle_t kernel_make(const char *name) {
     const ze_kernel_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC, .pKernelName = name};
@@ -180,6 +186,43 @@ static void events(void) {
     CHECK(zeCommandListDestroy(list));
 }
 
+static void launch_and_finish(ze_command_list_handle_t list, ze_kernel_handle_t kernel, int launches,
+                              ze_event_handle_t done) {
+    for (int i = 0; i < launches; i++)
+        CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL));
+    finish(list, done);
+}
+
+// `count` lists one after the other, with one launch or more than a list takes of the agent's events at once; then one that
+// outlives its context, whose address the next context may have.
+static void lists(int count) {
+    enum { MANY = 20 };
+    ze_kernel_handle_t kernel = kernel_make("work_1");
+    ze_event_pool_handle_t pool = pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1);
+    ze_event_handle_t done = event_make(pool, 0);
+    for (int i = 0; i < count; i++) {
+        ze_command_list_handle_t list = immediate_make();
+        launch_and_finish(list, kernel, i % 2 ? MANY : 1, done);
+        CHECK(zeCommandListDestroy(list));
+    }
+    ze_command_list_handle_t old = immediate_make();
+    launch_and_finish(old, kernel, 1, done);
+    CHECK(zeEventDestroy(done));
+    CHECK(zeEventPoolDestroy(pool));
+    CHECK(zeContextDestroy(context));
+    context_make();
+    pool = pool_make(ZE_EVENT_POOL_FLAG_HOST_VISIBLE, 1);
+    done = event_make(pool, 0);
+    ze_command_list_handle_t list = immediate_make();
+    launch_and_finish(list, kernel, 1, done);
+    CHECK(zeCommandListDestroy(old));
+    launch_and_finish(list, kernel, MANY, done);
+    printf("lists %d\n", count);
+    CHECK(zeEventDestroy(done));
+    CHECK(zeEventPoolDestroy(pool));
+    CHECK(zeCommandListDestroy(list));
+}
+
 // The driver refuses the first free of such an allocation: it is used, and freed again.
 static void refused(void) {
     enum { BYTES = 1001 };
@@ -255,12 +298,10 @@ static void forever(int launches, bool exits) {
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     const int number = argc > 2 ? atoi(argv[2]) : 1;
-    const ze_context_desc_t context_desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
     const ze_module_desc_t module_desc = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
                                           .inputSize = 4,
                                           .pInputModule = (const uint8_t *)"spv",
                                           .pBuildFlags = "-ze-opt-level=2"};
-    ze_driver_handle_t driver;
     uint32_t count = 1;
     const ze_result_t started = zeInit(0);
     if (started != ZE_RESULT_SUCCESS) {
@@ -269,7 +310,7 @@ int main(int argc, char **argv) {
     }
     CHECK(zeDriverGet(&count, &driver));
     CHECK(zeDeviceGet(driver, &count, &device));
-    CHECK(zeContextCreate(driver, &context_desc, &context));
+    context_make();
     CHECK(zeModuleCreate(context, device, &module_desc, &module, NULL));
     if (strcmp(what, "immediate") == 0)
         immediate(number);
@@ -279,6 +320,8 @@ int main(int argc, char **argv) {
         overlap();
     else if (strcmp(what, "events") == 0)
         events();
+    else if (strcmp(what, "lists") == 0)
+        lists(number);
     else if (strcmp(what, "refused") == 0)
         refused();
     else if (strcmp(what, "many") == 0)

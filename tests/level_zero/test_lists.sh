@@ -31,7 +31,7 @@ record() {
     "$TRACESMITH" view --json "$work/$name.sbt" >"$work/$name.json" || fail "$name: no trace"
 }
 
-for mode in "immediate 20" "regular 20" overlap events refused "many 1000"; do
+for mode in "immediate 20" "regular 20" overlap events "lists 40" refused "many 1000"; do
     name=${mode%% *}
     # shellcheck disable=SC2086 # words
     run "$name" $mode
