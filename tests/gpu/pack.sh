@@ -16,7 +16,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-suite=bullseye glibc=2.31 most_mib=60
+suite=bullseye glibc=2.31 most_mib=42
 to='' inside='' native='' check='' without=''
 cuda=${CUDA_HOME:-/usr/local/cuda}
 # The Debian 11 root has no git: there the commit is handed in.
@@ -107,16 +107,19 @@ collect_tracesmith() {
     find "$to/bin" "$to/lib" -type f -exec strip --strip-unneeded {} + 2>/dev/null || true
 }
 
-# CUPTI of the toolkit, or of Python's wheel nvidia-cuda-cupti; its largest part compressed.
+compress() { gzip -9 -n -c "$1" >"$2.gz"; } # FILE AS
+
+# CUPTI of the toolkit, or of Python's wheel nvidia-cuda-cupti, compressed: run.sh unpacks it. Some ways to a machine with a GPU take no
+# more than 64 MiB with the checkout.
 collect_cupti() {
     rm -rf "$to/cupti"
     mkdir -p "$to/cupti"
     for place in "$cuda/lib64" "$cuda/lib" "$cuda/extras/CUPTI/lib64" "$cuda/../cuda_cupti/lib"; do
         for file in "$place"/libcupti.so.[0-9]*; do
-            [ ! -e "$file" ] || [ -n "$(find "$to/cupti" -name 'libcupti*')" ] || cp -L "$file" "$to/cupti/libcupti.so.$(echo "${file##*libcupti.so.}" | cut -d . -f 1)"
+            [ ! -e "$file" ] || [ -n "$(find "$to/cupti" -name 'libcupti*')" ] || compress "$file" "$to/cupti/libcupti.so.$(echo "${file##*libcupti.so.}" | cut -d . -f 1)"
         done
         for name in libnvperf_host.so libnvperf_target.so; do
-            [ -n "$without" ] || [ ! -e "$place/$name" ] || gzip -9 -n -c "$place/$name" >"$to/cupti/$name.gz"
+            [ -n "$without" ] || [ ! -e "$place/$name" ] || compress "$place/$name" "$to/cupti/$name"
         done
     done
     [ -n "$(ls "$to/cupti")" ] || echo "no CUPTI in $cuda: run.sh will look for one on the machine"
@@ -126,11 +129,11 @@ collect_cupti() {
 collect_older_cupti() {
     rm -rf "$to/cupti-older"
     for file in "${XDG_CACHE_HOME:-$HOME/.cache}"/tracesmith/cupti/12.*/lib/libcupti.so.12; do
-        if [ ! -e "$file" ] || [ -e "$to/cupti/libcupti.so.12" ]; then continue; fi
+        if [ ! -e "$file" ] || [ -e "$to/cupti/libcupti.so.12.gz" ]; then continue; fi
         mkdir -p "$to/cupti-older"
-        cp -L "$file" "$to/cupti-older/"
+        compress "$file" "$to/cupti-older/${file##*/}"
     done
-    [ -e "$to/cupti/libcupti.so.12" ] || [ -e "$to/cupti-older/libcupti.so.12" ] ||
+    [ -e "$to/cupti/libcupti.so.12.gz" ] || [ -e "$to/cupti-older/libcupti.so.12.gz" ] ||
         echo "no CUPTI of CUDA 12 (./dev cupti --install): with a driver of CUDA 12, run.sh will look for one on the machine"
 }
 

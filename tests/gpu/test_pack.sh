@@ -55,7 +55,7 @@ rm "$work/pack/libnew.so"
 touch "$work/pack/a b"
 checked 1 'odd characters'
 rm "$work/pack/a b"
-head -c 62000000 /dev/zero >"$work/pack/zeros"
+head -c 43000000 /dev/zero >"$work/pack/zeros"
 checked 0
-head -c 70000000 /dev/zero >"$work/pack/zeros"
-checked 1 'MiB, more than 60'
+head -c 50000000 /dev/zero >"$work/pack/zeros"
+checked 1 'MiB, more than 42'

@@ -15,7 +15,7 @@ cp "$mocks/libcuda.so.1" "$work/driver"
 # As NVIDIA's runtime: it finds the driver as any program does, and not where it was linked.
 python3 -c 'import sys; mocks, to = sys.argv[1:]; data = open(mocks + "/libcudart.so.13", "rb").read()
 open(to, "wb").write(data.replace(mocks.encode(), b"/" + b"-" * (len(mocks) - 1)))' "$mocks" "$work/driver/libcudart.so.13"
-cp "$mocks/libcupti.so.13" "$work/pack/cupti-older/libcupti.so.12"
+gzip -c "$mocks/libcupti.so.13" >"$work/pack/cupti-older/libcupti.so.12.gz"
 # in_place WRAPPER... -- STAGE...: the exit code is in $code.
 in_place() {
     code=0
