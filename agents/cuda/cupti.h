@@ -432,13 +432,16 @@ enum { CUPTI_STATE_FATAL_ERROR = 1, CUPTI_STATE_ERROR = 2, CUPTI_STATE_WARNING =
 // What a subscriber that shares CUPTI with others sets for itself (13.3); the functions that set the same for the whole
 // process are refused to it.
 enum cupti_attribute {
-    CUPTI_ATTRIBUTE_ZEROED_BUFFERS = 5,      // 8 bits; also of cuptiActivitySetAttribute
+    CUPTI_ATTRIBUTE_ZEROED_BUFFERS = 5, // 8 bits; also of cuptiActivitySetAttribute
+    CUPTI_ATTRIBUTE_THREAD_BUFFERS = 9, // 8 bits; of cuptiActivitySetAttribute
+    CUPTI_ATTRIBUTE_RECORD_FIELDS = 11,
     CUPTI_ATTRIBUTE_LATENCY_TIMESTAMPS = 15, // 8 bits
     CUPTI_ATTRIBUTE_EVENT_TIMESTAMPS = 17,   // 8 bits
     CUPTI_ATTRIBUTE_DEVICE_GRAPHS = 19,      // 8 bits
     CUPTI_ATTRIBUTE_GRAPHS_AS_A_WHOLE =
         20,                          // 8 bits; of all subscribers, and before any of them switches a kind on
     CUPTI_ATTRIBUTE_THREAD_IDS = 21, // 32 bits
+    CUPTI_ATTRIBUTE_CLOCK = 22,
 };
 enum { CUPTI_SYSTEM_THREAD_IDS = 1 };
 

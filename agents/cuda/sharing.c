@@ -119,10 +119,23 @@ static int on_ActivityGetNumDroppedRecords(void *context, uint32_t stream, size_
     return result;
 }
 
-// The buffers belong to the agent, so the agent decides whether they are zeroed.
+// The buffers belong to the agent, so the agent decides whether they are zeroed, and CUPTI whether threads have their own: Kineto
+// switches that off at the end of each session, which CUPTI allows only before callbacks are registered. Records keep their form and
+// their clock.
 static int on_ActivitySetAttribute(int attribute, size_t *size, void *value) {
-    return attribute == CUPTI_ATTRIBUTE_ZEROED_BUFFERS ? CUPTI_OK
-                                                       : real_ActivitySetAttribute(attribute, size, value);
+    switch (attribute) {
+    case CUPTI_ATTRIBUTE_ZEROED_BUFFERS:
+    case CUPTI_ATTRIBUTE_THREAD_BUFFERS:
+        return CUPTI_OK;
+    case CUPTI_ATTRIBUTE_RECORD_FIELDS:
+    case CUPTI_ATTRIBUTE_CLOCK:
+        return CUPTI_NOT_SUPPORTED;
+    case CUPTI_ATTRIBUTE_THREAD_IDS:
+        return size && value && *size == sizeof(uint32_t) ? on_SetThreadIdType(*(const int *)value)
+                                                          : INVALID_PARAMETER;
+    default:
+        return real_ActivitySetAttribute(attribute, size, value);
+    }
 }
 
 static int on_SetThreadIdType(int type) {

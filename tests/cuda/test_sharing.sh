@@ -17,6 +17,7 @@ both() {
     record "$name" -- "$programs/cu_self" "$@"
     [ "$status" -eq 0 ] || fail "$name: exit status $status"
     diff "$work/$name.alone" "$work/$name.out" || fail "$name: its own profiler counts otherwise when it is recorded"
+    ! grep -q 'buffers of threads' "$work/$name.err" || fail "$name: CUPTI's buffers were switched by its own profiler"
     ! grep -q 'timestamp callback' "$work/$name.err" || fail "$name: CUPTI was given another clock"
 }
 for how in plain late,unordered threads,partial slow version=17 version=28 version=130301; do

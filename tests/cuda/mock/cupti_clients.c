@@ -126,6 +126,9 @@ API(ActivitySetAttribute, int attribute, size_t *size, void *value) {
     MOCK_FIRST_ONLY
     if (attribute == CUPTI_ATTRIBUTE_ZEROED_BUFFERS && *size == 1)
         mock_settings.zeroed = *(uint8_t *)value;
+    // Of "per thread" the documents say that it is to be set before callbacks are registered and kinds enabled.
+    if (attribute == CUPTI_ATTRIBUTE_THREAD_BUFFERS && mock_is_enabled(CUPTI_KIND_CONCURRENT_KERNEL))
+        fprintf(stderr, "the mock: buffers of threads were switched while kinds are enabled\n");
     return *size ? CUPTI_OK : INVALID_PARAMETER;
 }
 

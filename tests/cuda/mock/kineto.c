@@ -27,6 +27,7 @@ CUPTI(ActivityEnable, int);
 CUPTI(ActivityDisable, int);
 CUPTI(ActivityEnableDriverApi, uint32_t, uint8_t);
 CUPTI(ActivityFlushAll, uint32_t);
+CUPTI(ActivitySetAttribute, int, size_t *, void *);
 CUPTI(ActivityGetNextRecord, uint8_t *, size_t, void **);
 CUPTI(ActivityPushExternalCorrelationId, int, uint64_t);
 CUPTI(ActivityPopExternalCorrelationId, int, uint64_t *);
@@ -186,6 +187,10 @@ void kineto_stop(void) {
         if (subscriber)
             cuptiEnableDomain(0, subscriber, CUPTI_DOMAIN_DRIVER);
         flush(FORCED);
+        // As Kineto's activityBuffers() since CUDA 12.3, whether or not it was on.
+        uint8_t per_thread = 0;
+        size_t size = sizeof per_thread;
+        cuptiActivitySetAttribute(CUPTI_ATTRIBUTE_THREAD_BUFFERS, &size, &per_thread);
     }
     pthread_mutex_lock(&lock);
     for (int i = 0; i < BUFFERS; i++) {
