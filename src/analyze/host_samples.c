@@ -54,7 +54,7 @@ bool host_samples_name(struct host_samples *samples, const tsmith_dictionary *di
 void host_samples_clear(struct host_samples *samples) {
     table_finish(&samples->numbers);
     samples->code_count = 0;
-    samples->found = 0;
+    samples->found = samples->interpreter = 0;
 }
 
 static int by_track_and_time(const void *left, const void *right) {
@@ -90,6 +90,7 @@ static bool add_code(struct host_samples *samples, const struct host_sample *sam
     code->samples++;
     code->time += sample->period;
     samples->found++;
+    samples->interpreter += place.in_interpreter;
     return true;
 }
 

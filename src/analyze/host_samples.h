@@ -38,6 +38,7 @@ struct host_samples {
     size_t code_count, code_capacity;
     struct table numbers; // of codes
     uint64_t found;       // samples of all of them
+    uint64_t interpreter; // of those, of Python's interpreter, which runs a function that is not known
 };
 
 void host_samples_finish(struct host_samples *samples);

@@ -98,4 +98,9 @@ void idle_code_advise(const struct analysis_context *context, const struct host_
                     "CPU time.",
                     (unsigned long long)most.samples, (unsigned long long)samples->found,
                     ANALYSIS_NAMED(function), 100 * from, 100 * to);
+    if (2 * samples->interpreter >= samples->found)
+        advice_evidence(context->advice, ADVICE_HOST_BOUND,
+                        "In %llu of the %llu samples the interpreter of Python runs a function that is not "
+                        "known: CPython 3.12 and newer names it with PYTHONPERFSUPPORT=1.",
+                        (unsigned long long)samples->interpreter, (unsigned long long)samples->found);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/stacks.h"
+
 bool stack_places_init(struct stack_places *places, const tsmith_dictionary *dictionary) {
     places->count = tsmith_dictionary_stack_count(dictionary);
     places->dictionary = dictionary;
@@ -24,6 +26,8 @@ static struct stack_place find_place(const struct stack_places *places, uint32_t
         place.innermost = line.function;
     if (tsmith_stack_place(places->dictionary, places->names, stack, &line))
         place.function = line.function;
+    place.in_interpreter =
+        !stacks_hide(places->names, stack) && stacks_is_interpreter(places->names, line.frame);
     return place;
 }
 

@@ -14,6 +14,7 @@ struct stack_place {
     bool known;        // it was looked up
     uint32_t function; // of the program: a string; 0: none
     uint32_t innermost;
+    bool in_interpreter; // of Python, which runs a function that the stack does not have
 };
 
 // A zeroed struct is valid and knows no place.

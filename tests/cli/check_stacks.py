@@ -6,11 +6,12 @@ import io
 import json
 import os
 import random
+import subprocess
 import tempfile
 import xml.etree.ElementTree
 
 from made_stacks import GUESSED, PYTHON, TRUNCATED, Made, MadeOfPython
-from support import check, run
+from support import KIND, SBT_MAKE, TRACK_KIND, check, run
 
 BEGINNINGS = ("start_thread",)  # of made_stacks.NAMES: what begins a program or thread launches nothing
 
@@ -329,6 +330,26 @@ def check_interpreter(rng, folder):
     check(both and innermost, "no frame is hidden in one stack and shown in another")
 
 
+def check_interpreter_samples(folder):
+    """Samples in a gap of the device: of the interpreter alone, of a Python function that it runs, of both."""
+    path = os.path.join(folder, "samples.sbt")
+    for alone, named, says in ((8, 0, True), (4, 4, True), (3, 5, False), (0, 8, False)):
+        lines = ["process 7 app", "device GPU test gpu", "track %d main 1 0" % TRACK_KIND["thread"],
+                 "track %d queue 1 1" % TRACK_KIND["queue"], "module /usr/bin/python3.11 - 1 0", "frame 1 0 100", "frame 0 %d 0" % PYTHON,
+                 "stack 0 1", "stack 0 2", "stack 2 1", "symbol 1 _PyEval_EvalFrameDefault ceval.c 5", "symbol 2 train train.py 7"]
+        for at in (0, 100000):
+            lines.append("event 1 %d %d duration=100 name=enqueue correlation=%d" % (KIND["api"], at, at + 1))
+            lines.append("event 2 %d %d duration=1000 name=blur correlation=%d" % (KIND["kernel"], at + 200, at + 1))
+        for i in range(alone + named):
+            lines.append("event 1 %d %d stack=%d" % (KIND["sample"], 10000 + 1000 * i, 1 if i < alone else 3))
+        subprocess.run([SBT_MAKE, path], input="\n".join(lines).encode() + b"\n", check=True)
+        said = b" ".join(run("analyze", path).stdout.split()).decode()
+        sentence = "In %d of the 8 samples the interpreter of Python runs a function that is not known" % alone
+        check((sentence in said) == says, (alone, named, said))
+        code = "train" if named > alone else "_PyEval_EvalFrameDefault"
+        check(named == alone or "the host runs %s" % code in said, (code, said))
+
+
 def main():
     rng = random.Random(11)
     with tempfile.TemporaryDirectory() as folder:
@@ -348,6 +369,7 @@ def main():
             check_flamegraph(made, path, os.path.join(folder, "made.svg"))
         check(passed, "no function shares a row")
         check_interpreter(rng, folder)
+        check_interpreter_samples(folder)
         check_tall(path, os.path.join(folder, "tall.svg"))
         none = Made(rng, 1, 5)
         none.events = [event[:5] + (0,) for event in none.events]
