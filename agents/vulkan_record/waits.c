@@ -200,20 +200,25 @@ VkResult record_GetEventStatus(VkDevice handle, VkEvent event) {
     return result == VK_EVENT_RESET ? or_lost(device, result) : result;
 }
 
-// Waits for results as long as the device is not lost, by asking again. Once they are there, no part of them is missing.
+// Waits for results as long as the device is not lost, by asking again. Once they are there, the program's own call does not wait.
 static VkResult wait_results(struct device *device, VkQueryPool pool, uint32_t first, uint32_t count,
                              size_t bytes, void *out, VkDeviceSize stride, VkQueryResultFlags flags) {
     enum { MOST = 1000000 };
+    static const VkQueryResultFlags asked =
+        VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_PARTIAL_BIT | VK_QUERY_RESULT_WITH_AVAILABILITY_BIT;
     struct timespec pause = {.tv_nsec = 10000};
     VkResult result;
-    flags &= ~(VkQueryResultFlags)(VK_QUERY_RESULT_WAIT_BIT | VK_QUERY_RESULT_PARTIAL_BIT);
     while ((result = device->next.GetQueryPoolResults(device->handle, pool, first, count, bytes, out, stride,
-                                                      flags)) == VK_NOT_READY &&
-           !device->lost) {
+                                                      flags & ~asked)) == VK_NOT_READY) {
+        if (device->lost)
+            return result;
         nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec < MOST / 2 ? 2 * pause.tv_nsec : MOST;
     }
-    return result;
+    return result == VK_SUCCESS && !device->lost
+               ? device->next.GetQueryPoolResults(device->handle, pool, first, count, bytes, out, stride,
+                                                  flags)
+               : result;
 }
 
 // A wait for results needs the driver to have all.

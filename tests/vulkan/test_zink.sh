@@ -63,8 +63,8 @@ with open(f"{work}/third.json", encoding="utf-8") as file:
 assert sum(c in ("vkCmdDraw", "vkCmdDrawIndexed") for c in commands) >= 3, commands
 PYTHON
 
-# A window: a layout of an image of the swapchain is kept until it is cleared.
-if command -v glmark2 >/dev/null && command -v Xvfb >/dev/null; then
+# A window: a layout of an image of the swapchain is kept until it is cleared. A sanitized agent cannot be in a program of others.
+if [ -z "$sanitize" ] && command -v glmark2 >/dev/null && command -v Xvfb >/dev/null; then
     mkfifo "$work/display"
     Xvfb -displayfd 3 -screen 0 200x200x24 -nolisten tcp 3>"$work/display" >"$work/server.log" 2>&1 &
     server=$!
