@@ -90,6 +90,7 @@ static const char *const harmless[] = {"VK_KHR_swapchain",
                                        "VK_EXT_extended_dynamic_state",
                                        "VK_EXT_scalar_block_layout",
                                        "VK_EXT_shader_atomic_float",
+                                       "VK_EXT_shader_atomic_float2",
                                        "VK_EXT_pipeline_creation_feedback",
                                        "VK_EXT_separate_stencil_usage",
                                        "VK_EXT_tooling_info"};
