@@ -38,7 +38,7 @@ if [ "${1-}" = --inside ]; then
         echo "emulated.sh: programs of arm64 do not start here: Linux 6.7 or newer, or a registered qemu-user-static is needed" >&2
         exit 4
     }
-    exec prlimit --core=0 env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    exec prlimit --core=0 env -i PYTHONDONTWRITEBYTECODE=1 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
         chroot "$root" ctest --test-dir "$work" "$@"
 fi
 

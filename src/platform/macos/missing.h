@@ -19,6 +19,9 @@ void *memrchr(const void *bytes, int byte, size_t size);
 // It is there, but declared for few programs.
 double lgamma_r(double x, int *sign);
 
+// zig links no table of the processor's features, so the code for every processor runs.
+#define __builtin_cpu_supports(feature) 0
+
 // The form of POSIX returns a number.
 #define strerror_r(code, room, size) (strerror_r(code, room, size) == 0 ? (room) : "unknown error")
 
