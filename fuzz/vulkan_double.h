@@ -56,6 +56,7 @@ static struct {
     unsigned copy_calls;     // those that copied them, one by one
     uint32_t fill;           // each word of memory that is new
     bool plain;              // it has no extensions
+    bool sized;              // it has Vulkan 1.3, and subgroups of 4 to 32 in compute shaders
 } vulkan_double;
 
 static void double_expect(bool good) {

@@ -25,7 +25,7 @@ static VkResult double_EnumeratePhysicalDevices(VkInstance instance, uint32_t *c
 static void double_GetPhysicalDeviceProperties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out) {
     (void)device;
     *out = (VkPhysicalDeviceProperties){
-        .apiVersion = VK_API_VERSION_1_2,
+        .apiVersion = vulkan_double.sized ? VK_API_VERSION_1_3 : VK_API_VERSION_1_2,
         .deviceName = "double",
         .limits = {.maxImageDimension1D = DOUBLE_LIMIT,
                    .maxImageDimension2D = DOUBLE_LIMIT,
@@ -62,6 +62,15 @@ static void double_GetPhysicalDeviceProperties(VkPhysicalDevice device, VkPhysic
                    .viewportBoundsRange = {-DOUBLE_LIMIT, DOUBLE_LIMIT},
                    .maxSamplerLodBias = DOUBLE_LIMIT,
                    .maxSamplerAnisotropy = DOUBLE_LIMIT}};
+}
+// Asked for its subgroups alone.
+static void double_GetPhysicalDeviceProperties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out) {
+    VkPhysicalDeviceSubgroupSizeControlProperties *sizes = out->pNext;
+    (void)device;
+    sizes->minSubgroupSize = 4;
+    sizes->maxSubgroupSize = 32;
+    sizes->maxComputeWorkgroupSubgroups = 2;
+    sizes->requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
 }
 // Formats of up to 16 bytes, of four samples at most; images of one level if they are linear.
 static VkResult double_GetPhysicalDeviceImageFormatProperties(VkPhysicalDevice device, VkFormat format,
@@ -112,6 +121,8 @@ static void double_GetPhysicalDeviceFeatures2(VkPhysicalDevice device, VkPhysica
     for (VkBaseOutStructure *at = out->pNext; at; at = at->pNext) {
         if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)
             ((VkPhysicalDeviceVulkan12Features *)at)->drawIndirectCount = VK_TRUE;
+        if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES)
+            ((VkPhysicalDeviceVulkan13Features *)at)->subgroupSizeControl = VK_TRUE;
 #define FILL_EXTRA(member, features, TYPE, EXTENSION)                                                        \
     if (at->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##TYPE)                                               \
         double_fill(at, sizeof(VkPhysicalDevice##features));

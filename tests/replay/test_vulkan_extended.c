@@ -283,6 +283,28 @@ static void test_bytes(void **state) {
     REFUSED(scene.index.t = (VkIndexType)2, "vkCmdBindIndexBuffer");
 }
 
+// ---- a subgroup size of a shader's own
+
+static void test_subgroups(void **state) {
+    static VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO};
+    static const char none[] = "the device does not have the subgroup size of a shader";
+    (void)state;
+    for (size.requiredSubgroupSize = 4; size.requiredSubgroupSize <= 32; size.requiredSubgroupSize *= 2)
+        ACCEPTED((scene.compute.stage.pNext = &size, vulkan_double.sized = true));
+    for (size.requiredSubgroupSize = 0; size.requiredSubgroupSize < 128; size.requiredSubgroupSize += 2)
+        if (size.requiredSubgroupSize < 4 || size.requiredSubgroupSize > 32 ||
+            size.requiredSubgroupSize & (size.requiredSubgroupSize - 1))
+            REFUSED((scene.compute.stage.pNext = &size, vulkan_double.sized = true), none);
+    size.requiredSubgroupSize = 8;
+    REFUSED((scene.compute.stage.pNext = &size, vulkan_double.sized = true,
+             scene.compute.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT),
+            none);
+    REFUSED(scene.compute.stage.pNext = &size, "no subgroup size control for this stage");
+    REFUSED((scene.stages[1].pNext = &size, vulkan_double.sized = true),
+            "no subgroup size control for this stage");
+}
+
 // ---- the commands of one submission
 
 static void put_many(struct words *words) {
@@ -301,10 +323,10 @@ static void test_bounded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),
-                                       cmocka_unit_test(test_library),   cmocka_unit_test(test_inputs),
-                                       cmocka_unit_test(test_colors),    cmocka_unit_test(test_null),
-                                       cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),   cmocka_unit_test(test_library),
+        cmocka_unit_test(test_inputs),    cmocka_unit_test(test_colors),  cmocka_unit_test(test_null),
+        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded), cmocka_unit_test(test_subgroups)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

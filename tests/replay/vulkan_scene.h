@@ -560,6 +560,7 @@ static void replay(void) {
 static void reset(void) {
     vulkan_double.fill = 0;
     vulkan_double.plain = false;
+    vulkan_double.sized = false;
     reset_objects();
     reset_pipeline();
     reset_commands();

@@ -84,15 +84,45 @@ static void words_VkSpecializationInfo(struct words *words, VkSpecializationInfo
                          s->pMapEntries[i].size > s->dataSize - s->pMapEntries[i].offset;
 }
 
+static void words_VkPipelineShaderStageRequiredSubgroupSizeCreateInfo(
+    struct words *words, VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *s) {
+    if (words->reading)
+        s->sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+    WORD(requiredSubgroupSize);
+}
+
+struct required_size {
+    const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *at;
+};
+
+static void words_required_size(struct words *words, VkPipelineShaderStageCreateInfo *stage,
+                                struct required_size *s) {
+    ITEMS(VkPipelineShaderStageRequiredSubgroupSizeCreateInfo, 1, at);
+    if (words->reading)
+        stage->pNext = s->at;
+}
+
+// Of a stage with a subgroup size of its own, which comes last: set in its flags. Older readers refuse it.
+static const VkPipelineShaderStageCreateFlags SIZED = UINT32_C(1) << 31;
+
 static void words_VkPipelineShaderStageCreateInfo(struct words *words, VkPipelineShaderStageCreateInfo *s) {
-    HEAD(VkPipelineShaderStageCreateInfo, PIPELINE_SHADER_STAGE_CREATE_INFO);
-    WORD(flags);
+    struct required_size size = {NULL};
+    HEAD_WITH(VkPipelineShaderStageCreateInfo, PIPELINE_SHADER_STAGE_CREATE_INFO,
+              VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    if (!words->reading)
+        size.at = words_in_chain(s->pNext,
+                                 VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    const uint64_t flags = words_value(words, words->reading ? 0 : s->flags | (size.at ? SIZED : 0));
+    if (words->reading)
+        s->flags = (VkPipelineShaderStageCreateFlags)flags & ~SIZED;
     WORD(stage);
     HANDLE(MODULE, module);
     const char *name = words_text(words, s->pName);
     if (words->reading)
         s->pName = name;
     ITEMS_OF(VkSpecializationInfo, 1, pSpecializationInfo, true);
+    if (words->reading ? flags & SIZED : size.at != NULL)
+        words_required_size(words, s, &size);
 }
 
 // A pipeline that another is derived from gives the driver a hint only.

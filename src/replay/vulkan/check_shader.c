@@ -525,8 +525,34 @@ static void find_locations(struct walk *walk, size_t entry, uint32_t from, VkSha
     }
 }
 
+// A subgroup size of the stage's own; NULL: it has none.
+static const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo *
+size_of(const VkPipelineShaderStageCreateInfo *info) {
+    return info->pNext; // the only one that is recorded
+}
+
+// What VkPipelineShaderStageRequiredSubgroupSizeCreateInfo asks of the device. That of the work-group: check_group.
+static const char *check_size(const VkPipelineShaderStageCreateInfo *info,
+                              const struct vulkan_device *device) {
+    const VkPhysicalDeviceSubgroupSizeControlProperties *allowed = &device->subgroups;
+    const uint32_t size = size_of(info) ? size_of(info)->requiredSubgroupSize : 0;
+    if (!size_of(info))
+        return NULL;
+    if (!allowed->maxSubgroupSize || !(allowed->requiredSubgroupSizeStages & (VkShaderStageFlags)info->stage))
+        return "the device has no subgroup size control for this stage";
+    if (size & (size - 1) || size < allowed->minSubgroupSize || size > allowed->maxSubgroupSize ||
+        info->flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT)
+        return "the device does not have the subgroup size of a shader";
+    return NULL;
+}
+
 static const char *check_group(const struct vulkan_shader *shader, uint32_t function,
-                               const VkPhysicalDeviceLimits *limits) {
+                               const VkPipelineShaderStageCreateInfo *info,
+                               const struct vulkan_device *device) {
+    const VkPhysicalDeviceLimits *limits = &device->limits;
+    const uint64_t most = size_of(info) ? (uint64_t)size_of(info)->requiredSubgroupSize *
+                                              device->subgroups.maxComputeWorkgroupSubgroups
+                                        : UINT64_MAX;
     for (size_t at = HEADER; at < shader->count; at += length_of(shader, at)) {
         uint64_t all = 1;
         if (op_of(shader, at) != OP_EXECUTION_MODE || word(shader, at, 1) != function ||
@@ -538,7 +564,10 @@ static const char *check_group(const struct vulkan_shader *shader, uint32_t func
                 return "the shader's work-group is larger than the device allows, or empty";
             all *= size;
         }
-        if (all > limits->maxComputeWorkGroupInvocations)
+        if (size_of(info) && info->flags & VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT &&
+            word(shader, at, 3) % size_of(info)->requiredSubgroupSize)
+            return "the shader's work-group has no full subgroups";
+        if (all > limits->maxComputeWorkGroupInvocations || all > most)
             return "the shader's work-group is larger than the device allows";
     }
     return NULL;
@@ -582,13 +611,14 @@ static uint32_t model_of(VkShaderStageFlagBits stage) {
 
 const char *vulkan_shader_stage(const struct vulkan_shader *shader,
                                 const VkPipelineShaderStageCreateInfo *info,
-                                const VkPhysicalDeviceLimits *limits, struct vulkan_stage *out) {
+                                const struct vulkan_device *device, struct vulkan_stage *out) {
     const size_t entry = shader && info->pName ? find_entry(shader, model_of(info->stage), info->pName) : 0;
     struct walk walk = {.shader = shader, .stage = out};
     *out = (struct vulkan_stage){0};
     if (!entry)
         return "the shader has no entry point of this name and stage";
-    const char *why = check_group(shader, word(shader, entry, 2), limits);
+    const char *why = check_size(info, device);
+    why = why ? why : check_group(shader, word(shader, entry, 2), info, device);
     why = why ? why : check_constants(shader, info->pSpecializationInfo);
     walk.seen = why ? NULL : calloc((size_t)shader->bound + 1, 1);
     if (!walk.seen)

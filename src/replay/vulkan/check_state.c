@@ -317,7 +317,7 @@ static bool know_stage(struct vulkan_run *run, struct vulkan_needs *needs,
     const struct vulkan_live *layout = vulkan_find(run, needs->layout, VULKAN_LAYOUT);
     struct vulkan_stage stage = {0};
     REQUIRE(module && module->shader, "a shader module is not sound");
-    const char *why = vulkan_shader_stage(module->shader, info, &run->device->limits, &stage);
+    const char *why = vulkan_shader_stage(module->shader, info, run->device, &stage);
     bool good = !why && ARRAY_RESERVE(needs->slots, needs->slot_capacity, needs->slot_count + stage.count);
     for (size_t i = 0; good && i < stage.count; i++) {
         good = slot_fits(run, layout, &stage.slots[i], (uint32_t)info->stage);

@@ -130,6 +130,15 @@ static void fill(const struct vulkan_execution *execution, struct vulkan_device 
 }
 
 // All features that the device has: a recorded shader may use any.
+static void find_subgroups(const struct vulkan_execution *execution, VkPhysicalDevice physical,
+                           struct vulkan_device *device) {
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &device->subgroups};
+    device->subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+    if (execution->GetPhysicalDeviceProperties2)
+        execution->GetPhysicalDeviceProperties2(physical, &properties);
+}
+
 static VkResult create(const struct vulkan_execution *execution, VkPhysicalDevice physical, uint32_t family,
                        struct vulkan_device *device) {
     const float priority = 1;
@@ -161,6 +170,8 @@ static VkResult create(const struct vulkan_execution *execution, VkPhysicalDevic
         info.pNext = &features;
         device->counts_draws = v12.drawIndirectCount;
         device->separates = v12.separateDepthStencilLayouts;
+        if (v13.subgroupSizeControl) // false where v13 is not in the chain
+            find_subgroups(execution, physical, device);
     } else {
         execution->GetPhysicalDeviceFeatures(physical, &features.features);
         info.pEnabledFeatures = &features.features;

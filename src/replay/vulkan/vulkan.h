@@ -50,6 +50,7 @@
     X(DestroyInstance)                                                                                       \
     X(EnumeratePhysicalDevices)                                                                              \
     X(GetPhysicalDeviceProperties)                                                                           \
+    X(GetPhysicalDeviceProperties2)                                                                          \
     X(GetPhysicalDeviceMemoryProperties)                                                                     \
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                \
     X(GetPhysicalDeviceFeatures)                                                                             \
@@ -112,10 +113,11 @@ struct vulkan_device {
     VkQueue queue;
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceLimits limits;
-    VkPhysicalDeviceFeatures features; // all of them are enabled
-    bool counts_draws;                 // of Vulkan 1.2: drawIndirectCount
-    bool separates;                    // of Vulkan 1.2: separateDepthStencilLayouts
-    struct vulkan_extras extras;       // enabled ones
+    VkPhysicalDeviceFeatures features;                       // all of them are enabled
+    bool counts_draws;                                       // of Vulkan 1.2: drawIndirectCount
+    bool separates;                                          // of Vulkan 1.2: separateDepthStencilLayouts
+    struct vulkan_extras extras;                             // enabled ones
+    VkPhysicalDeviceSubgroupSizeControlProperties subgroups; // maxSubgroupSize 0: there is no control
     VkCommandPool pool;
     VkFence fence;
     VkBuffer staging;
@@ -339,7 +341,7 @@ struct vulkan_stage {
 // What a stage uses of its module. NULL, or why the stage cannot be of it.
 const char *vulkan_shader_stage(const struct vulkan_shader *shader,
                                 const VkPipelineShaderStageCreateInfo *info,
-                                const VkPhysicalDeviceLimits *limits, struct vulkan_stage *out);
+                                const struct vulkan_device *device, struct vulkan_stage *out);
 
 // ---- check_state.c
 // What a pipeline needs, from what it is made of, after it was checked. False: out of memory.
