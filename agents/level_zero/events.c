@@ -48,7 +48,7 @@ void event_chain_add(struct event_chain *chain, uint32_t number) {
 }
 
 void events_give_back(struct object *context, struct event_chain *chain) {
-    if (chain->first)
+    if (chain->first && context)
         free_list_give(&context->context.events, chain->first, chain->last, link_of);
     *chain = (struct event_chain){0};
 }
@@ -107,18 +107,19 @@ void events_leave(struct list *list) {
         event_chain_add(&chain, number);
     }
     list->events = 0;
-    if (list->context)
-        events_give_back(list->context, &chain);
+    events_give_back(list->context, &chain);
 }
 
 void events_destroy(struct object *context) {
     const uint32_t used = atomic_load(&numbers.used);
     atomic_store(&context->context.events.top, 0);
     agent_thread.busy++;
+    // The entries of other contexts are not written to: another thread may be making their events.
     for (uint32_t i = 0; i < used; i++) {
-        if (table[i].context == context && table[i].handle)
-            zero.zeEventDestroy(table[i].handle);
-        table[i].handle = table[i].context == context ? NULL : table[i].handle;
+        if (table[i].context != context || !table[i].handle)
+            continue;
+        zero.zeEventDestroy(table[i].handle);
+        table[i].handle = NULL;
     }
     for (uint32_t i = 0; i < used; i++) {
         if (table[i].context != context)

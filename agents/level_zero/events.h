@@ -19,6 +19,7 @@ uint32_t event_take(struct list *list);
 // The command was not appended.
 void event_put_back(struct list *list, uint32_t number);
 void event_chain_add(struct event_chain *chain, uint32_t number);
+// `context` NULL: it was destroyed, and they with it.
 void events_give_back(struct object *context, struct event_chain *chain);
 // The list's own go back to its context.
 void events_leave(struct list *list);

@@ -394,6 +394,7 @@ static void list_of_context(void *entry, void *context) {
     object_invalidate(list);
     list->list.context = NULL;
     list->list.events = 0;
+    list->list.count = 0; // their events end with the context, and the list is not executed any more
 }
 
 static void context_destroyed(const void *handle) {

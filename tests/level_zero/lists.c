@@ -2,7 +2,7 @@
 // A program that uses Level Zero in the ways that differ for a profiler: immediate lists with and without events of its own,
 // a list that is executed again and again, two executions at once, copies, fills, waits. Called by test_level_zero.sh:
 //
-//     lists immediate N | regular N | overlap | events | lists N | refused | forever N | many N
+//     lists immediate N | regular N | overlap | outlive | events | lists N | refused | forever N | many N
 //
 // It prints what it did, and checks the driver's results.
 #define _GNU_SOURCE
@@ -154,6 +154,22 @@ static void overlap(void) {
     CHECK(zeCommandQueueSynchronize(queue, UINT64_MAX));
     printf("overlap\n");
     CHECK(zeCommandListDestroy(list));
+}
+
+// The list, of which two executions overlapped, is destroyed after its context.
+static void outlive(void) {
+    ze_kernel_handle_t kernel = kernel_make("work_50000");
+    ze_command_list_handle_t list = list_make();
+    ze_command_queue_handle_t queue = queue_make();
+    CHECK(zeCommandListAppendLaunchKernel(list, kernel, &groups, NULL, 0, NULL));
+    CHECK(zeCommandListClose(list));
+    CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+    CHECK(zeCommandQueueExecuteCommandLists(queue, 1, &list, NULL));
+    CHECK(zeCommandQueueSynchronize(queue, UINT64_MAX));
+    CHECK(zeCommandQueueDestroy(queue));
+    CHECK(zeContextDestroy(context));
+    CHECK(zeCommandListDestroy(list));
+    context_make();
 }
 
 // Events of the program's own: with timestamps, without, reset and used again, used again without a reset.
@@ -318,6 +334,8 @@ int main(int argc, char **argv) {
         regular(number);
     else if (strcmp(what, "overlap") == 0)
         overlap();
+    else if (strcmp(what, "outlive") == 0)
+        outlive();
     else if (strcmp(what, "events") == 0)
         events();
     else if (strcmp(what, "lists") == 0)

@@ -50,6 +50,7 @@ python3 "$TRACESMITH_SOURCE_DIR/tests/support/check_sums.py" "$work/added"
 MOCK_WRAP_MS=30 record wrap -- overlap
 record stacks --stacks -- immediate 5
 record exits -- exits 7
+record outlive -- outlive
 record quiet --agent-option level-zero.program-events -- immediate 5
 
 mkfifo "$work/said"

@@ -66,7 +66,7 @@ static void sleep_until(uint64_t ns, uint64_t timeout) {
 // ---- objects
 
 struct event {
-    int has_times;
+    int has_times, is_gone;
     uint64_t signal_at, start, end; // ns; signal_at 0: not signaled
 };
 struct pool {
@@ -241,7 +241,11 @@ DROP(context_destroy, ze_context_handle_t)
 DROP(queue_destroy, ze_command_queue_handle_t)
 DROP(fence_destroy, ze_fence_handle_t)
 DROP(pool_destroy, ze_event_pool_handle_t)
-DROP(event_destroy, ze_event_handle_t)
+// Its memory stays, to see that it is not used any more.
+static ze_result_t event_destroy(ze_event_handle_t handle) {
+    ((struct event *)handle)->is_gone = 1;
+    return ZE_RESULT_SUCCESS;
+}
 DROP(module_destroy, ze_module_handle_t)
 DROP(kernel_destroy, ze_kernel_handle_t)
 static ze_result_t list_reset(ze_command_list_handle_t handle) {
@@ -310,6 +314,10 @@ static ze_result_t event_create(ze_event_pool_handle_t pool, const ze_event_desc
 }
 static ze_result_t event_reset(ze_event_handle_t handle) {
     struct event *event = (struct event *)handle;
+    if (event->is_gone) {
+        fprintf(stderr, "mock: an event is reset that was destroyed\n");
+        abort();
+    }
     pthread_mutex_lock(&lock);
     *event = (struct event){.has_times = event->has_times};
     pthread_mutex_unlock(&lock);
