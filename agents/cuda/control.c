@@ -51,12 +51,12 @@ static void look_for_other_buffers(void) {
 }
 
 static void flush(void) {
-    if (!atomic_load(&library_gone)) {
+    if (subscribe_usable()) {
         foreign_clock_compare(&cupti_clock);
         buffers_flush(0);
     }
     buffers_flushed();
-    if (!atomic_load(&library_gone))
+    if (subscribe_usable())
         pc_sampling_look();
     look_for_other_buffers();
 }
@@ -92,6 +92,8 @@ static void sum_up(void) {
 }
 
 static void last_pass(void) {
+    if (!subscribe_usable())
+        subscribe_look();
     if (!atomic_load(&library_gone)) {
         foreign_clock_compare(&cupti_clock);
         buffers_flush(0);

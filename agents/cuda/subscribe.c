@@ -197,7 +197,8 @@ static void callback(void *unused, int domain, uint32_t id, const void *data) {
 
 // ---- whether it was ended
 
-static bool can_tell_end; // as CUPTI says at first that our callback is enabled
+static bool can_tell_end;     // as CUPTI says at first that our callback is enabled
+static uint32_t looks_at_end; // that saw it ended, one after the other
 
 // The answer is undefined while another thread enables a callback.
 static int ask_enabled(uint32_t *enabled) {
@@ -211,14 +212,13 @@ static int ask_enabled(uint32_t *enabled) {
 // reports nothing then, and the next call initializes it anew, after which programs with graphs are known to crash
 // (pytorch/pytorch#112507). So it is left alone as soon as that is seen.
 static void look_for_end(void) {
-    static uint32_t looks;
     uint32_t enabled;
     if (!can_tell_end || atomic_load(&library_gone))
         return;
     const int result = ask_enabled(&enabled);
     const bool ended = (result == CUPTI_OK && !enabled) || result == CUPTI_INVALID_PARAMETER;
-    looks = ended ? looks + 1 : 0;
-    if (looks < 2)
+    looks_at_end = ended ? looks_at_end + 1 : 0;
+    if (looks_at_end < 2)
         return;
     atomic_store(&library_gone, true);
     sharing_released();
@@ -226,6 +226,10 @@ static void look_for_end(void) {
         "another tool in the program has ended %s (cuptiFinalize): what the program does from then on "
         "is not recorded; run without that tool",
         vendor.interface);
+}
+
+bool subscribe_usable(void) {
+    return !atomic_load(&library_gone) && !looks_at_end;
 }
 
 // ---- subscribing

@@ -14,6 +14,8 @@ bool subscribe(int taken, char *why, size_t size);
 bool subscribe_alone(void);
 // On the control thread: looks whether CUPTI was ended, and requests again what it refused within cuInit, where no callback does.
 void subscribe_look(void);
+// For the control thread. False: CUPTI was ended, or seems to be, which the next look tells. Nothing else is asked of it then.
+bool subscribe_usable(void);
 // Switches everything off again: the session is over, the program continues.
 void subscribe_end(void);
 

@@ -32,13 +32,14 @@ MOCK_EXIT=1 MOCK_CUPTI=late record driver_exits -- "$programs/cu_work" launches=
 # CUPTI that finalized itself is not called any more.
 MOCK_CUPTI=fatal=500 record fatal -- "$programs/cu_work" launches=30000 pause
 [ "$status" -eq 0 ] || fail "fatal: exit status $status"
-! grep 'after it finalized itself' "$work/fatal.err" || fail "fatal: CUPTI was called"
+! grep 'after it was finalized' "$work/fatal.err" || fail "fatal: CUPTI was called"
 grep -q 'CUPTI stopped recording: .*an error of the mock' "$work/fatal.err" || fail "fatal: $(cat "$work/fatal.err")"
 "$TRACESMITH" view --stats "$work/fatal.sbt" >/dev/null || fail "fatal: the trace"
 # Another tool ends CUPTI in the middle: the program goes on, and what is missing from then on is said.
 for how in detached=500 version=130301,detached=500; do
     MOCK_CUPTI=$how record "$how" -- "$programs/cu_work" launches=30000 pause
     [ "$status" -eq 0 ] || fail "$how: exit status $status"
+    ! grep 'after it was finalized' "$work/$how.err" || fail "$how: CUPTI was called"
     grep -q 'another tool in the program has ended CUPTI (cuptiFinalize): what the program does from then on is not recorded' "$work/$how.err" ||
         fail "$how: $(cat "$work/$how.err")"
 done

@@ -629,7 +629,7 @@ API(EnableCallback, uint32_t enable, void *handle, int domain, uint32_t id) {
 
 API(GetCallbackState, uint32_t *enable, void *handle, int domain, uint32_t id) {
     if (!subscribed || handle != &subscribed || domain < 1 || domain > 3 || id >= 2048)
-        return CUPTI_INVALID_PARAMETER;
+        return mock_no_subscriber();
     *enable = call_enabled[domain - 1][id];
     return CUPTI_OK;
 }

@@ -25,10 +25,15 @@ int cuptiActivityFlushAll(uint32_t flags);
 
 static _Atomic uint8_t left_out[2][CALLS];
 
-// A call after CUPTI finalized itself initializes it again.
+// A call after CUPTI finalized itself, or was ended and has shown that, initializes it again.
 void mock_late_call(const char *name) {
-    if (mock_settings.finalized)
-        fprintf(stderr, "the mock: %s was called after it finalized itself\n", name);
+    if (mock_settings.finalized || mock_settings.told_end)
+        fprintf(stderr, "the mock: %s was called after it was finalized\n", name);
+}
+
+int mock_no_subscriber(void) {
+    mock_settings.told_end = mock_value("detached", 0) != 0;
+    return CUPTI_INVALID_PARAMETER;
 }
 
 static _Atomic uint64_t flushes;

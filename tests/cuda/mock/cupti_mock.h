@@ -19,6 +19,7 @@ struct buffer {
 extern struct mock_settings {
     bool shared; // subscribed by the second interface: what the first one has in its place is refused
     bool system_threads, latency, graphs_as_a_whole, device_graphs;
+    bool told_end; // another tool has ended CUPTI, and the client was told
     cupti_buffer_wanted_v2 *wanted;
     cupti_buffer_full_v2 *full;
     uint64_t unified_memory; // a bit per device
@@ -46,6 +47,7 @@ void mock_let_slow_begin(void);
 uint64_t mock_flushes(void);
 void mock_check_zeroed(const struct buffer *buffer);
 void mock_late_call(const char *name);
+int mock_no_subscriber(void);
 bool mock_left_out(int domain, uint32_t id);
 const char *mock_own_name(int domain, uint32_t id, const char *name);
 void mock_whole(uint32_t kind);
