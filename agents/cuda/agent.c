@@ -24,6 +24,7 @@
 #include "records.h"
 #include "shapes.h"
 #include "sharing.h"
+#include "sharing_records.h"
 #include "subscribe.h"
 #include "throttling.h"
 #include "tracks.h"
@@ -48,9 +49,15 @@ static void begin(void) {
     sums_start(agent.channel);
 }
 
+static void fork_child(void) {
+    buffers_after_fork_child();
+    sharing_records_after_fork_child();
+}
+
 // `again`: only of an attempt that found no CUPTI (way_in_late).
 static struct agent_spec spec = {.begin = begin,
                                  .again = begin,
+                                 .fork_child = fork_child,
                                  .in_flight = launches_open,
                                  .not_in_children = true,
                                  .sums = AGENT_SUMS_OWN};

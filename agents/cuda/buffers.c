@@ -29,7 +29,9 @@ static atomic_bool may_wait;
 static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its length is in waiting_bytes
 static _Atomic uint32_t waiting_count;
 static size_t waiting_bytes[BUFFER_POOL_MAX];
-static _Atomic uint32_t in_hand; // threads that flush, or have a buffer that was handed back
+// How often threads flush, or have a buffer that was handed back; how often the calling thread does.
+static _Atomic int32_t in_hand;
+static __thread int32_t in_hand_here __attribute__((tls_model("initial-exec")));
 
 bool buffers_init(void) {
     buffer_pool_extend(&pool, cupti_has(CUPTI_12_9) ? EXTRA_MOST : EXTRA_OLD, EXTRA_BYTES);
@@ -101,31 +103,40 @@ void buffers_flushed(void) {
         }
 }
 
+static void in_hand_add(int32_t count) {
+    in_hand_here += count;
+    atomic_fetch_add(&in_hand, count);
+}
+
 static void handed_back(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
     uint32_t place;
     if (!buffer_pool_find(&pool, buffer, &place))
         return;
-    atomic_fetch_add(&in_hand, 1);
+    in_hand_add(1);
     const size_t bytes = buffer_pool_bytes(&pool, place);
     valid = valid < bytes ? valid : bytes;
     if (!is_read_later(place, buffer, valid))
         read_and_free(place, buffer, valid);
     if (agent_recording())
         records_dropped(context, stream);
-    atomic_fetch_sub(&in_hand, 1);
+    in_hand_add(-1);
 }
 
 void buffers_flush(uint32_t flags) {
-    atomic_fetch_add(&in_hand, 1);
+    in_hand_add(1);
     cupti.ActivityFlushAll(flags);
-    atomic_fetch_sub(&in_hand, 1);
+    in_hand_add(-1);
 }
 
 void buffers_wait_until_read(void) {
     const struct timespec moment = {.tv_nsec = 200000};
     const int64_t until = clock_trace_now() + WAIT_MOST;
-    while (atomic_load(&in_hand) && clock_trace_now() < until)
+    while (atomic_load(&in_hand) != in_hand_here && clock_trace_now() < until)
         nanosleep(&moment, NULL);
+}
+
+void buffers_after_fork_child(void) {
+    atomic_store(&in_hand, in_hand_here);
 }
 
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {

@@ -33,6 +33,8 @@ void buffers_flush(uint32_t flags);
 // Waits until no other thread has buffers that CUPTI has handed back and that are not read yet, a second at most. Not within a callback
 // of CUPTI.
 void buffers_wait_until_read(void);
+// The other threads are the parent's.
+void buffers_after_fork_child(void);
 // CUPTI has handed back all that it had: those that wait are read. Any thread.
 void buffers_flushed(void);
 // How many were refused.

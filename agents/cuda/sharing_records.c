@@ -44,6 +44,10 @@ static struct pair { uint64_t cupti, theirs; } older, newer; // both clocks at o
 
 // ---- what they want
 
+void sharing_records_after_fork_child(void) {
+    pthread_mutex_init(&lock, NULL);
+}
+
 void sharing_records_register(cupti_buffer_wanted *asks, cupti_buffer_full *gives) {
     atomic_store(&wanted, asks);
     atomic_store(&full, gives);

@@ -6,6 +6,9 @@
 #include "cupti.h"
 #include <stdbool.h>
 
+// Another thread of the parent may have had its lock.
+void sharing_records_after_fork_child(void);
+
 void sharing_records_register(cupti_buffer_wanted *wanted, cupti_buffer_full *full);
 // The clock that they want times on.
 void sharing_records_clock(uint64_t (*clock)(void));
