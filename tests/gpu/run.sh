@@ -198,13 +198,13 @@ fi
 # ---- which GPU
 
 # Without persistence mode the driver stops a GPU that no process has open, and starts it again for the next program, which then waits
-# for seconds. An open device keeps it running and asks nothing of it.
+# for seconds. An open device keeps it running and asks nothing of it. It is closed, however this ends.
 holders=
 trap '[ -z "$holders" ] || kill $holders 2>/dev/null' EXIT
 for node in ${TRACESMITH_GPU_NODES:-/dev/nvidia[0-9]*}; do
     (: <"$node") 2>/dev/null || continue
     # shellcheck disable=SC2217 # it is only to have it open
-    sleep "$SECONDS_LEFT" <"$node" >/dev/null 2>&1 &
+    tail --pid=$$ -s 2 -f /dev/null <"$node" >/dev/null 2>&1 &
     holders="$holders $!"
 done
 describe_machine
