@@ -130,7 +130,8 @@ static void on_resource(uint32_t id, const struct cupti_resource_data *data) {
 // What CUPTI reports and continues after: the first error and the first warning, and how many there were.
 static struct report {
     _Atomic uint64_t count;
-    char text[400]; // complete once `count` is more than 1, or at the end
+    atomic_bool written; // the text is
+    char text[400];
 } reports[CUPTI_STATE_WARNING + 1];
 
 static void tell_report(uint32_t id, uint64_t count) {
@@ -149,13 +150,14 @@ static void note_report(uint32_t id, const struct cupti_state_data *data) {
         return;
     snprintf(reports[id].text, sizeof reports[id].text, "%s (%d)%s%s", library_error(data->result),
              data->result, data->message ? ", " : "", data->message ? data->message : "");
+    atomic_store(&reports[id].written, true);
     tell_report(id, 1);
 }
 
 void subscribe_tell_reports(void) {
     for (uint32_t id = CUPTI_STATE_ERROR; id <= CUPTI_STATE_WARNING; id++) {
         const uint64_t count = atomic_load(&reports[id].count);
-        if (count > 1)
+        if (count > 1 && atomic_load(&reports[id].written))
             tell_report(id, count);
     }
 }
