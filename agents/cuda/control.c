@@ -92,8 +92,7 @@ static void sum_up(void) {
 }
 
 static void last_pass(void) {
-    if (!subscribe_usable())
-        subscribe_look();
+    subscribe_look_last();
     if (!atomic_load(&library_gone)) {
         foreign_clock_compare(&cupti_clock);
         buffers_flush(0);

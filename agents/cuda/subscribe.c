@@ -234,6 +234,12 @@ bool subscribe_usable(void) {
     return !atomic_load(&library_gone) && !looks_at_end;
 }
 
+void subscribe_look_last(void) {
+    look_for_end();
+    if (looks_at_end == 1)
+        look_for_end();
+}
+
 // ---- subscribing
 
 static int set_shared(enum cupti_attribute attribute, uint32_t value, size_t size) {

@@ -16,6 +16,8 @@ bool subscribe_alone(void);
 void subscribe_look(void);
 // For the control thread. False: CUPTI was ended, or seems to be, which the next look tells. Nothing else is asked of it then.
 bool subscribe_usable(void);
+// At the end: whether CUPTI was ended since the look before.
+void subscribe_look_last(void);
 // Switches everything off again: the session is over, the program continues.
 void subscribe_end(void);
 
