@@ -29,7 +29,7 @@ static atomic_bool may_wait;
 static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its length is in waiting_bytes
 static _Atomic uint32_t waiting_count;
 static size_t waiting_bytes[BUFFER_POOL_MAX];
-// How often threads flush, or have a buffer that was handed back; how often the calling thread does.
+// How often threads flush, or have buffers that were handed back; how often the calling thread does.
 static _Atomic int32_t in_hand;
 static __thread int32_t in_hand_here __attribute__((tls_model("initial-exec")));
 
@@ -45,6 +45,11 @@ void buffers_are_zeroed(void) {
 void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
     *records = 0; // as many as fit
     *buffer = buffer_pool_take(&pool, size);
+}
+
+static void in_hand_add(int32_t count) {
+    in_hand_here += count;
+    atomic_fetch_add(&in_hand, count);
 }
 
 static uint64_t bit_of(uint32_t place) {
@@ -92,6 +97,9 @@ bool buffers_any_wait(void) {
 }
 
 void buffers_flushed(void) {
+    if (!buffers_any_wait())
+        return;
+    in_hand_add(1);
     for (size_t word = 0; word < WORDS && buffers_any_wait(); word++)
         for (uint64_t now = atomic_load(&waiting[word]); now; now = atomic_load(&waiting[word])) {
             const uint32_t place = (uint32_t)word * 64 + (uint32_t)__builtin_ctzll(now);
@@ -101,11 +109,7 @@ void buffers_flushed(void) {
             atomic_fetch_sub(&waiting_count, 1);
             read_and_free(place, pool.memory + (size_t)place * POOL_BYTES, waiting_bytes[place]);
         }
-}
-
-static void in_hand_add(int32_t count) {
-    in_hand_here += count;
-    atomic_fetch_add(&in_hand, count);
+    in_hand_add(-1);
 }
 
 static void handed_back(void *context, uint32_t stream, uint8_t *buffer, size_t valid) {
@@ -128,11 +132,18 @@ void buffers_flush(uint32_t flags) {
     in_hand_add(-1);
 }
 
-void buffers_wait_until_read(void) {
+static void wait_for_others(int64_t until) {
     const struct timespec moment = {.tv_nsec = 200000};
-    const int64_t until = clock_trace_now() + WAIT_MOST;
     while (atomic_load(&in_hand) != in_hand_here && clock_trace_now() < until)
         nanosleep(&moment, NULL);
+}
+
+// Another thread may have left its buffers to wait, or be reading those that did.
+void buffers_read_all(void) {
+    const int64_t until = clock_trace_now() + WAIT_MOST;
+    wait_for_others(until);
+    buffers_flushed();
+    wait_for_others(until);
 }
 
 void buffers_after_fork_child(void) {

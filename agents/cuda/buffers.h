@@ -30,9 +30,9 @@ void buffers_may_wait(void);
 bool buffers_any_wait(void);
 // Has CUPTI hand back its buffers; `flags` are cuptiActivityFlushAll's.
 void buffers_flush(uint32_t flags);
-// Waits until no other thread has buffers that CUPTI has handed back and that are not read yet, a second at most. Not within a callback
-// of CUPTI.
-void buffers_wait_until_read(void);
+// CUPTI has handed back all that it had: what waits is read, and what other threads have in hand, for which it waits a second at most. Not
+// within a callback of CUPTI.
+void buffers_read_all(void);
 // The other threads are the parent's.
 void buffers_after_fork_child(void);
 // CUPTI has handed back all that it had: those that wait are read. Any thread.

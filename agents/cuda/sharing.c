@@ -95,8 +95,7 @@ static int on_GetTimestamp(uint64_t *time) {
 
 // The control thread may flush at the same time, and have buffers of theirs that CUPTI no longer has.
 static int deliver_flushed(int result) {
-    buffers_wait_until_read();
-    buffers_flushed();
+    buffers_read_all();
     sharing_records_flush();
     return result;
 }
