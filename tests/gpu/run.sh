@@ -198,13 +198,14 @@ fi
 # ---- which GPU
 
 # Without persistence mode the driver stops a GPU that no process has open, and starts it again for the next program, which then waits
-# for seconds. An open device keeps it running and asks nothing of it. It is closed, however this ends.
+# for seconds. An open device keeps it running and asks nothing of it. It is closed however this ends, and is not waited for: a GPU
+# that does not start would keep everything waiting.
 holders=
 trap '[ -z "$holders" ] || kill $holders 2>/dev/null' EXIT
 for node in ${TRACESMITH_GPU_NODES:-/dev/nvidia[0-9]*}; do
-    (: <"$node") 2>/dev/null || continue
+    [ -r "$node" ] || continue
     # shellcheck disable=SC2217 # it is only to have it open
-    tail --pid=$$ -s 2 -f /dev/null <"$node" >/dev/null 2>&1 &
+    tail --pid=$$ -s 2 -f /dev/null >/dev/null 2>&1 <"$node" &
     holders="$holders $!"
 done
 describe_machine
