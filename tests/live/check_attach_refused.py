@@ -193,6 +193,16 @@ def refuse(program, *words, patience=PATIENCE, pid=None):
     program.end()
 
 
+def asleep(program):
+    """The program, once its only thread waits: on a loaded machine that may be long after it said so."""
+    state = "R"
+    while state == "R" and program.process.poll() is None:
+        os.sched_yield()
+        with open("/proc/%d/stat" % program.pid) as file:
+            state = file.read().rpartition(")")[2].split()[0]
+    return program
+
+
 def left_out(what):
     print("skipped: %s" % what)
 
@@ -207,9 +217,9 @@ def kinds(plain):
         refuse(Waiting(plain, "setuid"), "has changed its user", "as that user")
     constructor = build("constructor.so", CONSTRUCTOR, "-shared", "-fPIC")
     short = ["--patience", "300ms"]
-    refuse(Waiting(plain, "loader", constructor), "it is in the loader", "try again", patience=short)
-    refuse(Waiting(plain, "handler"), "signal handler", patience=short)
-    refuse(Waiting(plain, "libc"), "libc has called the program", patience=short)
+    refuse(asleep(Waiting(plain, "loader", constructor)), "it is in the loader", "try again", patience=short)
+    refuse(asleep(Waiting(plain, "handler")), "signal handler", patience=short)
+    refuse(asleep(Waiting(plain, "libc")), "libc has called the program", patience=short)
     musl = shutil.which("musl-gcc") and build("musl", WAITS.replace("#include <linux/filter.h>", "#define MUSL")
                                              .replace("#include <linux/seccomp.h>", "")
                                              .replace("    struct sock_filter all[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};\n"
