@@ -142,6 +142,13 @@ void record_CmdWaitEvents2(VkCommandBuffer handle, uint32_t count, const VkEvent
 
 // ---- secondary buffers
 
+static bool has_effect(const struct object *commands, const struct effect *effect) {
+    for (size_t i = 0; i < commands->effect_count; i++)
+        if (commands->effects[i].image == effect->image && commands->effects[i].plane == effect->plane)
+            return true;
+    return false;
+}
+
 static void execute(struct object *primary, const struct object *secondary) {
     words_bytes(&primary->words, secondary->words.bytes, secondary->words.length);
     if (secondary->words.missing[0])
@@ -152,7 +159,9 @@ static void execute(struct object *primary, const struct object *secondary) {
             primary->words.failed = true;
     for (size_t i = 0; i < secondary->effect_count; i++) {
         const struct effect *effect = &secondary->effects[i];
-        effect_add(primary, effect->image, effect->plane, effect->from, effect->to, effect->whole);
+        if (effect->whole || effect->from != effect->to ||
+            !has_effect(primary, effect)) // a layout is changed
+            effect_add(primary, effect->image, effect->plane, effect->from, effect->to, effect->whole);
         for (size_t j = 0; j < primary->effect_count; j++)
             if (primary->effects[j].image == effect->image && primary->effects[j].plane == effect->plane) {
                 primary->effects[j].defines =

@@ -55,7 +55,7 @@ bool effect_is_viewed(const struct object *commands, const struct object *image)
     return is_viewed(commands, image, commands->use_count);
 }
 
-// A command names the image itself, and does not write all of it: barriers are none.
+// A command names the image itself, and does not write all of it: barriers are none. Other levels and layers may have other layouts.
 static void touch(struct object *commands, VkImage handle, VkImageLayout layout) {
     struct object *image = find(VULKAN_IMAGE, handle);
     bool found = false;
@@ -66,7 +66,7 @@ static void touch(struct object *commands, VkImage handle, VkImageLayout layout)
         }
     if (!image || found || image->plane_count > 1)
         return;
-    effect_add(commands, image, 0, layout, layout, true);
+    effect_add(commands, image, 0, layout, layout, false);
     if (commands->effect_count && commands->effects[commands->effect_count - 1].image == image)
         commands->effects[commands->effect_count - 1].touched = true;
 }
