@@ -150,6 +150,50 @@ static void test_words(void **state) {
     free(plain.bytes);
 }
 
+// Whether the struct of a pipeline's rasterization is in its words, with this dynamic state or none.
+static bool keeps(const void *chain, VkDynamicState state, uint32_t states) {
+    const VkPipelineInputAssemblyStateCreateInfo assembly = {.topology = VK_PRIMITIVE_TOPOLOGY_LINE_LIST};
+    const VkPipelineVertexInputStateCreateInfo vertices = {.pNext = NULL};
+    const VkPipelineViewportStateCreateInfo views = {.pNext = NULL};
+    const VkPipelineRasterizationStateCreateInfo raster = {.pNext = chain};
+    const VkPipelineDynamicStateCreateInfo dynamic = {.dynamicStateCount = states, .pDynamicStates = &state};
+    reset();
+    const VkGraphicsPipelineCreateInfo info = {.stageCount = 2,
+                                               .pStages = scene.stages,
+                                               .pVertexInputState = &vertices,
+                                               .pInputAssemblyState = &assembly,
+                                               .pViewportState = &views,
+                                               .pRasterizationState = &raster,
+                                               .pMultisampleState = &scene.samples,
+                                               .pDynamicState = &dynamic,
+                                               .layout = AS(VkPipelineLayout, LAYOUT),
+                                               .renderPass = AS(VkRenderPass, PASS)};
+    struct words written = words_of_pipeline(&info);
+    struct words words = {
+        .reading = true, .at = written.bytes, .end = written.bytes + written.length, .translate = itself};
+    VkGraphicsPipelineCreateInfo read = {.flags = 0};
+    words_VkGraphicsPipelineCreateInfo(&words, &read);
+    assert_false(words.failed);
+    const bool kept = read.pRasterizationState->pNext != NULL;
+    words_finish(&words);
+    free(written.bytes);
+    return kept;
+}
+
+// What a pipeline says once and dynamic state of another kind makes count.
+static void test_later(void **state) {
+    (void)state;
+    extend();
+    clip.depthClipEnable = VK_TRUE;
+    clip.pNext = NULL;
+    assert_false(keeps(&clip, VK_DYNAMIC_STATE_LINE_WIDTH, 1));
+    assert_true(keeps(&clip, VK_DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT, 1));
+    line.stippledLineEnable = VK_FALSE;
+    line.lineRasterizationMode = VK_LINE_RASTERIZATION_MODE_DEFAULT_EXT;
+    assert_false(keeps(&line, VK_DYNAMIC_STATE_LINE_WIDTH, 1));
+    assert_true(keeps(&line, VK_DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT, 1));
+}
+
 // A pipeline that is linked of parts says nothing of its state, and pointers to it may be anything.
 static void test_library(void **state) {
     const VkPipelineLibraryCreateInfoKHR parts = {.sType =
@@ -323,10 +367,11 @@ static void test_bounded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),   cmocka_unit_test(test_library),
-        cmocka_unit_test(test_inputs),    cmocka_unit_test(test_colors),  cmocka_unit_test(test_null),
-        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded), cmocka_unit_test(test_subgroups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),
+                                       cmocka_unit_test(test_library),   cmocka_unit_test(test_inputs),
+                                       cmocka_unit_test(test_colors),    cmocka_unit_test(test_null),
+                                       cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded),
+                                       cmocka_unit_test(test_subgroups), cmocka_unit_test(test_later)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -221,14 +221,6 @@ VALUES(VkPipelineViewportStateCreateInfo,
        V(viewportCount) ITEMS_OF(VkViewport, s->viewportCount, pViewports, true);
        V(scissorCount) ITEMS_OF(VkRect2D, s->scissorCount, pScissors, true);
        STATE(VkPipelineViewportDepthClipControlCreateInfoEXT))
-// What is clipped by depth is not clamped, and what is not clipped is, unless a struct says otherwise: the form of pipelines that are not
-// extended has clamping alone.
-static bool says_otherwise(const VkPipelineRasterizationStateCreateInfo *s) {
-    const VkPipelineRasterizationDepthClipStateCreateInfoEXT *clip =
-        words_in_chain(s->pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT);
-    return clip && !clip->depthClipEnable == !s->depthClampEnable;
-}
-
 VALUES(VkPipelineRasterizationStateCreateInfo,
        HEAD_OF(VkPipelineRasterizationStateCreateInfo, PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
                VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT,
@@ -294,6 +286,25 @@ static bool is_dynamic(const VkGraphicsPipelineCreateInfo *info, VkDynamicState 
     return false;
 }
 
+// What is clipped by depth is not clamped, and what is not clipped is, unless a struct says otherwise: the form of pipelines that are not
+// extended has clamping alone. Where clamping is dynamic, clipping that is not does not follow it.
+static bool clips_apart(const VkGraphicsPipelineCreateInfo *info) {
+    const VkPipelineRasterizationStateCreateInfo *raster = info->pRasterizationState;
+    const VkPipelineRasterizationDepthClipStateCreateInfoEXT *clip = words_in_chain(
+        raster->pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT);
+    return clip && (!clip->depthClipEnable == !raster->depthClampEnable ||
+                    is_dynamic(info, VK_DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT));
+}
+
+// Stipples may be switched on later.
+static bool has_lines(const VkGraphicsPipelineCreateInfo *info) {
+    const VkPipelineRasterizationLineStateCreateInfoEXT *line =
+        words_in_chain(info->pRasterizationState->pNext,
+                       VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_EXT);
+    return line && (line->lineRasterizationMode || line->stippledLineEnable ||
+                    is_dynamic(info, VK_DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT));
+}
+
 // Whether extensions say more of its state than a pipeline has without them.
 static bool is_extended(const VkGraphicsPipelineCreateInfo *info) {
     const VkPipelineRasterizationStateCreateInfo *raster = info->pRasterizationState;
@@ -308,13 +319,8 @@ static bool is_extended(const VkGraphicsPipelineCreateInfo *info) {
             ? words_in_chain(raster->pNext,
                              VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_PROVOKING_VERTEX_STATE_CREATE_INFO_EXT)
             : NULL;
-    const VkPipelineRasterizationLineStateCreateInfoEXT *line =
-        raster ? words_in_chain(raster->pNext,
-                                VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_LINE_STATE_CREATE_INFO_EXT)
-               : NULL;
-    return (control && control->negativeOneToOne) || (raster && says_otherwise(raster)) ||
+    return (control && control->negativeOneToOne) || (raster && (clips_apart(info) || has_lines(info))) ||
            (provoking && provoking->provokingVertexMode) ||
-           (line && (line->lineRasterizationMode || line->stippledLineEnable)) ||
            (info->pVertexInputState &&
             words_in_chain(info->pVertexInputState->pNext,
                            VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT)) ||
@@ -325,24 +331,9 @@ static bool is_extended(const VkGraphicsPipelineCreateInfo *info) {
 // What is written instead of what the program gave.
 struct changed_state {
     VkPipelineViewportStateCreateInfo viewports;
-    VkPipelineRasterizationStateCreateInfo raster;
     VkPipelineMultisampleStateCreateInfo samples;
     VkPipelineColorBlendStateCreateInfo blend;
 };
-
-// Of a pipeline that is not extended: what is not clipped is clamped.
-static void join_clamp(VkGraphicsPipelineCreateInfo *info, VkPipelineRasterizationStateCreateInfo *raster) {
-    const VkPipelineRasterizationDepthClipStateCreateInfoEXT *clip =
-        info->pRasterizationState
-            ? words_in_chain(info->pRasterizationState->pNext,
-                             VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT)
-            : NULL;
-    if (!clip)
-        return;
-    *raster = *info->pRasterizationState;
-    raster->depthClampEnable = !clip->depthClipEnable;
-    info->pRasterizationState = raster;
-}
 
 // What dynamic state of extensions makes unused may be anything.
 static void forget_dynamic(VkGraphicsPipelineCreateInfo *info, struct changed_state *changed) {
@@ -449,8 +440,6 @@ void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineC
         words->extended = is_extended(s);
         if (words->extended)
             s->flags |= extended;
-        else
-            join_clamp(s, &changed.raster);
     }
     HEAD_WITH(VkGraphicsPipelineCreateInfo, GRAPHICS_PIPELINE_CREATE_INFO,
               VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
