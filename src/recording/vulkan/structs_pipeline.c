@@ -15,10 +15,19 @@
 
 // ---- render passes
 
+// The operation of an aspect that the format does not have may be anything, but not for a driver.
+static void forget_store(const struct words *words, VkAttachmentDescription *s) {
+    const VkImageAspectFlags aspects = vulkan_format_aspect(s->format);
+    if (words->reading && aspects == VK_IMAGE_ASPECT_STENCIL_BIT)
+        s->storeOp = VK_ATTACHMENT_STORE_OP_DONT_CARE;
+    if (words->reading && !(aspects & VK_IMAGE_ASPECT_STENCIL_BIT))
+        s->stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE;
+}
+
 VALUES(VkAttachmentDescription, V(flags) FORMAT(format); SAMPLES(samples);
        E(loadOp, ATTACHMENT_LOAD_OP_DONT_CARE) V(storeOp) E(stencilLoadOp, ATTACHMENT_LOAD_OP_DONT_CARE)
            V(stencilStoreOp) LAYOUT(initialLayout);
-       LAYOUT(finalLayout);)
+       LAYOUT(finalLayout); forget_store(words, s);)
 VALUES(VkAttachmentReference, V(attachment) LAYOUT(layout);)
 VALUES(VkSubpassDependency, V(srcSubpass) V(dstSubpass) V(srcStageMask) V(dstStageMask) V(srcAccessMask)
                                 V(dstAccessMask) V(dependencyFlags))

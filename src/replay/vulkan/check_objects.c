@@ -190,12 +190,9 @@ static bool layouts_fit(const VkAttachmentReference *all, uint32_t count) {
 static bool attachments_fit(struct vulkan_run *run, const VkRenderPassCreateInfo *info) {
     for (uint32_t i = 0; i < info->attachmentCount; i++) {
         const VkAttachmentDescription *at = &info->pAttachments[i];
-        const VkImageAspectFlags aspects = vulkan_format_aspect(at->format);
-        const bool stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT,
-                   other = aspects != VK_IMAGE_ASPECT_STENCIL_BIT;
         REQUIRE(!(at->flags & ~(VkAttachmentDescriptionFlags)VK_ATTACHMENT_DESCRIPTION_MAY_ALIAS_BIT),
                 unknown_flags);
-        REQUIRE((!other || is_store(at->storeOp)) && (!stencil || is_store(at->stencilStoreOp)),
+        REQUIRE(is_store(at->storeOp) && is_store(at->stencilStoreOp),
                 "an attachment has an unknown store operation");
         REQUIRE(at->initialLayout != VK_IMAGE_LAYOUT_MAX_ENUM && check_layout_used(at->finalLayout),
                 "an attachment has a layout that is unknown or not allowed");
