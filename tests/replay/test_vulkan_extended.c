@@ -40,6 +40,7 @@ static void extend(void) {
     clip = (VkPipelineRasterizationDepthClipStateCreateInfoEXT){
         .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT,
         .pNext = &provoking};
+    scene.vertices.inputRate = VK_VERTEX_INPUT_RATE_INSTANCE;
     divisor = (VkVertexInputBindingDivisorDescriptionEXT){0, 7};
     divisors = (VkPipelineVertexInputDivisorStateCreateInfoEXT){
         .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_DIVISOR_STATE_CREATE_INFO_EXT,
@@ -70,9 +71,16 @@ static void test_pipelines(void **state) {
             "what its first vertex has");
     REFUSED((extend(), line.lineRasterizationMode = (VkLineRasterizationModeEXT)4), pipeline);
     REFUSED((extend(), line.lineStippleFactor = 257), "an unknown factor of stipples");
+    REFUSED((extend(), line.lineStippleFactor = 0), "an unknown factor of stipples");
+    REFUSED((extend(), line.stippledLineEnable = VK_FALSE, line.lineStippleFactor = 0,
+             add_dynamic(VK_DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT)),
+            "an unknown factor of stipples");
+    REFUSED(scene.raster.depthClampEnable = VK_TRUE, "does not clamp depths");
     REFUSED((extend(), provoking.provokingVertexMode = (VkProvokingVertexModeEXT)2), pipeline);
     REFUSED((extend(), clip.flags = 1), "clips by depth");
     REFUSED((extend(), divisor.binding = DOUBLE_LIMIT), "a divisor of instances");
+    REFUSED((extend(), scene.vertices.inputRate = VK_VERTEX_INPUT_RATE_VERTEX),
+            "a binding that has vertices");
     REFUSED((extend(), writes.attachmentCount = 0), "the writing of colors");
     // With nothing to say, chained structs are no reason to refuse it where the device has none.
     ACCEPTED((extend(), provoking.provokingVertexMode = VK_PROVOKING_VERTEX_MODE_FIRST_VERTEX_EXT,
@@ -296,6 +304,7 @@ static void test_colors(void **state) {
     REFUSED((with_colors(), vulkan_double.plain = true), "vkCreateGraphicsPipelines");
     REFUSED((with_colors(), first_color = 1), unset);
     REFUSED((with_colors(), color_count = 0), unset);
+    REFUSED((with_colors(), color_count = 9), "more attachments than are supported"); // the device has 8
     REFUSED((with_colors(), first_color = 16), "more attachments than are supported");
     REFUSED((with_colors(), first_color = UINT32_MAX), "more attachments than are supported");
     REFUSED((with_colors(), color_mask = 16), "an unknown mask of colors");
@@ -303,6 +312,28 @@ static void test_colors(void **state) {
     REFUSED((with_colors(), samples_set = 3), "vkCmdSetRasterizationSamplesEXT");
     REFUSED((with_colors(), scene.dynamic[2] = VK_DYNAMIC_STATE_BLEND_CONSTANTS),
             "how its colors are blended");
+}
+
+// What the device does not have is not switched on.
+static uint32_t on;
+#define PUT_SWITCH(name)                                                                                     \
+    static void put_##name(struct words *words) {                                                            \
+        struct call_##name call = {.v = on};                                                                 \
+        words_value(words, VULKAN_##name);                                                                   \
+        words_call_##name(words, &call);                                                                     \
+    }
+PUT_SWITCH(CmdSetDepthClampEnableEXT)
+PUT_SWITCH(CmdSetAlphaToOneEnableEXT)
+PUT_SWITCH(CmdSetLogicOpEnableEXT)
+
+static void test_switches(void **state) {
+    static void (*const all[])(struct words *) = {put_CmdSetDepthClampEnableEXT,
+                                                  put_CmdSetAlphaToOneEnableEXT, put_CmdSetLogicOpEnableEXT};
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        ACCEPTED((scene.more = all[i], on = VK_FALSE));
+        REFUSED((scene.more = all[i], on = VK_TRUE), "the device does not have what it switches on");
+    }
 }
 
 // ---- null descriptors
@@ -367,11 +398,11 @@ static void test_bounded(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),
-                                       cmocka_unit_test(test_library),   cmocka_unit_test(test_inputs),
-                                       cmocka_unit_test(test_colors),    cmocka_unit_test(test_null),
-                                       cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded),
-                                       cmocka_unit_test(test_subgroups), cmocka_unit_test(test_later)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),   cmocka_unit_test(test_library),
+        cmocka_unit_test(test_inputs),    cmocka_unit_test(test_colors),  cmocka_unit_test(test_null),
+        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded), cmocka_unit_test(test_subgroups),
+        cmocka_unit_test(test_later),     cmocka_unit_test(test_switches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -70,6 +70,10 @@ bool check_buffer_format(struct vulkan_run *run, VkFormat format, VkFormatFeatur
 bool check_pipeline_limits(struct vulkan_run *run, const VkPipelineLayoutCreateInfo *info);
 void check_count_stages(struct vulkan_live *layout); // of a set
 
+static inline bool check_is_stipple(uint32_t factor) {
+    return factor >= 1 && factor <= 256;
+}
+
 static inline uint32_t check_index_bytes(VkIndexType type) {
     return type == VK_INDEX_TYPE_UINT8_EXT ? 1 : type == VK_INDEX_TYPE_UINT16 ? 2 : 4;
 }

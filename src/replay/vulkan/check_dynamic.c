@@ -155,6 +155,13 @@ static bool draws_lines(const VkGraphicsPipelineCreateInfo *info) {
                          assembly->topology == VK_PRIMITIVE_TOPOLOGY_LINE_STRIP));
 }
 
+static bool tessellates(const VkGraphicsPipelineCreateInfo *info) {
+    for (uint32_t i = 0; i < info->stageCount; i++)
+        if (info->pStages[i].stage == VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT)
+            return true;
+    return false;
+}
+
 // Of a pipeline that is to rasterize; those that nothing reads need not be set.
 void check_know_dynamic(struct vulkan_needs *needs, const VkGraphicsPipelineCreateInfo *info) {
     const uint64_t dynamic = dynamic_of(info);
@@ -162,6 +169,7 @@ void check_know_dynamic(struct vulkan_needs *needs, const VkGraphicsPipelineCrea
                           !(dynamic & BIT(RASTERIZER_DISCARD_ENABLE)),
                has_depth = needs->part.depth || needs->part.stencil;
     uint64_t later = 0, used = of_vertices | BIT(VERTEX_INPUT_EXT);
+    used |= tessellates(info) ? BIT(PATCH_CONTROL_POINTS_EXT) : 0; // drivers divide by it
     if (!discards) {
         used |= of_raster | (needs->part.colors ? of_colors : 0);
         used |= BIT(CULL_MODE) | BIT(FRONT_FACE) | BIT(DEPTH_BIAS_ENABLE);
@@ -177,7 +185,8 @@ void check_know_dynamic(struct vulkan_needs *needs, const VkGraphicsPipelineCrea
 // ---- values of what extensions add
 
 static bool colors_fit(struct vulkan_run *run, uint32_t first, uint32_t count) {
-    REQUIRE(is_inside(first, count, VULKAN_COLORS_MOST),
+    const uint32_t most = run->device->limits.maxColorAttachments;
+    REQUIRE(is_inside(first, count, most < VULKAN_COLORS_MOST ? most : VULKAN_COLORS_MOST),
             "dynamic state of more attachments than are supported");
     return true;
 }
@@ -194,6 +203,8 @@ static bool inputs_fit(struct vulkan_run *run, const struct call_CmdSetVertexInp
         REQUIRE(divisor == 1 || (divisor ? extras->divisors.vertexAttributeInstanceRateDivisor
                                          : extras->divisors.vertexAttributeInstanceRateZeroDivisor),
                 "a divisor of instances that the device does not have");
+        REQUIRE(divisor <= 1 || at->b[i].inputRate == VK_VERTEX_INPUT_RATE_INSTANCE,
+                "a divisor of instances of a binding that has vertices");
         for (uint32_t j = 0; j < i; j++)
             REQUIRE(at->b[j].binding != at->b[i].binding, "a binding of vertices is there twice");
     }
@@ -216,6 +227,38 @@ static bool masks_fit(struct vulkan_run *run, const struct call_CmdSetColorWrite
     for (uint32_t i = 0; i < at->n; i++)
         REQUIRE(!(at->e[i] & ~known), "an unknown mask of colors");
     return colors_fit(run, at->f, at->n);
+}
+
+// What is switched on, or at all, by a command needs the feature that a pipeline needs for it.
+static bool switch_fits(struct vulkan_run *run, enum vulkan_command number, const void *call) {
+    const VkPhysicalDeviceFeatures *features = &run->device->features;
+    const struct vulkan_extras *extras = &run->device->extras;
+    bool has = true;
+    switch (number) {
+    case VULKAN_CmdSetDepthClampEnableEXT:
+        has = features->depthClamp || !((const struct call_CmdSetDepthClampEnableEXT *)call)->v;
+        break;
+    case VULKAN_CmdSetDepthClipEnableEXT:
+        has = extras->clip_enable.depthClipEnable;
+        break;
+    case VULKAN_CmdSetDepthClipNegativeOneToOneEXT:
+        has = extras->clip_control.depthClipControl;
+        break;
+    case VULKAN_CmdSetProvokingVertexModeEXT:
+        has = extras->provoking.provokingVertexLast ||
+              !((const struct call_CmdSetProvokingVertexModeEXT *)call)->v;
+        break;
+    case VULKAN_CmdSetAlphaToOneEnableEXT:
+        has = features->alphaToOne || !((const struct call_CmdSetAlphaToOneEnableEXT *)call)->v;
+        break;
+    case VULKAN_CmdSetLogicOpEnableEXT:
+        has = features->logicOp || !((const struct call_CmdSetLogicOpEnableEXT *)call)->v;
+        break;
+    default:
+        break;
+    }
+    REQUIRE(has, "the device does not have what it switches on");
+    return true;
 }
 
 static bool extended_fits(struct vulkan_run *run, enum vulkan_command number, const void *call) {
@@ -242,7 +285,8 @@ static bool extended_fits(struct vulkan_run *run, enum vulkan_command number, co
     case VULKAN_CmdSetVertexInputEXT:
         return inputs_fit(run, call);
     case VULKAN_CmdSetLineStippleEXT:
-        REQUIRE(((const struct call_CmdSetLineStippleEXT *)call)->f <= 256, "an unknown factor of stipples");
+        REQUIRE(check_is_stipple(((const struct call_CmdSetLineStippleEXT *)call)->f),
+                "an unknown factor of stipples");
         return true;
     case VULKAN_CmdSetPolygonModeEXT:
         REQUIRE(((const struct call_CmdSetPolygonModeEXT *)call)->v == VK_POLYGON_MODE_FILL ||
@@ -252,7 +296,7 @@ static bool extended_fits(struct vulkan_run *run, enum vulkan_command number, co
     case VULKAN_CmdSetLineRasterizationModeEXT:
         return check_line_mode(run, ((const struct call_CmdSetLineRasterizationModeEXT *)call)->v, false);
     default:
-        return true;
+        return switch_fits(run, number, call);
     }
 }
 

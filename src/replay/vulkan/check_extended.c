@@ -30,8 +30,9 @@ bool check_line_mode(struct vulkan_run *run, VkLineRasterizationModeEXT mode, bo
     return true;
 }
 
-static bool raster_fits(struct vulkan_run *run, const VkPipelineRasterizationStateCreateInfo *raster) {
+static bool raster_fits(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info) {
     const struct vulkan_extras *extras = &run->device->extras;
+    const VkPipelineRasterizationStateCreateInfo *raster = info->pRasterizationState;
     const VkPipelineRasterizationDepthClipStateCreateInfoEXT *clip = words_in_chain(
         raster->pNext, VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_DEPTH_CLIP_STATE_CREATE_INFO_EXT);
     const VkPipelineRasterizationProvokingVertexStateCreateInfoEXT *provoking = words_in_chain(
@@ -44,19 +45,33 @@ static bool raster_fits(struct vulkan_run *run, const VkPipelineRasterizationSta
                 extras->provoking.provokingVertexLast,
             "the device gives a primitive what its first vertex has, not its last");
     REQUIRE(!line || extras->lines.sType, "the device has no modes of lines");
-    REQUIRE(!line || !line->stippledLineEnable || line->lineStippleFactor <= 256,
+    REQUIRE(!line || check_is_dynamic(info, VK_DYNAMIC_STATE_LINE_STIPPLE_EXT) ||
+                (!line->stippledLineEnable &&
+                 !check_is_dynamic(info, VK_DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT)) ||
+                check_is_stipple(line->lineStippleFactor),
             "an unknown factor of stipples");
+    REQUIRE(!raster->depthClampEnable || run->device->features.depthClamp ||
+                check_is_dynamic(info, VK_DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT),
+            "the device does not clamp depths");
     return !line || check_line_mode(run, line->lineRasterizationMode, line->stippledLineEnable);
 }
 
-static bool divisors_fit(struct vulkan_run *run, const VkPipelineVertexInputDivisorStateCreateInfoEXT *all) {
+static bool divisors_fit(struct vulkan_run *run, const VkPipelineVertexInputDivisorStateCreateInfoEXT *all,
+                         const VkPipelineVertexInputStateCreateInfo *inputs) {
     const VkPhysicalDeviceVertexAttributeDivisorFeaturesEXT *has = &run->device->extras.divisors;
+    REQUIRE(all->vertexBindingDivisorCount <= inputs->vertexBindingDescriptionCount,
+            "more divisors of instances than bindings of vertices");
     for (uint32_t i = 0; i < all->vertexBindingDivisorCount; i++) {
         const VkVertexInputBindingDivisorDescriptionEXT *at = &all->pVertexBindingDivisors[i];
         REQUIRE(at->binding < run->device->limits.maxVertexInputBindings &&
                     (at->divisor ? has->vertexAttributeInstanceRateDivisor
                                  : has->vertexAttributeInstanceRateZeroDivisor),
                 "a divisor of instances that the device does not have");
+        bool found = false;
+        for (uint32_t j = 0; j < inputs->vertexBindingDescriptionCount; j++)
+            found |= inputs->pVertexBindingDescriptions[j].binding == at->binding &&
+                     inputs->pVertexBindingDescriptions[j].inputRate == VK_VERTEX_INPUT_RATE_INSTANCE;
+        REQUIRE(found, "a divisor of instances of a binding that has vertices");
     }
     return true;
 }
@@ -108,8 +123,8 @@ bool check_extended(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *
                  check_is_dynamic(info, VK_DYNAMIC_STATE_COLOR_BLEND_EQUATION_EXT) &&
                  check_is_dynamic(info, VK_DYNAMIC_STATE_COLOR_WRITE_MASK_EXT)),
             "a pipeline does not say how its colors are blended");
-    return restart_fits(run, info) && raster_fits(run, info->pRasterizationState) &&
-           (!divisors || divisors_fit(run, divisors));
+    return restart_fits(run, info) && raster_fits(run, info) &&
+           (!divisors || divisors_fit(run, divisors, info->pVertexInputState));
 }
 
 #endif
