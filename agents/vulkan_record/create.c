@@ -94,9 +94,13 @@ void pass_describe(struct object *object, const VkRenderPassCreateInfo *info) {
     }
     for (uint32_t i = 0; i < info->subpassCount; i++)
         for (uint32_t j = 0;
-             info->pSubpasses[i].pResolveAttachments && j < info->pSubpasses[i].colorAttachmentCount; j++)
-            if (info->pSubpasses[i].pResolveAttachments[j].attachment < count)
-                object->clears[info->pSubpasses[i].pResolveAttachments[j].attachment] = true;
+             info->pSubpasses[i].pResolveAttachments && j < info->pSubpasses[i].colorAttachmentCount; j++) {
+            const uint32_t resolved = info->pSubpasses[i].pResolveAttachments[j].attachment;
+            // An earlier subpass may read what is loaded.
+            if (resolved < count && (info->subpassCount == 1 ||
+                                     info->pAttachments[resolved].loadOp != VK_ATTACHMENT_LOAD_OP_LOAD))
+                object->clears[resolved] = true;
+        }
 }
 
 static void described_VkRenderPassCreateInfo(struct object *object, const VkRenderPassCreateInfo *info) {
