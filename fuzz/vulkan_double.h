@@ -24,6 +24,7 @@
 enum {
     DOUBLE_ALLOC_MOST = 1 << 16, // bytes of one object
     DOUBLE_LIMIT = 256,          // of sizes and counts of the device
+    DOUBLE_COLORS = 8,           // attachments
     DOUBLE_ALIGNMENT = 16,       // of descriptors
     DOUBLE_MEMORY = VULKAN_KIND_LIMIT,
     DOUBLE_OTHER,
@@ -147,6 +148,16 @@ static void double_know_VkPipelineLayoutCreateInfo(struct double_object *object,
     for (uint32_t i = 0; i < info->setLayoutCount; i++)
         object->numbers[object->number_count++] = OBJECT(info->pSetLayouts[i], VULKAN_SET_LAYOUT)->numbers[0];
 }
+static bool double_is_store(VkAttachmentStoreOp store) {
+    return (uint32_t)store <= VK_ATTACHMENT_STORE_OP_DONT_CARE || store == VK_ATTACHMENT_STORE_OP_NONE;
+}
+static void double_know_VkRenderPassCreateInfo(struct double_object *object,
+                                               const VkRenderPassCreateInfo *info) {
+    (void)object;
+    for (uint32_t i = 0; i < info->attachmentCount; i++)
+        double_expect(double_is_store(info->pAttachments[i].storeOp) &&
+                      double_is_store(info->pAttachments[i].stencilStoreOp));
+}
 #define KNOWS_NOTHING(type)                                                                                  \
     static void double_know_##type(struct double_object *object, const type *info) {                         \
         (void)object, (void)info;                                                                            \
@@ -155,7 +166,6 @@ KNOWS_NOTHING(VkBufferViewCreateInfo)
 KNOWS_NOTHING(VkImageViewCreateInfo)
 KNOWS_NOTHING(VkSamplerCreateInfo)
 KNOWS_NOTHING(VkShaderModuleCreateInfo)
-KNOWS_NOTHING(VkRenderPassCreateInfo)
 KNOWS_NOTHING(VkFramebufferCreateInfo)
 
 #define CREATE(name, type, KIND, handle)                                                                     \
@@ -353,6 +363,46 @@ static void double_judge_newer(uint32_t number, const void *call) {
     }
 }
 
+// Of extensions: a driver has an array of attachments, and one of bindings.
+static void double_judge_extended(uint32_t number, const void *call) {
+    switch (number) {
+    case VULKAN_CmdSetColorWriteEnableEXT:
+        double_expect(((const struct call_CmdSetColorWriteEnableEXT *)call)->n <= DOUBLE_COLORS);
+        break;
+    case VULKAN_CmdSetColorBlendEnableEXT: {
+        const struct call_CmdSetColorBlendEnableEXT *at = call;
+        double_expect(double_within(at->f, at->n, DOUBLE_COLORS));
+        break;
+    }
+    case VULKAN_CmdSetColorBlendEquationEXT: {
+        const struct call_CmdSetColorBlendEquationEXT *at = call;
+        double_expect(double_within(at->f, at->n, DOUBLE_COLORS));
+        break;
+    }
+    case VULKAN_CmdSetColorWriteMaskEXT: {
+        const struct call_CmdSetColorWriteMaskEXT *at = call;
+        double_expect(double_within(at->f, at->n, DOUBLE_COLORS));
+        break;
+    }
+    case VULKAN_CmdSetVertexInputEXT: {
+        const struct call_CmdSetVertexInputEXT *at = call;
+        for (uint32_t i = 0; i < at->n; i++)
+            double_expect(at->b[i].binding < DOUBLE_LIMIT && at->b[i].stride <= DOUBLE_LIMIT);
+        for (uint32_t i = 0; i < at->k; i++)
+            double_expect(at->a[i].location < DOUBLE_LIMIT && at->a[i].binding < DOUBLE_LIMIT);
+        break;
+    }
+    case VULKAN_CmdSetDepthClampEnableEXT: // it has no features of Vulkan 1.0
+        double_expect(!((const struct call_CmdSetDepthClampEnableEXT *)call)->v);
+        break;
+    case VULKAN_CmdSetPolygonModeEXT:
+        double_expect(((const struct call_CmdSetPolygonModeEXT *)call)->v == VK_POLYGON_MODE_FILL);
+        break;
+    default:
+        break;
+    }
+}
+
 static void double_judge_values(uint32_t number, const void *call) {
     switch (number) {
     case VULKAN_CmdPipelineBarrier:
@@ -454,6 +504,7 @@ static void double_judge_regions(uint32_t number, const void *call) {
         double_judge_regions(VULKAN_##function, &call);                                                      \
         double_judge_values(VULKAN_##function, &call);                                                       \
         double_judge_newer(VULKAN_##function, &call);                                                        \
+        double_judge_extended(VULKAN_##function, &call);                                                     \
         double_judge_state(commands, VULKAN_##function, &call);                                              \
     }
 VULKAN_FRAME_COMMANDS(COMMAND)

@@ -37,7 +37,7 @@ static void double_GetPhysicalDeviceProperties(VkPhysicalDevice device, VkPhysic
                    .maxVertexInputAttributes = DOUBLE_LIMIT,
                    .maxVertexInputAttributeOffset = DOUBLE_LIMIT,
                    .maxTessellationPatchSize = DOUBLE_LIMIT,
-                   .maxColorAttachments = 8,
+                   .maxColorAttachments = DOUBLE_COLORS,
                    .maxViewports = DOUBLE_LIMIT,
                    .maxFramebufferWidth = DOUBLE_LIMIT,
                    .maxFramebufferHeight = DOUBLE_LIMIT,

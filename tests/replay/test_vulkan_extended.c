@@ -380,6 +380,13 @@ static void test_subgroups(void **state) {
             "no subgroup size control for this stage");
 }
 
+// A stencil's operation means nothing without a stencil, and a driver is not asked what it means.
+static void test_stores(void **state) {
+    (void)state;
+    ACCEPTED(scene.attachment.stencilStoreOp = (VkAttachmentStoreOp)12345);
+    REFUSED(scene.attachment.storeOp = (VkAttachmentStoreOp)12345, "an unknown store operation");
+}
+
 // ---- the commands of one submission
 
 static void put_many(struct words *words) {
@@ -399,10 +406,10 @@ static void test_bounded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),   cmocka_unit_test(test_library),
-        cmocka_unit_test(test_inputs),    cmocka_unit_test(test_colors),  cmocka_unit_test(test_null),
-        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded), cmocka_unit_test(test_subgroups),
-        cmocka_unit_test(test_later),     cmocka_unit_test(test_switches)};
+        cmocka_unit_test(test_pipelines), cmocka_unit_test(test_words),    cmocka_unit_test(test_library),
+        cmocka_unit_test(test_inputs),    cmocka_unit_test(test_colors),   cmocka_unit_test(test_null),
+        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_bounded),  cmocka_unit_test(test_subgroups),
+        cmocka_unit_test(test_later),     cmocka_unit_test(test_switches), cmocka_unit_test(test_stores)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
