@@ -70,6 +70,13 @@ static bool is_cleared(const VkAttachmentDescription *at) {
                 : at->loadOp) == VK_ATTACHMENT_LOAD_OP_CLEAR;
 }
 
+// What no draw writes is undefined then.
+static bool is_dropped(const VkAttachmentDescription *at) {
+    const VkImageAspectFlags aspects = vulkan_format_aspect(at->format);
+    return (aspects != VK_IMAGE_ASPECT_STENCIL_BIT && at->loadOp > VK_ATTACHMENT_LOAD_OP_CLEAR) ||
+           (aspects & VK_IMAGE_ASPECT_STENCIL_BIT && at->stencilLoadOp > VK_ATTACHMENT_LOAD_OP_CLEAR);
+}
+
 // NONE, too, leaves what a draw wrote undefined.
 static bool is_forgotten(const VkAttachmentDescription *at) {
     const VkImageAspectFlags aspects = vulkan_format_aspect(at->format);
@@ -82,14 +89,16 @@ void pass_describe(struct object *object, const VkRenderPassCreateInfo *info) {
     object->initial = calloc(count + 1, sizeof *object->initial);
     object->final = calloc(count + 1, sizeof *object->final);
     object->clears = calloc(count + 1, sizeof *object->clears);
+    object->drops = calloc(count + 1, sizeof *object->drops);
     object->forgets = calloc(count + 1, sizeof *object->forgets);
-    if (!object->initial || !object->final || !object->clears || !object->forgets)
+    if (!object->initial || !object->final || !object->clears || !object->drops || !object->forgets)
         return;
     object->attachment_count = info->attachmentCount;
     for (size_t i = 0; i < count; i++) {
         object->initial[i] = info->pAttachments[i].initialLayout;
         object->final[i] = info->pAttachments[i].finalLayout;
         object->clears[i] = is_cleared(&info->pAttachments[i]);
+        object->drops[i] = is_dropped(&info->pAttachments[i]);
         object->forgets[i] = is_forgotten(&info->pAttachments[i]);
     }
     for (uint32_t i = 0; i < info->subpassCount; i++)

@@ -190,6 +190,8 @@ static void begin_pass(struct object *commands, const VkRenderPassBeginInfo *inf
             discard(commands, image);
         else if (pass->clears[i] && area_covers(image, &info->renderArea))
             define(commands, image, pass->final[i]);
+        else if (image && pass->drops[i])
+            discard(commands, image);
     }
 }
 

@@ -99,6 +99,7 @@ static void drop_if_unused(struct object *object) {
     free(object->initial);
     free(object->final);
     free(object->clears);
+    free(object->drops);
     free(object->forgets);
     free(object);
 }

@@ -136,6 +136,7 @@ struct object {
     VkImageSubresourceRange range;
     VkImageLayout *initial, *final; // of a pass's attachments
     bool *clears;                   // the pass writes every texel, by a clear or a resolve
+    bool *drops;                    // before the pass draws its texels are undefined
     bool *forgets;                  // after the pass its texels are undefined
     bool defined;                   // every texel was written, or its content is in the recording
     uint32_t attachment_count;

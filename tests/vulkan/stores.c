@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An image of depths or of stencils, of one aspect, that each frame clears, and stores or does not. Called by test_stores.sh:
-//   stores depth|stencil store|forget|none pass|dynamic
+//   stores depth|stencil store|forget|none|drop pass|dynamic
+// drop (of a pass): another pass, which stores and does not load, follows.
 // The operations of the aspect that the image does not have are others: they mean nothing. Ends with 77 if the device has no such images.
 #include <string.h>
 
@@ -14,10 +15,10 @@ static VkFormat format;
 static VkImage image;
 static VkImageView view;
 static VkDeviceMemory memory;
-static VkRenderPass pass;
+static VkRenderPass pass, second; // the second one: null if there is none
 static VkFramebuffer frame;
 static VkAttachmentStoreOp store;
-static int stencil, dynamic;
+static int stencil, dynamic, drop;
 static const VkClearValue cleared = {.depthStencil = {0.25f, 7}};
 static const VkImageLayout layout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
 
@@ -64,13 +65,13 @@ static void make_pass(void) {
     const VkAttachmentStoreOp other = store == VK_ATTACHMENT_STORE_OP_STORE ? VK_ATTACHMENT_STORE_OP_DONT_CARE
                                                                             : VK_ATTACHMENT_STORE_OP_STORE;
     const VkAttachmentLoadOp clear = VK_ATTACHMENT_LOAD_OP_CLEAR, nothing = VK_ATTACHMENT_LOAD_OP_DONT_CARE;
-    const VkAttachmentDescription attachment = {.format = format,
-                                                .samples = VK_SAMPLE_COUNT_1_BIT,
-                                                .loadOp = stencil ? nothing : clear,
-                                                .storeOp = stencil ? other : store,
-                                                .stencilLoadOp = stencil ? clear : nothing,
-                                                .stencilStoreOp = stencil ? store : other,
-                                                .finalLayout = layout};
+    VkAttachmentDescription attachment = {.format = format,
+                                          .samples = VK_SAMPLE_COUNT_1_BIT,
+                                          .loadOp = stencil ? nothing : clear,
+                                          .storeOp = stencil ? other : store,
+                                          .stencilLoadOp = stencil ? clear : nothing,
+                                          .stencilStoreOp = stencil ? store : other,
+                                          .finalLayout = layout};
     const VkAttachmentReference reference = {0, layout};
     const VkSubpassDescription subpass = {.pDepthStencilAttachment = &reference};
     const VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
@@ -79,6 +80,10 @@ static void make_pass(void) {
                                          .subpassCount = 1,
                                          .pSubpasses = &subpass};
     CHECK(vkCreateRenderPass(device, &info, NULL, &pass));
+    attachment.loadOp = attachment.stencilLoadOp = nothing;
+    attachment.initialLayout = layout;
+    if (drop)
+        CHECK(vkCreateRenderPass(device, &info, NULL, &second));
     const VkFramebufferCreateInfo frames = {.sType = VK_STRUCTURE_TYPE_FRAMEBUFFER_CREATE_INFO,
                                             .renderPass = pass,
                                             .attachmentCount = 1,
@@ -90,12 +95,22 @@ static void make_pass(void) {
 }
 
 static void put_pass(VkCommandBuffer c) {
-    const VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
-                                         .renderPass = pass,
-                                         .framebuffer = frame,
-                                         .renderArea = {{0, 0}, {SIZE, SIZE}},
-                                         .clearValueCount = 1,
-                                         .pClearValues = &cleared};
+    VkRenderPassBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+                                   .renderPass = pass,
+                                   .framebuffer = frame,
+                                   .renderArea = {{0, 0}, {SIZE, SIZE}},
+                                   .clearValueCount = 1,
+                                   .pClearValues = &cleared};
+    vkCmdBeginRenderPass(c, &begin, VK_SUBPASS_CONTENTS_INLINE);
+    vkCmdEndRenderPass(c);
+    if (!second)
+        return;
+    begin.renderPass = second; // nothing is cleared, but it has to wait for the first
+    const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                     .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                     .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1,
+                         &barrier, 0, NULL, 0, NULL);
     vkCmdBeginRenderPass(c, &begin, VK_SUBPASS_CONTENTS_INLINE);
     vkCmdEndRenderPass(c);
 }
@@ -149,9 +164,10 @@ int main(int argc, char **argv) {
     if (argc < 4)
         return 2;
     stencil = strcmp(argv[1], "stencil") == 0;
-    store = strcmp(argv[2], "store") == 0    ? VK_ATTACHMENT_STORE_OP_STORE
-            : strcmp(argv[2], "forget") == 0 ? VK_ATTACHMENT_STORE_OP_DONT_CARE
-                                             : VK_ATTACHMENT_STORE_OP_NONE;
+    drop = strcmp(argv[2], "drop") == 0;
+    store = drop || strcmp(argv[2], "store") == 0 ? VK_ATTACHMENT_STORE_OP_STORE
+            : strcmp(argv[2], "forget") == 0      ? VK_ATTACHMENT_STORE_OP_DONT_CARE
+                                                  : VK_ATTACHMENT_STORE_OP_NONE;
     dynamic = strcmp(argv[3], "dynamic") == 0;
     format = stencil ? VK_FORMAT_S8_UINT : VK_FORMAT_D32_SFLOAT;
     open_device();
@@ -162,6 +178,7 @@ int main(int argc, char **argv) {
         execute();
     vkDestroyFramebuffer(device, frame, NULL);
     vkDestroyRenderPass(device, pass, NULL);
+    vkDestroyRenderPass(device, second, NULL);
     vkDestroyImageView(device, view, NULL);
     vkDestroyImage(device, image, NULL);
     vkFreeMemory(device, memory, NULL);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # What a pass leaves in an attachment: content that it clears and stores is compared, and a device that clears to something else (a layer of
-# the tests: simulated) diverges. Content that is not stored is undefined: it is uncomparable there. Of images with depths or stencils alone the
-# operations of that aspect count.
+# the tests: simulated) diverges. Content that is not stored is undefined, and what a pass neither loads nor clears: it is uncomparable there. Of
+# images with depths or stencils alone the operations of that aspect count.
 set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
 here=$TRACESMITH_SOURCE_DIR/tests/vulkan
@@ -30,7 +30,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
     found = [r["verdict"] for r in json.load(file)["results"]]
 sys.exit(0 if found == [sys.argv[2]] else str(found))' "$work/$1.json" "$3" || fail "$1: not $3"
 }
-for mode in "depth store pass" "depth forget pass" "stencil store pass" "stencil forget pass" "depth store dynamic" "depth none dynamic" "stencil forget dynamic"; do
+for mode in "depth store pass" "depth forget pass" "stencil store pass" "stencil forget pass" "depth store dynamic" "depth none dynamic" "stencil forget dynamic" "depth drop pass" "stencil drop pass"; do
     name=$(echo "$mode" | tr ' ' _) code=0
     # shellcheck disable=SC2086 # words
     "$TRACESMITH" profile --api vulkan --capture=frames:2+1 -o "$work/$name.sbt" -- "$work/stores" $mode >"$work/out" 2>"$work/err" || code=$?
