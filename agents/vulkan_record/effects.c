@@ -66,7 +66,7 @@ static void touch(struct object *commands, VkImage handle, VkImageLayout layout)
         }
     if (!image || found || image->plane_count > 1)
         return;
-    effect_add(commands, image, 0, layout, layout, false);
+    effect_add(commands, image, 0, layout, layout, image->levels == 1 && image->layers == 1);
     if (commands->effect_count && commands->effects[commands->effect_count - 1].image == image)
         commands->effects[commands->effect_count - 1].touched = true;
 }
