@@ -43,7 +43,8 @@ else:
             self.instrument = instrument
 
         def call(self, name, work=lambda: None):
-            if self.instrument and self.instrument(work, name, True, None, 1, 2) == SKIP:
+            action = self.instrument(work, name, True, None, 1, 2) if self.instrument else None
+            if isinstance(action, int) and action == SKIP:
                 return
             work()
             if self.instrument:
@@ -99,6 +100,11 @@ class Tvm(unittest.TestCase):
 
         found = self.recorded(self.run_once, instrument=skip)
         self.assertEqual((found["relu"], found["matmul1"]), (0, 1))
+
+    def test_calls_that_an_instrument_does_not_skip(self):
+        for answer in (None, False, 2, 1.0, "text"):
+            found = self.recorded(self.run_once, instrument=lambda *arguments: answer)
+            self.assertEqual((found["relu"], found["matmul1"]), (1, 1), repr(answer))
 
     def test_failed_calls(self):
         failing = True

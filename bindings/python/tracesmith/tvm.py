@@ -27,7 +27,7 @@ __all__ = ["Calls", "calls"]
 
 _BUILTIN = "vm.builtin."
 _MOST_OPEN = 10_000  # of a thread: calls that failed stay open, and a program may go on after any number of them
-_RUN = 0  # VMInstrumentReturnKind.NO_OP of TVM: the call takes place
+_SKIP = 1  # VMInstrumentReturnKind.SKIP_RUN of TVM: the call does not take place. It does for all else, of any type
 
 
 def calls(vm: Any, *, builtins: bool = False, instrument: Callable[..., Any] | None = None) -> Calls:
@@ -79,8 +79,8 @@ class Calls:
         recorded = self._builtins or not name.startswith(_BUILTIN)
         if recorded and not before:
             self._end(name)
-        action = _RUN if self._other is None else self._other(function, name, before, result, *arguments)
-        if recorded and before and not action:
+        action = None if self._other is None else self._other(function, name, before, result, *arguments)
+        if recorded and before and not (isinstance(action, int) and action == _SKIP):
             span = _range(name)
             span.__enter__()
             spans = self._open()
