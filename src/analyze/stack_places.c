@@ -26,8 +26,9 @@ static struct stack_place find_place(const struct stack_places *places, uint32_t
         place.innermost = line.function;
     if (tsmith_stack_place(places->dictionary, places->names, stack, &line))
         place.function = line.function;
-    place.in_interpreter =
-        !stacks_hide(places->names, stack) && stacks_is_interpreter(places->names, line.frame);
+    place.in_interpreter = !stacks_hide(places->names, stack) &&
+                           stacks_is_interpreter(places->names, line.frame) &&
+                           stacks_runs_python(places->names, stack);
     return place;
 }
 

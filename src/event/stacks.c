@@ -56,23 +56,32 @@ static bool begins_with(const char *name, const char *end, const char *with) {
     return (size_t)(end - name) >= length && memcmp(name, with, length) == 0;
 }
 
-// "libpython3.11.so.1.0", "python3", "python3.11d"; not "python3-config" or "libpythonish.so". And what calls C functions for it:
-// ctypes, cffi, and libffi, which PyPI's packages name "libffi-7d4e6b2a.so.8".
-static bool is_interpreter_file(tsmith_string path) {
-    static const char python[] = "python3";
-    const char *name = path.bytes, *const end = path.bytes + path.length;
-    for (const char *at = path.bytes; at < end; at++)
+static const char *base_of(tsmith_string path) {
+    const char *name = path.bytes;
+    for (const char *at = path.bytes; at < path.bytes + path.length; at++)
         if (*at == '/')
             name = at + 1;
-    if (begins_with(name, end, "_ctypes.") || begins_with(name, end, "_cffi_backend.") ||
-        begins_with(name, end, "libffi.so") || begins_with(name, end, "libffi-"))
-        return true;
+    return name;
+}
+
+// "libpython3.11.so.1.0", "python3", "python3.11d"; not "python3-config" or "libpythonish.so".
+static bool is_python_file(tsmith_string path) {
+    static const char python[] = "python3";
+    const char *name = base_of(path), *const end = path.bytes + path.length;
     if (begins_with(name, end, "lib"))
         name += 3;
     if (!begins_with(name, end, python))
         return false;
     name += strlen(python);
     return name == end || *name == '.';
+}
+
+// And what calls C functions for it: ctypes, cffi, and libffi, which PyPI's packages name "libffi-7d4e6b2a.so.8". Programs of other
+// languages have libffi, too.
+static bool is_interpreter_file(tsmith_string path) {
+    const char *name = base_of(path), *const end = path.bytes + path.length;
+    return begins_with(name, end, "_ctypes.") || begins_with(name, end, "_cffi_backend.") ||
+           begins_with(name, end, "libffi.so") || begins_with(name, end, "libffi-") || is_python_file(path);
 }
 
 static void catch_up(tsmith_stack_names *names);
@@ -117,6 +126,19 @@ bool stacks_is_interpreter(const tsmith_stack_names *names, uint32_t number) {
     const tsmith_module *module = tsmith_dictionary_module(names->dictionary, frame->module);
     return module && module->path &&
            is_interpreter_file(tsmith_dictionary_string(names->dictionary, module->path));
+}
+
+bool stacks_runs_python(const tsmith_stack_names *names, uint32_t stack) {
+    const tsmith_stack *entry;
+    for (int i = 0; i < FRAMES_MAX && (entry = tsmith_dictionary_stack(names->dictionary, stack)); i++) {
+        const tsmith_frame *frame = tsmith_dictionary_frame(names->dictionary, entry->frame);
+        const tsmith_module *module = tsmith_dictionary_module(names->dictionary, frame ? frame->module : 0);
+        if (module && module->path &&
+            is_python_file(tsmith_dictionary_string(names->dictionary, module->path)))
+            return true;
+        stack = entry->parent;
+    }
+    return false;
 }
 
 // ---- names

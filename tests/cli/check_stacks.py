@@ -331,22 +331,26 @@ def check_interpreter(rng, folder):
 
 
 def check_interpreter_samples(folder):
-    """Samples in a gap of the device: of the interpreter alone, of a Python function that it runs, of both."""
+    """Samples in a gap of the device: of the interpreter alone, of a Python function that it runs, of both; and of libffi, which calls
+    C functions for the interpreter, and for programs without Python."""
     path = os.path.join(folder, "samples.sbt")
-    for alone, named, says in ((8, 0, True), (4, 4, True), (3, 5, False), (0, 8, False)):
+    for alone, named, caller, says in ((8, 0, "", True), (4, 4, "", True), (3, 5, "", False), (0, 8, "", False),
+                                       (8, 0, "/usr/bin/python3.11", True), (8, 0, "/usr/bin/ruby3.1", False)):
+        innermost, function = ("libffi.so.8.1.2", "ffi_call") if caller else ("python3.11", "_PyEval_EvalFrameDefault")
         lines = ["process 7 app", "device GPU test gpu", "track %d main 1 0" % TRACK_KIND["thread"],
-                 "track %d queue 1 1" % TRACK_KIND["queue"], "module /usr/bin/python3.11 - 1 0", "frame 1 0 100", "frame 0 %d 0" % PYTHON,
-                 "stack 0 1", "stack 0 2", "stack 2 1", "symbol 1 _PyEval_EvalFrameDefault ceval.c 5", "symbol 2 train train.py 7"]
+                 "track %d queue 1 1" % TRACK_KIND["queue"], "module /usr/lib/%s - 1 0" % innermost, "module %s - 1 0" % (caller or "/opt/app"),
+                 "frame 1 0 100", "frame 0 %d 0" % PYTHON, "frame 2 0 100", "stack 0 3", "stack 0 2", "stack 1 1", "stack 2 1",
+                 "symbol 1 %s ceval.c 5" % function, "symbol 2 train train.py 7", "symbol 3 main main.c 3"]
         for at in (0, 100000):
             lines.append("event 1 %d %d duration=100 name=enqueue correlation=%d" % (KIND["api"], at, at + 1))
             lines.append("event 2 %d %d duration=1000 name=blur correlation=%d" % (KIND["kernel"], at + 200, at + 1))
         for i in range(alone + named):
-            lines.append("event 1 %d %d stack=%d" % (KIND["sample"], 10000 + 1000 * i, 1 if i < alone else 3))
+            lines.append("event 1 %d %d stack=%d" % (KIND["sample"], 10000 + 1000 * i, 3 if i < alone else 4))
         subprocess.run([SBT_MAKE, path], input="\n".join(lines).encode() + b"\n", check=True)
         said = b" ".join(run("analyze", path).stdout.split()).decode()
         sentence = "In %d of the 8 samples the interpreter of Python runs a function that is not known" % alone
         check((sentence in said) == says, (alone, named, said))
-        code = "train" if named > alone else "_PyEval_EvalFrameDefault"
+        code = "train" if named > alone else function
         check(named == alone or "the host runs %s" % code in said, (code, said))
 
 
