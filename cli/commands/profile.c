@@ -338,7 +338,7 @@ static int check_program(const struct invocation *invocation, struct text *found
         at += length + 1;
     }
     if (!found)
-        complain("%s was not found in PATH%s", name, invocation_hint(invocation, name, hint, sizeof hint));
+        complain("%s was not found in PATH%s", name, invocation_hint(invocation, hint, sizeof hint));
     return found ? EXIT_DONE : EXIT_NOT_FOUND;
 }
 

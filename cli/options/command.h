@@ -92,10 +92,9 @@ static inline bool invocation_flag(const struct invocation *invocation, const ch
     return invocation_value(invocation, option) != NULL;
 }
 
-// Adds to a complaint about an operand how it is given as a value, if it is behind an option whose value was left out.
+// Adds to a complaint about operands how the one behind an option whose value was left out is given as the value, if there is one.
 // `room` is for the text that is returned.
-const char *invocation_hint(const struct invocation *invocation, const char *operand, char *room,
-                            size_t size);
+const char *invocation_hint(const struct invocation *invocation, char *room, size_t size);
 
 // Understands what follows `command` in argv. The words are permuted in place. False after a complaint.
 bool command_parse(const struct command *command, char **words, struct invocation *out);

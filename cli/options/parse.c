@@ -205,13 +205,16 @@ static bool has_one_stdin(const struct invocation *out) {
            command_reads_stdin_once(out->command, count);
 }
 
-const char *invocation_hint(const struct invocation *invocation, const char *operand, char *room,
-                            size_t size) {
-    room[0] = '\0';
-    if (invocation->bare_word && strcmp(invocation->bare_word, operand) == 0)
-        (void)snprintf(room, size, "; a value is given with '=': --%s=%.60s", invocation->bare_option->name,
-                       operand);
-    return room;
+const char *invocation_hint(const struct invocation *invocation, char *room, size_t size) {
+    const char *word = invocation->bare_word;
+    bool is_operand = false;
+    for (size_t i = 0; i < invocation->operand_count; i++)
+        is_operand |= invocation->operands[i] == word;
+    const int length = is_operand
+                           ? snprintf(room, size, "; if '%s' is the value of --%s, write --%s=%s", word,
+                                      invocation->bare_option->name, invocation->bare_option->name, word)
+                           : -1;
+    return length > 0 && (size_t)length < size ? room : "";
 }
 
 static bool check_operands(const struct invocation *out) {
@@ -229,9 +232,9 @@ static bool check_operands(const struct invocation *out) {
         return false;
     }
     if (out->operand_count > command->operands_most) {
-        const char *operand = out->operands[command->operands_most];
-        complain("%s: unexpected argument '%s'%s; see 'tracesmith help %s'", command->name, operand,
-                 invocation_hint(out, operand, hint, sizeof hint), command->name);
+        complain("%s: unexpected argument '%s'%s; see 'tracesmith help %s'", command->name,
+                 out->operands[command->operands_most], invocation_hint(out, hint, sizeof hint),
+                 command->name);
         return false;
     }
     return has_one_stdin(out);

@@ -87,8 +87,9 @@ expect 2 'given twice' profile --api opencl --api cuda true
 expect 2 "unknown command" help nonsense
 expect 2 'is not a number' benchmark -n 0
 expect 2 'unexpected argument' devices now
-expect 2 "a value is given with '=': --flight=2s" attach 1 --flight 2s
-expect 127 "a value is given with '=': --sample=99" profile --sample 99 true
+expect 2 "if '2s' is the value of --flight, write --flight=2s" attach 1 --flight 2s
+expect 2 "if '2s' is the value of --flight, write --flight=2s" attach --flight 2s 1
+expect 127 "if '99' is the value of --sample, write --sample=99" profile --sample 99 true
 expect 127 'No such file' profile "$work/missing"
 expect 127 'not found in PATH' profile tracesmith-no-such-program
 expect 126 'cannot be run' profile "$work"
