@@ -214,20 +214,20 @@ static int list_formats(void) {
     return DONE;
 }
 
-// True, with the reason: this program does not write the format.
-static bool is_refused(const char *format) {
+// DONE: this program writes the format. Else the exit code, after the reason.
+static int look_for_format(const char *format) {
     const char *name;
     unsigned i = 0;
     while ((name = tsmith_export_format_name(i)) && strcmp(name, format) != 0)
         i++;
     if (name && is_written(name))
-        return false;
+        return DONE;
     if (name)
         (void)fprintf(stderr, "tracesmith: this build has no %s", strcmp(name, "otf2") == 0 ? "OTF2" : name);
     else
         (void)fprintf(stderr, "tracesmith: unknown output format '%s'", format);
     (void)fputs("; 'tracesmith formats' lists those that it writes\n", stderr);
-    return true;
+    return name ? FAILED : USAGE;
 }
 
 static int inform(struct trace *trace) {
@@ -430,14 +430,15 @@ static void warn_of_processes(const struct trace *trace, const char *path) {
 static int run(const struct arguments *arguments) {
     struct trace trace;
     tsmith_error error;
-    if (arguments->format && is_refused(arguments->format))
-        return FAILED;
+    int code = arguments->format ? look_for_format(arguments->format) : DONE;
+    if (code != DONE)
+        return code;
     const tsmith_status status = open_trace(&trace, arguments->path, &error);
-    int code = status < 0                      ? code_of(status, &error)
-               : is_verb(arguments, "info")    ? inform(&trace)
-               : is_verb(arguments, "analyze") ? analyze(&trace)
-               : is_verb(arguments, "query")   ? answer_sql(&trace, arguments->sql)
-                                               : write_trace(&trace, arguments);
+    code = status < 0                      ? code_of(status, &error)
+           : is_verb(arguments, "info")    ? inform(&trace)
+           : is_verb(arguments, "analyze") ? analyze(&trace)
+           : is_verb(arguments, "query")   ? answer_sql(&trace, arguments->sql)
+                                           : write_trace(&trace, arguments);
     if (status >= 0 && code != USAGE) {
         if (trace.file)
             read_ledger(&trace);
