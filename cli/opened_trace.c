@@ -86,11 +86,14 @@ struct ctf_search {
     unsigned left; // entries of folders that may still be examined
 };
 
+static bool has_file(const char *folder, const char *name) {
+    char path[4096];
+    return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, R_OK) == 0;
+}
+
 // CTF traces, which are folders.
 static bool has_metadata(const char *path) {
-    char metadata[4096];
-    return snprintf(metadata, sizeof metadata, "%s/metadata", path) < (int)sizeof metadata &&
-           access(metadata, R_OK) == 0;
+    return has_file(path, "metadata");
 }
 
 // Adds the names of the CTF traces below a folder, as a session of LTTng has them: of the first ones, as far as there is room.
@@ -126,7 +129,12 @@ bool trace_is_directory(const char *path) {
         return true;
     }
     name_ctf_traces(path, CTF_DEPTH, &search);
-    if (search.found > CTF_LISTED)
+    if (has_file(path, "traces.otf2"))
+        complain(
+            "%s: is an OTF2 archive, which TraceSmith writes and does not read: otf2-print shows what is "
+            "in it",
+            path);
+    else if (search.found > CTF_LISTED)
         complain("%s is a directory, not a trace; it has %u CTF traces, such as %s", path, search.found,
                  search.names);
     else if (search.names[0])

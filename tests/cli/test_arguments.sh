@@ -90,6 +90,11 @@ expect 2 'unexpected argument' devices now
 expect 2 "if '2s' is the value of --flight, write --flight=2s" attach 1 --flight 2s
 expect 2 "if '2s' is the value of --flight, write --flight=2s" attach --flight 2s 1
 expect 127 "if '99' is the value of --sample, write --sample=99" profile --sample 99 true
+mkdir "$work/archive"
+: >"$work/archive/traces.otf2"
+for command in info analyze import; do
+    expect 3 'archive: is an OTF2 archive' "$command" "$work/archive"
+done
 expect 127 'No such file' profile "$work/missing"
 expect 127 'not found in PATH' profile tracesmith-no-such-program
 expect 126 'cannot be run' profile "$work"
