@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # packaging/portable.sh SYSTEM OUT: makes OUT/tracesmith (OUT/tracesmith.exe for Windows) of cli/portable for a system where nothing is
 # recorded: it reads traces of every format, exports them, converts them to SBT and answers questions about them, SQL as well. It is one file
-# that needs no other library than the system's. It has no export to OTF2. OUT/licenses has the terms of the libraries in it, and OUT/packages
+# that needs no other library than the system's. It has no export to OTF2 and dot. OUT/licenses has the terms of the libraries in it, and OUT/packages
 # lists them as 'SOURCE VERSION', in Debian's words.
 #
 #   windows       64 bits, by Debian's mingw-w64. Names of files are UTF-8 from Windows 10 1903 on; before, names in ASCII alone work
