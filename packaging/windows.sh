@@ -34,7 +34,10 @@ trap 'rm -rf "$work"' EXIT
 
 "$root/packaging/portable.sh" windows "$work/made" || exit
 # Any other library would have to be in the archive.
-for library in $(x86_64-w64-mingw32-objdump -p "$work/made/tracesmith.exe" | sed -n 's/.*DLL Name: *//p'); do
+x86_64-w64-mingw32-objdump -p "$work/made/tracesmith.exe" >"$work/headers" || die 1 "the headers of tracesmith.exe cannot be read"
+libraries=$(sed -n 's/.*DLL Name: *//p' "$work/headers")
+[ -n "$libraries" ] || die 1 "no library that tracesmith.exe needs is in its headers"
+for library in $libraries; do
     case $library in
     KERNEL32.dll | msvcrt.dll | ADVAPI32.dll) ;;
     *) die 1 "tracesmith.exe needs $library" ;;
@@ -45,7 +48,8 @@ cp "$work/made/tracesmith.exe" "$root/LICENSE" "$work/$name/"
 cp -r "$work/made/licenses" "$work/$name/"
 sed "s/@VERSION@/$version/" "$root/packaging/windows.md" >"$work/$name/README.md"
 awk '{ print $1, $1, $2 }' "$work/made/packages" >"$work/packages"
-sed 's/ .*/=static/' "$work/made/packages" | xargs python3 -B "$root/packaging/sbom.py" "$name" "$version" "$work/packages" >"$work/$name.spdx.json"
+sed 's/ .*/=static/' "$work/made/packages" | xargs python3 -B "$root/packaging/sbom.py" "$name" "$version" "$work/packages" >"$work/$name.spdx.json" ||
+    die 1 "the list of contents cannot be made"
 cp "$work/$name.spdx.json" "$work/$name/sbom.spdx.json"
 python3 -B - "$work" "$name" "$epoch" <<'ZIP'
 import os, sys, time, zipfile
