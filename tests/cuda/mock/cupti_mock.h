@@ -19,7 +19,7 @@ struct buffer {
 extern struct mock_settings {
     bool shared; // subscribed by the second interface: what the first one has in its place is refused
     bool system_threads, latency, graphs_as_a_whole, device_graphs;
-    bool told_end; // another tool has ended CUPTI, and the client was told
+    bool told_end; // another tool has ended CUPTI, and it was reported to the client
     cupti_buffer_wanted_v2 *wanted;
     cupti_buffer_full_v2 *full;
     uint64_t unified_memory; // a bit per device
