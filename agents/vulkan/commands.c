@@ -52,7 +52,7 @@ static struct recording recording_of(VkCommandBuffer handle) {
 static struct recording command_begin(VkCommandBuffer handle, enum command_class class,
                                       tsmith_operation operation, uint32_t name) {
     struct recording recording = recording_of(handle);
-    if (!recording.object || !(recording.command = append(recording.object, class, operation, name)))
+    if (!recording.object || !(recording.command = append(recording.object, (int)class, operation, name)))
         return recording;
     recording.command->query = queries_take(recording.object);
     if (recording.command->query != NO_QUERY)

@@ -44,7 +44,7 @@ static inline uint32_t device_add(const struct agent_device *described, uint32_t
 // The track of something of a device. `queue` and `context`: their numbers, or 0.
 static inline uint32_t device_track(tsmith_track_kind kind, const char *name, uint16_t flags, uint32_t device,
                                     uint64_t context, uint64_t queue) {
-    const tsmith_track track = {.kind = kind,
+    const tsmith_track track = {.kind = (uint8_t)kind,
                                 .flags = flags,
                                 .name = channel_string_cstr(agent.channel, name),
                                 .device = device,

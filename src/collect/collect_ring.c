@@ -76,7 +76,9 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
     uint64_t *newest = calloc(LAYOUT_SLOTS, sizeof *newest); // sequence, by slot, seen FULL in the first look
     if (!newest)
         return false;
-    for (int look = 0; look < 2 && collect_look_at_subs(channel); look++)
+    for (int look = 0; look < 2 && collect_look_at_subs(channel); look++) {
+        // Anew: what the first look saw FULL may have an elder that the ring was given meanwhile.
+        count = sub_count(channel);
         for (uint32_t i = 0; i < count; i++) {
             struct layout_sub *sub = layout_sub_at(channel->rings, i);
             uint32_t state =
@@ -97,6 +99,7 @@ bool collect_scan(struct collector *collector, struct collect_channel *channel, 
             if (look == 1 && wanted)
                 add_found(collector, &found);
         }
+    }
     free(newest);
     if (collector->found_count > 0)
         qsort(collector->found, collector->found_count, sizeof *collector->found, by_ring_and_sequence);

@@ -26,7 +26,7 @@ def run(count):
     _, status, usage = os.wait4(process.pid, 0)
     assert status == 0, said
     info = json.loads(subprocess.run([tracesmith, "info", "--json", path], check=True, capture_output=True).stdout)
-    assert info["kinds"]["kernel"] == count + 1, (info["kinds"], count)
+    assert info["kinds"]["kernel"] == count + 1, (info["kinds"], info["lost"], count)
     assert info["lost"]["total"] == 0, info["lost"]
     return usage.ru_maxrss / 1024
 
