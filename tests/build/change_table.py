@@ -51,6 +51,11 @@ class Tree:
         with open(path, "w", encoding="utf-8") as file:
             file.write(edited)
 
+    def update_readme(self, table):
+        """Writes the rows of tests/<table>.txt into README.md."""
+        subprocess.run([os.path.join(self.root, "tests/build/test_%s.sh" % table), "--update"], check=True,
+                       env=dict(os.environ, TRACESMITH_SOURCE_DIR=self.root))
+
 
 def add_field(tree):
     """In how many dimensions an OpenCL kernel was launched."""
@@ -82,6 +87,8 @@ def add_format(tree):
                 '     .doc = "Toy traces: every range",\n     .fuzz = "toy",\n     .stage = IMPORT_BYTES,\n'
                 '     .probe = toy_probe,\n     .open = toy_open},\n')
     tree.insert("docs/sources.md", r"^\| `xray` \|", "| `toy-text` (.toy) | toys | every range |\n")
+    tree.insert("tests/formats.txt", r"^Chakra ", "Toy traces | yes | no | toy-text |\n")
+    tree.update_readme("formats")
     tree.add("fuzz/fuzz_import_toy.c", "fuzz_import_toy.c")
     tree.add("fuzz/corpus/import_toy/sample.toy", "sample.toy")
     tree.add("tests/import/test_toy.sh", "test_toy_format.sh")
@@ -113,8 +120,7 @@ def add_agent(tree):
     tree.add("tests/toy/test_toy.sh", "test_toy_agent.sh")
     tree.insert("tests/vendors.txt", r"^Level Zero \(",
                 "Toy GPU ([docs](docs/new-agent.md)) | toy | calls | its toy library | real | toy.toy\n")
-    subprocess.run([os.path.join(tree.root, "tests/build/test_vendors.sh"), "--update"], check=True,
-                   env=dict(os.environ, TRACESMITH_SOURCE_DIR=tree.root))
+    tree.update_readme("vendors")
 
 
 # The first cell of the row, what the row's <names> are here, and the edit.

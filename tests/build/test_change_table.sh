@@ -92,7 +92,7 @@ python3 -B "$tree/tests/reference/check.py" "$WORK/trace.json.gz" "$WORK/reports
 
 # The checks of a change pass.
 for check in build/test_arrows.sh build/test_shape.sh build/test_spdx.sh build/test_banned.sh build/test_symbols.sh \
-    build/test_symbols_abi.sh build/test_vendors.sh cli/test_docs.sh analyze/test_sentences_table.sh rust/test_bindings.sh; do
+    build/test_symbols_abi.sh build/test_vendors.sh build/test_formats.sh cli/test_docs.sh analyze/test_sentences_table.sh rust/test_bindings.sh; do
     quiet sh -x "$tree/tests/$check"
 done
 quiet "$WORK/build/tests/analyze/test_docs"

@@ -10,22 +10,18 @@ fail() {
     echo "FAILED: $*"
     exit 1
 }
-grep -v '^#' tests/vendors.txt | grep . | sed 's/ *| */|/g' >"$work/rows"
-awk -F '|' 'NF != 6 || ($5 != "real" && $5 != "mock") { print "not read as it is written: " $0; bad = 1 } END { exit bad }' "$work/rows" ||
+. tests/build/readme.sh
+readme_list tests/vendors.txt 6 >"$work/rows" || fail "tests/vendors.txt"
+awk -F '|' '$5 != "real" && $5 != "mock" { print "not read as it is written: " $0; bad = 1 } END { exit bad }' "$work/rows" ||
     fail "tests/vendors.txt"
 awk -F '|' '{ printf "| %s | %s | %s |\n", $1, $3, $4 }' "$work/rows" >"$work/table"
 
-# The rows of README.md, up to the first of a platform.
 header='| API or platform | recorded | tested with |'
-awk -v header="$header" '$0 == header { getline; on = 1; next } /^\| Linux|^$/ { on = 0 } on' README.md >"$work/readme"
 if [ "${1-}" = --update ]; then
-    awk -v header="$header" -v table="$work/table" '
-        /^\| Linux|^$/ { on = 0 }
-        !on
-        $0 == header { getline; print; on = 1; while ((getline line <table) > 0) print line }' README.md >"$work/new"
-    cat "$work/new" >README.md
+    readme_write "$header" "$work/table" "$work/new"
     exit 0
 fi
+readme_rows "$header" >"$work/readme"
 diff "$work/readme" "$work/table" || fail "README.md has another table than tests/vendors.txt: run $0 --update"
 
 sed -n 's/.*{\.api = "\([^"]*\)".*/\1/p' src/launch/agent_table.c | sort >"$work/apis"
