@@ -12,9 +12,10 @@
 # that of the last commit, unless it is set. Without Debian's tsc, esbuild, clang and lld the tarball would lack parts: so they must be there.
 # Exit codes: 0 done and checked, 1 something failed, 2 usage, 4 the machine lacks something (said which).
 set -eu
-glibc=2.28 most=8000000
+most=8000000
 root=$(cd "$(dirname "$0")/.." && pwd)
 . "$root/packaging/elf.sh"
+. "$root/packaging/old_glibc.sh"
 die() {
     code=$1
     shift
@@ -79,16 +80,7 @@ done >"$work/linked"
 
 # ---- the build
 
-# zig's linker has no --exclude-libs; what is in the archives of agents is hidden by itself (tests/packages/tarball.sh compares).
-cat >"$work/cc" <<EOF
-#!/bin/sh
-for argument; do
-    shift
-    [ "\$argument" = -Wl,--exclude-libs,ALL ] || set -- "\$@" "\$argument"
-done
-exec "$zig" cc -target x86_64-linux-gnu.$glibc -Wno-enum-float-conversion "\$@"
-EOF
-chmod +x "$work/cc"
+old_glibc_compiler "$work/cc" "$zig"
 set --
 for option in zstd:zstd zlib:z sqlite3:sqlite3 expat:expat lzma:lzma iberty:iberty; do
     set -- "$@" "-DTRACESMITH_${option%%:*}_INCLUDE=$work/include" "-DTRACESMITH_${option%%:*}_LIBRARY=$work/lib/lib${option##*:}.a"

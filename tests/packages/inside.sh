@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/packages/inside.sh deb|tarball: runs in a fresh root (tests/fresh-root.sh): installs what is in /packages, tries it, removes it,
+# tests/packages/inside.sh deb|tarball|wheel: runs in a fresh root (tests/fresh-root.sh): installs what is in /packages, tries it, removes it,
 # and compares the files before and after.
 . "$(dirname "$0")/lib.sh"
 # What a user keeps (the cache of imported traces) is no part of a package.
@@ -24,6 +24,14 @@ tried() { # the command in PATH
     tracesmith report "$work/a.json" -o "$work/a.html"
     tracesmith studio --export "$work/studio" "$work/a.sbt" >"$work/said" 2>&1 || fail "studio: $(cat "$work/said")"
 }
+tried_python() { # a Python that has the package, after tried
+    "$1" -B -c 'import sys, tracesmith
+trace = tracesmith.open(sys.argv[1])
+assert list(trace.sql("SELECT count(*) FROM events"))[0][0] == 1
+import tracesmith._cli, subprocess
+assert subprocess.run([tracesmith._cli.command(), "version"], check=True, capture_output=True, text=True).stdout == sys.argv[2] + "\n"' \
+        "$work/a.json" "tracesmith $("$root/packaging/version.sh")" || fail "the Python package"
+}
 unchanged() {
     listed / >"$work/after"
     diff "$work/before" "$work/after" >"$work/left" || fail "removal left something: $(grep '^[<>]' "$work/left" | head -n 20)"
@@ -41,6 +49,23 @@ tarball)
     rm -r /opt/trace
     unchanged
     ;;
+wheel)
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends python3-venv >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
+    (cd /packages && sha256sum -c --quiet SHA256SUMS)
+    listed / >"$work/before"
+    began=$(date +%s)
+    python3 -m venv /opt/venv
+    /opt/venv/bin/pip install -q --no-index --no-cache-dir /packages/*.whl
+    in_time $(($(date +%s) - began))
+    PATH=/opt/venv/bin:$PATH tried
+    tried_python /opt/venv/bin/python
+    /opt/venv/bin/pip uninstall -q -y tracesmith
+    left=$(find /opt/venv -iname '*tracesmith*')
+    [ -z "$left" ] || fail "pip uninstall left $left"
+    rm -r /opt/venv
+    unchanged
+    ;;
 deb)
     apt-get update -qq
     listed / >"$work/before"
@@ -50,14 +75,7 @@ deb)
     apt-get install -y -qq --no-install-recommends /packages/*.deb >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
     in_time $(($(date +%s) - began))
     tried
-    if [ -e /usr/lib/python3/dist-packages/tracesmith ]; then
-        python3 -B -c 'import sys, tracesmith
-trace = tracesmith.open(sys.argv[1])
-assert list(trace.sql("SELECT count(*) FROM events"))[0][0] == 1
-import tracesmith._cli, subprocess
-assert subprocess.run([tracesmith._cli.command(), "version"], check=True, capture_output=True, text=True).stdout == sys.argv[2] + "\n"' \
-            "$work/a.json" "tracesmith $("$root/packaging/version.sh")" || fail "the Python package"
-    fi
+    [ ! -e /usr/lib/python3/dist-packages/tracesmith ] || tried_python python3
     dpkg-query -W -f '${Package}\n' | sort | comm -13 "$work/packages" - | xargs apt-get purge -y -qq >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
     unchanged
     ;;

@@ -4,7 +4,7 @@
 # Ends with 1 if one of them failed; one that cannot be made here says why. build/release/SHA256SUMS lists all that have sums.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -gt 0 ] || set -- tarball windows deb rpm arch docker recipes
+[ $# -gt 0 ] || set -- tarball wheel windows deb rpm arch docker recipes
 out=${TRACESMITH_RELEASE_DIR:-$(cd "$here/../.." && pwd)/build/release}
 failed=0
 for name; do
@@ -14,7 +14,7 @@ for name; do
     elif [ -f "$here/$name.sh" ]; then
         "$here/$name.sh" || code=$?
     else
-        echo "no package '$name': tarball, windows, deb, rpm, arch, docker, recipes" >&2
+        echo "no package '$name': tarball, wheel, windows, deb, rpm, arch, docker, recipes" >&2
         exit 2
     fi
     case $code in
@@ -25,7 +25,7 @@ for name; do
     echo "$name: $said, $(($(date +%s) - began)) s"
 done
 mkdir -p "$out"
-for folder in tarball windows; do
+for folder in tarball wheel windows; do
     [ ! -f "$out/$folder/SHA256SUMS" ] || cat "$out/$folder/SHA256SUMS"
 done >"$out/SHA256SUMS"
 exit "$failed"
