@@ -275,7 +275,4 @@ void emit_comment(FILE *out, const char *text); // as a part of a comment, or of
 void emit_identifier(const char *text, char *out, size_t room);
 void emit_memory_name(const struct emit_memory *memory, char *out, size_t room);
 
-extern const unsigned char emit_template[]; // generated from repro.template
-extern const size_t emit_template_size;
-
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "replay/opencl/emit.h"
+#include "replay/opencl/emit_template.h"
 
 // Words of repro.template.
 struct features {
