@@ -129,8 +129,12 @@ static bool numbers_draws(const uint32_t *words, size_t count) {
     return false;
 }
 
+void module_describe(struct object *module, const VkShaderModuleCreateInfo *info) {
+    module->device->numbers_draws |= numbers_draws(info->pCode, info->codeSize / sizeof *info->pCode);
+}
+
 static void described_VkShaderModuleCreateInfo(struct object *object, const VkShaderModuleCreateInfo *info) {
-    object->device->numbers_draws |= numbers_draws(info->pCode, info->codeSize / sizeof *info->pCode);
+    module_describe(object, info);
 }
 
 #define NOTHING(type)                                                                                        \
@@ -176,27 +180,6 @@ VULKAN_CREATE_CALLS(CREATE)
         device_of(handle)->next.name(handle, object, allocator);                                             \
     }
 VULKAN_DESTROY_CALLS(DESTROY)
-
-#define PIPELINES(name, type)                                                                                \
-    VkResult record_##name(VkDevice handle, VkPipelineCache cache, uint32_t count, const type *infos,        \
-                           const VkAllocationCallbacks *allocator, VkPipeline *out) {                        \
-        struct device *device = device_of(handle);                                                           \
-        const VkResult result = device->next.name(handle, cache, count, infos, allocator, out);              \
-        recorder_lock();                                                                                     \
-        for (uint32_t i = 0; result >= VK_SUCCESS && i < count; i++) {                                       \
-            struct describing describing;                                                                    \
-            if (!out[i])                                                                                     \
-                continue;                                                                                    \
-            type copy = infos[i];                                                                            \
-            describe_begin(&describing);                                                                     \
-            words_##type(&describing.words, &copy);                                                          \
-            describe_end(&describing,                                                                        \
-                         object_add(device, VULKAN_PIPELINE, (uint64_t)(uintptr_t)out[i], "vk" #name));      \
-        }                                                                                                    \
-        recorder_unlock();                                                                                   \
-        return result;                                                                                       \
-    }
-VULKAN_PIPELINE_CALLS(PIPELINES)
 
 // ---- memory
 

@@ -216,6 +216,6 @@ void objects_write(struct device *device) {
     write_device(device);
     for (struct object *object = recorder.first; object; object = object->after)
         if (object->device == device && object->kind < VULKAN_KIND_LIMIT && object->kind != VULKAN_COMMANDS &&
-            !object->recorded && !object->words.missing[0])
+            !object->recorded && !object->parts && !object->words.missing[0])
             write_object(object);
 }

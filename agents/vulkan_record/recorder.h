@@ -8,7 +8,7 @@
 //
 // All that is known of the program's objects is under one lock. It is held while a submission of a captured frame runs.
 //
-// Files: layer.c (instances and devices), objects.c (the table of objects), create.c (their wrappers), commands.c (command
+// Files: layer.c (instances and devices), objects.c (the table of objects), create.c and pipelines.c (their wrappers), commands.c (command
 // buffers), newer.c (newer forms of both), templates.c (of descriptors), effects.c (what commands do to images), descriptors.c, memory.c, submit.c, semaphores.c, held.c (submissions that wait), content.c
 // (copies), frames.c (which frames), keys.c (key presses), file.c (the recording), waits.c (waits, presents and other calls that use a queue).
 #ifndef VULKAN_RECORD_RECORDER_H
@@ -100,7 +100,9 @@ struct object {
     bool alive;
     uint32_t references; // by other objects: what they are made of is kept
     bool recorded;       // it is in the recording
-    struct words words;  // what it was made of; of command buffers and sets what is in them
+    uint32_t
+        parts; // of a pipeline that others are linked of (pipelines.c), which is not recorded; 0: another object
+    struct words words; // what it was made of; of command buffers and sets what is in them
     struct use *uses;
     size_t use_count, use_capacity;
     bool changed; // since it was recorded: command buffers and sets
@@ -227,6 +229,7 @@ VULKAN_FRAME_COMMANDS(DECLARE)
 // Objects that have a wrapper know more of themselves than their words.
 void image_describe(struct object *image, const VkImageCreateInfo *info);
 void pass_describe(struct object *pass, const VkRenderPassCreateInfo *info);
+void module_describe(struct object *module, const VkShaderModuleCreateInfo *info);
 
 // ---- frames.c
 bool frames_begin(const char *words, const char *directory);

@@ -5,7 +5,8 @@
 // with FAMILIES, the second queue is of a second queue family, without graphics; families mean nothing to the driver. Built with REFUSES,
 // a submission that waits for something is refused, as by a driver that is out of memory. From then on no work of the device ends: its
 // fences are not signaled, and waits until it is idle do not return. Built with STALLS, the second queue never ends what it has, and results of
-// queries never come. Built with CLEARS, passes clear depths and stencils to other values than they are given.
+// queries never come. Built with CLEARS, passes clear depths and stencils to other values than they are given. Built with SHADES, shaders have
+// 0.5 where they were given 0.75.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,22 @@ static VkResult VKAPI_CALL get_results(VkDevice handle, VkQueryPool pool, uint32
 }
 #endif
 
+#ifdef SHADES
+static VkResult VKAPI_CALL create_module(VkDevice handle, const VkShaderModuleCreateInfo *info,
+                                         const VkAllocationCallbacks *allocator, VkShaderModule *out) {
+    VkShaderModuleCreateInfo changed = *info;
+    uint32_t *code = malloc(info->codeSize);
+    if (!code)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; i < info->codeSize / 4; i++)
+        code[i] = info->pCode[i] == 0x3f400000 ? 0x3f000000 : info->pCode[i];
+    changed.pCode = code;
+    const VkResult result = NEXT(CreateShaderModule)(handle, &changed, allocator, out);
+    free(code);
+    return result;
+}
+#endif
+
 #ifdef CLEARS
 static const VkClearValue other_value = {.depthStencil = {0.75f, 99}};
 
@@ -210,6 +227,10 @@ static PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice handle, const char
 #ifdef STALLS
     if (strcmp(name, "vkGetQueryPoolResults") == 0)
         return (PFN_vkVoidFunction)get_results;
+#endif
+#ifdef SHADES
+    if (strcmp(name, "vkCreateShaderModule") == 0)
+        return (PFN_vkVoidFunction)create_module;
 #endif
 #ifdef CLEARS
     if (strcmp(name, "vkCmdBeginRenderPass") == 0)

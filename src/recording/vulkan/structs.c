@@ -345,11 +345,15 @@ void words_VkDescriptorSetLayoutCreateInfo(struct words *words, VkDescriptorSetL
 
 static VALUES(VkPushConstantRange, V(stageFlags) V(offset) V(size))
 
-    void words_VkPipelineLayoutCreateInfo(struct words *words, VkPipelineLayoutCreateInfo *s) {
+    // A layout of a part of a pipeline may leave sets out, which have other parts. A replay has whole pipelines.
+    void words_VkPipelineLayoutCreateInfo(struct words *words, VkPipelineLayoutCreateInfo *given) {
+    VkPipelineLayoutCreateInfo copy = *given, *s = words->reading ? given : &copy;
     HEAD(VkPipelineLayoutCreateInfo, PIPELINE_LAYOUT_CREATE_INFO);
+    if (!words->reading)
+        s->flags &= ~(VkPipelineLayoutCreateFlags)VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT;
     WORD(flags);
     WORD(setLayoutCount);
-    HANDLES(SET_LAYOUT, VkDescriptorSetLayout, s->setLayoutCount, pSetLayouts, false, false);
+    HANDLES(SET_LAYOUT, VkDescriptorSetLayout, s->setLayoutCount, pSetLayouts, false, true);
     WORD(pushConstantRangeCount);
     ITEMS(VkPushConstantRange, s->pushConstantRangeCount, pPushConstantRanges);
 }

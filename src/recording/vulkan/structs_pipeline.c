@@ -116,8 +116,10 @@ static const VkPipelineShaderStageCreateFlags SIZED = UINT32_C(1) << 31;
 
 static void words_VkPipelineShaderStageCreateInfo(struct words *words, VkPipelineShaderStageCreateInfo *s) {
     struct required_size size = {NULL};
-    HEAD_WITH(VkPipelineShaderStageCreateInfo, PIPELINE_SHADER_STAGE_CREATE_INFO,
-              VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+    // A stage without a module has what one would be made of: the recorder gives it a module.
+    HEAD_OF(VkPipelineShaderStageCreateInfo, PIPELINE_SHADER_STAGE_CREATE_INFO,
+            VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+            VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
     if (!words->reading)
         size.at = words_in_chain(s->pNext,
                                  VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
@@ -422,7 +424,7 @@ static bool is_whole(const VkGraphicsPipelineCreateInfo *info) {
             (info->pViewportState && has_viewports(info) && info->pMultisampleState));
 }
 
-// A part of a pipeline, or one made of parts: of most of its state it says nothing, and pointers to it may be anything.
+// A part of a pipeline, or one made of parts, which the recorder did not make whole: pointers to the state that it does not have may be anything.
 static bool is_of_library(const VkGraphicsPipelineCreateInfo *info) {
     return info->flags & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR ||
            words_in_chain(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT) ||
@@ -446,7 +448,7 @@ void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineC
     if (!words->reading) {
         s->flags &= ~feedback;
         forget_unused(s, &changed);
-        words->extended = is_extended(s);
+        words->extended = words->partial || is_extended(s);
         if (words->extended)
             s->flags |= extended;
     }
@@ -461,17 +463,17 @@ void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineC
         s->flags &= ~extended;
     }
     WORD(stageCount);
-    ITEMS(VkPipelineShaderStageCreateInfo, s->stageCount, pStages);
+    ITEMS_OF(VkPipelineShaderStageCreateInfo, s->stageCount, pStages, words->partial);
     ITEMS_OF(VkPipelineVertexInputStateCreateInfo, 1, pVertexInputState, true);
     ITEMS_OF(VkPipelineInputAssemblyStateCreateInfo, 1, pInputAssemblyState, true);
     ITEMS_OF(VkPipelineTessellationStateCreateInfo, 1, pTessellationState, true);
     ITEMS_OF(VkPipelineViewportStateCreateInfo, 1, pViewportState, true);
-    ITEMS(VkPipelineRasterizationStateCreateInfo, 1, pRasterizationState);
+    ITEMS_OF(VkPipelineRasterizationStateCreateInfo, 1, pRasterizationState, words->partial);
     ITEMS_OF(VkPipelineMultisampleStateCreateInfo, 1, pMultisampleState, true);
     ITEMS_OF(VkPipelineDepthStencilStateCreateInfo, 1, pDepthStencilState, true);
     ITEMS_OF(VkPipelineColorBlendStateCreateInfo, 1, pColorBlendState, true);
     ITEMS_OF(VkPipelineDynamicStateCreateInfo, 1, pDynamicState, true);
-    HANDLE(LAYOUT, layout);
+    HANDLE_OF(LAYOUT, layout, false, words->partial);
     HANDLE_OF(PASS, renderPass, false, true);
     WORD(subpass);
     forget_base(words, &s->flags, &s->basePipelineIndex);
@@ -479,7 +481,7 @@ void words_VkGraphicsPipelineCreateInfo(struct words *words, VkGraphicsPipelineC
     if (!words->reading && !s->renderPass)
         chained.at = words_in_chain(s->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
     words_chained(words, &chained);
-    if (words->reading && !words->failed && !is_whole(s))
+    if (words->reading && !words->failed && !words->partial && !is_whole(s))
         words->failed = true;
     if (words->reading)
         s->pNext = chained.at;

@@ -47,6 +47,7 @@ struct words {
     void **taken;            // reading: memory that what was read points to, until words_finish
     size_t taken_count, taken_capacity, taken_bytes;
     bool extended;   // a pipeline with what extensions say of its state
+    bool partial;    // a pipeline of which parts may be missing: only in the recorder's memory
     uint32_t family; // writing commands: the queue family that executes them + 1; 0: unknown
     // Writing: the number of a handle, which the command writes to if `written`; 0: not known. Reading: the handle of a number.
     // Never called with 0.

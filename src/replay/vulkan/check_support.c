@@ -119,6 +119,8 @@ bool check_pipeline_limits(struct vulkan_run *run, const VkPipelineLayoutCreateI
     for (uint32_t i = 0; i < info->setLayoutCount; i++) {
         const struct vulkan_live *layout =
             vulkan_find_handle(run, (uint64_t)(uintptr_t)info->pSetLayouts[i], VULKAN_SET_LAYOUT);
+        if (!info->pSetLayouts[i])
+            continue;
         REQUIRE(layout && layout->stage_counts, "a pipeline layout has a set layout that is missing");
         for (uint32_t at = 0; at < STAGES * CLASSES; at++)
             counts[at] += layout->stage_counts[at];

@@ -202,8 +202,11 @@ tsmith_status vulkan_device_make(struct vulkan_run *run, const struct recording_
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                           .queueFamilyIndex = family};
     const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    const VkDescriptorSetLayoutCreateInfo empty = {.sType =
+                                                       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO};
     if (device->CreateCommandPool(device->handle, &pool, NULL, &device->pool) != VK_SUCCESS ||
-        device->CreateFence(device->handle, &fence, NULL, &device->fence) != VK_SUCCESS)
+        device->CreateFence(device->handle, &fence, NULL, &device->fence) != VK_SUCCESS ||
+        device->CreateDescriptorSetLayout(device->handle, &empty, NULL, &device->empty) != VK_SUCCESS)
         return status_set(run->error, TSMITH_ERROR_NO_MEMORY, "the device %s is out of memory",
                           execution->name);
     return TSMITH_OK;
@@ -219,6 +222,8 @@ void vulkan_device_end(struct vulkan_device *device) {
             device->DestroyFence(device->handle, device->fence, NULL);
         if (device->pool)
             device->DestroyCommandPool(device->handle, device->pool, NULL);
+        if (device->empty)
+            device->DestroyDescriptorSetLayout(device->handle, device->empty, NULL);
         device->DestroyDevice(device->handle, NULL);
     }
     free(device);

@@ -147,13 +147,17 @@ static void prepare_VkBufferViewCreateInfo(struct vulkan_run *run, struct vulkan
     live->usage = buffer ? buffer->usage : 0;
 }
 
+// A set that is left out is an empty one for the driver. No set is bound there, and no shader uses it: it has no number.
 static void prepare_VkPipelineLayoutCreateInfo(struct vulkan_run *run, struct vulkan_live *live,
                                                VkPipelineLayoutCreateInfo *info) {
+    VkDescriptorSetLayout *sets = (VkDescriptorSetLayout *)(uintptr_t)info->pSetLayouts; // of the words
     live->set_count = info->setLayoutCount;
     live->numbers = calloc(info->setLayoutCount + (size_t)1, sizeof *live->numbers);
     live->ranges = calloc(info->pushConstantRangeCount + (size_t)1, sizeof *live->ranges);
     for (uint32_t i = 0; live->numbers && i < info->setLayoutCount; i++)
         live->numbers[i] = number_of(run, (uint64_t)(uintptr_t)info->pSetLayouts[i], VULKAN_SET_LAYOUT);
+    for (uint32_t i = 0; i < info->setLayoutCount; i++)
+        sets[i] = sets[i] ? sets[i] : live->device->empty;
     for (uint32_t i = 0; live->ranges && i < info->pushConstantRangeCount; i++)
         live->ranges[live->range_count++] = info->pPushConstantRanges[i];
 }

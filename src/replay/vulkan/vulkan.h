@@ -120,6 +120,7 @@ struct vulkan_device {
     VkPhysicalDeviceSubgroupSizeControlProperties subgroups; // maxSubgroupSize 0: there is no control
     VkCommandPool pool;
     VkFence fence;
+    VkDescriptorSetLayout empty; // without descriptors
     VkBuffer staging;
     VkDeviceMemory staging_memory;
     VkDeviceSize staging_bytes;
