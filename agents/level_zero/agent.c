@@ -45,7 +45,7 @@ static void register_call(void *loader, void *tracer, const struct call_row *row
     if (!with) // newer than this loader: the program cannot call it either
         return;
     if (with(tracer, ZERO_PROLOGUE, row->enter) != ZERO_SUCCESS ||
-        with(tracer, ZERO_EPILOGUE, row->leave) != ZERO_SUCCESS)
+        (row->leave && with(tracer, ZERO_EPILOGUE, row->leave) != ZERO_SUCCESS))
         channel_lose(agent.channel, TSMITH_REASON_UNTRACED, 1);
 }
 
@@ -67,10 +67,12 @@ static void *make_tracer(void *loader) {
 static void trace(void *loader) {
     int (*set_enabled)(void *tracer, uint8_t on) = NULL;
     void *tracer = loader_find(loader) ? make_tracer(loader) : NULL;
+    static const struct call_row inside = {"zeDriverGet", commands_inside, NULL};
     *(void **)&set_enabled = dlsym(loader, "zelTracerSetEnabled");
     if (tracer && set_enabled) {
         for (int i = 0; i < CALL_LIMIT; i++)
             register_call(loader, tracer, &call_rows[i]);
+        register_call(loader, tracer, &inside);
         if (set_enabled(tracer, 1) == ZERO_SUCCESS)
             return;
     }

@@ -10,6 +10,8 @@
 #include "objects.h"
 
 void commands_begin(void);
+// Called when any thread calls zeDriverGet.
+zero_tracer_callback commands_inside;
 
 // Before a command is appended: chooses the event of its times, and puts the agent's into `signal`, if it is empty.
 void command_prepare(struct frame *frame, void **signal);

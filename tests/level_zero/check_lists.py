@@ -140,4 +140,8 @@ for name in ("killed", "exits"):
     trace, (entries, _) = load(name), log(name)
     assert len(entries) == 8 and len(commands(trace)) == 7, (name, entries, trace)
     assert lost(trace)["no_completion"] == 1, (name, lost(trace))
+# What a program never waits for is recorded while it runs.
+never, (entries, _) = load("never"), log("never")
+assert len(entries) == 7 and not lost(never), (entries, lost(never))
+check_times("never", commands(never), entries)
 print("level zero: the traces are what the simulated device did")

@@ -54,10 +54,16 @@ record outlive -- outlive
 record quiet --agent-option level-zero.program-events -- immediate 5
 
 mkfifo "$work/said"
-# shellcheck disable=SC2016 # the inner shell expands it
-MOCK_LOG=$work/killed.log "$TRACESMITH" profile -o "$work/killed.sbt" --api level-zero -- sh -c \
-    '"$0" forever 7 >"$1" & read -r line <"$1" && kill -KILL $! && { wait $! || :; }' "$work/lists" "$work/said" >"$work/killed.err" 2>&1 ||
-    fail "killed: $(cat "$work/killed.err")"
-"$TRACESMITH" view --json "$work/killed.sbt" >"$work/killed.json" || fail "killed: no trace"
+# killed NAME ARGUMENTS COMMAND: once it has printed its line and COMMAND has succeeded
+killed() {
+    # shellcheck disable=SC2016 # the inner shell expands it
+    MOCK_LOG=$work/$1.log "$TRACESMITH" profile -o "$work/$1.sbt" --api level-zero -- sh -c \
+        '"$0" $2 >"$1" & read -r line <"$1" && eval "$3" && kill -KILL $! && { wait $! || :; }' \
+        "$work/lists" "$work/said" "$2" "$3" >"$work/$1.err" 2>&1 || fail "$1: $(cat "$work/$1.err")"
+    "$TRACESMITH" view --json "$work/$1.sbt" >"$work/$1.json" || fail "$1: no trace"
+}
+killed killed "forever 7" :
+# The agent resets its events after it has recorded the kernels, though the program never waits for them.
+killed never "never 7" "until grep -q 'calls resets 7' $work/never.log; do sleep 0.02; done"
 
 python3 "$here/check_lists.py" "$work"
