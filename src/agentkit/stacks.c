@@ -158,7 +158,8 @@ static uint32_t mark_words(uint64_t *words, const struct unwind_result *result) 
         ours++;
     for (uint32_t i = 0; i < result->struck_count; i++)
         words[result->struck[i]] |= STACKS_STRUCK;
-    _Static_assert(STACKS_GUESSED == UNWIND_GUESSED, "the walk has marked them");
+    _Static_assert(STACKS_GUESSED == UNWIND_GUESSED && STACKS_TRAMPOLINE == UNWIND_TRAMPOLINE,
+                   "the walk has marked them");
     return ours;
 }
 

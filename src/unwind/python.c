@@ -259,6 +259,8 @@ static uint32_t merge(struct python_thread *thread, const struct python_native *
         }
         append(&merged, thread->words + from, thread->ends[group] - from, 2);
         from = thread->ends[group++];
+        // What called the loop has the name of the same function.
+        i += i + 1 < native_count && (thread->native[i + 1] & STACKS_TRAMPOLINE) != 0;
     }
     if (!merged.cut)
         append(&merged, thread->words + from, thread->count - from, 2);

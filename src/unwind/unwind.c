@@ -7,11 +7,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "unwind/go_table.h"
+#include "unwind/own_code.h"
+#include "unwind/perf_trampoline.h"
 #include "unwind/unwind_debug.h"
 #include "unwind/unwind_table.h"
 
@@ -24,6 +25,7 @@ enum action {
     CFA_FROM_STACK_POINTER = 1,
     CFA_FROM_FRAME_POINTER,
     CFA_AT_FRAME_POINTER, // loaded from there: a function that aligned its stack
+    TRAMPOLINE,           // CFA_FROM_STACK_POINTER, in code that is known by its instructions
     OUTERMOST,
     NEEDS_FULL,
     UNKNOWN,
@@ -62,6 +64,19 @@ static bool end(struct walk *walk, enum unwind_end how) {
 static void mark_guess(struct walk *walk) {
     if (walk->result.exact == UINT32_MAX)
         walk->result.exact = walk->result.count;
+}
+
+// --- code without unwind data --------------------------------------------------------------------
+
+// Whether `pc`, an address that is returned to, is in a perf trampoline. Only where the loader knows of no code.
+static enum perf_trampoline trampoline_at(uint64_t pc) {
+    uint8_t bytes[PERF_TRAMPOLINE_BYTES] = {0};
+    (void)own_code_copy(pc, bytes, sizeof bytes); // a trampoline may end where its page does
+    return perf_trampoline_of(bytes);
+}
+
+static void mark_trampoline(struct walk *walk) {
+    walk->frames[walk->result.count - 1] |= UNWIND_TRAMPOLINE;
 }
 
 // --- rules ---------------------------------------------------------------------------------------
@@ -120,13 +135,26 @@ static struct unwind_rule compress(const struct cfi_section *section, const stru
     return rule;
 }
 
+// The code at a return address is read once in each version of the table.
+static void make_trampoline_rule(uint64_t pc, struct unwind_rule *rule) {
+    enum perf_trampoline kind = trampoline_at(pc);
+    if (kind == PERF_TRAMPOLINE_NONE)
+        return;
+    *rule = (struct unwind_rule){.action = TRAMPOLINE, .cfa_offset = 2 * WORD};
+    if (kind == PERF_TRAMPOLINE_POPS_FRAME_POINTER)
+        rule->frame_pointer = -2 * WORD;
+}
+
 static struct unwind_rule make_rule(uint64_t key) {
     // Behind a frame whose caller's stack pointer is not known the fast walk cannot go on.
     struct unwind_rule rule = {.action = MACHINE_PUSHES ? UNKNOWN : NEEDS_FULL};
     struct cfi_section section;
     struct cfi_row row;
-    if (unwind_table_find(key, &section, &row) == UNWIND_ROW)
+    enum unwind_found found = unwind_table_find(key, &section, &row);
+    if (found == UNWIND_ROW)
         rule = compress(&section, &row);
+    else if (found == UNWIND_NO_MODULE && MACHINE_PUSHES)
+        make_trampoline_rule(key + 1, &rule);
     rule.key = key;
     return rule;
 }
@@ -231,6 +259,9 @@ static inline bool step_up(struct walk *walk, const struct span *span, const str
     uint64_t cfa, offset = (uint64_t)(int64_t)rule->cfa_offset;
     if (__builtin_expect(rule->action == CFA_FROM_STACK_POINTER, 1)) {
         cfa = at->stack_pointer + offset;
+    } else if (rule->action == TRAMPOLINE) {
+        cfa = at->stack_pointer + offset;
+        mark_trampoline(walk);
     } else if (rule->action == CFA_FROM_FRAME_POINTER) {
         cfa = at->frame_pointer + offset;
     } else if (rule->action == CFA_AT_FRAME_POINTER) {
@@ -521,19 +552,11 @@ static bool enter_stack(struct full *full, uint64_t old, uint64_t stack_pointer,
     return true;
 }
 
-// Whether the kernel's frame of an interrupted function begins here. The kernel is asked whether the memory is
-// readable: a system call with an invalid request reads its argument first.
+// Whether the kernel's frame of an interrupted function begins here.
 static bool is_signal_return(uint64_t pc) {
-    enum { PAGE = 4096, NO_SUCH_CHANGE = 99 };
     uint64_t code;
-    int saved = errno;
-    if (MACHINE_PUSHES || pc % PAGE > PAGE - sizeof code)
-        return false;
-    bool readable = syscall(SYS_rt_sigprocmask, NO_SUCH_CHANGE, pc, NULL, sizeof code) && errno == EINVAL;
-    errno = saved;
-    if (readable)
-        memcpy(&code, (const void *)(uintptr_t)pc, sizeof code);
-    return readable && machine_is_signal_return(code);
+    return !MACHINE_PUSHES && own_code_copy(pc, (uint8_t *)&code, sizeof code) == sizeof code &&
+           machine_is_signal_return(code);
 }
 
 // From `caller`, whose stack pointer is `old` or above.
@@ -609,6 +632,37 @@ static bool step_to_go(struct walk *walk, struct full *full) {
     return pc != 0 || end(walk, UNWIND_OUTERMOST);
 }
 
+static bool leave_trampoline(struct walk *walk, struct full *full, enum perf_trampoline kind) {
+    struct cfi_frame caller = full->frame;
+    const uint64_t stack_pointer = full->frame.registers[CFI_STACK_POINTER];
+    uint64_t pc;
+    if (!cfi_read(&full->frame, stack_pointer + WORD, &pc) ||
+        (kind == PERF_TRAMPOLINE_POPS_FRAME_POINTER &&
+         !cfi_read(&full->frame, stack_pointer, &caller.registers[CFI_FRAME_POINTER])))
+        return end(walk, UNWIND_LOST);
+    mark_trampoline(walk);
+    if (kind == PERF_TRAMPOLINE_POPS_FRAME_POINTER)
+        caller.known |= UINT64_C(1) << CFI_FRAME_POINTER;
+    if (CFI_PC != CFI_RETURN)
+        caller.known &= ~(UINT64_C(1) << CFI_RETURN);
+    caller.registers[CFI_STACK_POINTER] = stack_pointer + 2 * WORD;
+    caller.registers[CFI_PC] = machine_address(pc);
+    return step_to_caller(walk, full, &caller, stack_pointer, false);
+}
+
+// One step where nothing describes the code.
+static bool step_undescribed(struct walk *walk, struct full *full, enum unwind_found found) {
+    struct cfi_frame *frame = &full->frame, caller;
+    const uint64_t pc = frame->registers[CFI_PC];
+    if (!(frame->known >> CFI_STACK_POINTER & 1))
+        return guess_full(walk, full);
+    if (is_signal_return(pc) && machine_interrupted(frame, &caller))
+        return step_to_caller(walk, full, &caller, frame->registers[CFI_STACK_POINTER], true);
+    enum perf_trampoline kind =
+        found == UNWIND_NO_MODULE && !full->is_exact ? trampoline_at(pc) : PERF_TRAMPOLINE_NONE;
+    return kind == PERF_TRAMPOLINE_NONE ? guess_full(walk, full) : leave_trampoline(walk, full, kind);
+}
+
 static bool step_full(struct walk *walk, struct full *full) {
     struct cfi_section section;
     struct cfi_row row;
@@ -616,11 +670,9 @@ static bool step_full(struct walk *walk, struct full *full) {
     uint64_t cfa, pc = frame->registers[CFI_PC], old = frame->registers[CFI_STACK_POINTER];
     const uint64_t stack_pointer = UINT64_C(1) << CFI_STACK_POINTER;
     walk->result.stale |= !is_fresh(pc - !full->is_exact);
-    if (unwind_table_find(pc - !full->is_exact, &section, &row) != UNWIND_ROW) {
-        if (frame->known & stack_pointer && is_signal_return(pc) && machine_interrupted(frame, &caller))
-            return step_to_caller(walk, full, &caller, old, true);
-        return guess_full(walk, full);
-    }
+    enum unwind_found found = unwind_table_find(pc - !full->is_exact, &section, &row);
+    if (found != UNWIND_ROW)
+        return step_undescribed(walk, full, found);
     if (row.go_calls_c)
         return step_to_go(walk, full);
     if (row.registers[row.return_register].how == CFI_UNDEFINED)

@@ -2,7 +2,7 @@
 // The call stack of the thread that asks: program counters, innermost first, exact where the code is described
 // (.eh_frame, or .debug_frame of the module's file), by frame pointers and marked so where it is not.
 //
-// A walk is async-signal-safe: no allocation, no lock, no system call (one exception below). It reads the thread's own
+// A walk is async-signal-safe: no allocation, no lock, no system call (the exceptions are below). It reads the thread's own
 // stack within its bounds, upwards only, so that a stack that the program has smashed ends the walk and nothing else.
 //
 // The fast walk carries the stack and the frame pointer alone and gets each frame's rule from the thread's cache; a
@@ -114,12 +114,15 @@ __attribute__((always_inline)) static inline void unwind_capture(struct unwind_r
 // In a frame that was found by a frame pointer: between it and the frame that it called, callers may be missing. Frames that
 // were found from it by CFI are not marked; they are as sure as it is.
 #define UNWIND_GUESSED (UINT64_C(1) << 62)
+// In a frame of generated code that is left right behind its call, as perf trampolines are (perf_trampoline.h). It is as sure as one found by CFI.
+#define UNWIND_TRAMPOLINE (UINT64_C(1) << 61)
 
 // Walks from `registers`, which unwind_capture filled in this function or in one that has not returned. The first
 // frame is the program counter captured, the rest are return addresses (after a signal frame: where it struck), with
-// UNWIND_GUESSED where that is so.
+// UNWIND_GUESSED and UNWIND_TRAMPOLINE where that is so.
 // Asks the system for the alternate signal stack if the stack pointer is not on the thread's own, and if it is not on that
-// either what can be read there.
+// either what can be read there; and, at an address that no module has, whether the code there can be read (the fast walk once for
+// each address and version of the table).
 struct unwind_result unwind_walk(struct unwind_thread *thread, const struct unwind_registers *registers,
                                  uint64_t *frames, uint32_t capacity);
 

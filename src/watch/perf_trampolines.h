@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPython's perf trampolines (PYTHONPERFSUPPORT): generated code through which the interpreter calls each Python function, one for each.
-// It has no unwind data. For the recording process, while the other process runs.
+// The perf trampolines of another process (unwind/perf_trampoline.h). For the recording process, while the other process runs.
 #ifndef WATCH_PERF_TRAMPOLINES_H
 #define WATCH_PERF_TRAMPOLINES_H
 
 #include <stdint.h>
 
-// What the code at a return address does before it returns. The caller's address is 8 bytes above the stack pointer.
-enum perf_trampoline {
-    PERF_TRAMPOLINE_NONE,              // something else
-    PERF_TRAMPOLINE_SKIPS,             // takes 8 bytes off the stack: CPython 3.12 and 3.13
-    PERF_TRAMPOLINE_POPS_FRAME_POINTER // CPython 3.14
-};
+#include "unwind/perf_trampoline.h"
 
 // What was read, by address.
 struct perf_trampolines {

@@ -6,10 +6,12 @@
 #include <stdint.h>
 
 // Words of a stack, innermost first. A word is a return address, or the program counter of a frame that a signal
-// struck (STACKS_STRUCK); GUESSED: it was found by a frame pointer. An outermost word EPOCH
+// struck (STACKS_STRUCK); GUESSED: it was found by a frame pointer; TRAMPOLINE: generated code through which an interpreter calls one of
+// its functions. An outermost word EPOCH
 // is the number of times that code had taken the place of other code; without it 0.
 #define STACKS_STRUCK (UINT64_C(1) << 63)
 #define STACKS_GUESSED (UINT64_C(1) << 62)
+#define STACKS_TRAMPOLINE (UINT64_C(1) << 61)
 #define STACKS_EPOCH (UINT64_C(0xfc) << 56)
 #define STACKS_PC ((UINT64_C(1) << 56) - 1)
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python stacks as the agent reads them, against the interpreter's own: check_python.py PROBE_LIBRARY.
 
-Runs on CPython 3.8 to 3.13; exits 1 with the differing stack when one differs.
+Runs on CPython 3.8 to 3.13; exits 1 with the differing stack when one differs. With PYTHONPERFSUPPORT (3.12 and newer) the
+interpreter calls each Python function through generated code: the walk passes through it, and it stands for nothing of its own.
 """
 import asyncio
 import ctypes
@@ -16,6 +17,8 @@ for library in (held, released):
     library.probe_stack.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.probe_interned.restype = ctypes.c_ulong
 checked = 0
+has_trampolines = getattr(sys, "is_stack_trampoline_active", lambda: False)()
+TRAMPOLINE = 1 << 61
 
 
 def own_stack(frame):
@@ -48,6 +51,10 @@ def probe(expect_cut=False):
                 fail(f"cut: {len(seen)} of {len(own)} frames, count {count}", seen, own)
         elif count < 0 or seen != own:
             fail(f"count {count}", seen, own)
+        if has_trampolines and not expect_cut:
+            native = [int(line.split()[1], 16) for line in lines if line.startswith("native ")]
+            if not library.probe_whole() or any(address & TRAMPOLINE for address in native):
+                fail("not whole, or with trampolines: %s" % [hex(address) for address in native], seen, own)
         checked += 1
     return lines
 
@@ -175,4 +182,4 @@ for _ in range(100):
 if held.probe_interned() - before > 20:
     print(f"places are not kept: {held.probe_interned() - before} strings for 100 equal stacks")
     sys.exit(1)
-print(f"{sys.version.split()[0]}: {checked} stacks as the interpreter's own")
+print(f"{sys.version.split()[0]}{' with perf trampolines' if has_trampolines else ''}: {checked} stacks as the interpreter's own")

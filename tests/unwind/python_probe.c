@@ -29,12 +29,18 @@ int probe_look(void);
 unsigned long probe_interned(void);
 int probe_stack(char *out, size_t size);
 int probe_missing(void);
+int probe_whole(void);
 
-static __thread bool lacks;
+static __thread bool lacks, reaches_end;
 
 // Whether Python functions were missing on the thread's last stack.
 int probe_missing(void) {
     return lacks;
+}
+
+// Whether the native walk of the thread's last stack has reached its outermost frame.
+int probe_whole(void) {
+    return reaches_end;
 }
 
 int probe_look(void) {
@@ -59,6 +65,7 @@ __attribute__((noinline)) int probe_stack(char *out, size_t size) {
     const struct python_native whole = {frames, result.count, FRAMES_MAX, result.end == UNWIND_OUTERMOST};
     uint32_t count = python_merge(&python, &whole, &(struct python_intern){.function = intern}, &missing);
     lacks = missing.functions;
+    reaches_end = result.end == UNWIND_OUTERMOST && result.exact == result.count;
     size_t used = 0;
     int printed = 0;
     for (uint32_t i = 0; i < count && used < size; i++, printed++) {

@@ -41,6 +41,10 @@ python3 "$source/tests/reference/frame_rows.py" "$work/rows" "$work/unwind"
     "$source/src/watch/process_code.c" "$source/src/watch/perf_trampolines.c" "$source/src/symbols/elf_file.c" "$source/src/symbols/vdso.c" "$source/src/base/file.c" "$source/src/base/other_root.c" "$source/src/unwind/cfi.c" \
     "$source/src/unwind/cfi_apply.c" "$source/src/base/array.c"
 
+# shellcheck disable=SC2086
+"$cross" -O2 -D_GNU_SOURCE -fomit-frame-pointer -mbranch-protection=standard $includes -o "$work/trampolines" \
+    "$source/tests/unwind/test_unwind_trampolines.c" $walker -ldl
+
 # compile SEED LIBRARY NAME [FLAG...]
 compile() {
     seed=$1 library=$2 name=$3
@@ -60,4 +64,5 @@ qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) ||
     skip "the rules are right; there is no qemu-aarch64 to walk with them"
 "$qemu" -cpu max -L "$root" "$work/unwind"
 "$qemu" -cpu max -L "$root" "$work/registers"
+"$qemu" -cpu max -L "$root" "$work/trampolines"
 "$qemu" -cpu max -L "$root" "$work/main" "$work/one.so" "$work/two.so" "$work/three.so"

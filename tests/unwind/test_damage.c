@@ -169,10 +169,11 @@ static void *make_code(const uint8_t *bytes, size_t size) {
     return code;
 }
 
-// push rbp; mov rbp, rsp; call rdi; pop rbp; ret
-static const uint8_t WITH_FRAME_POINTER[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
-// push rbp; xor ebp, ebp; call rdi; pop rbp; ret
-static const uint8_t WITHOUT[] = {0x55, 0x31, 0xed, 0xff, 0xd7, 0x5d, 0xc3};
+// Neither leaves its frame right behind the call (perf_trampoline.h): test_unwind_trampolines.c has code that does.
+// push rbp; mov rbp, rsp; call rdi; nop; pop rbp; ret
+static const uint8_t WITH_FRAME_POINTER[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x90, 0x5d, 0xc3};
+// push rbp; xor ebp, ebp; call rdi; nop; pop rbp; ret
+static const uint8_t WITHOUT[] = {0x55, 0x31, 0xed, 0xff, 0xd7, 0x90, 0x5d, 0xc3};
 
 __attribute__((noinline)) static uint64_t call_code(void *code) {
     void (*function)(void (*)(void));

@@ -34,6 +34,9 @@ if platform.python_implementation() == "CPython" and (3, 8) <= sys.version_info[
     esac
     versions="$versions $identity"
     "$python" "$here/check_python.py" "$work/probe.so"
+    if PYTHONPERFSUPPORT=1 "$python" -c 'import sys; sys.exit(not sys.is_stack_trampoline_active())' 2>/dev/null; then
+        PYTHONPERFSUPPORT=1 "$python" "$here/check_python.py" "$work/probe.so"
+    fi
 
     include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
     if [ -f "$include/Python.h" ]; then

@@ -7,7 +7,10 @@ import random
 import sys
 import threading
 
-import pyopencl as cl
+try:
+    import pyopencl as cl
+except ImportError:
+    import ctypes_cl as cl
 
 context = cl.create_some_context(interactive=False)
 kernel_source = cl.Program(context, "__kernel void nothing(void) {}").build()
