@@ -2,8 +2,13 @@
 // Gives buffers to CUPTI and reads those that it returns; the states of a buffer are in buffers.h. Rules: agent.h.
 #include "buffers.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agentkit/buffer_pool.h"
 #include "agentkit/control.h"
@@ -29,8 +34,8 @@ static atomic_bool may_wait;
 static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its length is in waiting_bytes
 static _Atomic uint32_t waiting_count;
 static size_t waiting_bytes[BUFFER_POOL_MAX];
-// How often threads flush, or have buffers that were handed back; how often the calling thread does.
-static _Atomic int32_t in_hand;
+// How often threads flush, or have buffers that were handed back (a futex); how often the calling thread does.
+static _Atomic int32_t in_hand, in_hand_waiters;
 static __thread int32_t in_hand_here __attribute__((tls_model("initial-exec")));
 
 bool buffers_init(void) {
@@ -50,6 +55,11 @@ void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
 static void in_hand_add(int32_t count) {
     in_hand_here += count;
     atomic_fetch_add(&in_hand, count);
+    if (count > 0 || !atomic_load(&in_hand_waiters))
+        return;
+    const int saved = errno;
+    syscall(SYS_futex, &in_hand, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    errno = saved;
 }
 
 static uint64_t bit_of(uint32_t place) {
@@ -133,9 +143,19 @@ void buffers_flush(uint32_t flags) {
 }
 
 static void wait_for_others(int64_t until) {
-    const struct timespec moment = {.tv_nsec = 200000};
-    while (atomic_load(&in_hand) != in_hand_here && clock_trace_now() < until)
-        nanosleep(&moment, NULL);
+    enum { SECOND = 1000000000 };
+    const int saved = errno;
+    atomic_fetch_add(&in_hand_waiters, 1);
+    for (;;) {
+        const int32_t now = atomic_load(&in_hand);
+        const int64_t left = until - clock_trace_now();
+        if (now == in_hand_here || left <= 0)
+            break;
+        const struct timespec most = {.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
+        syscall(SYS_futex, &in_hand, FUTEX_WAIT_PRIVATE, now, &most, NULL, 0);
+    }
+    atomic_fetch_sub(&in_hand_waiters, 1);
+    errno = saved;
 }
 
 // Another thread may have left its buffers to wait, or be reading those that did.
@@ -148,6 +168,7 @@ void buffers_read_all(void) {
 
 void buffers_after_fork_child(void) {
     atomic_store(&in_hand, in_hand_here);
+    atomic_store(&in_hand_waiters, 0);
 }
 
 void buffers_full(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
