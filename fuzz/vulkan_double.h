@@ -58,6 +58,7 @@ static struct {
     uint32_t fill;           // each word of memory that is new
     bool plain;              // it has no extensions
     bool sized;              // it has Vulkan 1.3, and subgroups of 4 to 32 in compute shaders
+    VkPhysicalDeviceFeatures features;
 } vulkan_double;
 
 static void double_expect(bool good) {
@@ -392,11 +393,13 @@ static void double_judge_extended(uint32_t number, const void *call) {
             double_expect(at->a[i].location < DOUBLE_LIMIT && at->a[i].binding < DOUBLE_LIMIT);
         break;
     }
-    case VULKAN_CmdSetDepthClampEnableEXT: // it has no features of Vulkan 1.0
-        double_expect(!((const struct call_CmdSetDepthClampEnableEXT *)call)->v);
+    case VULKAN_CmdSetDepthClampEnableEXT:
+        double_expect(vulkan_double.features.depthClamp ||
+                      !((const struct call_CmdSetDepthClampEnableEXT *)call)->v);
         break;
     case VULKAN_CmdSetPolygonModeEXT:
-        double_expect(((const struct call_CmdSetPolygonModeEXT *)call)->v == VK_POLYGON_MODE_FILL);
+        double_expect(vulkan_double.features.fillModeNonSolid ||
+                      ((const struct call_CmdSetPolygonModeEXT *)call)->v == VK_POLYGON_MODE_FILL);
         break;
     default:
         break;

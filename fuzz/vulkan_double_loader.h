@@ -108,7 +108,7 @@ static void double_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice devic
 }
 static void double_GetPhysicalDeviceFeatures(VkPhysicalDevice device, VkPhysicalDeviceFeatures *out) {
     (void)device;
-    *out = (VkPhysicalDeviceFeatures){0};
+    *out = vulkan_double.features;
 }
 // Each feature of a struct.
 static void double_fill(VkBaseOutStructure *at, size_t size) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "recorder.h"
+#include "recording/vulkan/structs.h" // words_in_chain
 #include "wire/channel.h"
 #include "wire/memory.h"
 
@@ -183,6 +184,20 @@ static void fill(struct device *device) {
 #undef FILL_ALIAS
 }
 
+static uint64_t enabled_features(const VkDeviceCreateInfo *info) {
+    enum { COUNT = sizeof(VkPhysicalDeviceFeatures) / sizeof(VkBool32) };
+    const VkPhysicalDeviceFeatures2 *chained =
+        words_in_chain(info->pNext, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+    const VkPhysicalDeviceFeatures *features = chained ? &chained->features : info->pEnabledFeatures;
+    VkBool32 all[COUNT] = {0};
+    uint64_t bits = 0;
+    if (features)
+        memcpy(all, features, sizeof all);
+    for (uint32_t i = 0; i < COUNT; i++)
+        bits |= (uint64_t)(all[i] != 0) << i;
+    return bits;
+}
+
 static bool adopt(const struct loader_creation *creation, VkDevice handle, PFN_vkGetDeviceProcAddr get) {
     const struct instance *instance = (const struct instance *)creation->instance;
     const VkDeviceCreateInfo *info = creation->info;
@@ -199,6 +214,7 @@ static bool adopt(const struct loader_creation *creation, VkDevice handle, PFN_v
     device->vendor = properties.vendorID;
     device->driver = properties.driverVersion;
     device->version = properties.apiVersion;
+    device->features = enabled_features(info);
     for (uint32_t i = 0; i < info->enabledExtensionCount && !device->missing[0]; i++)
         if (!is_known(info->ppEnabledExtensionNames[i]))
             snprintf(device->missing, sizeof device->missing, "the device is used with %.60s",

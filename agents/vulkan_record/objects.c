@@ -189,6 +189,7 @@ static void write_device(struct device *device) {
     recording_put(writer, RECORDING_KEY_VENDOR, device->vendor);
     recording_put(writer, RECORDING_KEY_DRIVER, device->driver);
     recording_put(writer, RECORDING_KEY_VERSION, device->version);
+    recording_put(writer, RECORDING_KEY_FLAGS, device->features);
     record_close();
     device->written = true;
 }

@@ -52,6 +52,7 @@ struct device {
     bool written; // to the recording
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
     uint32_t vendor, driver, version;
+    uint64_t features; // that the program enabled, as bits in the order of VkPhysicalDeviceFeatures
     VkPhysicalDeviceMemoryProperties memory;
     char missing[96];   // why its frames are not captured; "": they are
     bool has_addresses; // the program has asked for the address of a buffer

@@ -24,28 +24,29 @@ enum {
     X(SUB_BUFFER, 7, "sub-buffer") /* OBJECT, PARENT, FLAGS, OFFSET, SIZE */                                 \
     X(PROGRAM, 8, "program")       /* OBJECT, CONTEXT, FORM, SIZE, CHUNKS */                                 \
     X(BUILD, 9, "build") /* PROGRAM, TEXT: options; NAME: the folder it was in, where files were included */ \
-    X(KERNEL, 10, "kernel")               /* OBJECT, PROGRAM, NAME; or CLONED */                             \
-    X(ARGUMENT, 11, "argument")           /* KERNEL, INDEX, FORM, SIZE, DATA or TARGET */                    \
-    X(SAMPLER, 12, "sampler")             /* OBJECT, CONTEXT, LIST: normalized, addressing, filter */        \
-    X(COMMAND, 13, "command")             /* COMMAND, QUEUE, WAITS, EVENT, and what the command takes */     \
-    X(USER_EVENT, 14, "user event")       /* OBJECT, CONTEXT */                                              \
-    X(USER_STATUS, 15, "user event set")  /* OBJECT, STATUS */                                               \
-    X(WAIT, 16, "wait")                   /* the host waited: for QUEUE, or for WAITS */                     \
-    X(VERIFY, 17, "verify")               /* VERIFY, OBJECT: its content here was copied */                  \
-    X(STATE, 18, "state")                 /* VERIFY, SIZE, CHUNKS: that copy; or TEXT: why there is none */  \
-    X(RELEASE, 19, "release")             /* OBJECT: the program let go of it */                             \
-    X(REFUSED, 20, "cannot be replayed")  /* NAME: function, TEXT: why, WRITES: what it may have written */  \
-    X(END, 21, "end")                     /* the program ended in order */                                   \
-    X(CONTENT, 22, "content")             /* VERIFY, OBJECT: what it holds here, by a STATE; nothing */      \
-                                          /* recorded brought it there */                                    \
-    X(IMAGE, 23, "image")                 /* OBJECT, CONTEXT, FLAGS, LIST, SIZE, CHUNKS; PARENT, pitch */    \
-    X(SHARED, 24, "shared memory")        /* OBJECT, CONTEXT, FLAGS, SIZE, ADDRESS in the program */         \
-    X(COMPILE, 25, "compile")             /* as BUILD, and LIST: headers, DATA: their names */               \
-    X(LINK, 26, "link")                   /* OBJECT, CONTEXT, TEXT: options, LIST: programs */               \
-    X(USES, 27, "uses")                   /* KERNEL, LIST: the shared memory it uses by pointers */          \
-    X(INCLUDED, 28, "included file")      /* PROGRAM, NAME: its path, SIZE, CHUNKS; before the build */      \
-    X(CHANGED, 29, "changed on its way")  /* TRANSFER, HOST, SIZE: memory of that write is not as it was */  \
-    X(VULKAN_DEVICE, 30, "Vulkan device") /* OBJECT, NAME, VENDOR, VERSION, DRIVER */                        \
+    X(KERNEL, 10, "kernel")              /* OBJECT, PROGRAM, NAME; or CLONED */                              \
+    X(ARGUMENT, 11, "argument")          /* KERNEL, INDEX, FORM, SIZE, DATA or TARGET */                     \
+    X(SAMPLER, 12, "sampler")            /* OBJECT, CONTEXT, LIST: normalized, addressing, filter */         \
+    X(COMMAND, 13, "command")            /* COMMAND, QUEUE, WAITS, EVENT, and what the command takes */      \
+    X(USER_EVENT, 14, "user event")      /* OBJECT, CONTEXT */                                               \
+    X(USER_STATUS, 15, "user event set") /* OBJECT, STATUS */                                                \
+    X(WAIT, 16, "wait")                  /* the host waited: for QUEUE, or for WAITS */                      \
+    X(VERIFY, 17, "verify")              /* VERIFY, OBJECT: its content here was copied */                   \
+    X(STATE, 18, "state")                /* VERIFY, SIZE, CHUNKS: that copy; or TEXT: why there is none */   \
+    X(RELEASE, 19, "release")            /* OBJECT: the program let go of it */                              \
+    X(REFUSED, 20, "cannot be replayed") /* NAME: function, TEXT: why, WRITES: what it may have written */   \
+    X(END, 21, "end")                    /* the program ended in order */                                    \
+    X(CONTENT, 22, "content")            /* VERIFY, OBJECT: what it holds here, by a STATE; nothing */       \
+                                         /* recorded brought it there */                                     \
+    X(IMAGE, 23, "image")                /* OBJECT, CONTEXT, FLAGS, LIST, SIZE, CHUNKS; PARENT, pitch */     \
+    X(SHARED, 24, "shared memory")       /* OBJECT, CONTEXT, FLAGS, SIZE, ADDRESS in the program */          \
+    X(COMPILE, 25, "compile")            /* as BUILD, and LIST: headers, DATA: their names */                \
+    X(LINK, 26, "link")                  /* OBJECT, CONTEXT, TEXT: options, LIST: programs */                \
+    X(USES, 27, "uses")                  /* KERNEL, LIST: the shared memory it uses by pointers */           \
+    X(INCLUDED, 28, "included file")     /* PROGRAM, NAME: its path, SIZE, CHUNKS; before the build */       \
+    X(CHANGED, 29, "changed on its way") /* TRANSFER, HOST, SIZE: memory of that write is not as it was */   \
+    X(VULKAN_DEVICE, 30,                                                                                     \
+      "Vulkan device") /* OBJECT, NAME, VENDOR, VERSION, DRIVER, FLAGS: enabled features */                  \
     X(VULKAN_OBJECT, 31, "Vulkan object") /* OBJECT, CONTEXT: device, INDEX: kind, NAME: the function */     \
                                           /* that made it, DATA: words; PARENT, ADDRESS, OFFSET: memory */   \
     X(VULKAN_COMMANDS, 32, "Vulkan commands") /* OBJECT: a command buffer, CONTEXT, DATA: words */           \

@@ -83,7 +83,7 @@ static void test_values(void **state) {
     REFUSED(scene.cull.v = 8, "an unknown cull mode");
     REFUSED(scene.stencil.f = 4, "unknown faces");
     REFUSED(scene.blend.colorWriteMask = 16, "an unknown mask of colors");
-    REFUSED(scene.raster.polygonMode = VK_POLYGON_MODE_LINE, "no lines or points");
+    REFUSED(scene.raster.polygonMode = VK_POLYGON_MODE_LINE, "the feature fillModeNonSolid,");
     REFUSED(scene.vertices.stride = DOUBLE_LIMIT + 1, "the stride of vertices");
     REFUSED(scene.viewport.width = NAN, "a viewport is out of the bounds");
     REFUSED(scene.viewport.height = INFINITY, "a viewport is out of the bounds");

@@ -371,7 +371,7 @@ static void test_planes(void **state) {
     size_t right = 0;
     (void)state;
     begin_run();
-    device.separates = true;
+    device.v12.separateDepthStencilLayouts = VK_TRUE;
     run.into = vulkan_begin(&device);
     struct vulkan_live *live = vulkan_add(&run, IMAGE, VULKAN_IMAGE, &device);
     VkImage handle;

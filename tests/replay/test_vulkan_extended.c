@@ -75,7 +75,7 @@ static void test_pipelines(void **state) {
     REFUSED((extend(), line.stippledLineEnable = VK_FALSE, line.lineStippleFactor = 0,
              add_dynamic(VK_DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT)),
             "an unknown factor of stipples");
-    REFUSED(scene.raster.depthClampEnable = VK_TRUE, "does not clamp depths");
+    REFUSED(scene.raster.depthClampEnable = VK_TRUE, "the device lacks the feature depthClamp,");
     REFUSED((extend(), provoking.provokingVertexMode = (VkProvokingVertexModeEXT)2), pipeline);
     REFUSED((extend(), clip.flags = 1), "clips by depth");
     REFUSED((extend(), divisor.binding = DOUBLE_LIMIT), "a divisor of instances");
@@ -332,7 +332,7 @@ static void test_switches(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         ACCEPTED((scene.more = all[i], on = VK_FALSE));
-        REFUSED((scene.more = all[i], on = VK_TRUE), "the device does not have what it switches on");
+        REFUSED((scene.more = all[i], on = VK_TRUE), "the device lacks the feature ");
     }
 }
 

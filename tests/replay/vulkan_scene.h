@@ -179,6 +179,7 @@ static struct {
     uint64_t left_out;  // commands, as bits; at first those that only test_vulkan_commands.c has
     uint32_t submitted; // how often the submission has the command buffer
     uint64_t released;  // an object, before the submission; 0: none
+    uint64_t features;  // that the program enabled, as bits
 } scene;
 
 #define SHADER(place, words)                                                                                 \
@@ -538,6 +539,7 @@ static void replay(void) {
     VULKAN_REPLAY_INSTANCE(FILL)
     made.length = 0;
     begin_record(RECORDING_VULKAN_DEVICE, DEVICE);
+    recording_put(&made.writer, RECORDING_KEY_FLAGS, scene.features);
     put_record();
     put_objects();
     put_frame();
@@ -561,6 +563,7 @@ static void reset(void) {
     vulkan_double.fill = 0;
     vulkan_double.plain = false;
     vulkan_double.sized = false;
+    vulkan_double.features = (VkPhysicalDeviceFeatures){0};
     reset_objects();
     reset_pipeline();
     reset_commands();

@@ -60,12 +60,14 @@ static void open_device(void) {
                                                         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                                     .pNext = &features,
                                                     .dynamicRendering = VK_TRUE};
+    const VkPhysicalDeviceFeatures old = {.largePoints = VK_TRUE}; // which replays are to miss
     const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                        .pNext = &newer,
                                        .queueCreateInfoCount = 1,
                                        .pQueueCreateInfos = &queues,
                                        .enabledExtensionCount = 2,
-                                       .ppEnabledExtensionNames = extensions};
+                                       .ppEnabledExtensionNames = extensions,
+                                       .pEnabledFeatures = &old};
     const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     open_instance();
     if (vkCreateDevice(physical, &create, NULL, &device) != VK_SUCCESS)

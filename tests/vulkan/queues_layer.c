@@ -6,7 +6,7 @@
 // a submission that waits for something is refused, as by a driver that is out of memory. From then on no work of the device ends: its
 // fences are not signaled, and waits until it is idle do not return. Built with STALLS, the second queue never ends what it has, and results of
 // queries never come. Built with CLEARS, passes clear depths and stencils to other values than they are given. Built with SHADES, shaders have
-// 0.5 where they were given 0.75.
+// 0.5 where they were given 0.75. Built with LACKS, the device has no large points.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +52,21 @@ static void VKAPI_CALL get_families(VkPhysicalDevice physical, uint32_t *count,
         out[0].queueCount = 2;
 #endif
 }
+
+#ifdef LACKS
+static PFN_vkGetPhysicalDeviceFeatures next_features;
+static PFN_vkGetPhysicalDeviceFeatures2 next_features2;
+
+static void VKAPI_CALL get_features(VkPhysicalDevice physical, VkPhysicalDeviceFeatures *out) {
+    next_features(physical, out);
+    out->largePoints = VK_FALSE;
+}
+
+static void VKAPI_CALL get_features2(VkPhysicalDevice physical, VkPhysicalDeviceFeatures2 *out) {
+    next_features2(physical, out);
+    out->features.largePoints = VK_FALSE;
+}
+#endif
 
 #ifdef FAMILIES
 static VkResult VKAPI_CALL create_pool(VkDevice handle, const VkCommandPoolCreateInfo *info,
@@ -263,6 +278,11 @@ static VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
     // Later the loader would answer with the first layer's function.
     next_families = (PFN_vkGetPhysicalDeviceQueueFamilyProperties)next_instance(
         instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+#ifdef LACKS
+    next_features = (PFN_vkGetPhysicalDeviceFeatures)next_instance(instance, "vkGetPhysicalDeviceFeatures");
+    next_features2 =
+        (PFN_vkGetPhysicalDeviceFeatures2)next_instance(instance, "vkGetPhysicalDeviceFeatures2");
+#endif
     return result;
 }
 
@@ -277,6 +297,12 @@ static PFN_vkVoidFunction VKAPI_CALL instance_function(VkInstance handle, const 
         return (PFN_vkVoidFunction)device_function;
     if (strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties") == 0)
         return (PFN_vkVoidFunction)get_families;
+#ifdef LACKS
+    if (strcmp(name, "vkGetPhysicalDeviceFeatures") == 0)
+        return (PFN_vkVoidFunction)get_features;
+    if (strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0)
+        return (PFN_vkVoidFunction)get_features2;
+#endif
     return next_instance ? next_instance(handle, name) : NULL;
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Pipelines that are linked of libraries are captured as the whole pipelines that they are: a replay is exact, and diverges on a device whose
-# shaders compute something else (a layer of the tests: simulated). The program prints what it prints with a pipeline that is not linked.
+# shaders compute something else (a layer of the tests: simulated). A feature that a device lacks is named. The program prints what it prints with a pipeline that is not linked.
 # Khronos's validation has nothing to say of the replay.
 set -eu
 : "${TRACESMITH:?}" "${TRACESMITH_BUILD_DIR:?}" "${TRACESMITH_SOURCE_DIR:?}"
@@ -12,13 +12,15 @@ export XDG_STATE_HOME="$work/state"
 # shellcheck source=tests/vulkan/common.sh
 . "$here/common.sh"
 build links
-"${CC:-cc}" -DSHADES -shared -fPIC -fvisibility=hidden -w -o "$work/shades.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
 mkdir "$work/layers"
-cat >"$work/layers/shades.json" <<JSON
-{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_shades", "type": "GLOBAL", "library_path": "$work/shades.so",
+for kind in SHADES LACKS; do
+    "${CC:-cc}" -D$kind -shared -fPIC -fvisibility=hidden -w -o "$work/$kind.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
+    cat >"$work/layers/$kind.json" <<JSON
+{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_$kind", "type": "GLOBAL", "library_path": "$work/$kind.so",
  "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
  "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
 JSON
+done
 code=0
 "$work/links" "$work" whole >"$work/whole" || code=$?
 [ $code != 77 ] || skip "the driver has no VK_EXT_graphics_pipeline_library"
@@ -41,10 +43,15 @@ for mode in fast optimized nested inline gone pass; do
     cmp -s "$work/whole" "$work/out" || fail "$mode prints something else: $(cat "$work/out")"
     verdicts $mode 0 exact
     [ $mode = fast ] || [ $mode = nested ] || continue
-    export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_shades
+    export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_SHADES
     verdicts $mode 1 diverged
     unset VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS
 done
+# A feature that the program enabled, and of which nothing shows that it is used, is missing: the replay says so.
+export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_LACKS
+verdicts fast 0 exact
+grep -q 'the program enabled the feature largePoints, which the device .* lacks' "$work/fast.json" || fail "largePoints: $(cat "$work/fast.json")"
+unset VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS
 if [ -f /usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json ]; then
     export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation
     for mode in fast pass; do

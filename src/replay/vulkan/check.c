@@ -194,7 +194,8 @@ static bool barrier_fits(struct vulkan_run *run, VkImage image, const VkImageSub
     const struct vulkan_live *live = image_of(run, image);
     if (!range_fits(live, range) || !aspects_fit(live->image.format, range->aspectMask))
         return false;
-    REQUIRE(run->device->separates || range->aspectMask == vulkan_format_aspect(live->image.format),
+    REQUIRE(run->device->v12.separateDepthStencilLayouts ||
+                range->aspectMask == vulkan_format_aspect(live->image.format),
             "a barrier names depth or stencil alone, which the device does not have");
     return true;
 }
@@ -495,9 +496,9 @@ bool vulkan_check_command(struct vulkan_run *run, enum vulkan_command number, co
     run->reason = NULL;
     if (!is_in_place(run, number))
         return check_fails(run, "it is within a render pass and must not be, or the other way round");
-    return check_values(run, number, call) && check_layouts(run, number, call) &&
-           check_regions(run, number, call) && check_indirect(run, number, call) &&
-           check_state(run, number, call);
+    return check_command_features(run, number, call) && check_values(run, number, call) &&
+           check_layouts(run, number, call) && check_regions(run, number, call) &&
+           check_indirect(run, number, call) && check_state(run, number, call);
 }
 
 // ---- descriptors

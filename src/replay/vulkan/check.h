@@ -63,6 +63,13 @@ bool check_line_mode(struct vulkan_run *run, VkLineRasterizationModeEXT mode, bo
 bool check_vertex_binding(struct vulkan_run *run, uint32_t binding, uint32_t stride);
 bool check_vertex_attribute(struct vulkan_run *run, uint32_t location, VkFormat format, uint32_t offset);
 
+// ---- check_features.c: features that what is made, or a command, needs of the device
+bool check_pipeline_features(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info);
+bool check_sampler_features(struct vulkan_run *run, const VkSamplerCreateInfo *info);
+bool check_view_features(struct vulkan_run *run, const VkImageViewCreateInfo *info);
+bool check_shader_features(struct vulkan_run *run, const struct vulkan_shader *shader);
+bool check_command_features(struct vulkan_run *run, enum vulkan_command number, const void *call);
+
 // ---- check_support.c: what the device supports
 bool check_image(struct vulkan_run *run, const VkImageCreateInfo *info);
 bool check_view_format(struct vulkan_run *run, const struct vulkan_live *image, VkFormat format);

@@ -231,13 +231,9 @@ static bool masks_fit(struct vulkan_run *run, const struct call_CmdSetColorWrite
 
 // What is switched on, or at all, by a command needs the feature that a pipeline needs for it.
 static bool switch_fits(struct vulkan_run *run, enum vulkan_command number, const void *call) {
-    const VkPhysicalDeviceFeatures *features = &run->device->features;
     const struct vulkan_extras *extras = &run->device->extras;
     bool has = true;
     switch (number) {
-    case VULKAN_CmdSetDepthClampEnableEXT:
-        has = features->depthClamp || !((const struct call_CmdSetDepthClampEnableEXT *)call)->v;
-        break;
     case VULKAN_CmdSetDepthClipEnableEXT:
         has = extras->clip_enable.depthClipEnable;
         break;
@@ -247,12 +243,6 @@ static bool switch_fits(struct vulkan_run *run, enum vulkan_command number, cons
     case VULKAN_CmdSetProvokingVertexModeEXT:
         has = extras->provoking.provokingVertexLast ||
               !((const struct call_CmdSetProvokingVertexModeEXT *)call)->v;
-        break;
-    case VULKAN_CmdSetAlphaToOneEnableEXT:
-        has = features->alphaToOne || !((const struct call_CmdSetAlphaToOneEnableEXT *)call)->v;
-        break;
-    case VULKAN_CmdSetLogicOpEnableEXT:
-        has = features->logicOp || !((const struct call_CmdSetLogicOpEnableEXT *)call)->v;
         break;
     default:
         break;
@@ -287,11 +277,6 @@ static bool extended_fits(struct vulkan_run *run, enum vulkan_command number, co
     case VULKAN_CmdSetLineStippleEXT:
         REQUIRE(check_is_stipple(((const struct call_CmdSetLineStippleEXT *)call)->f),
                 "an unknown factor of stipples");
-        return true;
-    case VULKAN_CmdSetPolygonModeEXT:
-        REQUIRE(((const struct call_CmdSetPolygonModeEXT *)call)->v == VK_POLYGON_MODE_FILL ||
-                    run->device->features.fillModeNonSolid,
-                "the device draws no lines or points for polygons");
         return true;
     case VULKAN_CmdSetLineRasterizationModeEXT:
         return check_line_mode(run, ((const struct call_CmdSetLineRasterizationModeEXT *)call)->v, false);

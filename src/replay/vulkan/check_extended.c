@@ -50,9 +50,6 @@ static bool raster_fits(struct vulkan_run *run, const VkGraphicsPipelineCreateIn
                  !check_is_dynamic(info, VK_DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT)) ||
                 check_is_stipple(line->lineStippleFactor),
             "an unknown factor of stipples");
-    REQUIRE(!raster->depthClampEnable || run->device->features.depthClamp ||
-                check_is_dynamic(info, VK_DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT),
-            "the device does not clamp depths");
     return !line || check_line_mode(run, line->lineRasterizationMode, line->stippledLineEnable);
 }
 

@@ -148,7 +148,7 @@ static bool use_layer(struct vulkan_run *run, struct vulkan_live *image, uint32_
                 check_layout_used(layout),
             "an image is used in another layout than it has");
     // Of two planes a device may have to move both at once.
-    const bool both = planes_of(image) > 1, one = both && run->device->separates;
+    const bool both = planes_of(image) > 1, one = both && run->device->v12.separateDepthStencilLayouts;
     VkImageLayout *other = both && !one ? layout_at(image, !plane, level, layer) : now;
     REQUIRE(*other == VK_IMAGE_LAYOUT_UNDEFINED, "an image is used in another layout than it has");
     move_aspects(run, image,

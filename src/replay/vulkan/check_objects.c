@@ -48,20 +48,21 @@ bool vulkan_check_VkSamplerCreateInfo(struct vulkan_run *run, const VkSamplerCre
     REQUIRE(!info->flags || (info->flags == VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT &&
                              run->device->extras.seams.nonSeamlessCubeMap),
             unknown_flags);
-    REQUIRE(!info->anisotropyEnable || (run->device->features.samplerAnisotropy && info->maxAnisotropy >= 1 &&
-                                        info->maxAnisotropy <= limits->maxSamplerAnisotropy),
+    REQUIRE(!info->anisotropyEnable || !run->device->features.samplerAnisotropy ||
+                (info->maxAnisotropy >= 1 && info->maxAnisotropy <= limits->maxSamplerAnisotropy),
             "a sampler has an anisotropy that the device does not have");
     REQUIRE(fabsf(info->mipLodBias) <= limits->maxSamplerLodBias && info->minLod <= info->maxLod,
             "a sampler has levels of detail out of bounds");
-    return true;
+    return check_sampler_features(run, info);
 }
 
 bool vulkan_check_VkShaderModuleCreateInfo(struct vulkan_run *run, const VkShaderModuleCreateInfo *info) {
     struct vulkan_shader *shader = vulkan_shader_of(info->pCode, info->codeSize / sizeof(uint32_t));
+    const bool good = shader && check_shader_features(run, shader);
     vulkan_shader_end(shader);
     REQUIRE(!info->flags, unknown_flags);
     REQUIRE(shader, "it is no SPIR-V, its instructions exceed it, or it uses addresses of buffers");
-    return true;
+    return good;
 }
 
 bool vulkan_check_VkImageCreateInfo(struct vulkan_run *run, const VkImageCreateInfo *info) {
@@ -117,7 +118,7 @@ bool vulkan_check_VkImageViewCreateInfo(struct vulkan_run *run, const VkImageVie
     return range_fits(&slices, range) && type_fits(&live->image, info->viewType, layers) &&
            aspects_fit(info->format, info->subresourceRange.aspectMask) &&
            vulkan_format_aspect(info->format) == vulkan_format_aspect(live->image.format) && !info->flags &&
-           check_view_format(run, live, info->format);
+           check_view_format(run, live, info->format) && check_view_features(run, info);
 }
 
 static bool references_fit(const VkAttachmentReference *all, uint32_t count, uint32_t attachments) {
@@ -324,29 +325,20 @@ static bool stages_fit(const VkGraphicsPipelineCreateInfo *info) {
 
 // What enumerations of the state do not say (recording/vulkan): masks, and what a device may not have.
 static bool state_fits(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info) {
-    const VkPhysicalDeviceFeatures *features = &run->device->features;
     const VkPipelineRasterizationStateCreateInfo *raster = info->pRasterizationState;
     const VkPipelineViewportStateCreateInfo *views = info->pViewportState;
     const VkPipelineColorBlendStateCreateInfo *blend = info->pColorBlendState;
     REQUIRE(are_pipeline_flags(info->flags) && (!blend || !blend->flags) &&
                 (!info->pDepthStencilState || !info->pDepthStencilState->flags),
             unknown_flags);
-    for (uint32_t i = 0; i < info->stageCount; i++) {
-        const VkShaderStageFlagBits stage = info->pStages[i].stage;
+    for (uint32_t i = 0; i < info->stageCount; i++)
         REQUIRE(are_stage_flags(info->pStages[i].flags), unknown_flags);
-        REQUIRE(stage != VK_SHADER_STAGE_GEOMETRY_BIT || features->geometryShader,
-                "the device has no geometry shaders");
-        REQUIRE(stage != VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT || features->tessellationShader,
-                "the device has no tessellation");
-    }
+    if (!check_pipeline_features(run, info))
+        return false;
     REQUIRE(!(raster->cullMode & ~(VkCullModeFlags)VK_CULL_MODE_FRONT_AND_BACK), "an unknown cull mode");
-    REQUIRE(raster->polygonMode == VK_POLYGON_MODE_FILL || features->fillModeNonSolid,
-            "the device draws no lines or points for polygons");
     REQUIRE(isfinite(raster->lineWidth) && isfinite(raster->depthBiasConstantFactor) &&
                 isfinite(raster->depthBiasClamp) && isfinite(raster->depthBiasSlopeFactor),
             "a width of lines or a depth bias is not a number");
-    REQUIRE(!views || (views->viewportCount <= 1 && views->scissorCount <= 1) || features->multiViewport,
-            "the device has one viewport");
     for (uint32_t i = 0; blend && blend->pAttachments && i < blend->attachmentCount; i++)
         REQUIRE(!(blend->pAttachments[i].colorWriteMask &
                   ~(VkColorComponentFlags)(VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |

@@ -256,6 +256,17 @@ void vulkan_shader_end(struct vulkan_shader *shader) {
     free(shader);
 }
 
+bool vulkan_shader_capability(const struct vulkan_shader *shader, size_t *at, uint32_t *capability) {
+    for (*at = *at ? *at : HEADER; *at < shader->count;) {
+        const size_t here = *at;
+        *at += length_of(shader, here);
+        *capability = word(shader, here, 1);
+        if (op_of(shader, here) == OP_CAPABILITY)
+            return true;
+    }
+    return false;
+}
+
 // ---- what is known of ids
 
 // Where the id is defined, if by this instruction; 0: it is not.

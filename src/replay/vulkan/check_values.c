@@ -142,8 +142,7 @@ static bool indirect_fits(struct vulkan_run *run, VkBuffer buffer, uint64_t offs
                           uint32_t stride, uint32_t size) {
     REQUIRE(offset % 4 == 0 && (count < 2 || (stride % 4 == 0 && stride >= size)),
             "the offset or the stride of an indirect command is not aligned, or too small");
-    REQUIRE(count <= 1 || (run->device->features.multiDrawIndirect &&
-                           count <= run->device->limits.maxDrawIndirectCount),
+    REQUIRE(count <= 1 || count <= run->device->limits.maxDrawIndirectCount,
             "more indirect draws than the device allows");
     return buffer_has(run, buffer, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT);
 }
@@ -157,7 +156,7 @@ CHECK(CmdDrawIndexedIndirect) {
 // The number of draws in the buffer is the device's to limit (check_indirect.c).
 static bool counted_fits(struct vulkan_run *run, VkBuffer buffer, uint64_t offset, VkBuffer counter,
                          uint64_t at, uint32_t stride, uint32_t size) {
-    REQUIRE(run->device->counts_draws, "the device has no draws whose number is in a buffer");
+    REQUIRE(run->device->v12.drawIndirectCount, "the device has no draws whose number is in a buffer");
     REQUIRE(offset % 4 == 0 && at % 4 == 0 && stride % 4 == 0 && stride >= size,
             "the offset or the stride of an indirect command is not aligned, or too small");
     return buffer_has(run, buffer, VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT) &&

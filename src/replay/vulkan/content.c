@@ -180,7 +180,7 @@ tsmith_status vulkan_content(struct vulkan_run *run, const struct recording_reco
         free(bytes);
         return TSMITH_OK;
     }
-    if (is_apart(live, &layouts) && !live->device->separates) {
+    if (is_apart(live, &layouts) && !live->device->v12.separateDepthStencilLayouts) {
         vulkan_give_up(run, "the content of object %llu: %s", number, apart);
         free(bytes);
         return TSMITH_OK;
@@ -256,7 +256,7 @@ tsmith_status vulkan_verify(struct vulkan_run *run, const struct recording_recor
         give_result(run, number, NULL, 0, "it does not have the layout that it was recorded with");
         return TSMITH_OK;
     }
-    if (is_apart(live, &layouts) && !live->device->separates) {
+    if (is_apart(live, &layouts) && !live->device->v12.separateDepthStencilLayouts) {
         give_result(run, number, NULL, 0, apart);
         return TSMITH_OK;
     }

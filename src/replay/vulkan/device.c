@@ -143,12 +143,7 @@ static VkResult create(const struct vulkan_execution *execution, VkPhysicalDevic
                        struct vulkan_device *device) {
     const float priority = 1;
     VkPhysicalDeviceProperties properties;
-    VkPhysicalDeviceVulkan13Features v13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
-    VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
-    VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
-                                            .pNext = &v12};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                          .pNext = &v11};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                            .queueFamilyIndex = family,
                                            .queueCount = 1,
@@ -157,20 +152,21 @@ static VkResult create(const struct vulkan_execution *execution, VkPhysicalDevic
                                .queueCreateInfoCount = 1,
                                .pQueueCreateInfos = &queue};
     execution->GetPhysicalDeviceProperties(physical, &properties);
-    if (properties.apiVersion >= VK_API_VERSION_1_3)
-        v12.pNext = &v13;
+    device->v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+    device->v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    device->v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    device->v12.pNext = properties.apiVersion >= VK_API_VERSION_1_3 ? &device->v13 : NULL;
+    device->v11.pNext = &device->v12;
     if (properties.apiVersion >= VK_API_VERSION_1_2 && execution->GetPhysicalDeviceFeatures2) {
         struct vulkan_extras *extras = &device->extras;
-        features.pNext = vulkan_extras_find(execution, physical, extras, &v11);
+        features.pNext = vulkan_extras_find(execution, physical, extras, &device->v11);
         execution->GetPhysicalDeviceFeatures2(physical, &features);
         // Null descriptors alone: other checks of bounds than a program has may give other results.
         extras->robustness.robustBufferAccess2 = extras->robustness.robustImageAccess2 = VK_FALSE;
         info.enabledExtensionCount = extras->count;
         info.ppEnabledExtensionNames = extras->names;
         info.pNext = &features;
-        device->counts_draws = v12.drawIndirectCount;
-        device->separates = v12.separateDepthStencilLayouts;
-        if (v13.subgroupSizeControl) // false where v13 is not in the chain
+        if (device->v13.subgroupSizeControl) // false where v13 is not in the chain
             find_subgroups(execution, physical, device);
     } else {
         execution->GetPhysicalDeviceFeatures(physical, &features.features);
@@ -194,6 +190,7 @@ tsmith_status vulkan_device_make(struct vulkan_run *run, const struct recording_
     fill(execution, device);
     device->physical = physical;
     execution->GetPhysicalDeviceFeatures(physical, &device->features);
+    vulkan_note_features(run, device, recording_value(record, RECORDING_KEY_FLAGS));
     VkPhysicalDeviceProperties properties;
     execution->GetPhysicalDeviceProperties(physical, &properties);
     device->limits = properties.limits;

@@ -113,10 +113,11 @@ struct vulkan_device {
     VkQueue queue;
     VkPhysicalDeviceMemoryProperties memory;
     VkPhysicalDeviceLimits limits;
-    VkPhysicalDeviceFeatures features;                       // all of them are enabled
-    bool counts_draws;                                       // of Vulkan 1.2: drawIndirectCount
-    bool separates;                                          // of Vulkan 1.2: separateDepthStencilLayouts
-    struct vulkan_extras extras;                             // enabled ones
+    VkPhysicalDeviceFeatures features;    // all of them are enabled
+    VkPhysicalDeviceVulkan11Features v11; // enabled ones; none where the device does not have 1.2
+    VkPhysicalDeviceVulkan12Features v12; // the same
+    VkPhysicalDeviceVulkan13Features v13; // the same for 1.3
+    struct vulkan_extras extras;          // enabled ones
     VkPhysicalDeviceSubgroupSizeControlProperties subgroups; // maxSubgroupSize 0: there is no control
     VkCommandPool pool;
     VkFence fence;
@@ -324,6 +325,10 @@ bool vulkan_check_VkComputePipelineCreateInfo(struct vulkan_run *run,
 bool vulkan_check_VkGraphicsPipelineCreateInfo(struct vulkan_run *run,
                                                const VkGraphicsPipelineCreateInfo *info);
 
+// ---- check_features.c
+// Says which features the program enabled (bits, in the order of VkPhysicalDeviceFeatures) and the device lacks, if nothing else would.
+void vulkan_note_features(struct vulkan_run *run, const struct vulkan_device *device, uint64_t enabled);
+
 // ---- check_shader.c
 // What the stages of pipelines need to know of a module. NULL: not sound, or out of memory.
 struct vulkan_shader *vulkan_shader_of(const uint32_t *words, size_t count);
@@ -339,6 +344,8 @@ struct vulkan_stage {
     uint64_t outputs;   // the same
     bool pushes;        // it reads push constants
 };
+// The next capability from a place on, which moves behind it: 0 is the first. False: there is none.
+bool vulkan_shader_capability(const struct vulkan_shader *shader, size_t *at, uint32_t *capability);
 // What a stage uses of its module. NULL, or why the stage cannot be of it.
 const char *vulkan_shader_stage(const struct vulkan_shader *shader,
                                 const VkPipelineShaderStageCreateInfo *info,
