@@ -504,7 +504,8 @@ static void say_what_went_wrong(const struct summary *summary) {
     else if (!result->unrecorded && !result->used_api)
         complain(
             "the program used none of the recorded GPU APIs (%s): the trace has no device work. A program is "
-            "not seen if it brings its own library (as oclgrind does), or runs with another environment (env "
+            "not seen if it brings its own library (as oclgrind does; of OpenCL, as LightGBM does, "
+            "--agent-option opencl.preload may see it), or runs with another environment (env "
             "-i, sudo), as another user (su, setpriv) or with more rights (set-user-ID, file capabilities); "
             "then run tracesmith profile inside, as in 'sudo tracesmith profile ./program'%s",
             summary->apis ? summary->apis : "OpenCL, CUDA, ROCm, Vulkan, OpenMP offloading, OpenACC",

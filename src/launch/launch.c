@@ -344,6 +344,15 @@ static bool set_also(struct list *list, const struct agent_row *agent) {
     return true;
 }
 
+// Whether the user said that the program brings a loader of its own, which reads no variable.
+static bool is_preloaded(const tsmith_capture_options *options, const char *api) {
+    for (size_t i = 0; options->agent_options && i < options->agent_option_count; i++)
+        if (strcmp(options->agent_options[i].api, api) == 0 &&
+            strcmp(options->agent_options[i].key, "preload") == 0)
+            return true;
+    return false;
+}
+
 static bool inject(struct list *list, const tsmith_capture_options *options, const char *directory,
                    size_t *injected) {
     char path[4096], preload[4096], name[64];
@@ -362,8 +371,8 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
         }
         // A loader that knows nothing of layers is given the calls by a library before it.
         snprintf(name, sizeof name, "%s-preload", agent->api);
-        bool layer = loader_reads(agent->loader, agent->variable) ||
-                     !launch_agent_path(directory, name, preload, sizeof preload);
+        const bool can_preload = launch_agent_path(directory, name, preload, sizeof preload);
+        const bool layer = !can_preload || loader_reads(agent->loader, agent->variable);
         if (agent->next && !keep_previous(list, agent->variable, agent->next, path))
             return false;
         // Loaders put each layer before the one named before it.
@@ -373,6 +382,9 @@ static bool inject(struct list *list, const tsmith_capture_options *options, con
             return false;
         if (agent->is_closed)
             path[strlen(path) + 1] = '\0', path[strlen(path)] = agent->separator;
+        if (layer && can_preload && is_preloaded(options, agent->api) &&
+            !set(list, "LD_PRELOAD", preload, ':'))
+            return false;
         if (!set(list, layer ? agent->variable : "LD_PRELOAD", layer ? path : preload,
                  layer ? agent->separator : ':'))
             return false;

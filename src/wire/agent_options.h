@@ -33,7 +33,9 @@ enum agent_value {
 
 #define OPENCL_OPTION_TABLE(X)                                                                               \
     X(RELEASED, "released", NONE, NULL, 0, 0,                                                                \
-      "record where memory objects are released, and passed to a call or a kernel after that")
+      "record where memory objects are released, and passed to a call or a kernel after that")               \
+    X(PRELOAD, "preload", NONE, NULL, 0, 0,                                                                  \
+      "preload a library that takes the calls of programs that bring a loader of their own (LightGBM)")
 
 #define ROCM_OPTION_TABLE(X)                                                                                 \
     X(HSA, "hsa", NONE, NULL, 0, 0, "record calls of the HSA runtime too; slows launches down")              \
