@@ -3,22 +3,12 @@
 #include "agentkit/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
-static bool start(void *(*work)(void *), void *argument, pthread_t *thread) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0)
-        return false;
-    const int failed = pthread_create(thread, NULL, work, argument);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !failed;
-}
+#include "base/quiet_thread.h"
 
 bool agent_thread_start(void *(*work)(void *), void *argument) {
     pthread_t thread;
-    if (!start(work, argument, &thread))
+    if (quiet_thread_start(&thread, work, argument) != 0)
         return false;
     pthread_detach(thread);
     return true;
@@ -37,5 +27,5 @@ static void *run(void *argument) {
 bool agent_thread_run(void (*work)(void)) {
     struct call call = {work};
     pthread_t thread;
-    return start(run, &call, &thread) && pthread_join(thread, NULL) == 0;
+    return quiet_thread_start(&thread, run, &call) == 0 && pthread_join(thread, NULL) == 0;
 }

@@ -6,7 +6,6 @@
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/quiet_thread.h"
 #include "base/status.h"
 #include "collect/probe_packet.h"
 #include "collect/receive_time.h"
@@ -335,16 +335,6 @@ static void finish(struct clock_probe *probe) {
     free(probe);
 }
 
-// The program's signals are not for this thread.
-static int start_thread(struct clock_probe *probe) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int failure = pthread_create(&probe->thread, NULL, run, probe);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failure;
-}
-
 tsmith_status clock_probe_start(const struct clock_probe_options *options, struct clock_probe **out,
                                 tsmith_error *error) {
     struct peer own;
@@ -363,7 +353,7 @@ tsmith_status clock_probe_start(const struct clock_probe_options *options, struc
     if (status == TSMITH_OK && (getrandom(&probe->numbers, sizeof probe->numbers, 0) < 0 ||
                                 (probe->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0))
         status = status_set_errno(error, "clock probes cannot start");
-    if (status == TSMITH_OK && (errno = start_thread(probe)) != 0)
+    if (status == TSMITH_OK && (errno = quiet_thread_start(&probe->thread, run, probe)) != 0)
         status = status_set_errno(error, "clock probes cannot start a thread");
     probe->options.addresses = probe->options.token = probe->options.id = NULL; // the caller's
     if (status == TSMITH_OK)

@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/bytes.h"
+#include "base/quiet_thread.h"
 #include "symbols/inflate.h"
 
 enum {
@@ -192,7 +193,7 @@ static bool fill_all(struct piece *pieces, char *image) {
     bool two = divide_work(&first);
     second = first;
     second.mine = true;
-    bool started = two && pthread_create(&thread, NULL, fill, &second) == 0;
+    bool started = two && quiet_thread_start(&thread, fill, &second) == 0;
     (void)fill(&first);
     if (started)
         (void)pthread_join(thread, NULL);

@@ -12,7 +12,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/quiet_thread.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "base/table.h"
@@ -389,11 +389,7 @@ static void finish(void *context, tsmith_capture *capture) {
 }
 
 static bool start_reader(tsmith_host_sampler *sampler) {
-    sigset_t all, before; // signals are for the thread that forwards them
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started = pthread_create(&sampler->reader, NULL, read_events, sampler) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const bool started = quiet_thread_start(&sampler->reader, read_events, sampler) == 0;
     atomic_store(&sampler->reading, started);
     return started;
 }

@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/quiet_thread.h"
 #include "base/sized.h"
 #include "base/status.h"
 #include "demangle/demangle.h"
@@ -262,12 +262,7 @@ static tsmith_status open_spool(tsmith_watch *watch, const char *directory, tsmi
 }
 
 static bool start_reader(tsmith_watch *watch) {
-    // Signals are for the thread that forwards them.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started = pthread_create(&watch->reader, NULL, read_kernel, watch) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const bool started = quiet_thread_start(&watch->reader, read_kernel, watch) == 0;
     atomic_store(&watch->reading, started);
     return started;
 }

@@ -9,11 +9,11 @@
 // lets it. A pipe is read by the thread that asks: a thread that waits for a pipe could not be ended. Where there will be no thread,
 // each event goes from the reader to the rows at once. The result is the same.
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/quiet_thread.h"
 #include "import/chrome/block.h"
 #include "import/chrome/reader.h"
 #include "import/chrome/rows.h"
@@ -80,14 +80,8 @@ static bool is_regular(int fd) {
 
 // On failure the caller continues alone.
 static void start_thread(struct pipeline *pipeline) {
-    sigset_t all, had;
-    // The program's signals are for its own threads.
-    (void)sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &had) != 0)
-        return;
     pipeline->process = getpid();
-    pipeline->threaded = pthread_create(&pipeline->thread, NULL, read_ahead, pipeline) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &had, NULL);
+    pipeline->threaded = quiet_thread_start(&pipeline->thread, read_ahead, pipeline) == 0;
 }
 
 // The next block; NULL in a child process, where the thread is not.
