@@ -80,7 +80,7 @@ void about_make(struct about *about, const tsmith_dictionary *dictionary, const 
     add_pair(about, "tracesmith.", "time_unit", "ns");
     add_attributes(about, dictionary);
     if (rows) {
-        add_number(about, "events", rows->total + rows->count);
+        add_number(about, "events", rows->total);
         add_losses(about, rows);
     }
 }

@@ -17,21 +17,15 @@ static tsmith_status out_of_memory(tsmith_error *error) {
 tsmith_status event_rows_begin(struct event_rows *rows, const tsmith_dictionary *dictionary, uint32_t room,
                                tsmith_error *error) {
     const tsmith_status status = event_columns_settle(&rows->columns, dictionary, NULL, 0, false, error);
-    if (status != TSMITH_OK || rows->items)
+    if (status != TSMITH_OK || rows->fields)
         return status;
     rows->room = room;
-    rows->items = calloc(rows->columns.count, sizeof *rows->items);
     rows->fields = calloc(rows->columns.count, sizeof *rows->fields);
     rows->views = calloc(rows->columns.count, sizeof *rows->views);
-    if (!rows->items || !rows->fields || !rows->views)
+    if (!rows->fields || !rows->views || !event_rows_block_begin(&rows->block, rows))
         return out_of_memory(error);
-    for (size_t i = 0; i < rows->columns.count; i++) {
+    for (size_t i = 0; i < rows->columns.count; i++)
         rows->fields[i] = rows->columns.items[i].field;
-        const tsmith_type type = rows->columns.items[i].type;
-        rows->items[i].type = type;
-        rows->items[i].room = room;
-        rows->items[i].width = tsmith_type_size(type);
-    }
     return TSMITH_OK;
 }
 
@@ -230,6 +224,35 @@ static bool add_track(struct event_rows_column *column, uint32_t count, uint32_t
 
 // ---- blocks
 
+bool event_rows_block_begin(struct event_rows_block *block, const struct event_rows *rows) {
+    block->items = calloc(rows->columns.count, sizeof *block->items);
+    if (!block->items)
+        return false;
+    block->columns = rows->columns.count;
+    for (size_t i = 0; i < block->columns; i++) {
+        const tsmith_type type = rows->columns.items[i].type;
+        block->items[i] =
+            (struct event_rows_column){.type = type, .room = rows->room, .width = tsmith_type_size(type)};
+    }
+    return true;
+}
+
+void event_rows_block_finish(struct event_rows_block *block) {
+    for (size_t i = 0; i < block->columns; i++) {
+        free(block->items[i].values);
+        free(block->items[i].valid);
+        free(block->items[i].offsets);
+    }
+    free(block->items);
+    *block = (struct event_rows_block){.count = 0};
+}
+
+void event_rows_exchange(struct event_rows *rows, struct event_rows_block *block) {
+    const struct event_rows_block full = rows->block;
+    rows->block = *block;
+    *block = full;
+}
+
 static void count_losses(struct event_rows *rows, const tsmith_batch *batch) {
     static const uint32_t fields[] = {TSMITH_FIELD_KIND, TSMITH_FIELD_REASON, TSMITH_FIELD_LOST};
     const uint32_t count = tsmith_batch_count(batch);
@@ -249,30 +272,31 @@ static void count_losses(struct event_rows *rows, const tsmith_batch *batch) {
 
 static tsmith_status pass_block(struct event_rows *rows, const tsmith_dictionary *dictionary,
                                 const struct event_rows_reader *reader, tsmith_error *error) {
-    if (!rows->count)
+    if (!rows->block.count)
         return TSMITH_OK;
+    rows->total += rows->block.count;
     const tsmith_status status = reader->block(reader->self, dictionary, rows, error);
-    rows->total += rows->count;
-    rows->count = 0;
-    for (size_t i = 0; i < rows->columns.count; i++)
-        rows->items[i].nulls = 0;
+    rows->block.count = 0;
+    for (size_t i = 0; i < rows->block.columns; i++)
+        rows->block.items[i].nulls = 0;
     return status;
 }
 
 static bool add_part(struct event_rows *rows, const tsmith_batch *batch, uint32_t first, uint32_t added,
                      uint32_t known) {
     const uint32_t track = tsmith_batch_track(batch);
+    struct event_rows_block *block = &rows->block;
     bool good = true;
-    for (size_t i = 0; good && i < rows->columns.count; i++) {
-        struct event_rows_column *to = &rows->items[i];
+    for (size_t i = 0; good && i < block->columns; i++) {
+        struct event_rows_column *to = &block->items[i];
         if (!rows->fields[i])
-            good = add_track(to, rows->count, track, added);
+            good = add_track(to, block->count, track, added);
         else if (!tsmith_view_exists(&rows->views[i]))
-            add_nulls(to, rows->count, added);
+            add_nulls(to, block->count, added);
         else
-            good = add_values(to, rows->count, &rows->views[i], first, added, known);
+            good = add_values(to, block->count, &rows->views[i], first, added, known);
     }
-    rows->count += added;
+    block->count += added;
     return good;
 }
 
@@ -286,12 +310,12 @@ tsmith_status event_rows_add(struct event_rows *rows, const tsmith_dictionary *d
         count_losses(rows, batch);
     tsmith_view_batch(batch, rows->fields, rows->columns.count, rows->views);
     for (uint32_t first = 0; first < count && status == TSMITH_OK;) {
-        const uint32_t room = rows->room - rows->count, left = count - first;
+        const uint32_t room = rows->room - rows->block.count, left = count - first;
         const uint32_t added = left < room ? left : room;
         if (!add_part(rows, batch, first, added, known))
             return out_of_memory(error);
         first += added;
-        if (rows->count == rows->room)
+        if (rows->block.count == rows->room)
             status = pass_block(rows, dictionary, reader, error);
     }
     return status;
@@ -303,12 +327,7 @@ tsmith_status event_rows_end(struct event_rows *rows, const tsmith_dictionary *d
 }
 
 void event_rows_finish(struct event_rows *rows) {
-    for (size_t i = 0; rows->items && i < rows->columns.count; i++) {
-        free(rows->items[i].values);
-        free(rows->items[i].valid);
-        free(rows->items[i].offsets);
-    }
-    free(rows->items);
+    event_rows_block_finish(&rows->block);
     free(rows->fields);
     free(rows->views);
     event_columns_finish(&rows->columns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gathers events of batches of any size into blocks of rows, as columns: what the exports to Arrow IPC and
-// Parquet encode. One block is in memory at a time.
+// Parquet encode. A reader that takes a full block gives another one for it.
 //
 // Invariants of a column with `count` rows, of which `nulls` are unknown:
 //   - `values` has an element for each row, 0 where it is unknown; it is not used while every value is unknown.
@@ -29,21 +29,27 @@ struct event_rows_loss {
     uint64_t entries, events;
 };
 
+// Zero-initialized, it has no columns.
+struct event_rows_block {
+    struct event_rows_column *items; // as the columns of the rows
+    size_t columns;
+    uint32_t count; // rows
+};
+
 struct event_rows {
     struct event_columns columns;
-    struct event_rows_column *items; // as columns.items
-    uint32_t *fields;                // the same
-    tsmith_view *views;              // the same, of a batch
-    uint32_t room;                   // rows of a block
-    uint32_t count;
-    uint64_t total;                     // rows of all blocks
+    struct event_rows_block block;      // that is being filled
+    uint32_t *fields;                   // as columns.items
+    tsmith_view *views;                 // the same, of a batch
+    uint32_t room;                      // rows of a block
+    uint64_t total;                     // rows of the blocks before
     struct event_rows_loss losses[256]; // by reason; 0: of unknown reason
 };
 
 struct event_rows_reader {
     void *self;
-    // Called for each block; rows->count is above 0.
-    tsmith_status (*block)(void *self, const tsmith_dictionary *dictionary, const struct event_rows *rows,
+    // Called for each block, which is rows->block and has rows. It may take the block: event_rows_exchange.
+    tsmith_status (*block)(void *self, const tsmith_dictionary *dictionary, struct event_rows *rows,
                            tsmith_error *error);
 };
 
@@ -60,9 +66,15 @@ tsmith_status event_rows_end(struct event_rows *rows, const tsmith_dictionary *d
                              const struct event_rows_reader *reader, tsmith_error *error);
 void event_rows_finish(struct event_rows *rows);
 
-static inline bool event_rows_column_is_empty(const struct event_rows *rows,
+// Another block for these rows. False when memory is exhausted.
+bool event_rows_block_begin(struct event_rows_block *block, const struct event_rows *rows);
+void event_rows_block_finish(struct event_rows_block *block);
+// `block` gets the full one; the one that it was is filled next.
+void event_rows_exchange(struct event_rows *rows, struct event_rows_block *block);
+
+static inline bool event_rows_column_is_empty(const struct event_rows_block *block,
                                               const struct event_rows_column *column) {
-    return column->nulls == rows->count;
+    return column->nulls == block->count;
 }
 
 #endif

@@ -43,13 +43,14 @@ static void add_scratch(struct body *body, size_t length, int64_t plain) {
 
 // Bytes written to `to`, which has `room`; 0: it cannot be compressed.
 static size_t compress(struct body *body, void *to, size_t room, const void *bytes, size_t length) {
-    if (!body->zstd && (body->zstd = ZSTD_createCCtx()))
-        (void)ZSTD_CCtx_setParameter(body->zstd, ZSTD_c_compressionLevel, LEVEL);
-    if (!body->zstd) {
+    struct body_packer *packer = body->packer;
+    if (!packer->zstd && (packer->zstd = ZSTD_createCCtx()))
+        (void)ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, LEVEL);
+    if (!packer->zstd) {
         body->failed = true;
         return 0;
     }
-    const size_t made = ZSTD_compress2(body->zstd, to, room, bytes, length);
+    const size_t made = ZSTD_compress2(packer->zstd, to, room, bytes, length);
     return ZSTD_isError(made) ? 0 : made;
 }
 
@@ -73,13 +74,14 @@ static void add_values(struct body *body, void *bytes, size_t count, size_t size
 }
 
 static void add_zeros(struct body *body, size_t length) {
+    struct body_packer *packer = body->packer;
     size_t at = 0;
-    while (at < BODY_ZEROS && body->zeros[at].packed && body->zeros[at].plain != length)
+    while (at < BODY_ZEROS && packer->zeros[at].packed && packer->zeros[at].plain != length)
         at++;
     at = at < BODY_ZEROS ? at : BODY_ZEROS - 1; // the last blocks of a trace
-    struct body_zeros *zeros = &body->zeros[at];
+    struct body_zeros *zeros = &packer->zeros[at];
     if (!zeros->packed || zeros->plain != length) {
-        // Pieces of this batch may point to what is there: it goes into the scratch memory instead.
+        // Pieces may point to what is there: it goes into the scratch memory instead.
         void *plain = calloc(1, length + 1);
         const size_t room = ZSTD_compressBound(length);
         if (!plain) {
@@ -113,15 +115,15 @@ static void add_node(struct body *body, int64_t length, int64_t nulls) {
         *node = (struct messages_node){length, nulls};
 }
 
-static void add_valid(struct body *body, const struct event_rows *rows,
+static void add_valid(struct body *body, const struct event_rows_block *block,
                       const struct event_rows_column *column) {
-    const size_t length = (rows->count + 7) / 8;
-    if (column->nulls && event_rows_column_is_empty(rows, column))
+    const size_t length = (block->count + 7) / 8;
+    if (column->nulls && event_rows_column_is_empty(block, column))
         add_zeros(body, length);
     else if (!column->nulls)
         add_piece(body, NULL, 0, -1);
     else {
-        bytes_to_little(column->valid, (rows->count + 63) / 64, sizeof *column->valid);
+        bytes_to_little(column->valid, (block->count + 63) / 64, sizeof *column->valid);
         add_piece(body, column->valid, length, -1);
     }
 }
@@ -137,32 +139,32 @@ static void add_bits(struct body *body, const uint8_t *values, uint32_t count) {
     add_scratch(body, length, -1);
 }
 
-static void add_list(struct body *body, const struct event_rows *rows,
+static void add_list(struct body *body, const struct event_rows_block *block,
                      const struct event_rows_column *column) {
-    const bool empty = event_rows_column_is_empty(rows, column);
-    const uint32_t total = empty ? 0 : column->offsets[rows->count];
+    const bool empty = event_rows_column_is_empty(block, column);
+    const uint32_t total = empty ? 0 : column->offsets[block->count];
     if (empty)
-        add_zeros(body, (rows->count + 1) * sizeof *column->offsets);
+        add_zeros(body, (block->count + 1) * sizeof *column->offsets);
     else
-        add_values(body, column->offsets, rows->count + (size_t)1, sizeof *column->offsets);
+        add_values(body, column->offsets, block->count + (size_t)1, sizeof *column->offsets);
     add_node(body, total, 0);
     add_piece(body, NULL, 0, -1);
     add_values(body, column->values, total, sizeof(uint64_t));
 }
 
-static void add_column(struct body *body, const struct event_rows *rows,
+static void add_column(struct body *body, const struct event_rows_block *block,
                        const struct event_rows_column *column) {
-    add_node(body, rows->count, column->nulls);
-    add_valid(body, rows, column);
+    add_node(body, block->count, column->nulls);
+    add_valid(body, block, column);
     if (column->type == TSMITH_TYPE_LIST)
-        add_list(body, rows, column);
-    else if (event_rows_column_is_empty(rows, column))
+        add_list(body, block, column);
+    else if (event_rows_column_is_empty(block, column))
         add_zeros(body,
-                  column->type == TSMITH_TYPE_BOOL ? (rows->count + 7) / 8 : rows->count * column->width);
+                  column->type == TSMITH_TYPE_BOOL ? (block->count + 7) / 8 : block->count * column->width);
     else if (column->type == TSMITH_TYPE_BOOL)
-        add_bits(body, column->values, rows->count);
+        add_bits(body, column->values, block->count);
     else
-        add_values(body, column->values, rows->count, column->width);
+        add_values(body, column->values, block->count, column->width);
 }
 
 // ---- the batch
@@ -171,7 +173,8 @@ static size_t stored_length(const struct body_piece *piece) {
     return piece->length ? PREFIX + piece->length : 0;
 }
 
-static void begin_body(struct body *body) {
+static void begin_body(struct body *body, struct body_packer *packer) {
+    body->packer = packer;
     body->piece_count = body->node_count = body->scratch_used = 0;
 }
 
@@ -194,15 +197,17 @@ static void describe_batch(struct body *body, int64_t length, struct messages_ba
                                      .compressed = true};
 }
 
-void body_of_rows(struct body *body, const struct event_rows *rows, struct messages_batch *batch) {
-    begin_body(body);
-    for (size_t i = 0; i < rows->columns.count; i++)
-        add_column(body, rows, &rows->items[i]);
-    describe_batch(body, rows->count, batch);
+void body_of_rows(struct body *body, struct body_packer *packer, const struct event_rows_block *block,
+                  struct messages_batch *batch) {
+    begin_body(body, packer);
+    for (size_t i = 0; i < block->columns; i++)
+        add_column(body, block, &block->items[i]);
+    describe_batch(body, block->count, batch);
 }
 
-void body_of_texts(struct body *body, const struct utf8_bytes *texts, struct messages_batch *batch) {
-    begin_body(body);
+void body_of_texts(struct body *body, struct body_packer *packer, const struct utf8_bytes *texts,
+                   struct messages_batch *batch) {
+    begin_body(body, packer);
     add_node(body, (int64_t)texts->count, 0);
     add_piece(body, NULL, 0, -1);
     bytes_to_little(texts->offsets, texts->count + 1, sizeof *texts->offsets);
@@ -228,11 +233,14 @@ void body_write(const struct body *body, struct output *output) {
 }
 
 void body_finish(struct body *body) {
-    (void)ZSTD_freeCCtx(body->zstd);
-    for (size_t i = 0; i < BODY_ZEROS; i++)
-        free(body->zeros[i].packed);
     free(body->pieces);
     free(body->nodes);
     free(body->buffers);
     free(body->scratch);
+}
+
+void body_packer_finish(struct body_packer *packer) {
+    (void)ZSTD_freeCCtx(packer->zstd);
+    for (size_t i = 0; i < BODY_ZEROS; i++)
+        free(packer->zeros[i].packed);
 }

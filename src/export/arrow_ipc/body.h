@@ -24,23 +24,31 @@ struct body_zeros {
 
 enum { BODY_ZEROS = 8 };
 
+// What a thread compresses with. Zero-initialized, it is empty. It outlives the bodies that were filled with it.
+struct body_packer {
+    ZSTD_CCtx *zstd;
+    struct body_zeros zeros[BODY_ZEROS]; // compressed zeros: the values of columns without a value
+};
+
 // Zero-initialized, it is empty.
 struct body {
-    ZSTD_CCtx *zstd;
+    struct body_packer *packer; // of the thread that fills it
     struct body_piece *pieces;
     struct messages_node *nodes;
     struct messages_buffer *buffers;
     size_t piece_count, piece_capacity, node_count, node_capacity, buffer_capacity;
     uint8_t *scratch;
     size_t scratch_used, scratch_capacity;
-    struct body_zeros zeros[BODY_ZEROS]; // compressed zeros: the values of columns without a value
-    bool failed;                         // out of memory
+    bool failed; // out of memory
 };
 
 // Each fills the body and the batch, whose arrays belong to the body. What they refer to must stay until body_write.
-void body_of_rows(struct body *body, const struct event_rows *rows, struct messages_batch *batch);
-void body_of_texts(struct body *body, const struct utf8_bytes *texts, struct messages_batch *batch);
+void body_of_rows(struct body *body, struct body_packer *packer, const struct event_rows_block *block,
+                  struct messages_batch *batch);
+void body_of_texts(struct body *body, struct body_packer *packer, const struct utf8_bytes *texts,
+                   struct messages_batch *batch);
 void body_write(const struct body *body, struct output *output);
 void body_finish(struct body *body);
+void body_packer_finish(struct body_packer *packer);
 
 #endif

@@ -135,12 +135,12 @@ static void put_waiting(struct parquet_column *column, struct parquet_scratch *s
             to[at++] = ((const type *)values)[word * 64 + (uint32_t)__builtin_ctzll(left)];
 
 // The known values one after the other, 64 bits each.
-static const uint64_t *gather_known(struct parquet_scratch *scratch, const struct event_rows *rows,
+static const uint64_t *gather_known(struct parquet_scratch *scratch, const struct event_rows_block *block,
                                     const struct event_rows_column *column) {
     const void *values = column->values;
     const uint64_t *bits = column->valid;
     uint64_t *to = scratch->dense;
-    const uint32_t count = rows->count, nulls = column->nulls;
+    const uint32_t count = block->count, nulls = column->nulls;
     uint32_t at = 0;
     if (column->width == sizeof(uint64_t) && !nulls)
         return values;
@@ -249,18 +249,18 @@ static int encode_known(struct parquet_column *column, struct parquet_scratch *s
 // ---- lists
 
 // Levels: a list without a value 0, one without elements 1, an element 2; an element that continues a list repeats.
-static uint32_t list_levels(struct parquet_scratch *scratch, const struct event_rows *rows,
+static uint32_t list_levels(struct parquet_scratch *scratch, const struct event_rows_block *block,
                             const struct event_rows_column *lists, uint32_t *nulls) {
-    const uint32_t total = lists->offsets[rows->count];
+    const uint32_t total = lists->offsets[block->count];
     uint32_t at = 0;
-    const size_t most = (size_t)total + rows->count;
+    const size_t most = (size_t)total + block->count;
     *nulls = 0;
     if (!ARRAY_RESERVE(scratch->levels, scratch->level_capacity, 2 * most + 1)) {
         scratch->failed = true;
         return 0;
     }
     uint8_t *defined = scratch->levels, *repeated = scratch->levels + most;
-    for (uint32_t row = 0; row < rows->count; row++) {
+    for (uint32_t row = 0; row < block->count; row++) {
         const uint32_t length = lists->offsets[row + 1] - lists->offsets[row];
         const bool known = !lists->nulls || (lists->valid[row / 64] >> (row % 64) & 1);
         defined[at] = length ? 2 : known ? 1 : 0;
@@ -277,13 +277,13 @@ static uint32_t list_levels(struct parquet_scratch *scratch, const struct event_
 }
 
 static void add_lists(struct parquet_column *column, struct parquet_scratch *scratch,
-                      const struct event_rows *rows, const struct event_rows_column *lists) {
+                      const struct event_rows_block *block, const struct event_rows_column *lists) {
     uint32_t nulls;
-    const uint32_t entries = list_levels(scratch, rows, lists, &nulls);
+    const uint32_t entries = list_levels(scratch, block, lists, &nulls);
     const uint64_t *elements = (const uint64_t *)(const void *)lists->values;
     if (scratch->failed)
         return;
-    const int encoding = encode_known(column, scratch, elements, lists->offsets[rows->count]);
+    const int encoding = encode_known(column, scratch, elements, lists->offsets[block->count]);
     column->nulls += nulls;
     put_data_page(column, scratch, entries, encoding);
 }
@@ -291,26 +291,26 @@ static void add_lists(struct parquet_column *column, struct parquet_scratch *scr
 // ---- the chunk
 
 void parquet_column_add(struct parquet_column *column, struct parquet_scratch *scratch,
-                        const struct event_rows *rows, const struct event_rows_column *values) {
-    if (event_rows_column_is_empty(rows, values)) {
-        column->waiting += rows->count;
+                        const struct event_rows_block *block, const struct event_rows_column *values) {
+    if (event_rows_column_is_empty(block, values)) {
+        column->waiting += block->count;
         return;
     }
     column->compressed = true;
     put_waiting(column, scratch);
     scratch->plain.used = 0;
     if (values->type == TSMITH_TYPE_LIST) {
-        add_lists(column, scratch, rows, values);
+        add_lists(column, scratch, block, values);
         return;
     }
-    const uint32_t known = rows->count - values->nulls;
+    const uint32_t known = block->count - values->nulls;
     if (column->field->field && values->nulls)
-        encode_bitmap_levels(&scratch->plain, values->valid, rows->count);
+        encode_bitmap_levels(&scratch->plain, values->valid, block->count);
     else if (column->field->field)
-        encode_same_levels(&scratch->plain, 1, rows->count, 1);
-    const int encoding = encode_known(column, scratch, gather_known(scratch, rows, values), known);
+        encode_same_levels(&scratch->plain, 1, block->count, 1);
+    const int encoding = encode_known(column, scratch, gather_known(scratch, block, values), known);
     column->nulls += values->nulls;
-    put_data_page(column, scratch, rows->count, encoding);
+    put_data_page(column, scratch, block->count, encoding);
 }
 
 // ---- the dictionary

@@ -64,7 +64,7 @@ void parquet_scratch_finish(struct parquet_scratch *scratch);
 
 // Adds a block of rows. Failures are in the scratch.
 void parquet_column_add(struct parquet_column *column, struct parquet_scratch *scratch,
-                        const struct event_rows *rows, const struct event_rows_column *values);
+                        const struct event_rows_block *block, const struct event_rows_column *values);
 
 // A finished chunk: the dictionary page, if any, is in `head`, other pages are in column->pages.
 struct parquet_chunk {

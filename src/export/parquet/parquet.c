@@ -3,6 +3,10 @@
 // https://github.com/apache/parquet-format: README.md, Encodings.md and parquet.thrift.
 //
 // A row group has GROUP_BLOCKS blocks of events, fewer if its texts become large: it is in memory, encoded, until it is written.
+//
+// The columns of a block are independent: several threads (workers.h) encode and compress them while the calling one fills the next
+// block. It alone writes. The bytes do not depend on the number of threads.
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +15,9 @@
 #include "export/formats.h"
 #include "export/output.h"
 #include "export/parquet/column.h"
+#include "export/workers.h"
 
-enum { GROUP_BLOCKS = 32, GROUP_BYTES_MAX = 64 << 20, GROUP_TEXTS_MAX = 1 << 20 };
+enum { GROUP_BLOCKS = 32, GROUP_BYTES_MAX = 64 << 20, GROUP_TEXTS_MAX = 1 << 20, FEW_ROWS = 8192 };
 enum { REQUIRED = 0, OPTIONAL = 1, REPEATED = 2 };
 enum { LOGICAL_STRING = 1, LOGICAL_LIST = 3, LOGICAL_INTEGER = 10 };
 enum {
@@ -29,7 +34,12 @@ struct parquet {
     struct output output;
     struct event_rows rows;
     struct about about;
-    struct parquet_scratch scratch;
+    struct workers workers;
+    struct workers_piece pieces[WORKERS_MOST];      // of the block
+    struct parquet_scratch scratches[WORKERS_MOST]; // by thread
+    struct event_rows_block own;
+    const struct event_rows_block *block; // that is being encoded; NULL: none
+    atomic_size_t next;                   // column of it
     struct parquet_column *columns;
     struct thrift groups, footer;
     size_t group_count;
@@ -49,11 +59,13 @@ static void put_bytes(struct parquet *parquet, const void *bytes, size_t length)
 
 static tsmith_status begin(struct parquet *parquet, const tsmith_dictionary *dictionary,
                            tsmith_error *error) {
-    const tsmith_status status = event_rows_begin(&parquet->rows, dictionary, ROWS_MAX, error);
+    tsmith_status status = workers_check(&parquet->workers, error);
+    if (status == TSMITH_OK)
+        status = event_rows_begin(&parquet->rows, dictionary, ROWS_MAX, error);
     if (status != TSMITH_OK || parquet->columns)
         return status;
     parquet->columns = calloc(parquet->rows.columns.count, sizeof *parquet->columns);
-    if (!parquet->columns || !parquet_scratch_begin(&parquet->scratch))
+    if (!parquet->columns || !parquet_scratch_begin(&parquet->scratches[0]))
         return out_of_memory(error);
     for (size_t i = 0; i < parquet->rows.columns.count; i++)
         parquet->columns[i].field = &parquet->rows.columns.items[i];
@@ -65,9 +77,10 @@ static tsmith_status begin(struct parquet *parquet, const tsmith_dictionary *dic
 
 static void put_chunk(struct parquet *parquet, struct parquet_column *column,
                       const tsmith_dictionary *dictionary, int64_t *bytes, int64_t *plain) {
+    struct parquet_scratch *scratch = &parquet->scratches[0];
     struct parquet_chunk chunk;
-    parquet_column_end(column, &parquet->scratch, dictionary, &chunk);
-    if (parquet->scratch.failed)
+    parquet_column_end(column, scratch, dictionary, &chunk);
+    if (scratch->failed)
         return;
     parquet_column_describe(column, &chunk, parquet->written, &parquet->groups);
     put_bytes(parquet, chunk.head->bytes, chunk.head->used);
@@ -94,7 +107,7 @@ static tsmith_status put_group(struct parquet *parquet, const tsmith_dictionary 
     thrift_end(&parquet->groups);
     parquet->group_count++;
     parquet->group_rows = parquet->group_blocks = 0;
-    if (parquet->scratch.failed || parquet->groups.failed)
+    if (parquet->scratches[0].failed || parquet->groups.failed)
         return out_of_memory(error);
     if (parquet->output.status != TSMITH_OK && error)
         *error = parquet->output.error;
@@ -110,16 +123,69 @@ static bool group_is_full(const struct parquet *parquet) {
     return parquet->group_blocks >= GROUP_BLOCKS || bytes >= GROUP_BYTES_MAX || texts >= GROUP_TEXTS_MAX;
 }
 
-static tsmith_status put_block(void *self, const tsmith_dictionary *dictionary, const struct event_rows *rows,
+// ---- blocks
+
+static void encode_columns(void *of, unsigned thread) {
+    struct parquet *parquet = of;
+    struct parquet_scratch *scratch = &parquet->scratches[thread];
+    const struct event_rows_block *block = parquet->block;
+    while (!scratch->failed) {
+        const size_t i = atomic_fetch_add_explicit(&parquet->next, 1, memory_order_relaxed);
+        if (i >= block->columns)
+            return;
+        parquet_column_add(&parquet->columns[i], scratch, block, &block->items[i]);
+    }
+}
+
+// Returns when the block is encoded. A row group that is full with it is written.
+static tsmith_status end_block(struct parquet *parquet, const tsmith_dictionary *dictionary,
+                               tsmith_error *error) {
+    bool failed = false;
+    if (!parquet->block)
+        return TSMITH_OK;
+    for (size_t i = 0; i < WORKERS_MOST; i++) {
+        workers_end(&parquet->workers, &parquet->pieces[i]);
+        failed |= parquet->scratches[i].failed;
+    }
+    if (failed)
+        return out_of_memory(error);
+    parquet->group_rows += parquet->block->count;
+    parquet->group_blocks++;
+    parquet->block = NULL;
+    return group_is_full(parquet) ? put_group(parquet, dictionary, error) : TSMITH_OK;
+}
+
+// False when memory is exhausted.
+static bool ensure_scratches(struct parquet *parquet, unsigned count) {
+    bool good = parquet->own.items || event_rows_block_begin(&parquet->own, &parquet->rows);
+    for (unsigned i = 0; good && i < count; i++)
+        good = parquet->scratches[i].zstd || parquet_scratch_begin(&parquet->scratches[i]);
+    return good;
+}
+
+static tsmith_status put_block(void *self, const tsmith_dictionary *dictionary, struct event_rows *rows,
                                tsmith_error *error) {
     struct parquet *parquet = self;
-    for (size_t i = 0; i < rows->columns.count && !parquet->scratch.failed; i++)
-        parquet_column_add(&parquet->columns[i], &parquet->scratch, rows, &rows->items[i]);
-    if (parquet->scratch.failed)
+    const unsigned threads = workers_count(&parquet->workers);
+    const bool alone = threads == 1 || rows->block.count < FEW_ROWS;
+    const tsmith_status status = end_block(parquet, dictionary, error);
+    if (status != TSMITH_OK)
+        return status;
+    if (!alone && !ensure_scratches(parquet, threads))
         return out_of_memory(error);
-    parquet->group_rows += rows->count;
-    parquet->group_blocks++;
-    return group_is_full(parquet) ? put_group(parquet, dictionary, error) : TSMITH_OK;
+    if (!alone)
+        event_rows_exchange(rows, &parquet->own);
+    parquet->block = alone ? &rows->block : &parquet->own;
+    atomic_store_explicit(&parquet->next, 0, memory_order_relaxed);
+    if (alone) {
+        encode_columns(parquet, 0);
+        return end_block(parquet, dictionary, error);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        parquet->pieces[i] = (struct workers_piece){.run = encode_columns, .of = parquet};
+        workers_begin(&parquet->workers, &parquet->pieces[i]);
+    }
+    return TSMITH_OK;
 }
 
 static tsmith_status write_batch(void *self, const tsmith_dictionary *dictionary, const tsmith_batch *batch,
@@ -234,6 +300,8 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
     if (status == TSMITH_OK)
         status = event_rows_end(&parquet->rows, dictionary, &reader, error);
     if (status == TSMITH_OK)
+        status = end_block(parquet, dictionary, error);
+    if (status == TSMITH_OK)
         status = put_group(parquet, dictionary, error);
     if (status != TSMITH_OK)
         return status;
@@ -250,10 +318,13 @@ static void destroy(void *self) {
     struct parquet *parquet = self;
     if (!parquet)
         return;
+    workers_close(&parquet->workers);
+    for (size_t i = 0; i < WORKERS_MOST; i++)
+        parquet_scratch_finish(&parquet->scratches[i]);
+    event_rows_block_finish(&parquet->own);
     for (size_t i = 0; parquet->columns && i < parquet->rows.columns.count; i++)
         parquet_column_finish(&parquet->columns[i]);
     free(parquet->columns);
-    parquet_scratch_finish(&parquet->scratch);
     event_rows_finish(&parquet->rows);
     about_finish(&parquet->about);
     free(parquet->groups.bytes);
@@ -268,5 +339,6 @@ tsmith_status parquet_open(const struct export_place *place, const tsmith_export
     struct parquet *parquet = calloc(1, sizeof *parquet);
     if (!parquet)
         return out_of_memory(error);
+    workers_open(&parquet->workers);
     return output_sink(&parquet->output, &ops, parquet, place, options, out, error);
 }
