@@ -11,7 +11,6 @@
 // PLAIN(name, parameters, arguments): the first parameter is the dispatchable handle. These return a VkResult ...
 // clang-format off
 #define VULKAN_PLAIN_CALLS(PLAIN) \
-    PLAIN(CreateBuffer, (VkDevice d, const VkBufferCreateInfo *i, const VkAllocationCallbacks *a, VkBuffer *o), (d, i, a, o)) \
     PLAIN(CreateBufferView, (VkDevice d, const VkBufferViewCreateInfo *i, const VkAllocationCallbacks *a, VkBufferView *o), (d, i, a, o)) \
     PLAIN(CreateImage, (VkDevice d, const VkImageCreateInfo *i, const VkAllocationCallbacks *a, VkImage *o), (d, i, a, o)) \
     PLAIN(CreateImageView, (VkDevice d, const VkImageViewCreateInfo *i, const VkAllocationCallbacks *a, VkImageView *o), (d, i, a, o)) \
@@ -46,7 +45,6 @@
     PLAIN(QueueBindSparse, (VkQueue q, uint32_t n, const VkBindSparseInfo *i, VkFence f), (q, n, i, f))
 // ... and these nothing.
 #define VULKAN_PLAIN_VOID_CALLS(PLAIN) \
-    PLAIN(DestroyBuffer, (VkDevice d, VkBuffer h, const VkAllocationCallbacks *a), (d, h, a)) \
     PLAIN(DestroyBufferView, (VkDevice d, VkBufferView h, const VkAllocationCallbacks *a), (d, h, a)) \
     PLAIN(DestroyImage, (VkDevice d, VkImage h, const VkAllocationCallbacks *a), (d, h, a)) \
     PLAIN(DestroyImageView, (VkDevice d, VkImageView h, const VkAllocationCallbacks *a), (d, h, a)) \
@@ -67,6 +65,7 @@
 // The end of an object that the agent knows: REMOVE(name, type, kind) (objects.h); an API event too.
 // clang-format off
 #define VULKAN_REMOVE_CALLS(REMOVE) \
+    REMOVE(DestroyBuffer, VkBuffer, OBJECT_DATA) \
     REMOVE(DestroyShaderModule, VkShaderModule, OBJECT_MODULE) \
     REMOVE(DestroyPipeline, VkPipeline, OBJECT_PIPELINE) \
     REMOVE(DestroySemaphore, VkSemaphore, OBJECT_SEMAPHORE) \
@@ -104,7 +103,7 @@
     TRANSFER(CmdCopyBuffer, (VkCommandBuffer c, VkBuffer s, VkBuffer d, uint32_t n, const VkBufferCopy *r), (c, s, d, n, r), COPY, COPY, region_bytes(n, r)) \
     TRANSFER(CmdCopyBuffer2, (VkCommandBuffer c, const VkCopyBufferInfo2 *i), (c, i), COPY, COPY, region_bytes2(i->regionCount, i->pRegions)) \
     TRANSFER(CmdUpdateBuffer, (VkCommandBuffer c, VkBuffer d, VkDeviceSize o, VkDeviceSize n, const void *p), (c, d, o, n, p), COPY, WRITE, n) \
-    TRANSFER(CmdFillBuffer, (VkCommandBuffer c, VkBuffer d, VkDeviceSize o, VkDeviceSize n, uint32_t v), (c, d, o, n, v), FILL, FILL, n) \
+    TRANSFER(CmdFillBuffer, (VkCommandBuffer c, VkBuffer d, VkDeviceSize o, VkDeviceSize n, uint32_t v), (c, d, o, n, v), FILL, FILL, fill_bytes(d, o, n)) \
     TRANSFER(CmdCopyImage, (VkCommandBuffer c, VkImage s, VkImageLayout l, VkImage d, VkImageLayout m, uint32_t n, const VkImageCopy *r), (c, s, l, d, m, n, r), COPY, COPY_IMAGE, UNKNOWN) \
     TRANSFER(CmdCopyImage2, (VkCommandBuffer c, const VkCopyImageInfo2 *i), (c, i), COPY, COPY_IMAGE, UNKNOWN) \
     TRANSFER(CmdCopyBufferToImage, (VkCommandBuffer c, VkBuffer s, VkImage d, VkImageLayout l, uint32_t n, const VkBufferImageCopy *r), (c, s, d, l, n, r), COPY, COPY_BUFFER_TO_IMAGE, UNKNOWN) \
@@ -125,7 +124,7 @@
     X(DestroyDevice) X(GetDeviceQueue) X(GetDeviceQueue2) X(QueueSubmit) X(QueueSubmit2) X(QueueWaitIdle) \
     X(DeviceWaitIdle) X(QueuePresentKHR) X(CreateSwapchainKHR) X(WaitForFences) X(GetFenceStatus) \
     X(ResetFences) X(DestroyFence) X(CreateSemaphore) X(WaitSemaphores) X(GetSemaphoreCounterValue) \
-    X(AllocateMemory) X(FreeMemory) X(CreateShaderModule) X(CreateComputePipelines) \
+    X(AllocateMemory) X(FreeMemory) X(CreateBuffer) X(CreateShaderModule) X(CreateComputePipelines) \
     X(CreateGraphicsPipelines) X(SetDebugUtilsObjectNameEXT) X(CreateCommandPool) X(DestroyCommandPool) \
     X(ResetCommandPool) X(AllocateCommandBuffers) X(FreeCommandBuffers) X(BeginCommandBuffer) \
     X(EndCommandBuffer) X(ResetCommandBuffer)

@@ -198,6 +198,14 @@ static const uint64_t UNKNOWN = VK_WHOLE_SIZE;
 REGION_BYTES(region_bytes, VkBufferCopy)
 REGION_BYTES(region_bytes2, VkBufferCopy2)
 
+// Up to the end of a buffer words are filled; up to three bytes are left over.
+static uint64_t fill_bytes(VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes) {
+    const struct object *data = bytes == VK_WHOLE_SIZE ? object_find(OBJECT_DATA, HANDLE(handle)) : NULL;
+    if (bytes != VK_WHOLE_SIZE)
+        return bytes;
+    return data && offset < data->bytes ? (data->bytes - offset) / 4 * 4 : UNKNOWN;
+}
+
 static struct recording transfer_begin(VkCommandBuffer handle, enum call_id function,
                                        enum command_class class, tsmith_operation operation, uint64_t bytes) {
     struct recording recording = command_begin(handle, class, operation, record_call_names[function]);

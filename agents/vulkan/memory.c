@@ -29,6 +29,12 @@ void layer_FreeMemory(VkDevice handle, VkDeviceMemory key, const VkAllocationCal
         call_record_free(&call, &freed);
 }
 
+static void data_created(struct object *data, const VkBufferCreateInfo *info, const struct agent_call *call) {
+    (void)call;
+    data->bytes = info->size;
+}
+CREATE_WRAPPER(CreateBuffer, VkBufferCreateInfo, VkBuffer, OBJECT_DATA, data_created)
+
 // ---- shaders
 
 enum { // SPIR-V

@@ -7,6 +7,7 @@
 enum { MAP_LOG2 = 13 };
 
 static struct handles objects;
+_Static_assert((int)OBJECT_KINDS <= (int)HANDLE_KINDS, "each kind has a map");
 
 bool objects_init(void) {
     return handles_init(&objects, sizeof(struct object), offsetof(struct object, queue), OBJECT_KINDS - 1,

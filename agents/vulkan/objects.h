@@ -21,6 +21,7 @@ enum object_kind {
     OBJECT_FENCE,
     OBJECT_SEMAPHORE,
     OBJECT_MEMORY,
+    OBJECT_DATA, // a buffer of memory
     OBJECT_MODULE,
     OBJECT_PIPELINE,
     OBJECT_SWAPCHAIN,
@@ -133,6 +134,7 @@ struct object {
             bool timeline;
         } semaphore;
         struct memory_facts memory; // `more`: its heap
+        uint64_t bytes;             // of a buffer of memory
         struct {
             uint32_t hash;
             uint32_t local[3];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a recorder must not disturb. Called by test_levels.sh:
-//   levels   an image of two levels with layouts of their own; each execution fills the second one
+//   levels   an image of two levels with layouts of their own; each execution fills a buffer up to its end, and the second level
 //   query    prints what a wait for a query that was never begun returns
 #include <string.h>
 
@@ -57,12 +57,14 @@ static void execute(int first) {
                                               .commandPool = pool,
                                               .commandBufferCount = 1};
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    const uint32_t word = 7;
     VkCommandBuffer c;
     const VkSubmitInfo submit = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
     CHECK(vkAllocateCommandBuffers(device, &info, &c));
     CHECK(vkBeginCommandBuffer(c, &begin));
-    vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
+    vkCmdFillBuffer(c, buffer, 4, VK_WHOLE_SIZE, 7);
+    vkCmdUpdateBuffer(c, buffer, 0, 4, &word);
     if (first) {
         move(c, 0, VK_IMAGE_LAYOUT_UNDEFINED, filled);
         move(c, 1, VK_IMAGE_LAYOUT_UNDEFINED, filled);
@@ -85,7 +87,7 @@ static void run_levels(void) {
                                       .samples = VK_SAMPLE_COUNT_1_BIT,
                                       .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
     const VkBufferCreateInfo buffers = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                        .size = BYTES,
+                                        .size = BYTES + 3, // a fill leaves out the last three
                                         .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkDeviceMemory of_image, of_buffer;

@@ -27,6 +27,13 @@ unset VK_INSTANCE_LAYERS
 "$TRACESMITH" replay "$work/levels.sbt" >"$work/out" 2>&1 || :
 grep -q 'the content of an image cannot be copied' "$work/out" || fail "two layouts: $(cat "$work/out")"
 
+# The bytes of a fill up to the end of a buffer of 259 bytes, from the fourth on, and of an update.
+"$TRACESMITH" view --json "$work/levels.sbt" >"$work/levels.json" || fail "no trace"
+python3 -c 'import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    found = [(e["name"], e["bytes"]) for e in json.load(file)["events"] if "bytes" in e and e["name"].startswith("vkCmd")]
+sys.exit(0 if found == [("vkCmdFillBuffer", 252), ("vkCmdUpdateBuffer", 4)] * 3 else str(found))' "$work/levels.json" || fail "bytes"
+
 # The driver decides whether such a wait ends: this is no fault of the recorder's.
 code=0
 timeout 10 "$work/levels" query >"$work/alone" || code=$?
