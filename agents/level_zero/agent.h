@@ -16,6 +16,7 @@
 #include "abi.h"
 #include "agentkit/agent.h"
 #include "agentkit/call_record.h"
+#include "agentkit/command_record.h"
 #include "agentkit/pending.h"
 #include "calls.h"
 
@@ -56,6 +57,14 @@ extern const struct call_row call_rows[CALL_LIMIT];
 // Before the first callback.
 void handlers_begin(void);
 
+// The event that gives the times of a command.
+struct timing {
+    uint32_t own;         // number of the agent's (events.h); 0: it is the program's
+    uint32_t generation;  // of `event`
+    struct object *event; // the program's
+    void *handle;         // NULL: there is none
+};
+
 // A call of the program, between its callbacks. On the calling thread. The callbacks are called while recording is off as well, to
 // know the objects: its start is 0 then.
 struct frame {
@@ -63,14 +72,12 @@ struct frame {
     void **arguments;
     uint64_t submission;
     struct object *list;
-    struct object *event; // the program's signal event
-    uint32_t own;         // number of the event that the agent gave the command; 0: none
-    uint32_t generation;  // of `event`
+    struct timing timing; // of the command
     int result;
-    bool taken;        // the frame is in use
-    bool event_usable; // the program's event gives this command's times
+    bool taken; // the frame is in use
     // What few calls need is not cleared for each.
     union {
+        struct command_facts facts; // of a command that is appended: gathered before the call
         struct zero_event_pool_desc pool;
         struct object *freed; // memory; NULL: not known
     };

@@ -9,19 +9,19 @@
 // CALL(Name without ze, when it is entered, when it is left). `frame` is the call; numbers are places among its arguments.
 // clang-format off
 #define LEVEL_ZERO_CALLS(CALL) \
-    CALL(CommandListAppendLaunchKernel, append(frame, 3), kernel_appended(frame, 2)) \
-    CALL(CommandListAppendLaunchCooperativeKernel, append(frame, 3), kernel_appended(frame, 2)) \
+    CALL(CommandListAppendLaunchKernel, kernel_append(frame, 3, 2), appended(frame)) \
+    CALL(CommandListAppendLaunchCooperativeKernel, kernel_append(frame, 3, 2), appended(frame)) \
     /* The number of groups is in memory, for the device to read; so is how many kernels run: they have no events. */ \
-    CALL(CommandListAppendLaunchKernelIndirect, append(frame, 3), kernel_appended(frame, 0)) \
+    CALL(CommandListAppendLaunchKernelIndirect, kernel_append(frame, 3, 0), appended(frame)) \
     CALL(CommandListAppendLaunchMultipleKernelsIndirect, NOTHING, unknown_appended(frame)) \
-    CALL(CommandListAppendMemoryCopy, append(frame, 4), copy_appended(frame, 1, 2, ARGUMENT(size_t, 3))) \
-    CALL(CommandListAppendMemoryCopyRegion, append(frame, 9), region_appended(frame)) \
-    CALL(CommandListAppendMemoryCopyFromContext, append(frame, 5), copy_appended(frame, 1, 3, ARGUMENT(size_t, 4))) \
-    CALL(CommandListAppendMemoryFill, append(frame, 5), fill_appended(frame, ARGUMENT(size_t, 4))) \
-    CALL(CommandListAppendImageCopy, append(frame, 3), image_appended(frame, TSMITH_OPERATION_COPY_IMAGE)) \
-    CALL(CommandListAppendImageCopyRegion, append(frame, 5), image_appended(frame, TSMITH_OPERATION_COPY_IMAGE)) \
-    CALL(CommandListAppendImageCopyToMemory, append(frame, 4), image_appended(frame, TSMITH_OPERATION_READ_IMAGE)) \
-    CALL(CommandListAppendImageCopyFromMemory, append(frame, 4), image_appended(frame, TSMITH_OPERATION_WRITE_IMAGE)) \
+    CALL(CommandListAppendMemoryCopy, copy_append(frame, 4, 1, 2, ARGUMENT(size_t, 3)), appended(frame)) \
+    CALL(CommandListAppendMemoryCopyRegion, region_append(frame), appended(frame)) \
+    CALL(CommandListAppendMemoryCopyFromContext, copy_append(frame, 5, 1, 3, ARGUMENT(size_t, 4)), appended(frame)) \
+    CALL(CommandListAppendMemoryFill, fill_append(frame), appended(frame)) \
+    CALL(CommandListAppendImageCopy, image_append(frame, 3, TSMITH_OPERATION_COPY_IMAGE), appended(frame)) \
+    CALL(CommandListAppendImageCopyRegion, image_append(frame, 5, TSMITH_OPERATION_COPY_IMAGE), appended(frame)) \
+    CALL(CommandListAppendImageCopyToMemory, image_append(frame, 4, TSMITH_OPERATION_READ_IMAGE), appended(frame)) \
+    CALL(CommandListAppendImageCopyFromMemory, image_append(frame, 4, TSMITH_OPERATION_WRITE_IMAGE), appended(frame)) \
     CALL(CommandListAppendBarrier, list_of(frame), NOTHING) \
     CALL(CommandListAppendMemoryRangesBarrier, list_of(frame), NOTHING) \
     CALL(CommandListAppendSignalEvent, (list_of(frame), event_signaled(ARGUMENT(void *, 1))), NOTHING) \

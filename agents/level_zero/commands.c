@@ -14,8 +14,9 @@ enum { COMMANDS_FIRST = 64 };
 
 struct entry {
     struct pending_entry head; // first
-    struct command command;
+    struct command_facts facts;
     struct command_launch launch;
+    struct timing timing;
     struct object *list;
     uint32_t list_generation;
 };
@@ -26,29 +27,27 @@ static const struct command_times no_times;
 
 // ---- what the kit asks for
 
-static enum pending_answer ask_for_times(const struct entry *entry, struct pending_times *times) {
-    struct zero_timestamps stamps;
-    struct command_times found;
-    const struct object *device = entry->list->list.device;
-    const int result = zero.zeEventQueryKernelTimestamp(entry->command.handle, &stamps);
-    if (result == ZERO_NOT_READY)
-        return PENDING_RUNNING;
-    if (result != ZERO_SUCCESS || !device ||
-        !times_convert(&device->device, &stamps, entry->launch.not_before, &times->now, &found))
-        return PENDING_UNTIMED;
-    times->start = found.start;
-    times->end = found.end;
-    return PENDING_TIMED;
-}
-
 // What a pass over a thread's commands holds: most commands of a pass are of one list. While it holds the list the driver may be asked
 // for what is of it, and the events that it has read are given back together.
 struct pass {
     struct object *list; // NULL: none
     uint32_t generation;
     struct event_chain events;
+    struct command_times ran; // of the command that was asked for last
 };
 static __thread struct pass pass __attribute__((tls_model("initial-exec")));
+
+static enum pending_answer ask_for_times(const struct entry *entry, struct pending_times *times) {
+    struct zero_timestamps stamps;
+    const struct object *device = entry->list->list.device;
+    const int result = zero.zeEventQueryKernelTimestamp(entry->timing.handle, &stamps);
+    if (result == ZERO_NOT_READY)
+        return PENDING_RUNNING;
+    const bool known =
+        result == ZERO_SUCCESS && device &&
+        times_convert(&device->device, &stamps, entry->launch.not_before, &times->now, &pass.ran);
+    return known ? PENDING_TIMED : PENDING_UNTIMED;
+}
 
 static void pass_let_go(void) {
     if (!pass.list)
@@ -77,8 +76,8 @@ static bool pass_hold(const struct entry *entry) {
 
 static enum pending_answer poll(struct pending_entry *head, struct pending_times *times) {
     const struct entry *entry = (const struct entry *)head;
-    struct object *event = entry->command.event;
-    if (!pass_hold(entry) || (event && !object_ask(event, entry->command.generation)))
+    struct object *event = entry->timing.event;
+    if (!pass_hold(entry) || (event && !object_ask(event, entry->timing.generation)))
         return PENDING_UNTIMED;
     const enum pending_answer answer = ask_for_times(entry, times);
     if (event)
@@ -89,10 +88,8 @@ static enum pending_answer poll(struct pending_entry *head, struct pending_times
 static void record(struct pending_entry *head, const struct pending_times *times,
                    enum pending_answer answer) {
     const struct entry *entry = (const struct entry *)head;
-    struct command_times ran = no_times;
-    if (answer == PENDING_TIMED)
-        ran = (struct command_times){.start = times->start, .end = times->end};
-    command_record(&entry->command.facts, &entry->launch, &ran);
+    (void)times;
+    command_record(&entry->facts, &entry->launch, answer == PENDING_TIMED ? &pass.ran : &no_times);
 }
 
 // What was given up with its list keeps its event.
@@ -101,8 +98,8 @@ static void release(struct pending_entry *head) {
     struct list *list = &entry->list->list;
     if (!pass_holds(entry))
         return;
-    if (entry->command.own && zero.zeEventHostReset(entry->command.handle) == ZERO_SUCCESS && list->immediate)
-        event_chain_add(&pass.events, entry->command.own);
+    if (entry->timing.own && zero.zeEventHostReset(entry->timing.handle) == ZERO_SUCCESS && list->immediate)
+        event_chain_add(&pass.events, entry->timing.own);
     if (!list->immediate)
         atomic_fetch_sub(&list->in_flight, 1);
 }
@@ -156,19 +153,6 @@ void commands_begin(void) {
 
 // ---- launching
 
-static bool add_pending(const struct command *command, const struct command_launch *launch,
-                        struct object *list, struct pending_queue *queue) {
-    struct entry *entry = (struct entry *)pending_reserve(ENTRY_WORDS);
-    if (!entry)
-        return false;
-    entry->command = *command;
-    entry->launch = *launch;
-    entry->list = list;
-    entry->list_generation = atomic_load(&list->handle.generation);
-    pending_commit(&entry->head, ENTRY_WORDS, queue);
-    return true;
-}
-
 static struct command_launch launch_of(const struct frame *frame, uint32_t track) {
     return (struct command_launch){.correlation = frame->call.correlation,
                                    .track = track,
@@ -176,6 +160,26 @@ static struct command_launch launch_of(const struct frame *frame, uint32_t track
                                    .stack = frame->call.stack,
                                    .not_before = frame->call.start,
                                    .not_after = frame->call.end};
+}
+
+// The command is recorded when its times are known; without `timing` now, as they will not be.
+static inline void launched(const struct frame *frame, const struct command_facts *facts,
+                            const struct timing *timing, uint32_t track, struct object *list,
+                            struct pending_queue *queue) {
+    struct entry *entry = timing ? (struct entry *)pending_reserve(ENTRY_WORDS) : NULL;
+    if (!entry) {
+        const struct command_launch launch = launch_of(frame, track);
+        command_record(facts, &launch, &no_times);
+        return;
+    }
+    entry->facts = *facts;
+    entry->launch = launch_of(frame, track);
+    entry->timing = *timing;
+    entry->list = list;
+    entry->list_generation = atomic_load(&list->handle.generation);
+    if (!list->list.immediate)
+        atomic_fetch_add(&list->list.in_flight, 1);
+    pending_commit(&entry->head, ENTRY_WORDS, queue);
 }
 
 // Whether the event's next times will be those of the command that signals it next. An event that was not reset keeps those of
@@ -190,67 +194,54 @@ static bool event_claim(struct object *event) {
 }
 
 void command_prepare(struct frame *frame, void **signal) {
-    struct object *list = frame->list;
+    struct object *list = frame->list, *event;
     if (!list)
         return;
     if (!*signal) {
-        frame->own = own_events && list->list.device && list->list.device->device.nominal > 0
-                         ? event_take(&list->list)
-                         : 0;
-        if (frame->own)
-            *signal = event_handle(frame->own);
+        const struct object *device = list->list.device;
+        if (own_events && device && device->device.nominal > 0 && event_take(&list->list, &frame->timing))
+            *signal = frame->timing.handle;
         return;
     }
-    frame->event = object_find(OBJECT_EVENT, *signal);
-    if (!frame->event)
-        return;
-    frame->event_usable = !list->list.immediate || event_claim(frame->event);
-    frame->generation = atomic_load(&frame->event->handle.generation);
+    event = object_find(OBJECT_EVENT, *signal);
+    // Of another list the event is claimed when a queue executes the list.
+    if (event && (!list->list.immediate || event_claim(event)))
+        frame->timing = (struct timing){.event = event,
+                                        .generation = atomic_load(&event->handle.generation),
+                                        .handle = event->handle.key};
 }
 
-static bool list_append(struct list *list, const struct command *command) {
+// The driver has refused the command.
+static void not_appended(const struct frame *frame) {
+    if (frame->timing.own)
+        event_put_back(&frame->list->list, frame->timing.own);
+    else if (frame->timing.event && frame->list->list.immediate)
+        atomic_store(&frame->timing.event->event.used, false);
+}
+
+static void list_append(struct list *list, const struct frame *frame) {
     struct command *commands =
         memory_grow(list->commands, list->count, &list->capacity, COMMANDS_FIRST, sizeof *commands);
-    if (!commands)
-        return false;
+    if (!commands) {
+        channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
+        return;
+    }
     list->commands = commands;
-    list->commands[list->count++] = *command;
-    return true;
+    list->commands[list->count++] = (struct command){.facts = frame->facts, .timing = frame->timing};
 }
 
-static struct command command_of(const struct frame *frame, const struct command_facts *facts) {
-    struct object *event = frame->own || !frame->event_usable ? NULL : frame->event;
-    return (struct command){.facts = *facts,
-                            .own = frame->own,
-                            .event = event,
-                            .generation = frame->generation,
-                            .handle = frame->own ? event_handle(frame->own)
-                                      : event    ? event->handle.key
-                                                 : NULL};
-}
-
-void command_appended(const struct frame *frame, const struct command_facts *facts) {
+void command_appended(const struct frame *frame) {
     struct object *list = frame->list;
     if (frame->result != ZERO_SUCCESS) {
-        if (frame->own)
-            event_put_back(&list->list, frame->own);
-        if (frame->event && frame->event_usable)
-            atomic_store(&frame->event->event.used, false);
-        return;
-    }
-    if (!list) {
+        not_appended(frame);
+    } else if (!list) {
         channel_lose(agent.channel, TSMITH_REASON_TABLE_FULL, 1);
-        return;
+    } else if (list->list.immediate) {
+        launched(frame, &frame->facts, frame->timing.handle ? &frame->timing : NULL, list->list.track, list,
+                 &list->list.pending);
+    } else {
+        list_append(&list->list, frame);
     }
-    const struct command command = command_of(frame, facts);
-    if (!list->list.immediate) {
-        if (!list_append(&list->list, &command))
-            channel_lose(agent.channel, TSMITH_REASON_NO_MEMORY, 1);
-        return;
-    }
-    const struct command_launch launch = launch_of(frame, list->list.track);
-    if (!command.handle || !add_pending(&command, &launch, list, &list->list.pending))
-        command_record(facts, &launch, &no_times);
 }
 
 // ---- executions of lists
@@ -258,8 +249,8 @@ void command_appended(const struct frame *frame, const struct command_facts *fac
 static void reset_own_events(struct list *list) {
     agent_thread.busy++;
     for (uint32_t i = 0; i < list->count; i++)
-        if (list->commands[i].own)
-            zero.zeEventHostReset(list->commands[i].handle);
+        if (list->commands[i].timing.own)
+            zero.zeEventHostReset(list->commands[i].timing.handle);
     agent_thread.busy--;
 }
 
@@ -282,14 +273,16 @@ void list_prepare(struct object *object) {
             reset_own_events(list);
     }
     for (uint32_t i = 0; i < list->count; i++) {
-        struct command *command = &list->commands[i];
-        if (command->event &&
-            (command->event->handle.kind != OBJECT_EVENT || command->event->handle.key != command->handle))
-            command->event = command->handle = NULL; // it was destroyed
-        if (!command->event)
+        struct timing *timing = &list->commands[i].timing;
+        struct object *event = timing->event;
+        if (!event)
             continue;
-        command->is_claimed = event_claim(command->event);
-        command->generation = atomic_load(&command->event->handle.generation);
+        if (event->handle.kind != OBJECT_EVENT || event->handle.key != timing->handle) {
+            *timing = (struct timing){0}; // it was destroyed
+            continue;
+        }
+        list->commands[i].is_claimed = event_claim(event);
+        timing->generation = atomic_load(&event->handle.generation);
     }
 }
 
@@ -304,15 +297,10 @@ void list_executed(struct object *object, struct object *queue, const struct fra
     }
     for (uint32_t i = 0; i < list->count; i++) {
         const struct command *command = &list->commands[i];
-        const struct command_launch launch = launch_of(frame, queue->queue.track);
-        const bool timed = list->timed && command->handle && (!command->event || command->is_claimed);
-        if (timed) {
-            atomic_fetch_add(&list->in_flight, 1);
-            if (add_pending(command, &launch, object, &queue->queue.pending))
-                continue;
-            atomic_fetch_sub(&list->in_flight, 1);
-        }
-        command_record(&command->facts, &launch, &no_times);
+        const struct timing *timing = &command->timing;
+        const bool timed = list->timed && timing->handle && (timing->own || command->is_claimed);
+        launched(frame, &command->facts, timed ? timing : NULL, queue->queue.track, object,
+                 &queue->queue.pending);
     }
 }
 
@@ -322,8 +310,8 @@ void list_clear(struct object *object) {
     if (atomic_exchange(&list->in_flight, 0) || list->ambiguous)
         reset_own_events(list); // the program may not reset a list that is being executed
     for (uint32_t i = 0; i < list->count; i++)
-        if (list->commands[i].own)
-            event_put_back(list, list->commands[i].own);
+        if (list->commands[i].timing.own)
+            event_put_back(list, list->commands[i].timing.own);
     events_leave(list);
     list->count = 0;
     list->ambiguous = false;

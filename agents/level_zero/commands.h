@@ -16,7 +16,7 @@ zero_tracer_callback commands_inside;
 // Before a command is appended: chooses the event of its times, and puts the agent's into `signal`, if it is empty.
 void command_prepare(struct frame *frame, void **signal);
 // After it.
-void command_appended(const struct frame *frame, const struct command_facts *facts);
+void command_appended(const struct frame *frame);
 
 // Before and after a queue executes a list.
 void list_prepare(struct object *list);

@@ -37,10 +37,6 @@ bool events_init(void) {
     return table != NULL;
 }
 
-void *event_handle(uint32_t number) {
-    return event_of(number)->handle;
-}
-
 void event_chain_add(struct event_chain *chain, uint32_t number) {
     set_next(number, chain->first);
     chain->first = number;
@@ -80,19 +76,25 @@ static void more_events(struct object *context) {
     events_give_back(context, &made);
 }
 
-uint32_t event_take(struct list *list) {
-    if (!list->events && list->context && table) {
-        struct free_list *free = &list->context->context.events;
-        list->events = free_list_take(free, EVENTS_OF_LIST, link_of);
-        if (!list->events) {
-            more_events(list->context);
-            list->events = free_list_take(free, EVENTS_OF_LIST, link_of);
-        }
-    }
-    const uint32_t number = list->events;
-    if (number)
-        list->events = next_of(number);
-    return number;
+// Not inlined: most commands find an event in their list.
+__attribute__((noinline)) static void refill(struct list *list) {
+    struct free_list *free = &list->context->context.events;
+    list->events = free_list_take(free, EVENTS_OF_LIST, link_of);
+    if (list->events)
+        return;
+    more_events(list->context);
+    list->events = free_list_take(free, EVENTS_OF_LIST, link_of);
+}
+
+bool event_take(struct list *list, struct timing *out) {
+    if (!list->events && list->context)
+        refill(list);
+    if (!list->events)
+        return false;
+    out->own = list->events;
+    out->handle = event_of(out->own)->handle;
+    list->events = next_of(out->own);
+    return true;
 }
 
 void event_put_back(struct list *list, uint32_t number) {

@@ -13,9 +13,9 @@ struct event_chain {
 };
 
 bool events_init(void);
-void *event_handle(uint32_t number);
-// For a command of the list, on the thread that appends it; 0: there is none. Asks the driver for more when none is free.
-uint32_t event_take(struct list *list);
+// For a command of the list, on the thread that appends it: number and handle. False: there is none. Asks the driver for more when none
+// is free.
+bool event_take(struct list *list, struct timing *out);
 // The command was not appended.
 void event_put_back(struct list *list, uint32_t number);
 void event_chain_add(struct event_chain *chain, uint32_t number);

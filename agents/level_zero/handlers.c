@@ -42,33 +42,38 @@ static bool is_immediate(const struct frame *frame) {
     return !frame->list || frame->list->list.immediate;
 }
 
-static void append(struct frame *frame, int signal) {
+// `signal` is the place of the signal event. Whether the command is followed: those of a list that is not immediate are from the moment
+// that it is filled, whether they are recorded then or not.
+static bool append(struct frame *frame, int signal) {
     list_of(frame);
-    // Of another list the commands are followed from the moment that it is filled, whether they are recorded then or not.
-    if (is_recorded(frame) || !is_immediate(frame))
-        command_prepare(frame, frame->arguments[signal]);
+    if (!is_recorded(frame) && is_immediate(frame))
+        return false;
+    command_prepare(frame, frame->arguments[signal]);
+    return true;
 }
 
-static void appended(struct frame *frame, const struct command_facts *facts) {
+static void appended(struct frame *frame) {
     if (!is_recorded(frame) && is_immediate(frame))
         return;
     if (frame->result == ZERO_SUCCESS && is_immediate(frame))
         frame->call.correlation = agent_correlation();
-    command_appended(frame, facts);
+    command_appended(frame);
 }
 
 // `groups`: where their number is; 0: it is not known.
-static void kernel_appended(struct frame *frame, int groups) {
-    struct command_facts facts = {.class = COMMAND_KERNEL, .operation = TSMITH_OPERATION_NDRANGE};
+static void kernel_append(struct frame *frame, int signal, int groups) {
+    if (!append(frame, signal))
+        return;
+    struct command_facts *facts = &frame->facts;
     const struct object *kernel = object_find(OBJECT_KERNEL, ARGUMENT(void *, 1));
     const struct zero_groups *number = groups ? ARGUMENT(const struct zero_groups *, groups) : NULL;
+    *facts = (struct command_facts){.class = COMMAND_KERNEL, .operation = TSMITH_OPERATION_NDRANGE};
     if (kernel) {
-        facts.name = kernel->kernel.name;
-        memcpy(facts.local, kernel->kernel.local, sizeof facts.local);
+        facts->name = kernel->kernel.name;
+        memcpy(facts->local, kernel->kernel.local, sizeof facts->local);
     }
     for (int i = 0; number && i < 3; i++)
-        facts.global[i] = (uint64_t)number->count[i] * facts.local[i];
-    appended(frame, &facts);
+        facts->global[i] = (uint64_t)number->count[i] * facts->local[i];
 }
 
 static void unknown_appended(const struct frame *frame) {
@@ -90,44 +95,44 @@ static bool is_on_device(const struct frame *frame, const void *at) {
     return result == ZERO_SUCCESS && properties.type == ZERO_MEMORY_DEVICE;
 }
 
-static void copy_appended(struct frame *frame, int to, int from, uint64_t bytes) {
+static void copy_append(struct frame *frame, int signal, int to, int from, uint64_t bytes) {
+    if (!append(frame, signal))
+        return;
     const bool to_device = is_on_device(frame, ARGUMENT(const void *, to));
     const tsmith_direction direction =
         device_direction(is_on_device(frame, ARGUMENT(const void *, from)), to_device);
-    const struct command_facts facts = {.class = COMMAND_COPY,
-                                        .name = TEXT_ONCE("copy"),
-                                        .operation = (uint8_t)device_copy_operation(direction),
-                                        .direction = (uint8_t)direction,
-                                        .has_bytes = true,
-                                        .bytes = bytes};
-    appended(frame, &facts);
+    frame->facts = (struct command_facts){.class = COMMAND_COPY,
+                                          .name = TEXT_ONCE("copy"),
+                                          .operation = (uint8_t)device_copy_operation(direction),
+                                          .direction = (uint8_t)direction,
+                                          .has_bytes = true,
+                                          .bytes = bytes};
 }
 
-static void region_appended(struct frame *frame) {
+static void region_append(struct frame *frame) {
     const struct zero_region *region = ARGUMENT(const struct zero_region *, 2);
-    copy_appended(frame, 1, 5,
-                  region ? (uint64_t)region->width * region->height * (region->depth ? region->depth : 1)
-                         : 0);
+    copy_append(frame, 9, 1, 5,
+                region ? (uint64_t)region->width * region->height * (region->depth ? region->depth : 1) : 0);
 }
 
-static void fill_appended(struct frame *frame, uint64_t bytes) {
-    const struct command_facts facts = {.class = COMMAND_FILL,
-                                        .name = TEXT_ONCE("fill"),
-                                        .operation = TSMITH_OPERATION_FILL,
-                                        .has_bytes = true,
-                                        .bytes = bytes};
-    appended(frame, &facts);
+static void fill_append(struct frame *frame) {
+    if (append(frame, 5))
+        frame->facts = (struct command_facts){.class = COMMAND_FILL,
+                                              .name = TEXT_ONCE("fill"),
+                                              .operation = TSMITH_OPERATION_FILL,
+                                              .has_bytes = true,
+                                              .bytes = ARGUMENT(size_t, 4)};
 }
 
 // The size of an image's element is not known: no bytes.
-static void image_appended(struct frame *frame, tsmith_operation operation) {
-    const struct command_facts facts = {.class = COMMAND_COPY,
-                                        .name = TEXT_ONCE("copy"),
-                                        .operation = (uint8_t)operation,
-                                        .direction = operation == TSMITH_OPERATION_COPY_IMAGE
-                                                         ? TSMITH_DIRECTION_DEVICE_TO_DEVICE
-                                                         : TSMITH_DIRECTION_NONE};
-    appended(frame, &facts);
+static void image_append(struct frame *frame, int signal, tsmith_operation operation) {
+    if (append(frame, signal))
+        frame->facts = (struct command_facts){.class = COMMAND_COPY,
+                                              .name = TEXT_ONCE("copy"),
+                                              .operation = (uint8_t)operation,
+                                              .direction = operation == TSMITH_OPERATION_COPY_IMAGE
+                                                               ? TSMITH_DIRECTION_DEVICE_TO_DEVICE
+                                                               : TSMITH_DIRECTION_NONE};
 }
 
 // ---- lists and queues
@@ -430,7 +435,7 @@ static struct frame *enter(enum call_id function, void **arguments, void **insta
         return NULL;
     }
     struct frame *frame = &frames[at];
-    memset(frame, 0, offsetof(struct frame, pool));
+    memset(frame, 0, offsetof(struct frame, facts));
     frame->call.name = call_names[function];
     frame->arguments = arguments;
     frame->taken = true;

@@ -4,7 +4,6 @@
 #define LEVEL_ZERO_OBJECTS_H
 
 #include "agent.h"
-#include "agentkit/command_record.h"
 #include "agentkit/free_list.h"
 #include "agentkit/handles.h"
 
@@ -23,11 +22,8 @@ enum object_kind {
 // A command of a list, as the program appended it.
 struct command {
     struct command_facts facts;
-    bool is_claimed;      // `event` is not signaled by another command meanwhile
-    uint32_t own;         // the agent's event; 0: none
-    uint32_t generation;  // of `event` when it was appended, to see that it is the same object
-    struct object *event; // the program's, with timestamps; NULL: none
-    void *handle;         // of the event that has the times; NULL: none
+    struct timing timing;
+    bool is_claimed; // the program's event is not signaled by another command meanwhile
 };
 
 // When the device's clock showed what. Written under a lock, read by a sequence number.

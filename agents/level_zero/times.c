@@ -129,7 +129,7 @@ static int64_t called_at(uint64_t not_before, uint64_t now, int64_t trace_now) {
 
 bool times_convert(const struct device *device, const struct zero_timestamps *from, uint64_t not_before,
                    uint64_t *now, struct command_times *times) {
-    static __thread int64_t trace_now; // when `now` was
+    static __thread int64_t trace_now __attribute__((tls_model("initial-exec"))); // when `now` was
     if (device->nominal <= 0)
         return false;
     const struct device_clock clock = anchor_load(&device->anchor);
