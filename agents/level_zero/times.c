@@ -122,9 +122,12 @@ void times_device(struct device *device, void *handle, uint32_t number) {
         ;
 }
 
-// When the call was that began at a tick, as of `now`, which was at `trace_now`.
+// When the call was that began at a tick, as of `now`, which was at `trace_now` or later. Not later than it was: the scale is of clocks
+// that were compared for a short time.
 static int64_t called_at(uint64_t not_before, uint64_t now, int64_t trace_now) {
-    return scale ? trace_now - (int64_t)((unsigned __int128)(now - not_before) * scale >> 32) : 0;
+    enum { DRIFT_LOG2 = 10 };
+    const int64_t past = (int64_t)((unsigned __int128)(now - not_before) * scale >> 32);
+    return scale ? trace_now - past - (past >> DRIFT_LOG2) : 0;
 }
 
 bool times_convert(const struct device *device, const struct zero_timestamps *from, uint64_t not_before,
@@ -136,8 +139,9 @@ bool times_convert(const struct device *device, const struct zero_timestamps *fr
     for (bool is_fresh = false; !is_fresh;) {
         is_fresh = !*now;
         if (is_fresh) {
-            *now = agent_tick();
+            // In this order: a thread that is interrupted in between believes more, not less.
             trace_now = clock_trace_now();
+            *now = agent_tick();
         }
         if (device_clock_convert(&clock, from->global_start, from->global_end, device->kernel_mask,
                                  called_at(not_before, *now, trace_now), trace_now, times))

@@ -78,7 +78,7 @@ def api(events, function):
 
 LAUNCH, EXECUTE = "zeCommandListAppendLaunchKernel", "zeCommandQueueExecuteCommandLists"
 
-for name in ("immediate", "regular", "overlap", "events", "lists", "refused", "many", "wrap", "stacks", "quiet"):
+for name in ("immediate", "regular", "overlap", "events", "lists", "refused", "many", "wrap", "stacks", "slow", "quiet"):
     events, (entries, counts) = load(name), log(name)
     check_calls(name, events)
     assert len(api(events, LAUNCH)) == counts["kernels"], name
@@ -95,7 +95,7 @@ for name in ("immediate", "regular", "overlap", "events", "lists", "refused", "m
         assert [entry[:2] for entry in entries] == [entry[:2] for entry in alone], name
         for what in ("kernels", "copies", "executes"):
             assert counts[what] == alone_counts[what], (name, what)
-    if name in ("immediate", "regular", "lists", "refused", "many", "stacks"):
+    if name in ("immediate", "regular", "lists", "refused", "many", "stacks", "slow"):
         assert not untimed, (name, untimed)
         check_times(name, timed, entries)
     elif name in ("overlap", "wrap"):

@@ -53,6 +53,14 @@ record exits -- exits 7
 record outlive -- outlive
 record quiet --agent-option level-zero.program-events -- immediate 5
 
+# Where the agent's thread is interrupted while it reads the clock, no command loses its times.
+"${CC:-cc}" -O1 -shared -fPIC -o "$work/slow_clock.so" "$here/slow_clock.c" -ldl
+# shellcheck disable=SC2016 # the inner shell expands it
+MOCK_LOG=$work/slow.log "$TRACESMITH" profile -o "$work/slow.sbt" --api level-zero -- \
+    sh -c 'LD_PRELOAD=$1:$LD_PRELOAD exec "$0" immediate 20' "$work/lists" "$work/slow_clock.so" >/dev/null 2>"$work/slow.err" ||
+    fail "slow: $(cat "$work/slow.err")"
+"$TRACESMITH" view --json "$work/slow.sbt" >"$work/slow.json" || fail "slow: no trace"
+
 mkfifo "$work/said"
 # killed NAME ARGUMENTS COMMAND: once it has printed its line and COMMAND has succeeded
 killed() {
