@@ -34,8 +34,8 @@ struct kept {
 };
 
 struct thread {
-    struct thread *next;  // of the unused ones
-    struct thread *other; // of all there were
+    struct thread *other;   // of all there were
+    _Atomic uint32_t owned; // by a living thread
     // The stack pointer of the call whose stack is being taken; 0: none is. Read by stacks_end.
     _Atomic uint64_t busy;
     struct kept kept[UNWIND_MEMOS];
@@ -47,12 +47,12 @@ struct thread {
 bool stacks_on;
 static struct channel *channel;
 static uint32_t words_max; // of a stack
-static struct thread *idle;
 static struct thread *_Atomic all;
-static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static __thread struct thread *here __attribute__((tls_model("initial-exec")));
 static __thread uint32_t backoff __attribute__((tls_model("initial-exec")));
+static __thread bool is_making
+    __attribute__((tls_model("initial-exec"))); // what a handler must not begin again
 
 static bool has_turn; // of the thread that forks
 
@@ -76,29 +76,30 @@ static uint64_t get_busy(const struct thread *thread) {
 
 static void after_fork_child(void) {
     thread_sanitizer_pause();
-    pthread_mutex_init(&idle_lock, NULL); // both lists are whole at every moment
     for (struct thread *thread = atomic_load(&all); thread; thread = thread->other)
-        if (thread != here)
-            set_busy(thread, 0); // it is not there any more
+        if (thread != here) { // it is not there any more
+            set_busy(thread, 0);
+            atomic_store(&thread->owned, 0);
+        }
     after_fork_parent();
     thread_sanitizer_resume();
 }
 
+// No lock: a signal handler of a thread that has it would wait for its own thread.
 static void thread_end(void *thread) {
     here = NULL;
-    pthread_mutex_lock(&idle_lock);
-    ((struct thread *)thread)->next = idle;
-    atomic_thread_fence(memory_order_release);
-    idle = thread;
-    pthread_mutex_unlock(&idle_lock);
+    atomic_store_explicit(&((struct thread *)thread)->owned, 0, memory_order_release);
 }
 
 static struct thread *take_idle(void) {
-    pthread_mutex_lock(&idle_lock);
-    struct thread *thread = idle;
-    if (thread)
-        idle = thread->next;
-    pthread_mutex_unlock(&idle_lock);
+    struct thread *thread = atomic_load(&all);
+    for (; thread; thread = thread->other) {
+        uint32_t none = 0;
+        if (!atomic_load_explicit(&thread->owned, memory_order_relaxed) &&
+            atomic_compare_exchange_strong_explicit(&thread->owned, &none, 1, memory_order_acquire,
+                                                    memory_order_relaxed))
+            break;
+    }
     return thread;
 }
 
@@ -106,39 +107,46 @@ static struct thread *make_thread(void) {
     struct thread *thread = memory_take(sizeof *thread);
     if (!thread)
         return NULL;
+    atomic_store(&thread->owned, 1);
     thread->other = atomic_load(&all);
     while (!atomic_compare_exchange_weak(&all, &thread->other, thread)) {
     }
     return thread;
 }
 
+// The thread's own state. What the C library does here may take locks.
+static bool make_here(void) {
+    struct thread *thread = take_idle();
+    if (!thread)
+        thread = make_thread();
+    if (!thread)
+        return false;
+    set_busy(thread, 0);
+    memset(thread->kept, 0, sizeof thread->kept);
+    python_reset(&thread->python);
+    if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
+        thread_end(thread);
+        return false;
+    }
+    here = thread;
+    return true;
+}
+
 // Once per thread, and again after a fork.
 static bool make_ready(void) {
-    int saved = errno;
-    struct thread *thread = here;
-    if (!stacks_file_current(channel) && !stacks_file_open(channel))
-        goto fail;
-    if (!thread) {
-        thread = take_idle();
-        if (!thread)
-            thread = make_thread();
-        if (!thread)
-            goto fail;
-        set_busy(thread, 0);
-        memset(thread->kept, 0, sizeof thread->kept);
-        python_reset(&thread->python);
-        if (!unwind_thread_init(&thread->unwind) || pthread_setspecific(key, thread)) {
-            thread_end(thread);
-            goto fail;
-        }
-        here = thread;
-    }
+    const int saved = errno;
+    bool is_ready = false;
+    if (is_making) // a signal struck there
+        return false;
+    is_making = true;
+    atomic_signal_fence(memory_order_seq_cst);
+    is_ready = (stacks_file_current(channel) || stacks_file_open(channel)) && (here || make_here());
+    atomic_signal_fence(memory_order_seq_cst);
+    is_making = false;
+    if (!is_ready)
+        backoff = BACKOFF;
     errno = saved;
-    return true;
-fail:
-    backoff = BACKOFF;
-    errno = saved;
-    return false;
+    return is_ready;
 }
 
 // How often code has taken the place of other code.
