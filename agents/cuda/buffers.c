@@ -2,16 +2,11 @@
 // Gives buffers to CUPTI and reads those that it returns; the states of a buffer are in buffers.h. Rules: agent.h.
 #include "buffers.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "agentkit/buffer_pool.h"
 #include "agentkit/control.h"
+#include "agentkit/wait.h"
 #include "library.h"
 #include "records.h"
 #include "sharing.h"
@@ -35,8 +30,8 @@ static _Atomic uint64_t waiting[WORDS]; // a bit per buffer of the pool; its len
 static _Atomic uint32_t waiting_count;
 static size_t waiting_bytes[BUFFER_POOL_MAX];
 // How often threads flush, or have buffers that were handed back (a futex); how often the calling thread does.
-static _Atomic int32_t in_hand, in_hand_waiters;
-static __thread int32_t in_hand_here __attribute__((tls_model("initial-exec")));
+static _Atomic uint32_t in_hand, in_hand_waiters;
+static __thread uint32_t in_hand_here __attribute__((tls_model("initial-exec")));
 
 bool buffers_init(void) {
     buffer_pool_extend(&pool, cupti_has(CUPTI_12_9) ? EXTRA_MOST : EXTRA_OLD, EXTRA_BYTES);
@@ -53,13 +48,10 @@ void buffers_wanted(uint8_t **buffer, size_t *size, size_t *records) {
 }
 
 static void in_hand_add(int32_t count) {
-    in_hand_here += count;
-    atomic_fetch_add(&in_hand, count);
-    if (count > 0 || !atomic_load(&in_hand_waiters))
-        return;
-    const int saved = errno;
-    syscall(SYS_futex, &in_hand, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    errno = saved;
+    in_hand_here += (uint32_t)count;
+    atomic_fetch_add(&in_hand, (uint32_t)count);
+    if (count < 0 && atomic_load(&in_hand_waiters))
+        wait_wake(&in_hand);
 }
 
 static uint64_t bit_of(uint32_t place) {
@@ -143,19 +135,11 @@ void buffers_flush(uint32_t flags) {
 }
 
 static void wait_for_others(int64_t until) {
-    enum { SECOND = 1000000000 };
-    const int saved = errno;
+    uint32_t now;
     atomic_fetch_add(&in_hand_waiters, 1);
-    for (;;) {
-        const int32_t now = atomic_load(&in_hand);
-        const int64_t left = until - clock_trace_now();
-        if (now == in_hand_here || left <= 0)
-            break;
-        const struct timespec most = {.tv_sec = left / SECOND, .tv_nsec = left % SECOND};
-        syscall(SYS_futex, &in_hand, FUTEX_WAIT_PRIVATE, now, &most, NULL, 0);
+    while ((now = atomic_load(&in_hand)) != in_hand_here && wait_change(&in_hand, now, until)) {
     }
     atomic_fetch_sub(&in_hand_waiters, 1);
-    errno = saved;
 }
 
 // Another thread may have left its buffers to wait, or be reading those that did.

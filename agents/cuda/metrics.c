@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agentkit/thread.h"
+#include "agentkit/wait.h"
 #include "cupti_metrics.h"
 #include "library.h"
 #include "metrics_config.h"
@@ -29,7 +29,7 @@
 enum {
     DEVICES = 16,
     LOOK_MS = 20,
-    WAIT_MS = 1000,
+    WAIT_NS = 1000000000,
     READS_MAX = 64,
     DEFAULT_US = 100,
     US_MIN = 10,
@@ -60,7 +60,7 @@ static size_t wanted_count;
 static pid_t process;
 static _Atomic uint64_t waiting; // devices that contexts were made on: a bit per number
 static uint64_t seen;
-static atomic_bool running, stopping;
+static _Atomic uint32_t running, stopping; // who waits for either is woken when it changes
 static struct foreign_clock_piece piece;
 
 static void notice_metrics(const char *text) {
@@ -296,19 +296,19 @@ static void look_at_devices(void) {
 }
 
 static void *metrics_main(void *unused) {
-    const struct timespec step = {.tv_nsec = LOOK_MS * 1000000L};
     (void)unused;
     while (!atomic_load(&stopping) && !atomic_load(&library_gone)) {
         look_at_devices();
         channel_rest(agent.channel, true);
-        nanosleep(&step, NULL);
+        (void)wait_change(&stopping, 0, clock_trace_now() + LOOK_MS * INT64_C(1000000));
         channel_rest(agent.channel, false);
     }
     for (size_t i = 0; i < device_count && !atomic_load(&library_gone); i++)
         if (devices[i].on)
             stop_device(&devices[i]);
     channel_rest(agent.channel, true);
-    atomic_store(&running, false);
+    atomic_store(&running, 0);
+    wait_wake(&running);
     return NULL;
 }
 
@@ -346,10 +346,10 @@ static bool read_options(const char *period, const char *names) {
 }
 
 static bool start_thread(void) {
-    atomic_store(&running, true);
+    atomic_store(&running, 1);
     const bool started = agent_thread_start(metrics_main, NULL);
     if (!started)
-        atomic_store(&running, false);
+        atomic_store(&running, 0);
     return started;
 }
 
@@ -376,16 +376,16 @@ void metrics_device(uint32_t device) {
 }
 
 void metrics_end(void) {
-    const struct timespec step = {.tv_nsec = 1000000};
-    atomic_store(&stopping, true);
+    const int64_t until = clock_trace_now() + WAIT_NS;
+    atomic_store(&stopping, 1);
     if (getpid() != process)
         return;
-    for (int waited = 0; atomic_load(&running); waited++) {
-        if (waited == WAIT_MS) {
+    wait_wake(&stopping);
+    while (atomic_load(&running)) {
+        if (!wait_change(&running, 1, until)) {
             channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1); // how many is unknown
             notice_metrics("the last metrics of the GPU are missing: CUPTI did not return");
             return;
         }
-        nanosleep(&step, NULL);
     }
 }

@@ -5,7 +5,7 @@
 //                      \--CUPTI refused--> FREE
 //
 // The thread that moves it to BUSY owns it: the thread in CUPTI's callback of the context, a thread that unloads a
-// module, or the control thread. Only the thread that destroys the context waits, for WAIT_MS at most: then the
+// module, or the control thread. Only the thread that destroys the context waits, for WAIT_NS at most: then the
 // context is `gone`, which is counted, and its owner releases it without further calls of CUPTI.
 //
 // CUPTI keeps the buffer it is configured with, and fills another one of the agent's on request; samples left when
@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "agentkit/wait.h"
 #include "cupti_sampling.h"
 #include "library.h"
 #include "pc_source.h"
@@ -31,7 +31,7 @@
 #include "tracks.h"
 #include "wire/memory.h"
 
-enum { CONTEXTS = 16, PCS = 2048, REASONS_MAX = 256, READS_MAX = 64, WAIT_MS = 500 };
+enum { CONTEXTS = 16, PCS = 2048, REASONS_MAX = 256, READS_MAX = 64, WAIT_NS = 500000000 };
 enum { PERIOD_MIN = 5, PERIOD_MAX = 31 };
 enum state { FREE, BUSY, OPEN };
 
@@ -345,6 +345,7 @@ static void give_up(struct sampled *sampled) {
 // A thread that waits for the context either finds it OPEN now, or has already marked it as gone.
 static void end_reading(struct sampled *sampled) {
     atomic_store(&sampled->state, OPEN);
+    wait_wake(&sampled->state);
     if (atomic_load(&sampled->gone) && claim_context(sampled, OPEN))
         give_up(sampled);
 }
@@ -364,20 +365,28 @@ void pc_sampling_end(void) {
     on = false;
 }
 
+// False: another thread reads it all the time, and is to give it up.
+static bool claim_at_end(struct sampled *sampled) {
+    const int64_t until = clock_trace_now() + WAIT_NS;
+    for (bool in_time = true;;) {
+        const uint32_t state = atomic_load(&sampled->state);
+        if (state == OPEN && claim_context(sampled, OPEN))
+            return true;
+        if (!in_time)
+            return false;
+        in_time = wait_change(&sampled->state, state, until);
+        if (!in_time)
+            atomic_store(&sampled->gone, true);
+    }
+}
+
 void pc_sampling_context_ends(void *context) {
-    const struct timespec step = {.tv_nsec = 1000000};
     for (size_t i = 0; on && i < CONTEXTS; i++) {
         if (atomic_load(&contexts[i].context) != context)
             continue;
-        for (int waited = 0; waited <= WAIT_MS; waited++) {
-            if (waited == WAIT_MS)
-                atomic_store(&contexts[i].gone, true);
-            if (claim_context(&contexts[i], OPEN)) {
-                stop_context(&contexts[i], context);
-                return;
-            }
-            if (waited < WAIT_MS)
-                nanosleep(&step, NULL);
+        if (claim_at_end(&contexts[i])) {
+            stop_context(&contexts[i], context);
+            return;
         }
         // Its number of samples is unknown.
         channel_lose(agent.channel, TSMITH_REASON_VENDOR_DROPPED, 1);

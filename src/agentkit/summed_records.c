@@ -2,18 +2,16 @@
 // Sums of the events of agents that know only records: a kernel, copy, call or wait is described in a place of the thread's own,
 // where its record would be in the ring, and what the record's shape says of its words is added to a row (sums.h). Records of other
 // kinds go on to the ring. agent.c starts it for agents that ask for it.
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agentkit/agent.h"
 #include "agentkit/sums.h"
 #include "agentkit/thread.h"
+#include "agentkit/wait.h"
 #include "wire/record_part.h"
 
 enum { TRACKS_KNOWN = 4096 };
@@ -127,20 +125,19 @@ static bool add_up(const union plan *plan, const uint64_t *record) {
 
 static _Atomic bool
     looked_after; // the process has had its thread; a forked child has none, and its first record makes one
-static _Atomic bool looking;    // the thread goes on
-static _Atomic uint32_t ending; // 1: it ends
+static _Atomic uint32_t looking; // 1: the thread goes on
+static _Atomic uint32_t ending;  // 1: it ends
 
 static void after_fork_child(void) {
     atomic_store(&looked_after, false);
-    atomic_store(&looking, false);
+    atomic_store(&looking, 0);
 }
 
 static void rest_until_due(struct channel *channel) {
     int64_t time = sums_until_due();
     time = time < SHORTEST_REST ? SHORTEST_REST : time > LONGEST_REST ? LONGEST_REST : time;
-    const struct timespec until = {.tv_nsec = (long)time};
     channel_rest(channel, true);
-    syscall(SYS_futex, &ending, FUTEX_WAIT_PRIVATE, 0, &until, NULL, 0);
+    (void)wait_change(&ending, 0, clock_trace_now() + time);
     channel_rest(channel, false);
 }
 
@@ -151,26 +148,27 @@ static void *keep_looking(void *of) {
         rest_until_due(channel);
         sums_look();
     }
-    atomic_store(&looking, false);
+    atomic_store(&looking, 0);
+    wait_wake(&looking);
     return NULL;
 }
 
 static __attribute__((noinline)) void look_after(void) {
     if (atomic_exchange(&looked_after, true))
         return;
-    atomic_store(&looking, true);
+    atomic_store(&looking, 1);
     if (!agent_thread_start(keep_looking, agent.channel))
-        atomic_store(&looking, false);
+        atomic_store(&looking, 0);
 }
 
 bool sums_end_of_records(int patience_ms) {
-    const struct timespec moment = {.tv_nsec = 1000000};
+    const int64_t until = clock_trace_now() + patience_ms * INT64_C(1000000);
     atomic_store(&ending, 1);
     if (!atomic_load(&looking))
         return true;
-    syscall(SYS_futex, &ending, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    for (int i = 0; i < patience_ms && atomic_load(&looking); i++)
-        nanosleep(&moment, NULL);
+    wait_wake(&ending);
+    while (atomic_load(&looking) && wait_change(&looking, 1, until)) {
+    }
     return !atomic_load(&looking);
 }
 
