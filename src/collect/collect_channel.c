@@ -358,27 +358,62 @@ static bool read_entry(struct collector *collector, struct collect_channel *chan
     }
 }
 
-// The bytes [table_read, committed), on the heap; NULL when they are not there.
-static char *read_new_entries(struct collect_channel *channel, uint64_t committed) {
-    uint64_t bytes = committed - channel->table_read;
-    struct stat status;
-    if (fstat(channel->table_fd, &status) || (uint64_t)status.st_size < LAYOUT_ENTRIES_AT ||
-        committed > (uint64_t)status.st_size - LAYOUT_ENTRIES_AT)
-        return NULL;
-    char *text = malloc(bytes);
-    uint64_t done = 0;
-    while (text && done < bytes) {
-        ssize_t got = pread(channel->table_fd, text + done, bytes - done,
-                            (off_t)(LAYOUT_ENTRIES_AT + channel->table_read + done));
+// More than the longest entry has: that of a string.
+enum { PIECE = 2 << 20 };
+
+static bool read_bytes(int fd, char *to, uint64_t from, uint64_t bytes) {
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t got = pread(fd, to + done, bytes - done, (off_t)(from + done));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) {
-            free(text);
-            return NULL;
-        }
+        if (got <= 0)
+            return false;
         done += (uint64_t)got;
     }
-    return text;
+    return true;
+}
+
+// The entries in `bytes` of a table, up to one that is not whole. False: one is damaged. `used`: how far they go.
+static bool read_entries(struct collector *collector, struct collect_channel *channel, const char *text,
+                         uint64_t bytes, uint64_t *used) {
+    struct layout_entry entry;
+    for (*used = 0; bytes - *used >= sizeof entry; *used += entry.bytes) {
+        memcpy(&entry, text + *used, sizeof entry);
+        if (entry.bytes < sizeof entry || entry.bytes % 8 || entry.bytes > PIECE)
+            return false;
+        if (entry.bytes > bytes - *used)
+            break;
+        if (!read_entry(collector, channel, entry.type, text + *used + sizeof entry,
+                        entry.bytes - sizeof entry))
+            return false;
+    }
+    return true;
+}
+
+// The entries from table_read to `committed`, in pieces: a process may state any number of bytes, and make its file as long, without
+// writing them. False: they are damaged, or not all there.
+static bool read_new_entries(struct collector *collector, struct collect_channel *channel,
+                             uint64_t committed) {
+    struct stat status;
+    if (fstat(channel->table_fd, &status) || (uint64_t)status.st_size < LAYOUT_ENTRIES_AT ||
+        committed > (uint64_t)status.st_size - LAYOUT_ENTRIES_AT) {
+        channel->files_damaged |= channel->live;
+        return false;
+    }
+    const uint64_t left = committed - channel->table_read;
+    char *text = malloc(left < PIECE ? left : PIECE);
+    bool sound = text != NULL;
+    for (uint64_t at = channel->table_read, used; sound && at < committed; at += used) {
+        const uint64_t bytes = committed - at < PIECE ? committed - at : PIECE;
+        if (!read_bytes(channel->table_fd, text, LAYOUT_ENTRIES_AT + at, bytes)) {
+            channel->files_damaged |= channel->live;
+            sound = false;
+        } else {
+            sound = read_entries(collector, channel, text, bytes, &used) && used > 0;
+        }
+    }
+    free(text);
+    return sound;
 }
 
 static void read_apis(struct collect_channel *channel) {
@@ -394,26 +429,7 @@ void collect_channel_read_table(struct collector *collector, struct collect_chan
     uint64_t committed = atomic_load_explicit(&channel->head->committed, memory_order_acquire);
     if (committed <= channel->table_read || channel->table_bad)
         return;
-    char *text = read_new_entries(channel, committed);
-    uint64_t bytes = committed - channel->table_read;
-    channel->table_bad = !text;
-    channel->files_damaged |= !text && channel->live;
-    for (uint64_t at = 0; text && at < bytes;) {
-        struct layout_entry entry;
-        if (bytes - at < sizeof entry) {
-            channel->table_bad = true;
-            break;
-        }
-        memcpy(&entry, text + at, sizeof entry);
-        if (entry.bytes < sizeof entry || entry.bytes % 8 || entry.bytes > bytes - at ||
-            !read_entry(collector, channel, entry.type, text + at + sizeof entry,
-                        entry.bytes - sizeof entry)) {
-            channel->table_bad = true;
-            break;
-        }
-        at += entry.bytes;
-    }
-    free(text);
+    channel->table_bad = !read_new_entries(collector, channel, committed);
     channel->table_read = committed;
     if (!channel->process)
         add_process(collector, channel);

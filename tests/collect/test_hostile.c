@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -221,6 +222,24 @@ static void channel_truncated(void **unused) {
     destroy(LAYOUT_CHANNEL_SUFFIX, truncate_and_grow, true);
 }
 
+// A file of nothing, and a table that claims to fill it.
+static void claim_a_gibibyte(int fd) {
+    const uint64_t committed = UINT64_C(1) << 30;
+    assert_int_equal(ftruncate(fd, (off_t)(2 * committed)), 0);
+    assert_int_equal(pwrite(fd, &committed, sizeof committed, offsetof(struct layout_channel, committed)),
+                     sizeof committed);
+}
+
+static void channel_of_nothing(void **unused) {
+    (void)unused;
+    enum { MOST = 256 << 10 }; // KiB more than before
+    struct rusage before, after;
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    destroy(LAYOUT_CHANNEL_SUFFIX, claim_a_gibibyte, false);
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_true(is_between(after.ru_maxrss - before.ru_maxrss, 0, MOST));
+}
+
 static void overwritten(void **unused) {
     (void)unused;
     destroy(LAYOUT_RINGS_SUFFIX, fill_with_ones, true);
@@ -341,13 +360,10 @@ static int remove_output(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rings_truncated),
-        cmocka_unit_test(channel_truncated),
-        cmocka_unit_test(overwritten),
-        cmocka_unit_test(lost_before_it_was_read),
-        cmocka_unit_test(control_and_journal_truncated),
-        cmocka_unit_test(journal_overwritten),
-        cmocka_unit_test(control_truncated_after_the_end),
+        cmocka_unit_test(rings_truncated),         cmocka_unit_test(channel_truncated),
+        cmocka_unit_test(channel_of_nothing),      cmocka_unit_test(overwritten),
+        cmocka_unit_test(lost_before_it_was_read), cmocka_unit_test(control_and_journal_truncated),
+        cmocka_unit_test(journal_overwritten),     cmocka_unit_test(control_truncated_after_the_end),
     };
     return cmocka_run_group_tests(tests, make_output, remove_output);
 }
