@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/analysis.h"
+#include "analyze/compile_times.h"
 #include "analyze/host_calls.h"
 #include "analyze/host_samples.h"
 #include "analyze/idle_code.h"
@@ -76,9 +77,11 @@ struct idle {
     struct gap worst[CAUSE_LIMIT];   // of the device at hand: the longest by what took most of it
     uint64_t counts[CAUSE_LIMIT];    // and how many
     struct gap longest[CAUSE_LIMIT]; // of the device at hand: the longest stretch of each cause alone
-    struct off_cpu off;          // when threads did not run; of the device at hand: while it was host-bound
-    struct host_samples samples; // which code they ran; of the device at hand: while it was host-bound
-    struct host_calls calls;     // what the launching threads did while the device was empty
+    struct off_cpu off;            // when threads did not run; of the device at hand: while it was host-bound
+    struct host_samples samples;   // which code they ran; of the device at hand: while it was host-bound
+    struct host_calls calls;       // what the launching threads did while the device was empty
+    struct compile_times compiled; // by any thread of a process
+    int64_t elsewhere;             // of the device at hand: another thread compiled while it was host-bound
     bool failed;
 };
 
@@ -203,10 +206,12 @@ static tsmith_interval activity_after(const struct activity *activity, int64_t a
                                                                        : (tsmith_interval){to, to};
 }
 
-// What the thread was in while it neither waited for the device nor compiled.
+// What the thread was in while it neither waited for the device nor compiled, and whether another one compiled meanwhile.
 static void add_host_bound(struct idle *idle, uint32_t thread, int64_t from, int64_t to) {
-    const uint32_t track = idle->context->timeline->threads[thread].track;
-    for (int64_t at = from; at < to && (idle->off.count || idle->samples.count);) {
+    const tsmith_thread *host = &idle->context->timeline->threads[thread];
+    const uint32_t track = host->track;
+    const bool details = idle->off.count || idle->samples.count || idle->compiled.count;
+    for (int64_t at = from; at < to && details;) {
         const tsmith_interval wait = activity_after(&idle->waits[thread], at, to),
                               compile = activity_after(&idle->compiles[thread], at, to);
         const tsmith_interval next = wait.from <= compile.from ? wait : compile;
@@ -214,6 +219,8 @@ static void add_host_bound(struct idle *idle, uint32_t thread, int64_t from, int
             idle->failed |= !host_samples_add(&idle->samples, track, at, next.from);
         if (next.from > at && idle->off.count)
             idle->failed |= !off_cpu_add(&idle->off, track, at, next.from);
+        if (next.from > at)
+            idle->elsewhere += compile_times_covered(&idle->compiled, host->process, at, next.from);
         at = next.from < to ? next.to : to;
     }
 }
@@ -531,6 +538,18 @@ static void name_calls(struct idle *idle, enum advice_problem problem, int64_t t
     }
 }
 
+// Programs compile on threads of their own, and the thread that launches waits for these where no trace sees it.
+static void name_compilation(const struct idle *idle) {
+    enum { LEAST_PART = 20 };
+    char text[REPORT_TEXT];
+    if (idle->elsewhere > 0 && idle->elsewhere >= idle->times[CAUSE_HOST_BOUND] / LEAST_PART)
+        advice_evidence(
+            idle->context->advice, ADVICE_HOST_BOUND,
+            "For %s of it another thread of the process compiles; the thread that launches may wait "
+            "for it: compile earlier, or keep binaries.",
+            report_duration(text, idle->elsewhere));
+}
+
 // And the program's own ranges, in addition to the calls. `most` is sorted.
 static void name_ranges(struct idle *idle, enum advice_problem problem, const struct gap_range *most,
                         int64_t time) {
@@ -620,6 +639,7 @@ static void advise(struct idle *idle, const tsmith_row *device) {
     advise_cause(idle, device, ADVICE_HOST_BOUND, CAUSE_HOST_BOUND, CAUSE_HOST_BOUND,
                  "the device has no work, and the host does something other than wait, compile or launch");
     if (idle->times[CAUSE_HOST_BOUND] > host_before) {
+        name_compilation(idle);
         name_calls(idle, ADVICE_HOST_BOUND, idle->times[CAUSE_HOST_BOUND]);
         name_ranges(idle, ADVICE_HOST_BOUND, ranges_of(idle, device)->gaps, idle->times[CAUSE_HOST_BOUND]);
         advise_host(idle);
@@ -653,6 +673,7 @@ static tsmith_status write_devices(struct idle *idle, struct report *report) {
         memset(idle->worst, 0, sizeof idle->worst);
         memset(idle->counts, 0, sizeof idle->counts);
         memset(idle->longest, 0, sizeof idle->longest);
+        idle->elsewhere = 0;
         host_calls_clear(&idle->calls);
         off_cpu_clear(&idle->off);
         host_samples_clear(&idle->samples);
@@ -700,7 +721,7 @@ static tsmith_status finish(void *state, const struct analysis_context *context,
     idle->captures = calloc(timeline->thread_count + 1, sizeof *idle->captures);
     idle->next = malloc((timeline->row_count + 1) * sizeof *idle->next);
     if (!idle->waits || !idle->compiles || !idle->captures || !idle->next ||
-        !host_calls_init(&idle->calls, timeline) ||
+        !host_calls_init(&idle->calls, timeline) || !compile_times_init(&idle->compiled, timeline) ||
         (idle->off.count && !off_cpu_name(&idle->off, context->dictionary)) ||
         (idle->samples.count && !host_samples_name(&idle->samples, context->dictionary)) ||
         !find_activities(idle) || !find_captures(idle))
@@ -731,6 +752,7 @@ static void release(void *state) {
     free(idle->captures);
     free(idle->next);
     host_calls_finish(&idle->calls);
+    compile_times_finish(&idle->compiled);
     off_cpu_finish(&idle->off);
     host_samples_finish(&idle->samples);
 }

@@ -2,6 +2,7 @@
 // What to fix first, on a trace of which every nanosecond is known.
 #include "support/made_analysis.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { THREAD = 1, WATCHDOG, QUEUE, ECHO };
@@ -115,6 +116,42 @@ static void one_slow_call_is_not_many_launches(void **state) {
     made_trace_finish(&trace);
 }
 
+// Kernels 0..100 and 300..400 of one thread, which is in no call from 10 to 290. A thread of its process compiles 120..160 and 150..200,
+// and then 350..380, concurrently with a kernel; one of another process compiles 210..280. From 100 to 300 the device has no work.
+static void compilation_on_another_thread(void **state) {
+    (void)state;
+    for (int there = 0; there < 2; there++) {
+        struct made_trace trace;
+        made_trace_init(&trace);
+        const uint32_t process = made_process(&trace, 1), device = made_device(&trace, "device"),
+                       other = made_process(&trace, 2);
+        const uint32_t thread = made_track(&trace, TSMITH_TRACK_THREAD, process, 0, 0, "main");
+        const uint32_t worker =
+                           made_track(&trace, TSMITH_TRACK_THREAD, there ? process : other, 0, 0, "worker"),
+                       second =
+                           made_track(&trace, TSMITH_TRACK_THREAD, there ? process : other, 0, 0, "second"),
+                       stranger = made_track(&trace, TSMITH_TRACK_THREAD, other, 0, 0, "stranger");
+        const uint32_t queue = made_track(&trace, TSMITH_TRACK_QUEUE, process, device, 0, "queue");
+        made_launch(&trace, thread, queue, 1, 0, 1, 1, 99);
+        made_launch(&trace, thread, queue, 2, 290, 10, 300, 100);
+        made_event(&trace, TSMITH_KIND_COMPILE, worker, 120, 40);
+        made_event(&trace, TSMITH_KIND_COMPILE, second, 150, 50);
+        made_event(&trace, TSMITH_KIND_COMPILE, worker, 350, 30);
+        made_event(&trace, TSMITH_KIND_COMPILE, stranger, 210, 70);
+        tsmith_analysis *analysis = made_analysis(&trace, "advice", 9, NULL);
+        const tsmith_report *report = tsmith_analysis_report(analysis, 0);
+        bool said = false;
+        for (size_t row = 0; row < report->tables[1].row_count; row++) {
+            const char *evidence = made_cell(&report->tables[1], row, "evidence")->value.text;
+            said |= strstr(evidence, "For 80 ns of it another thread of the process compiles") != NULL;
+            assert_true(there || !strstr(evidence, "another thread"));
+        }
+        assert_int_equal(said, there);
+        tsmith_analysis_destroy(analysis);
+        made_trace_finish(&trace);
+    }
+}
+
 static void the_finding_has_the_first_three(void **state) {
     (void)state;
     struct made_trace trace;
@@ -157,9 +194,8 @@ static void nothing_is_told_of_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(savings_are_the_times_by_hand),
-        cmocka_unit_test(one_slow_call_is_not_many_launches),
-        cmocka_unit_test(the_finding_has_the_first_three),
+        cmocka_unit_test(savings_are_the_times_by_hand), cmocka_unit_test(one_slow_call_is_not_many_launches),
+        cmocka_unit_test(compilation_on_another_thread), cmocka_unit_test(the_finding_has_the_first_three),
         cmocka_unit_test(nothing_is_told_of_nothing),
     };
     return cmocka_run_group_tests_name("advice", tests, NULL, NULL);
