@@ -42,6 +42,12 @@ static int by_correlation(const void *left, const void *right) {
     return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
+// Whatever its stack is.
+static int has_correlation(const void *key, const void *call) {
+    const uint64_t a = *(const uint64_t *)key, b = ((const struct stacks_call *)call)->correlation;
+    return (a > b) - (a < b);
+}
+
 static const uint32_t fields[] = {TSMITH_FIELD_CORRELATION, TSMITH_FIELD_STACK};
 enum { CORRELATION, STACK, FIELDS };
 
@@ -112,17 +118,11 @@ bool stacks_are_of_call(tsmith_kind kind) {
 }
 
 uint32_t stacks_of_call(const struct stacks *stacks, uint64_t correlation) {
-    size_t low = 0, high = stacks->call_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stacks->calls[middle].correlation < correlation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < stacks->call_count && stacks->calls[low].correlation == correlation
-               ? stacks->calls[low].stack
-               : 0;
+    const struct stacks_call *call =
+        stacks->call_count
+            ? bsearch(&correlation, stacks->calls, stacks->call_count, sizeof *stacks->calls, has_correlation)
+            : NULL;
+    return call ? call->stack : 0;
 }
 
 // ---- all of it

@@ -254,6 +254,15 @@ struct listing {
     size_t count;
 };
 
+// The first of those that the command wrote; NULL: there is none.
+static const struct written *first_written(const struct listing *listing, const struct written *key) {
+    const struct written *at =
+        listing->count ? bsearch(key, listing->written, listing->count, sizeof *key, by_command) : NULL;
+    while (at && at > listing->written && by_command(at - 1, key) == 0)
+        at--;
+    return at;
+}
+
 static void add_command(void *context, const tsmith_recorded_command *command) {
     const struct listing *listing = context;
     struct made *made = listing->made;
@@ -261,16 +270,9 @@ static void add_command(void *context, const tsmith_recorded_command *command) {
     const struct written key = {command->pid, command->command, TSMITH_VERDICT_EXACT};
     unsigned verdict = NO_VERDICT;
     uint64_t results = 0;
-    size_t low = 0;
-    for (size_t high = listing->count; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        if (by_command(&listing->written[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < listing->count && by_command(&listing->written[low], &key) == 0; low++, results++)
-        verdict = is_worse(listing->written[low].verdict, verdict) ? listing->written[low].verdict : verdict;
+    const struct written *at = first_written(listing, &key), *const end = listing->written + listing->count;
+    for (; at && at < end && by_command(at, &key) == 0; at++, results++)
+        verdict = is_worse(at->verdict, verdict) ? at->verdict : verdict;
     const tsmith_replay_culprit *culprit = listing->culprit;
     add_integer(made, table, command->command);
     if (culprit && culprit->count == 1 && culprit->pid == command->pid && culprit->first == command->command)

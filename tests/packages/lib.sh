@@ -20,6 +20,22 @@ needs() {
         command -v "$tool" >/dev/null || skip "no $tool (./dev release --install)"
     done
 }
+# made_twice NAME [ARGUMENT...]: packaging/NAME.sh ARGUMENT... OUT, run twice in different folders, gives the same bytes. What it made becomes $out/NAME; its sums are true.
+made_twice() {
+    made=$1 code=0
+    shift
+    mkdir -p "$work/one/tmp" "$work/two/temporary"
+    TMPDIR=$work/one/tmp "$root/packaging/$made.sh" "$@" "$work/one/out" || code=$?
+    [ "$code" -ne 4 ] || skip "packaging/$made.sh cannot run here (./dev release --install)"
+    [ "$code" -eq 0 ] || fail "packaging/$made.sh ends with $code"
+    TMPDIR=$work/two/temporary "$root/packaging/$made.sh" "$@" "$work/two/out"
+    for file in "$work"/one/out/*; do
+        cmp "$file" "$work/two/out/${file##*/}" || fail "two builds differ"
+    done
+    rm -rf "${out:?}/$made"
+    cp -r "$work/one/out" "$out/$made"
+    (cd "$out/$made" && sha256sum -c --quiet SHA256SUMS)
+}
 # listed FOLDER: what is in it, for a comparison before and after; not what package managers keep.
 listed() {
     (cd "$1" && find . -xdev \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp/keep -o -path ./packages -o -path './var/cache/*' \

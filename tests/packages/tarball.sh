@@ -5,18 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$root/packaging/elf.sh"
 needs cmake ninja objdump readelf python3
-mkdir -p "$work/one/tmp" "$work/two/temporary"
-code=0
-TMPDIR=$work/one/tmp "$root/packaging/tarball.sh" "$work/one/out" || code=$?
-[ "$code" -ne 4 ] || skip "the tarball cannot be made here"
-[ "$code" -eq 0 ] || fail "packaging/tarball.sh ends with $code"
-TMPDIR=$work/two/temporary "$root/packaging/tarball.sh" "$work/two/out"
-for file in "$work"/one/out/*; do
-    cmp "$file" "$work/two/out/${file##*/}" || fail "two builds differ"
-done
-rm -rf "$out/tarball"
-cp -r "$work/one/out" "$out/tarball"
-(cd "$out/tarball" && sha256sum -c --quiet SHA256SUMS)
+made_twice tarball
 mkdir "$work/unpacked"
 tar -xzf "$out"/tarball/*.tar.gz -C "$work/unpacked"
 [ -z "$(elf_faults "$work/unpacked" 2.28)" ] || fail "$(elf_faults "$work/unpacked" 2.28)"

@@ -6,18 +6,7 @@
 needs cmake ninja objdump readelf python3
 tarball=$out/tarball/tracesmith-$("$root/packaging/version.sh")-linux-x86_64.tar.gz
 [ -f "$tarball" ] || skip "the wheel is made of the tarball: ./dev release tarball wheel"
-mkdir -p "$work/one/tmp" "$work/two/temporary"
-code=0
-TMPDIR=$work/one/tmp "$root/packaging/wheel.sh" "$tarball" "$work/one/out" || code=$?
-[ "$code" -ne 4 ] || skip "the wheel cannot be made here (./dev release --install)"
-[ "$code" -eq 0 ] || fail "packaging/wheel.sh ends with $code"
-TMPDIR=$work/two/temporary "$root/packaging/wheel.sh" "$tarball" "$work/two/out"
-for file in "$work"/one/out/*; do
-    cmp "$file" "$work/two/out/${file##*/}" || fail "two builds differ"
-done
-rm -rf "$out/wheel"
-cp -r "$work/one/out" "$out/wheel"
-(cd "$out/wheel" && sha256sum -c --quiet SHA256SUMS)
+made_twice wheel "$tarball"
 
 # The same bytes as in the tarball, and the Python files of the tree.
 mkdir "$work/unpacked"

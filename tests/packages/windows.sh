@@ -4,18 +4,7 @@
 # and run by wine, answers about a trace what the build's command answers here. tests/platform/windows.sh compares many traces.
 . "$(dirname "$0")/lib.sh"
 needs python3
-mkdir -p "$work/one/tmp" "$work/two/temporary"
-code=0
-TMPDIR=$work/one/tmp "$root/packaging/windows.sh" "$work/one/out" || code=$?
-[ "$code" -ne 4 ] || skip "the archive for Windows cannot be made here (./dev release --install)"
-[ "$code" -eq 0 ] || fail "packaging/windows.sh ends with $code"
-TMPDIR=$work/two/temporary "$root/packaging/windows.sh" "$work/two/out"
-for file in "$work"/one/out/*; do
-    cmp "$file" "$work/two/out/${file##*/}" || fail "two builds differ"
-done
-rm -rf "$out/windows"
-cp -r "$work/one/out" "$out/windows"
-(cd "$out/windows" && sha256sum -c --quiet SHA256SUMS)
+made_twice windows
 name=tracesmith-$("$root/packaging/version.sh")-windows-x86_64
 python3 -m zipfile -e "$out/windows/$name.zip" "$work/unpacked"
 folder=$work/unpacked/$name

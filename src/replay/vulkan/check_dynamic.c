@@ -5,56 +5,54 @@
 
 #include "replay/vulkan/check.h"
 
-// X(state, command that sets it)
+// X(state, command that sets it, whether the device has it). HAS is for states of extensions: a feature of struct vulkan_extras.
 // clang-format off
+#define HAS(feature) (extras->feature != 0)
 #define DYNAMIC_STATES(X) \
-    X(LINE_WIDTH, CmdSetLineWidth) \
-    X(DEPTH_BIAS, CmdSetDepthBias) \
-    X(BLEND_CONSTANTS, CmdSetBlendConstants) \
-    X(DEPTH_BOUNDS, CmdSetDepthBounds) \
-    X(STENCIL_COMPARE_MASK, CmdSetStencilCompareMask) \
-    X(STENCIL_WRITE_MASK, CmdSetStencilWriteMask) \
-    X(STENCIL_REFERENCE, CmdSetStencilReference) \
-    X(CULL_MODE, CmdSetCullMode) \
-    X(FRONT_FACE, CmdSetFrontFace) \
-    X(PRIMITIVE_TOPOLOGY, CmdSetPrimitiveTopology) \
-    X(DEPTH_TEST_ENABLE, CmdSetDepthTestEnable) \
-    X(DEPTH_WRITE_ENABLE, CmdSetDepthWriteEnable) \
-    X(DEPTH_COMPARE_OP, CmdSetDepthCompareOp) \
-    X(DEPTH_BOUNDS_TEST_ENABLE, CmdSetDepthBoundsTestEnable) \
-    X(STENCIL_TEST_ENABLE, CmdSetStencilTestEnable) \
-    X(STENCIL_OP, CmdSetStencilOp) \
-    X(RASTERIZER_DISCARD_ENABLE, CmdSetRasterizerDiscardEnable) \
-    X(DEPTH_BIAS_ENABLE, CmdSetDepthBiasEnable) \
-    X(PRIMITIVE_RESTART_ENABLE, CmdSetPrimitiveRestartEnable)
-// X(state, command that sets it, the feature that it needs, of struct vulkan_extras)
-#define EXTENDED_STATES(X) \
-    X(PATCH_CONTROL_POINTS_EXT, CmdSetPatchControlPointsEXT, state2.extendedDynamicState2PatchControlPoints) \
-    X(LOGIC_OP_EXT, CmdSetLogicOpEXT, state2.extendedDynamicState2LogicOp) \
-    X(COLOR_WRITE_ENABLE_EXT, CmdSetColorWriteEnableEXT, color_write.colorWriteEnable) \
-    X(LINE_STIPPLE_EXT, CmdSetLineStippleEXT, lines.sType) \
-    X(VERTEX_INPUT_EXT, CmdSetVertexInputEXT, inputs.vertexInputDynamicState) \
-    X(DEPTH_CLAMP_ENABLE_EXT, CmdSetDepthClampEnableEXT, state3.extendedDynamicState3DepthClampEnable) \
-    X(DEPTH_CLIP_ENABLE_EXT, CmdSetDepthClipEnableEXT, state3.extendedDynamicState3DepthClipEnable) \
-    X(DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, CmdSetDepthClipNegativeOneToOneEXT, \
-      state3.extendedDynamicState3DepthClipNegativeOneToOne) \
-    X(POLYGON_MODE_EXT, CmdSetPolygonModeEXT, state3.extendedDynamicState3PolygonMode) \
-    X(PROVOKING_VERTEX_MODE_EXT, CmdSetProvokingVertexModeEXT, state3.extendedDynamicState3ProvokingVertexMode) \
-    X(LINE_RASTERIZATION_MODE_EXT, CmdSetLineRasterizationModeEXT, state3.extendedDynamicState3LineRasterizationMode) \
-    X(LINE_STIPPLE_ENABLE_EXT, CmdSetLineStippleEnableEXT, state3.extendedDynamicState3LineStippleEnable) \
-    X(RASTERIZATION_SAMPLES_EXT, CmdSetRasterizationSamplesEXT, state3.extendedDynamicState3RasterizationSamples) \
-    X(SAMPLE_MASK_EXT, CmdSetSampleMaskEXT, state3.extendedDynamicState3SampleMask) \
-    X(ALPHA_TO_COVERAGE_ENABLE_EXT, CmdSetAlphaToCoverageEnableEXT, state3.extendedDynamicState3AlphaToCoverageEnable) \
-    X(ALPHA_TO_ONE_ENABLE_EXT, CmdSetAlphaToOneEnableEXT, state3.extendedDynamicState3AlphaToOneEnable) \
-    X(LOGIC_OP_ENABLE_EXT, CmdSetLogicOpEnableEXT, state3.extendedDynamicState3LogicOpEnable) \
-    X(COLOR_BLEND_ENABLE_EXT, CmdSetColorBlendEnableEXT, state3.extendedDynamicState3ColorBlendEnable) \
-    X(COLOR_BLEND_EQUATION_EXT, CmdSetColorBlendEquationEXT, state3.extendedDynamicState3ColorBlendEquation) \
-    X(COLOR_WRITE_MASK_EXT, CmdSetColorWriteMaskEXT, state3.extendedDynamicState3ColorWriteMask)
+    X(LINE_WIDTH, CmdSetLineWidth, true) \
+    X(DEPTH_BIAS, CmdSetDepthBias, true) \
+    X(BLEND_CONSTANTS, CmdSetBlendConstants, true) \
+    X(DEPTH_BOUNDS, CmdSetDepthBounds, true) \
+    X(STENCIL_COMPARE_MASK, CmdSetStencilCompareMask, true) \
+    X(STENCIL_WRITE_MASK, CmdSetStencilWriteMask, true) \
+    X(STENCIL_REFERENCE, CmdSetStencilReference, true) \
+    X(CULL_MODE, CmdSetCullMode, true) \
+    X(FRONT_FACE, CmdSetFrontFace, true) \
+    X(PRIMITIVE_TOPOLOGY, CmdSetPrimitiveTopology, true) \
+    X(DEPTH_TEST_ENABLE, CmdSetDepthTestEnable, true) \
+    X(DEPTH_WRITE_ENABLE, CmdSetDepthWriteEnable, true) \
+    X(DEPTH_COMPARE_OP, CmdSetDepthCompareOp, true) \
+    X(DEPTH_BOUNDS_TEST_ENABLE, CmdSetDepthBoundsTestEnable, true) \
+    X(STENCIL_TEST_ENABLE, CmdSetStencilTestEnable, true) \
+    X(STENCIL_OP, CmdSetStencilOp, true) \
+    X(RASTERIZER_DISCARD_ENABLE, CmdSetRasterizerDiscardEnable, true) \
+    X(DEPTH_BIAS_ENABLE, CmdSetDepthBiasEnable, true) \
+    X(PRIMITIVE_RESTART_ENABLE, CmdSetPrimitiveRestartEnable, true) \
+    X(PATCH_CONTROL_POINTS_EXT, CmdSetPatchControlPointsEXT, HAS(state2.extendedDynamicState2PatchControlPoints)) \
+    X(LOGIC_OP_EXT, CmdSetLogicOpEXT, HAS(state2.extendedDynamicState2LogicOp)) \
+    X(COLOR_WRITE_ENABLE_EXT, CmdSetColorWriteEnableEXT, HAS(color_write.colorWriteEnable)) \
+    X(LINE_STIPPLE_EXT, CmdSetLineStippleEXT, HAS(lines.sType)) \
+    X(VERTEX_INPUT_EXT, CmdSetVertexInputEXT, HAS(inputs.vertexInputDynamicState)) \
+    X(DEPTH_CLAMP_ENABLE_EXT, CmdSetDepthClampEnableEXT, HAS(state3.extendedDynamicState3DepthClampEnable)) \
+    X(DEPTH_CLIP_ENABLE_EXT, CmdSetDepthClipEnableEXT, HAS(state3.extendedDynamicState3DepthClipEnable)) \
+    X(DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT, CmdSetDepthClipNegativeOneToOneEXT, HAS(state3.extendedDynamicState3DepthClipNegativeOneToOne)) \
+    X(POLYGON_MODE_EXT, CmdSetPolygonModeEXT, HAS(state3.extendedDynamicState3PolygonMode)) \
+    X(PROVOKING_VERTEX_MODE_EXT, CmdSetProvokingVertexModeEXT, HAS(state3.extendedDynamicState3ProvokingVertexMode)) \
+    X(LINE_RASTERIZATION_MODE_EXT, CmdSetLineRasterizationModeEXT, HAS(state3.extendedDynamicState3LineRasterizationMode)) \
+    X(LINE_STIPPLE_ENABLE_EXT, CmdSetLineStippleEnableEXT, HAS(state3.extendedDynamicState3LineStippleEnable)) \
+    X(RASTERIZATION_SAMPLES_EXT, CmdSetRasterizationSamplesEXT, HAS(state3.extendedDynamicState3RasterizationSamples)) \
+    X(SAMPLE_MASK_EXT, CmdSetSampleMaskEXT, HAS(state3.extendedDynamicState3SampleMask)) \
+    X(ALPHA_TO_COVERAGE_ENABLE_EXT, CmdSetAlphaToCoverageEnableEXT, HAS(state3.extendedDynamicState3AlphaToCoverageEnable)) \
+    X(ALPHA_TO_ONE_ENABLE_EXT, CmdSetAlphaToOneEnableEXT, HAS(state3.extendedDynamicState3AlphaToOneEnable)) \
+    X(LOGIC_OP_ENABLE_EXT, CmdSetLogicOpEnableEXT, HAS(state3.extendedDynamicState3LogicOpEnable)) \
+    X(COLOR_BLEND_ENABLE_EXT, CmdSetColorBlendEnableEXT, HAS(state3.extendedDynamicState3ColorBlendEnable)) \
+    X(COLOR_BLEND_EQUATION_EXT, CmdSetColorBlendEquationEXT, HAS(state3.extendedDynamicState3ColorBlendEquation)) \
+    X(COLOR_WRITE_MASK_EXT, CmdSetColorWriteMaskEXT, HAS(state3.extendedDynamicState3ColorWriteMask))
 // clang-format on
 
 enum {
 #define PLACE(state, ...) PLACE_##state,
-    DYNAMIC_STATES(PLACE) EXTENDED_STATES(PLACE)
+    DYNAMIC_STATES(PLACE)
 #undef PLACE
 };
 #define BIT(state) ((uint64_t)1 << PLACE_##state)
@@ -82,17 +80,19 @@ bool check_is_dynamic(const VkGraphicsPipelineCreateInfo *info, VkDynamicState s
 bool check_knows_dynamic(const struct vulkan_run *run, VkDynamicState state) {
     const struct vulkan_extras *extras = &run->device->extras;
     switch ((uint32_t)state) {
-#define CASE(state, command, feature)                                                                        \
+#define CASE(state, command, is_there)                                                                       \
     case VK_DYNAMIC_STATE_##state:                                                                           \
-        return extras->feature != 0;
-        EXTENDED_STATES(CASE)
+        return is_there;
+        DYNAMIC_STATES(CASE)
 #undef CASE
+    case VK_DYNAMIC_STATE_VIEWPORT:
+    case VK_DYNAMIC_STATE_SCISSOR:
+    case VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT:
+    case VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT:
+    case VK_DYNAMIC_STATE_VERTEX_INPUT_BINDING_STRIDE:
+        return true;
     default:
-        return state <= VK_DYNAMIC_STATE_STENCIL_REFERENCE ||
-               (state >= VK_DYNAMIC_STATE_CULL_MODE && state <= VK_DYNAMIC_STATE_STENCIL_OP) ||
-               state == VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE ||
-               state == VK_DYNAMIC_STATE_DEPTH_BIAS_ENABLE ||
-               state == VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE;
+        return false;
     }
 }
 
@@ -105,7 +105,6 @@ static uint64_t dynamic_of(const VkGraphicsPipelineCreateInfo *info) {
         all |= BIT(state);                                                                                   \
         break;
             DYNAMIC_STATES(CASE)
-            EXTENDED_STATES(CASE)
 #undef CASE
         default:
             break;
@@ -287,11 +286,11 @@ static bool extended_fits(struct vulkan_run *run, enum vulkan_command number, co
 
 bool check_dynamic_values(struct vulkan_run *run, enum vulkan_command number, const void *call) {
     switch (number) {
-#define CASE(state, command, feature)                                                                        \
+#define CASE(state, command, ...)                                                                            \
     case VULKAN_##command:                                                                                   \
         REQUIRE(check_knows_dynamic(run, VK_DYNAMIC_STATE_##state), "the device does not have it");          \
         return extended_fits(run, number, call);
-        EXTENDED_STATES(CASE)
+        DYNAMIC_STATES(CASE)
 #undef CASE
     default:
         return true;
@@ -357,7 +356,6 @@ void check_set_dynamic(struct vulkan_bound *bound, enum vulkan_command number, c
         bound->dynamic |= BIT(state);                                                                        \
         break;
         DYNAMIC_STATES(CASE)
-        EXTENDED_STATES(CASE)
 #undef CASE
     default:
         return;
