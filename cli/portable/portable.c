@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tracesmith for systems where nothing is recorded: reads traces of every format, exports them and answers questions about them.
-// packaging/portable.sh builds it for Windows, and tests/platform/windows.sh for this system as well, to compare.
-//
-//   tracesmith formats                        the formats that it reads and writes
-//   tracesmith info FILE                      the format, and the number of events of each kind
-//   tracesmith import -o OUT FILE             the same events as an SBT trace
-//   tracesmith export -f FORMAT [-o OUT] FILE
-//   tracesmith analyze FILE                   every answer, one JSON document after the other
-//   tracesmith query FILE SQL                 the rows, separated by tabs; of an SBT trace
+// packaging/portable.sh builds it for Windows, and tests/platform/windows.sh for this system as well, to compare. The table `verbs` has what
+// it can do; help is made of it, and packaging/windows.md has the same lines.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +19,7 @@
 #include "tracesmith/query.h"
 #include "tracesmith/sbt.h"
 #include "tracesmith/schema.h"
+#include "tracesmith/version.h"
 #include "tracesmith/view.h"
 
 // As of the command on Linux.
@@ -44,7 +39,7 @@ struct trace {
 };
 
 struct arguments {
-    const char *verb, *format, *out, *path, *sql;
+    const char *format, *out, *path, *sql;
 };
 
 static void complain(const char *message) {
@@ -230,7 +225,8 @@ static int look_for_format(const char *format) {
     return name ? FAILED : USAGE;
 }
 
-static int inform(struct trace *trace) {
+static int inform(struct trace *trace, const struct arguments *arguments) {
+    (void)arguments;
     unsigned long long counts[TSMITH_KIND_LIMIT] = {0};
     const tsmith_batch *batch;
     tsmith_error error = {.status = TSMITH_OK};
@@ -286,7 +282,8 @@ static int write_trace(struct trace *trace, const struct arguments *arguments) {
     return code;
 }
 
-static int analyze(struct trace *trace) {
+static int analyze(struct trace *trace, const struct arguments *arguments) {
+    (void)arguments;
     tsmith_analysis *analysis = NULL;
     tsmith_sink *sink = NULL;
     tsmith_error error = {.status = TSMITH_OK};
@@ -319,7 +316,7 @@ static void print_row(tsmith_query *query, size_t count) {
     (void)putchar('\n');
 }
 
-static int answer_sql(struct trace *trace, const char *sql) {
+static int answer_sql(struct trace *trace, const struct arguments *arguments) {
     tsmith_query *query = NULL;
     tsmith_error error = {.status = TSMITH_OK};
     size_t used;
@@ -329,39 +326,14 @@ static int answer_sql(struct trace *trace, const char *sql) {
     }
     tsmith_status status = tsmith_query_open(trace->file, &query, &error);
     if (status >= 0)
-        status = tsmith_query_prepare(query, sql, strlen(sql), &used, &error);
+        status = tsmith_query_prepare(query, arguments->sql, strlen(arguments->sql), &used, &error);
     while (status >= 0 && status != TSMITH_END && (status = tsmith_query_next(query, &error)) == TSMITH_OK)
         print_row(query, tsmith_query_column_count(query));
     tsmith_query_close(query);
     return code_of(status == TSMITH_END ? TSMITH_OK : status, &error);
 }
 
-// ---- arguments
-
-static int usage(void) {
-    complain("usage: tracesmith formats | info FILE | import -o OUT FILE | export -f FORMAT [-o OUT] FILE | "
-             "analyze FILE | query FILE SQL");
-    return USAGE;
-}
-
-// False: they are not of this program.
-static bool take_arguments(int argc, char **argv, struct arguments *out) {
-    *out = (struct arguments){.verb = argc > 1 ? argv[1] : ""};
-    for (int i = 2; i < argc; i++) {
-        const bool is_option = strcmp(argv[i], "-f") == 0 || strcmp(argv[i], "-o") == 0;
-        const char **value = !is_option          ? (out->path ? &out->sql : &out->path)
-                             : argv[i][1] == 'f' ? &out->format
-                                                 : &out->out;
-        if (*value || (is_option && ++i == argc))
-            return false;
-        *value = argv[i];
-    }
-    return true;
-}
-
-static bool is_verb(const struct arguments *arguments, const char *verb) {
-    return strcmp(arguments->verb, verb) == 0;
-}
+// ---- what a trace has lost
 
 // An answer about a part of a file is none about all of it.
 static int look_for_damage(const struct trace *trace, const char *path, int code) {
@@ -427,18 +399,94 @@ static void warn_of_processes(const struct trace *trace, const char *path) {
                       (int)count.length, count.bytes);
 }
 
-static int run(const struct arguments *arguments) {
+// ---- arguments
+
+static int help(void);
+static int print_version(void) {
+    (void)printf("tracesmith %s\n", tsmith_version());
+    return DONE;
+}
+
+static const struct verb {
+    const char *name, *arguments, *doc;
+    // One of them: answers about a trace, or about the program.
+    int (*answer)(struct trace *trace, const struct arguments *arguments);
+    int (*tell)(void);
+} verbs[] = {
+    {"formats", "", "the formats that it reads and writes", NULL, list_formats},
+    {"info", "FILE", "the format, and the number of events of each kind", inform, NULL},
+    {"import", "-o OUT FILE", "the same events as an SBT trace", write_trace, NULL},
+    {"export", "-f FORMAT [-o OUT] FILE", "for other programs, such as chrome for ui.perfetto.dev",
+     write_trace, NULL},
+    {"analyze", "FILE", "where the time went: JSON documents, one after the other", analyze, NULL},
+    {"query", "FILE SQL", "the rows, separated by tabs; FILE is an SBT trace", answer_sql, NULL},
+    {"--help", "", "this list", NULL, help},
+    {"--version", "", "its version", NULL, print_version},
+};
+enum { VERB_COUNT = sizeof verbs / sizeof *verbs, DOC_COLUMN = 44 };
+
+static int help(void) {
+    (void)fputs("tracesmith reads traces that were recorded elsewhere, of TraceSmith (SBT) and of other "
+                "profilers.\n\n",
+                stdout);
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        const int used = printf("tracesmith %s %s", verbs[i].name, verbs[i].arguments);
+        (void)printf("%*s%s\n", DOC_COLUMN - used, "", verbs[i].doc);
+    }
+    return DONE;
+}
+
+static int usage(void) {
+    (void)fputs("tracesmith: usage: tracesmith ", stderr);
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        (void)fprintf(stderr, "%s%s%s%s", i ? " | " : "", verbs[i].name, *verbs[i].arguments ? " " : "",
+                      verbs[i].arguments);
+    (void)fputc('\n', stderr);
+    return USAGE;
+}
+
+// Help, and the version, by the names that other programs have for them as well.
+static const struct verb *find_verb(const char *name) {
+    if (strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
+        name = "--help";
+    else if (strcmp(name, "version") == 0)
+        name = "--version";
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+// Whether a value is given where the arguments of the verb have this word. It may be missing after a bracket.
+static bool is_given_right(const struct verb *verb, const char *word, const char *value) {
+    const char *at = strstr(verb->arguments, word);
+    return value ? at != NULL : !at || (at > verb->arguments && at[-1] == '[');
+}
+
+// False: they are not those of the verb.
+static bool take_arguments(const struct verb *verb, int argc, char **argv, struct arguments *out) {
+    *out = (struct arguments){.path = NULL};
+    for (int i = 2; i < argc; i++) {
+        const bool is_option = strcmp(argv[i], "-f") == 0 || strcmp(argv[i], "-o") == 0;
+        const char **value = !is_option          ? (out->path ? &out->sql : &out->path)
+                             : argv[i][1] == 'f' ? &out->format
+                                                 : &out->out;
+        if (*value || (is_option && ++i == argc))
+            return false;
+        *value = argv[i];
+    }
+    return is_given_right(verb, "-f FORMAT", out->format) && is_given_right(verb, "-o OUT", out->out) &&
+           is_given_right(verb, "FILE", out->path) && is_given_right(verb, "SQL", out->sql);
+}
+
+static int run(const struct verb *verb, const struct arguments *arguments) {
     struct trace trace;
     tsmith_error error;
     int code = arguments->format ? look_for_format(arguments->format) : DONE;
     if (code != DONE)
         return code;
     const tsmith_status status = open_trace(&trace, arguments->path, &error);
-    code = status < 0                      ? code_of(status, &error)
-           : is_verb(arguments, "info")    ? inform(&trace)
-           : is_verb(arguments, "analyze") ? analyze(&trace)
-           : is_verb(arguments, "query")   ? answer_sql(&trace, arguments->sql)
-                                           : write_trace(&trace, arguments);
+    code = status < 0 ? code_of(status, &error) : verb->answer(&trace, arguments);
     if (status >= 0 && code != USAGE) {
         if (trace.file)
             read_ledger(&trace);
@@ -459,18 +507,12 @@ static int flush_output(int code) {
 }
 
 int main(int argc, char **argv) {
+    const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
     struct arguments given;
 #ifdef _WIN32
     (void)_setmode(_fileno(stdout), _O_BINARY);
 #endif
-    const bool is_known = take_arguments(argc, argv, &given);
-    if (is_known && is_verb(&given, "formats") && !given.path)
-        return flush_output(list_formats());
-    const bool exports = is_verb(&given, "export"), imports = is_verb(&given, "import"),
-               queries = is_verb(&given, "query");
-    if (!is_known || !given.path || exports != (given.format != NULL) || queries != (given.sql != NULL) ||
-        (given.out ? !exports && !imports : imports) ||
-        !(exports || imports || queries || is_verb(&given, "info") || is_verb(&given, "analyze")))
+    if (!verb || !take_arguments(verb, argc, argv, &given))
         return usage();
-    return flush_output(run(&given));
+    return flush_output(verb->tell ? verb->tell() : run(verb, &given));
 }

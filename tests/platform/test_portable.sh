@@ -114,6 +114,18 @@ for program in "$TRACESMITH" "$portable"; do
     grep -q "made.sbt: 3 of the program's processes could not be recorded" "$folder/err" || fail "$program says: $(cat "$folder/err")"
 done
 
+# Help and the version; packaging/windows.md has the same lines.
+"$portable" --help >"$folder/help" || fail "--help"
+[ "$(grep -c '^tracesmith [a-z-]* .*  ' "$folder/help")" -ge 8 ] || fail "help is short: $(cat "$folder/help")"
+grep '^tracesmith [a-z-]* ' "$folder/help" | tail -n +2 | sed 's/^/    /' >"$folder/expected"
+sed -n '/^    tracesmith formats/,/^$/p' packaging/windows.md | sed '/^$/d' | cmp "$folder/expected" - || fail "packaging/windows.md has other lines than help"
+for word in help -h; do
+    "$portable" $word | cmp - "$folder/help" || fail "$word"
+done
+for word in --version version; do
+    [ "$("$portable" $word)" = "$("$TRACESMITH" --version)" ] || fail "$word: $("$portable" $word)"
+done
+
 # It lists what it reads and writes, which is not OTF2.
 "$portable" formats >"$folder/out"
 for name in sbt nsys-sqlite chrome-json ctf2 parquet speedscope; do
@@ -160,7 +172,7 @@ done
 
 # What it does not have it refuses.
 for wrong in "" "no-such-verb $folder/got.sbt" "export $folder/got.sbt" "import $folder/got.sbt" "query $folder/got.sbt" "info" "info a b" \
-    "info -o" "query $folder/rank.json SQL"; do
+    "--version $folder/got.sbt" "info -o $folder/part $folder/got.sbt" "import -f csv -o $folder/part $folder/got.sbt" "formats x" "info -o" "query $folder/rank.json SQL"; do
     code=0
     # shellcheck disable=SC2086 # words
     "$portable" $wrong >"$folder/out" 2>&1 || code=$?
