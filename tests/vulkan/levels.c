@@ -4,31 +4,20 @@
 //   query    prints what a wait for a query that was never begun returns
 #include <string.h>
 
-#include "setup.h"
+#include "one_queue.h"
 
 enum { SIZE = 8, BYTES = 4 * SIZE * SIZE, EXECUTIONS = 3 };
 static const VkImageLayout filled = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
 
-static VkQueue queue;
-static VkCommandPool pool;
 static VkImage image;
 static VkBuffer buffer;
 
 static void open_device(void) {
-    const float priority = 1;
-    const VkDeviceQueueCreateInfo queues = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
     const VkPhysicalDeviceVulkan12Features features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .hostQueryReset = VK_TRUE};
-    const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                       .pNext = &features,
-                                       .queueCreateInfoCount = 1,
-                                       .pQueueCreateInfos = &queues};
-    const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     open_instance();
-    CHECK(vkCreateDevice(physical, &create, NULL, &device));
-    vkGetDeviceQueue(device, 0, 0, &queue);
-    CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
+    if (!make_device(&(VkDeviceCreateInfo){.pNext = &features}))
+        exit(3);
 }
 
 static void move(VkCommandBuffer c, uint32_t level, VkImageLayout from, VkImageLayout to) {
@@ -53,16 +42,8 @@ static void fill(VkCommandBuffer c, uint32_t level) {
 }
 
 static void execute(int first) {
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = pool,
-                                              .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     const uint32_t word = 7;
-    VkCommandBuffer c;
-    const VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
-    CHECK(vkAllocateCommandBuffers(device, &info, &c));
-    CHECK(vkBeginCommandBuffer(c, &begin));
+    const VkCommandBuffer c = begin_commands();
     vkCmdFillBuffer(c, buffer, 4, VK_WHOLE_SIZE, 7);
     vkCmdUpdateBuffer(c, buffer, 0, 4, &word);
     if (first) {
@@ -72,31 +53,18 @@ static void execute(int first) {
         move(c, 0, filled, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
     }
     fill(c, 1);
-    CHECK(vkEndCommandBuffer(c));
-    CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-    CHECK(vkQueueWaitIdle(queue));
+    run_commands(c);
 }
 
 static void run_levels(void) {
-    const VkImageCreateInfo images = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                      .imageType = VK_IMAGE_TYPE_2D,
-                                      .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                      .extent = {SIZE, SIZE, 1},
-                                      .mipLevels = 2,
-                                      .arrayLayers = 1,
-                                      .samples = VK_SAMPLE_COUNT_1_BIT,
-                                      .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
-    const VkBufferCreateInfo buffers = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                        .size = BYTES + 3, // a fill leaves out the last three
-                                        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                                 VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo images = plain_image(VK_FORMAT_R8G8B8A8_UNORM, SIZE,
+                                           VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT);
     VkDeviceMemory of_image, of_buffer;
-    VkMemoryRequirements needs;
+    images.mipLevels = 2;
     image = make_bound_image(&images, &of_image);
-    CHECK(vkCreateBuffer(device, &buffers, NULL, &buffer));
-    vkGetBufferMemoryRequirements(device, buffer, &needs);
-    of_buffer = allocate(&needs, 0);
-    CHECK(vkBindBufferMemory(device, buffer, of_buffer, 0));
+    // A fill leaves out the last three bytes.
+    buffer = make_bound_buffer(&of_buffer, BYTES + 3,
+                               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, 0);
     for (int i = 0; i < EXECUTIONS; i++)
         execute(i == 0);
     destroy_buffer(buffer, of_buffer);
@@ -122,7 +90,6 @@ int main(int argc, char **argv) {
         run_query();
     else
         run_levels();
-    vkDestroyCommandPool(device, pool, NULL);
-    close_instance();
+    close_device();
     return 0;
 }

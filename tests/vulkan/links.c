@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "setup.h"
+#include "one_queue.h"
 
 enum { SIZE = 16, BYTES = SIZE * SIZE * 4, EXECUTIONS = 2, SHADERS = 2, SETS = 2 };
 enum {
@@ -23,8 +23,6 @@ enum {
     PARTS = 4
 };
 
-static VkQueue queue;
-static VkCommandPool pool;
 static VkBuffer picture, values;
 static VkDeviceMemory picture_memory, values_memory, image_memory;
 static const uint8_t *pixels;
@@ -49,10 +47,7 @@ static const struct values {
 } content = {{{0, -1}, {1, -1}, {1, 1}, {0, -1}, {1, 1}, {0, 1}}, {-1}, {1, 0.25f, 0, 1}};
 
 static void open_device(void) {
-    const float priority = 1;
     const char *const extensions[] = {"VK_KHR_pipeline_library", "VK_EXT_graphics_pipeline_library"};
-    const VkDeviceQueueCreateInfo queues = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
     VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GRAPHICS_PIPELINE_LIBRARY_FEATURES_EXT,
         .graphicsPipelineLibrary = VK_TRUE};
@@ -61,51 +56,19 @@ static void open_device(void) {
                                                     .pNext = &features,
                                                     .dynamicRendering = VK_TRUE};
     const VkPhysicalDeviceFeatures old = {.largePoints = VK_TRUE}; // which replays are to miss
-    const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                       .pNext = &newer,
-                                       .queueCreateInfoCount = 1,
-                                       .pQueueCreateInfos = &queues,
-                                       .enabledExtensionCount = 2,
-                                       .ppEnabledExtensionNames = extensions,
-                                       .pEnabledFeatures = &old};
-    const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     open_instance();
-    if (vkCreateDevice(physical, &create, NULL, &device) != VK_SUCCESS)
+    if (!make_device(&(VkDeviceCreateInfo){.pNext = &newer,
+                                           .enabledExtensionCount = 2,
+                                           .ppEnabledExtensionNames = extensions,
+                                           .pEnabledFeatures = &old}))
         exit(77);
-    vkGetDeviceQueue(device, 0, 0, &queue);
-    CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
-}
-
-static void *make_mapped(VkBuffer *made, VkDeviceMemory *memory, VkDeviceSize size,
-                         VkBufferUsageFlags usage) {
-    const VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
-    VkMemoryRequirements needs;
-    void *at;
-    CHECK(vkCreateBuffer(device, &info, NULL, made));
-    vkGetBufferMemoryRequirements(device, *made, &needs);
-    *memory = allocate(&needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-    CHECK(vkBindBufferMemory(device, *made, *memory, 0));
-    CHECK(vkMapMemory(device, *memory, 0, VK_WHOLE_SIZE, 0, &at));
-    return at;
 }
 
 static void make_target(void) {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = format,
-                                    .extent = {SIZE, SIZE, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
-    VkImageViewCreateInfo views = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                                   .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                                   .format = format,
-                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    views.image = image = make_bound_image(&info, &image_memory);
-    CHECK(vkCreateImageView(device, &views, NULL, &view));
+    const VkImageCreateInfo info =
+        plain_image(format, SIZE, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
+    image = make_bound_image(&info, &image_memory);
+    view = make_view(image, format, VK_IMAGE_ASPECT_COLOR_BIT);
     pixels = make_mapped(&picture, &picture_memory, BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     memcpy(make_mapped(&values, &values_memory, sizeof content,
                        VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT),
@@ -395,23 +358,13 @@ static void draw(VkCommandBuffer c) {
 }
 
 static void execute(void) {
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = pool,
-                                              .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                       .imageExtent = {SIZE, SIZE, 1}};
-    VkCommandBuffer c;
-    const VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
-    CHECK(vkAllocateCommandBuffers(device, &info, &c));
-    CHECK(vkBeginCommandBuffer(c, &begin));
+    const VkCommandBuffer c = begin_commands();
     draw(c);
     move_image(c, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     vkCmdCopyImageToBuffer(c, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, picture, 1, &region);
-    CHECK(vkEndCommandBuffer(c));
-    CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-    CHECK(vkQueueWaitIdle(queue));
+    run_commands(c);
 }
 
 // The left half has the color added to what was cleared, within a step of rounding; the right half was cleared.
@@ -468,7 +421,6 @@ int main(int argc, char **argv) {
     destroy_image(image, image_memory);
     destroy_buffer(picture, picture_memory);
     destroy_buffer(values, values_memory);
-    vkDestroyCommandPool(device, pool, NULL);
-    close_instance();
+    close_device();
     return 0;
 }

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "setup.h"
+#include "one_queue.h"
 
 enum { SIZE = 32, BYTES = SIZE * SIZE * 4, EXECUTIONS = 2 };
 
@@ -31,8 +31,6 @@ struct image {
     VkImageView view;
 };
 
-static VkQueue queue;
-static VkCommandPool pool;
 static VkBuffer buffer;
 static VkDeviceMemory buffer_memory;
 static const uint32_t *pixels;
@@ -64,9 +62,6 @@ static VkDeviceMemory input_memory;
 
 static void open_device(void) {
     VkPhysicalDeviceFeatures have, enabled = {0};
-    const float priority = 1;
-    const VkDeviceQueueCreateInfo queues = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
     VkPhysicalDeviceVulkan12Features counts = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                .drawIndirectCount = counted != 0,
                                                .bufferDeviceAddress = addressed != 0};
@@ -75,34 +70,13 @@ static void open_device(void) {
                                                  .pNext = &counts,
                                                  .synchronization2 = VK_TRUE,
                                                  .dynamicRendering = VK_TRUE};
-    const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                       .pNext = &features,
-                                       .queueCreateInfoCount = 1,
-                                       .pQueueCreateInfos = &queues,
-                                       .pEnabledFeatures = &enabled};
-    const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     const VkEventCreateInfo events = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
     open_instance();
     vkGetPhysicalDeviceFeatures(physical, &have);
     enabled.textureCompressionBC = have.textureCompressionBC;
-    CHECK(vkCreateDevice(physical, &create, NULL, &device));
-    vkGetDeviceQueue(device, 0, 0, &queue);
-    CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
+    if (!make_device(&(VkDeviceCreateInfo){.pNext = &features, .pEnabledFeatures = &enabled}))
+        exit(3);
     CHECK(vkCreateEvent(device, &events, NULL, &event));
-}
-
-static void *make_mapped(VkBuffer *made, VkDeviceMemory *memory, VkDeviceSize size,
-                         VkBufferUsageFlags usage) {
-    const VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
-    VkMemoryRequirements needs;
-    void *at;
-    CHECK(vkCreateBuffer(device, &info, NULL, made));
-    vkGetBufferMemoryRequirements(device, *made, &needs);
-    *memory = allocate(&needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-    CHECK(vkBindBufferMemory(device, *made, *memory, 0));
-    CHECK(vkMapMemory(device, *memory, 0, VK_WHOLE_SIZE, 0, &at));
-    return at;
 }
 
 static void make_inputs(void) {
@@ -129,36 +103,20 @@ static void make_inputs(void) {
 
 static struct image make_image(VkSampleCountFlagBits count) {
     struct image made;
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = format,
-                                    .extent = {SIZE, SIZE, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = count,
-                                    .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                                  .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                                  .format = format,
-                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    VkImageCreateInfo info =
+        plain_image(format, SIZE,
+                    VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                        VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    info.samples = count;
     made.image = make_bound_image(&info, &made.memory);
-    view.image = made.image;
-    CHECK(vkCreateImageView(device, &view, NULL, &made.view));
+    made.view = make_view(made.image, format, VK_IMAGE_ASPECT_COLOR_BIT);
     return made;
 }
 
 // Nothing draws to it.
 static void make_blocks(void) {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = VK_FORMAT_BC1_RGB_UNORM_BLOCK,
-                                    .extent = {SIZE, SIZE, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
+    const VkImageCreateInfo info = plain_image(VK_FORMAT_BC1_RGB_UNORM_BLOCK, SIZE,
+                                               VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT);
     blocks.image = make_bound_image(&info, &blocks.memory);
 }
 
@@ -688,20 +646,12 @@ static void put(VkCommandBuffer c, const char *mode) {
 }
 
 static void execute(const char *mode) {
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = pool,
-                                              .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VkCommandBuffer c;
-    const VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
-    CHECK(vkAllocateCommandBuffers(device, &info, &c));
-    CHECK(vkBeginCommandBuffer(c, &begin));
+    const VkCommandBuffer c = begin_commands();
     put(c, mode);
     CHECK(vkEndCommandBuffer(c));
     if (strcmp(mode, "host") == 0)
         CHECK(vkSetEvent(device, event));
-    CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
+    submit_commands(c);
     if (strcmp(mode, "late") == 0)
         CHECK(vkSetEvent(device, event));
     CHECK(vkQueueWaitIdle(queue));
@@ -718,7 +668,7 @@ static void first_pass(const char *folder) {
     vkDestroyRenderPass(device, pass, NULL);
 }
 
-static void close_device(void) {
+static void destroy_all(void) {
     const struct image *images[2] = {&samples, &target};
     for (int i = 0; i < 2; i++) {
         vkDestroyImageView(device, images[i]->view, NULL);
@@ -735,8 +685,7 @@ static void close_device(void) {
     destroy_buffer(inputs, input_memory);
     destroy_buffer(buffer, buffer_memory);
     vkDestroyEvent(device, event, NULL);
-    vkDestroyCommandPool(device, pool, NULL);
-    close_instance();
+    close_device();
 }
 
 int main(int argc, char **argv) {
@@ -777,6 +726,6 @@ int main(int argc, char **argv) {
     for (uint32_t i = 0; i < SIZE * SIZE; i++)
         hash = hash_more(hash, pixels[i]);
     printf("%016llx\n", (unsigned long long)hash);
-    close_device();
+    destroy_all();
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs of these tests set up alike: an instance and its first device, memory, shaders. For passes.c, stencils.c and families.c.
+// What programs of these tests set up alike: an instance and its first device, memory, shaders. For families.c and one_queue.h.
 #ifndef TESTS_VULKAN_SETUP_H
 #define TESTS_VULKAN_SETUP_H
 
@@ -94,7 +94,7 @@ __attribute__((unused)) static VkShaderModule read_module(const char *path) {
 
 // For each byte or word of what was computed, from this on.
 static const uint64_t hash_start = 14695981039346656037u;
-static uint64_t hash_more(uint64_t hash, uint32_t value) {
+__attribute__((unused)) static uint64_t hash_more(uint64_t hash, uint32_t value) {
     return (hash ^ value) * 1099511628211u;
 }
 

@@ -8,12 +8,10 @@
 // Each execution reads the stencil, which the first one wrote, and clears the depth to another value.
 #include <string.h>
 
-#include "setup.h"
+#include "one_queue.h"
 
 enum { SIZE = 16, TEXELS = SIZE * SIZE, EXECUTIONS = 2, STENCIL = 0xa5 };
 
-static VkQueue queue;
-static VkCommandPool pool;
 static VkFormat format;
 static int separate;
 static VkImage image;
@@ -26,19 +24,11 @@ static VkFramebuffer frame;
 static VkImageLayout depth_layout, stencil_layout; // now
 
 static void open_device(void) {
-    const float priority = 1;
-    const VkDeviceQueueCreateInfo queues = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
     VkPhysicalDeviceVulkan12Features have = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES},
                                      wanted = have;
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                           .pNext = &have};
     VkFormatProperties properties;
-    const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                       .pNext = &wanted,
-                                       .queueCreateInfoCount = 1,
-                                       .pQueueCreateInfos = &queues};
-    const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     open_instance();
     vkGetPhysicalDeviceFeatures2(physical, &features);
     vkGetPhysicalDeviceFormatProperties(physical, format, &properties);
@@ -46,41 +36,18 @@ static void open_device(void) {
         !(properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT))
         exit(77);
     wanted.separateDepthStencilLayouts = separate;
-    CHECK(vkCreateDevice(physical, &create, NULL, &device));
-    vkGetDeviceQueue(device, 0, 0, &queue);
-    CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
+    if (!make_device(&(VkDeviceCreateInfo){.pNext = &wanted}))
+        exit(3);
 }
 
 static void make_resources(void) {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = TEXELS * 5,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    const VkImageCreateInfo images = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                      .imageType = VK_IMAGE_TYPE_2D,
-                                      .format = format,
-                                      .extent = {SIZE, SIZE, 1},
-                                      .mipLevels = 1,
-                                      .arrayLayers = 1,
-                                      .samples = VK_SAMPLE_COUNT_1_BIT,
-                                      .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT |
-                                               VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                               VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkImageViewCreateInfo views = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-        .viewType = VK_IMAGE_VIEW_TYPE_2D,
-        .format = format,
-        .subresourceRange = {VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT, 0, 1, 0, 1}};
-    VkMemoryRequirements needs;
-    void *at;
-    views.image = image = make_bound_image(&images, &image_memory);
-    CHECK(vkCreateImageView(device, &views, NULL, &view));
-    CHECK(vkCreateBuffer(device, &info, NULL, &buffer));
-    vkGetBufferMemoryRequirements(device, buffer, &needs);
-    buffer_memory =
-        allocate(&needs, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
-    CHECK(vkBindBufferMemory(device, buffer, buffer_memory, 0));
-    CHECK(vkMapMemory(device, buffer_memory, 0, VK_WHOLE_SIZE, 0, &at));
-    bytes = at;
+    const VkImageCreateInfo images =
+        plain_image(format, SIZE,
+                    VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                        VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    image = make_bound_image(&images, &image_memory);
+    view = make_view(image, format, VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT);
+    bytes = make_mapped(&buffer, &buffer_memory, TEXELS * 5, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
 }
 
 // Clears the depth, and keeps the stencil, which it reads.
@@ -190,19 +157,9 @@ static void put(VkCommandBuffer c, int execution) {
 }
 
 static void execute(int execution) {
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = pool,
-                                              .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VkCommandBuffer c;
-    const VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
-    CHECK(vkAllocateCommandBuffers(device, &info, &c));
-    CHECK(vkBeginCommandBuffer(c, &begin));
+    const VkCommandBuffer c = begin_commands();
     put(c, execution);
-    CHECK(vkEndCommandBuffer(c));
-    CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-    CHECK(vkQueueWaitIdle(queue));
+    run_commands(c);
 }
 
 // Each texel has the depth of this execution and the stencil of the first one.
@@ -220,14 +177,13 @@ static void judge(int execution) {
     }
 }
 
-static void close_device(void) {
+static void destroy_all(void) {
     vkDestroyFramebuffer(device, frame, NULL);
     vkDestroyRenderPass(device, pass, NULL);
     vkDestroyImageView(device, view, NULL);
     destroy_image(image, image_memory);
     destroy_buffer(buffer, buffer_memory);
-    vkDestroyCommandPool(device, pool, NULL);
-    close_instance();
+    close_device();
 }
 
 int main(int argc, char **argv) {
@@ -249,6 +205,6 @@ int main(int argc, char **argv) {
         hash = hash_more(hash, word);
     }
     printf("%016llx\n", (unsigned long long)hash);
-    close_device();
+    destroy_all();
     return 0;
 }

@@ -5,12 +5,10 @@
 // The operations of the aspect that the image does not have are others: they mean nothing. Ends with 77 if the device has no such images.
 #include <string.h>
 
-#include "setup.h"
+#include "one_queue.h"
 
 enum { SIZE = 8, EXECUTIONS = 2 };
 
-static VkQueue queue;
-static VkCommandPool pool;
 static VkFormat format;
 static VkImage image;
 static VkImageView view;
@@ -23,42 +21,21 @@ static const VkClearValue cleared = {.depthStencil = {0.25f, 7}};
 static const VkImageLayout layout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
 
 static void open_device(void) {
-    const float priority = 1;
-    const VkDeviceQueueCreateInfo queues = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
     const VkPhysicalDeviceVulkan13Features features = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .dynamicRendering = VK_TRUE};
-    const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                       .pNext = &features,
-                                       .queueCreateInfoCount = 1,
-                                       .pQueueCreateInfos = &queues};
-    const VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     VkFormatProperties properties;
     open_instance();
     vkGetPhysicalDeviceFormatProperties(physical, format, &properties);
     if (!(properties.optimalTilingFeatures & VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT))
         exit(77);
-    CHECK(vkCreateDevice(physical, &create, NULL, &device));
-    vkGetDeviceQueue(device, 0, 0, &queue);
-    CHECK(vkCreateCommandPool(device, &commands, NULL, &pool));
+    if (!make_device(&(VkDeviceCreateInfo){.pNext = &features}))
+        exit(3);
 }
 
 static void make_image(void) {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = format,
-                                    .extent = {SIZE, SIZE, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
-    VkImageViewCreateInfo views = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-        .viewType = VK_IMAGE_VIEW_TYPE_2D,
-        .format = format,
-        .subresourceRange = {stencil ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT, 0, 1, 0, 1}};
-    views.image = image = make_bound_image(&info, &memory);
-    CHECK(vkCreateImageView(device, &views, NULL, &view));
+    const VkImageCreateInfo info = plain_image(format, SIZE, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+    image = make_bound_image(&info, &memory);
+    view = make_view(image, format, stencil ? VK_IMAGE_ASPECT_STENCIL_BIT : VK_IMAGE_ASPECT_DEPTH_BIT);
 }
 
 static void make_pass(void) {
@@ -142,22 +119,12 @@ static void put_dynamic(VkCommandBuffer c) {
 }
 
 static void execute(void) {
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                              .commandPool = pool,
-                                              .commandBufferCount = 1};
-    const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
-    VkCommandBuffer c;
-    const VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &c};
-    CHECK(vkAllocateCommandBuffers(device, &info, &c));
-    CHECK(vkBeginCommandBuffer(c, &begin));
+    const VkCommandBuffer c = begin_commands();
     if (dynamic)
         put_dynamic(c);
     else
         put_pass(c);
-    CHECK(vkEndCommandBuffer(c));
-    CHECK(vkQueueSubmit(queue, 1, &submit, VK_NULL_HANDLE));
-    CHECK(vkQueueWaitIdle(queue));
+    run_commands(c);
 }
 
 int main(int argc, char **argv) {
@@ -180,10 +147,7 @@ int main(int argc, char **argv) {
     vkDestroyRenderPass(device, pass, NULL);
     vkDestroyRenderPass(device, second, NULL);
     vkDestroyImageView(device, view, NULL);
-    vkDestroyImage(device, image, NULL);
-    vkFreeMemory(device, memory, NULL);
-    vkDestroyCommandPool(device, pool, NULL);
-    vkDestroyDevice(device, NULL);
-    vkDestroyInstance(instance, NULL);
+    destroy_image(image, memory);
+    close_device();
     return 0;
 }
