@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a recording of frames of Vulkan, replayed on a driver that executes nothing (vulkan_double.h): whatever the recording has,
 // the driver gets live handles, pointers to what it reads, and copies, updates, fills and push constants within the objects that they are
-// for, as far as vulkan_double.h judges them. The last byte says whether the records are put right, and which creation fails.
+// for, as far as vulkan_double.h judges them. The last byte says whether the records are put right, whether the device has the features of
+// Vulkan 1.0, and which creation fails.
 #if __has_include(<vulkan/vulkan_core.h>)
 
 #include <dlfcn.h>
@@ -29,11 +30,19 @@ void *__wrap_dlsym(void *library, const char *name) {
                                              : __real_dlsym(library, name);
 }
 
+static void set_features(VkBool32 on) {
+    VkBool32 all[sizeof(VkPhysicalDeviceFeatures) / sizeof(VkBool32)];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i] = on != 0;
+    memcpy(&vulkan_double.features, all, sizeof all);
+}
+
 static void use(tsmith_recording *recording, uint8_t how) {
     tsmith_replay_options options = {.size = sizeof options, .times = 1, .patience_ns = 1};
     tsmith_error error;
     tsmith_replay *replay = NULL;
-    vulkan_double.fail_at = how / 2;
+    vulkan_double.fail_at = how / 2 % 64;
+    set_features(how & 128);
     (void)tsmith_replay_run(recording, &options, &replay, &error);
     for (size_t i = 0; replay && i < tsmith_replay_result_count(replay); i++) {
         const tsmith_replay_result *result = tsmith_replay_result_get(replay, i);

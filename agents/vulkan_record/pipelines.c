@@ -63,7 +63,8 @@ static void end_modules(const struct own_modules *own) {
 
 // ---- parts
 
-// The part that a dynamic state belongs to. In a library that does not have this part the state means nothing.
+// The part that a dynamic state belongs to. In a library that does not have this part the state means nothing. One that a replay does not know
+// may belong to any: the replay refuses it.
 static uint32_t part_of(VkDynamicState state) {
     switch (state) {
     case VK_DYNAMIC_STATE_VERTEX_INPUT_EXT:
@@ -71,6 +72,26 @@ static uint32_t part_of(VkDynamicState state) {
     case VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY:
     case VK_DYNAMIC_STATE_PRIMITIVE_RESTART_ENABLE:
         return of_vertices;
+    case VK_DYNAMIC_STATE_VIEWPORT:
+    case VK_DYNAMIC_STATE_SCISSOR:
+    case VK_DYNAMIC_STATE_VIEWPORT_WITH_COUNT:
+    case VK_DYNAMIC_STATE_SCISSOR_WITH_COUNT:
+    case VK_DYNAMIC_STATE_LINE_WIDTH:
+    case VK_DYNAMIC_STATE_DEPTH_BIAS:
+    case VK_DYNAMIC_STATE_CULL_MODE:
+    case VK_DYNAMIC_STATE_FRONT_FACE:
+    case VK_DYNAMIC_STATE_RASTERIZER_DISCARD_ENABLE:
+    case VK_DYNAMIC_STATE_DEPTH_BIAS_ENABLE:
+    case VK_DYNAMIC_STATE_PATCH_CONTROL_POINTS_EXT:
+    case VK_DYNAMIC_STATE_LINE_STIPPLE_EXT:
+    case VK_DYNAMIC_STATE_DEPTH_CLAMP_ENABLE_EXT:
+    case VK_DYNAMIC_STATE_POLYGON_MODE_EXT:
+    case VK_DYNAMIC_STATE_DEPTH_CLIP_ENABLE_EXT:
+    case VK_DYNAMIC_STATE_DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT:
+    case VK_DYNAMIC_STATE_PROVOKING_VERTEX_MODE_EXT:
+    case VK_DYNAMIC_STATE_LINE_RASTERIZATION_MODE_EXT:
+    case VK_DYNAMIC_STATE_LINE_STIPPLE_ENABLE_EXT:
+        return of_shaders;
     case VK_DYNAMIC_STATE_DEPTH_BOUNDS:
     case VK_DYNAMIC_STATE_STENCIL_COMPARE_MASK:
     case VK_DYNAMIC_STATE_STENCIL_WRITE_MASK:
@@ -96,7 +117,7 @@ static uint32_t part_of(VkDynamicState state) {
     case VK_DYNAMIC_STATE_ALPHA_TO_ONE_ENABLE_EXT:
         return of_output;
     default:
-        return of_shaders; // those of viewports and rasterization, and those that a replay does not know
+        return all_parts;
     }
 }
 
