@@ -538,6 +538,22 @@ static void say_notices(const struct summary *summary) {
     text_finish(&line);
 }
 
+// Why there is nothing to replay: something that cannot be captured, else the range had nothing.
+static void say_nothing_recorded(const struct summary *summary, const tsmith_recording *recording) {
+    tsmith_recording_refusal refusal = {.size = sizeof refusal};
+    struct text line = {0};
+    if (!recording || !tsmith_recording_refusal_get(recording, 0, &refusal)) {
+        complain("no command was in the range '%s': there is nothing to replay", summary->range);
+        return;
+    }
+    text_add_cstr(&line, "there is nothing to replay, because a call cannot be captured: ");
+    text_add_safe(&line, text_string(refusal.function), 60);
+    text_add_cstr(&line, ": ");
+    text_add_safe(&line, text_string(refusal.reason), 200);
+    complain("%s", text_cstr(&line));
+    text_finish(&line);
+}
+
 // What there is to replay.
 static void say_recording(const struct summary *summary) {
     tsmith_recording *recording = NULL;
@@ -546,9 +562,8 @@ static void say_recording(const struct summary *summary) {
         return;
     if (tsmith_recording_open(summary->trace.file, &recording, NULL) >= 0)
         tsmith_recording_summarize(recording, &there);
-    tsmith_recording_close(recording);
     if (!there.commands && summary->result->used_api) {
-        complain("no command was in the range '%s': there is nothing to replay", summary->range);
+        say_nothing_recorded(summary, recording);
     } else if (there.commands) {
         struct text line = {0};
         text_add_cstr(&line, "for a replay: ");
@@ -564,6 +579,7 @@ static void say_recording(const struct summary *summary) {
             "the recording of %s has no end (killed, _exit, exec, or no room to write any further): later "
             "commands and the final contents of memory are missing",
             there.unfinished == 1 && there.processes == 1 ? "the program" : "some processes");
+    tsmith_recording_close(recording);
 }
 
 // Writes the files of the ranks and removes that of the whole, which stays if this cannot be done.

@@ -16,7 +16,8 @@
 #define STATS_FIELDS(X)                                                                                      \
     X(START)                                                                                                 \
     X(DURATION)                                                                                              \
-    X(KIND) X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(QUEUE_TRACK) X(LIVE_BYTES) X(LOST) X(REASON)
+    X(KIND)                                                                                                  \
+    X(NAME) X(OPERATION) X(DIRECTION) X(BYTES) X(QUEUE_TRACK) X(LIVE_BYTES) X(LOST) X(REASON) X(RESULT)
 
 enum {
 #define INDEX(NAME) AT_##NAME,
@@ -36,7 +37,7 @@ enum {
 }; // waits and device work looked at side by side; more of them at once are not joined
 
 struct row {
-    int64_t start, end;
+    int64_t start, end, result;
     uint64_t bytes, live, lost;
     uint32_t track, name, queue;
     uint8_t kind, operation, direction;
@@ -105,6 +106,7 @@ static void stats_collect(void *context, uint32_t at, struct text *record) {
     row.direction = (uint8_t)get_or_zero(collector, AT_DIRECTION, at);
     row.queue = (uint32_t)get_or_zero(collector, AT_QUEUE_TRACK, at);
     row.lost = get_or_zero(collector, AT_LOST, at);
+    row.result = (int64_t)get_or_zero(collector, AT_RESULT, at);
     row.is_hole = row.kind == TSMITH_KIND_LOSS &&
                   tsmith_reason_is_of_events((tsmith_reason)get_or_zero(collector, AT_REASON, at));
     row.is_partial =
@@ -164,6 +166,22 @@ static void add_total(struct stats *stats, const struct row *row) {
     add_time(&total->bytes_time, row->has_bytes ? duration : 0);
     total->least = duration < total->least ? duration : total->least;
     total->most = duration > total->most ? duration : total->most;
+}
+
+static void add_failure(struct stats *stats, const struct row *row) {
+    bool is_new;
+    if (!row->result || !tsmith_call_failed(trace_string(&stats->view->trace, row->name).bytes, row->result))
+        return;
+    const uint32_t number =
+        map_number(&stats->failure_map, (uint64_t)row->name << 32 | (uint32_t)row->result, &is_new);
+    if (number == UINT32_MAX || !map_array_reserve((void **)&stats->failures, &stats->failure_capacity,
+                                                   number, sizeof *stats->failures)) {
+        stats->out_of_memory = true;
+        return;
+    }
+    if (is_new)
+        stats->failures[number] = (struct failure){.name = row->name, .result = row->result};
+    stats->failures[number].count++;
 }
 
 bool stats_know_waits(const struct stats *stats) {
@@ -315,6 +333,8 @@ static bool stats_emit(void *context, const char *record, size_t length) {
         stats->kinds[row.kind]++;
     add_total(stats, &row);
     add_busy(stats, &row);
+    if (row.kind == TSMITH_KIND_API)
+        add_failure(stats, &row);
     if (row.kind == TSMITH_KIND_ALLOC || row.kind == TSMITH_KIND_FREE)
         add_memory(stats, &row);
     join_waits(collector, &row);
@@ -409,9 +429,11 @@ static void stats_finish(struct stats *stats) {
     map_finish(&stats->total_map);
     map_finish(&stats->wait_map);
     map_finish(&stats->cause_map);
+    map_finish(&stats->failure_map);
     free(stats->totals);
     free(stats->waits);
     free(stats->causes);
+    free(stats->failures);
     free(stats->tracks);
     free(stats->devices);
     free(stats->processes);

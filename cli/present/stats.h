@@ -50,6 +50,13 @@ struct cause {
     int64_t sum;
 };
 
+// Calls of a function that failed with the same result.
+struct failure {
+    uint32_t name;
+    int64_t result;
+    uint64_t count;
+};
+
 struct memory_totals {
     uint64_t allocations, frees;
     uint64_t allocated_bytes, sized; // `sized`: allocations and frees of known size
@@ -62,11 +69,12 @@ struct stats {
     int64_t from, to; // the window, ns on the trace clock
     uint64_t events;
     uint64_t kinds[TSMITH_KIND_LIMIT];
-    struct map total_map, wait_map, cause_map;
+    struct map total_map, wait_map, cause_map, failure_map;
     struct total *totals;
     struct wait *waits;
     struct cause *causes;
-    size_t total_capacity, wait_capacity, cause_capacity;
+    struct failure *failures; // in the order of the first of each
+    size_t total_capacity, wait_capacity, cause_capacity, failure_capacity;
     struct track_totals *tracks;     // by id
     struct device_totals *devices;   // by id
     struct memory_totals *processes; // by id

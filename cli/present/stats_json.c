@@ -144,6 +144,18 @@ static void add_waits(struct text *text, const struct stats *stats) {
     free(indices);
 }
 
+static void add_failures(struct text *text, const struct stats *stats) {
+    text_add_cstr(text, "\"failed_calls\":[");
+    for (size_t i = 0; i < stats->failure_map.count; i++) {
+        const struct failure *failure = &stats->failures[i];
+        text_add_format(text, "%s{\"result\":%" PRId64 ",\"count\":%" PRIu64, i ? ",\n" : "\n",
+                        failure->result, failure->count);
+        add_named(text, stats, failure->name);
+        text_add_char(text, '}');
+    }
+    text_add_char(text, ']');
+}
+
 static void add_memory(struct text *text, const struct stats *stats) {
     bool first = true;
     text_add_cstr(text, "\"memory\":[");
@@ -189,7 +201,7 @@ void stats_write_json(struct stats *stats) {
     }
     text_add_cstr(&text, "},\n");
     void (*const parts[])(struct text *, const struct stats *) = {add_totals, add_busy, add_waits,
-                                                                  add_memory};
+                                                                  add_failures, add_memory};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         text_add_cstr(&text, i ? ",\n" : "");
         parts[i](&text, stats);

@@ -405,6 +405,26 @@ done:
     free(waits);
 }
 
+static void write_failures(struct stats *stats) {
+    struct text line = {0};
+    const size_t count = stats->failure_map.count;
+    if (count)
+        print_heading("FAILED CALLS                ", "     COUNT      RESULT");
+    for (size_t i = 0; i < count && i < ROWS_MOST; i++) {
+        const struct failure *failure = &stats->failures[i];
+        text_pad_right(&line, text_add_safe(&line, trace_string(&stats->view->trace, failure->name), LABEL),
+                       LABEL);
+        add_padded_count(&line, failure->count, 10);
+        size_t from = line.length;
+        text_add_i64(&line, failure->result);
+        text_pad_left(&line, from, 12);
+        text_add_char(&line, '\n');
+        output_text(&line);
+    }
+    print_left_out(count > ROWS_MOST ? count - ROWS_MOST : 0);
+    text_finish(&line);
+}
+
 static void write_memory(struct stats *stats) {
     struct text line = {0};
     bool first = true;
@@ -508,6 +528,7 @@ void stats_write_text(struct stats *stats) {
     write_hosts(stats);
     write_waits(stats);
     write_named_table(stats, TSMITH_KIND_API, "API CALLS");
+    write_failures(stats);
     write_named_table(stats, TSMITH_KIND_COMPILE, "COMPILATION");
     write_named_table(stats, TSMITH_KIND_RANGE, "RANGES");
     write_named_table(stats, TSMITH_KIND_FRAME, "FRAMES");

@@ -177,6 +177,10 @@ TSMITH_VIEW_LOOK static inline int tsmith_view_bits(const tsmith_view *view, uin
     return 1;
 }
 
+// Whether a call of this function of a GPU API that returned `result` failed: not 0, and not an answer like "not ready" (CUDA, HIP, Level
+// Zero), "in progress" (NCCL), or a success of Vulkan (those above 0).
+TSMITH_API bool tsmith_call_failed(const char *function, int64_t result);
+
 #ifdef __cplusplus
 }
 #endif

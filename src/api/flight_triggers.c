@@ -14,7 +14,6 @@
 #include "tracesmith/time.h"
 #include "tracesmith/view.h"
 
-static const int64_t NOT_READY = 600; // of CUDA and HIP: the answer "no" of a query
 static const int64_t FAR = INT64_C(1) << 61;
 
 // ---- parsing
@@ -202,6 +201,7 @@ struct asked {
     tsmith_view name, result, lost, reason, correlation;
     tsmith_spans rows;
     uint32_t count;
+    const tsmith_dictionary *dictionary;
     const tsmith_track *track;
     flight_fire *fire;
     void *context;
@@ -277,8 +277,13 @@ static void ask_frames(struct flight_trigger *trigger, const struct asked *asked
     }
 }
 
-static bool is_error(const struct flight_trigger *trigger, int64_t result) {
-    return trigger->any_code ? result != 0 && result != NOT_READY : result == trigger->code;
+static bool is_error(const struct flight_trigger *trigger, const struct asked *asked, uint32_t row,
+                     int64_t result) {
+    return trigger->any_code
+               ? tsmith_call_failed(
+                     tsmith_dictionary_string(asked->dictionary, tsmith_view_id(&asked->name, row)).bytes,
+                     result)
+               : result == trigger->code;
 }
 
 static void ask_errors(struct flight_trigger *trigger, const struct asked *asked) {
@@ -286,9 +291,12 @@ static void ask_errors(struct flight_trigger *trigger, const struct asked *asked
     for (uint32_t row = 0; row < asked->count; row++) {
         int64_t result;
         if (asked->rows.kinds[row] != TSMITH_KIND_API || !tsmith_view_i64(&asked->result, row, &result) ||
-            !is_error(trigger, result))
+            !is_error(trigger, asked, row, result))
             continue;
-        (void)snprintf(why, sizeof why, "%s: a call returned %" PRId64, trigger->text, result);
+        const tsmith_string name =
+            tsmith_dictionary_string(asked->dictionary, tsmith_view_id(&asked->name, row));
+        (void)snprintf(why, sizeof why, "%s: %.*s returned %" PRId64, trigger->text,
+                       (int)(name.length < 200 ? name.length : 200), name.bytes, result);
         asked->fire(asked->context, end_of_row(asked, row), why);
     }
 }
@@ -330,6 +338,7 @@ void flight_triggers_batch(struct flight_triggers *triggers, const tsmith_dictio
                                       TSMITH_FIELD_REASON, TSMITH_FIELD_CORRELATION};
     tsmith_view views[5];
     struct asked asked = {.count = tsmith_batch_count(batch),
+                          .dictionary = dictionary,
                           .track = tsmith_dictionary_track(dictionary, tsmith_batch_track(batch)),
                           .fire = fire,
                           .context = context};

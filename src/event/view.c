@@ -56,3 +56,13 @@ tsmith_status tsmith_view_copy(const tsmith_view *view, uint32_t row, tsmith_bat
     return view->field >= TSMITH_FIELD_DYNAMIC ? tsmith_batch_set_dynamic(to, view->field, view->type, bits)
                                                : tsmith_batch_set(to, view->field, bits);
 }
+
+bool tsmith_call_failed(const char *function, int64_t result) {
+    enum { NOT_READY = 600, LEVEL_ZERO_NOT_READY = 1, NCCL_IN_PROGRESS = 7 };
+    function = function ? function : "";
+    if (strncmp(function, "vk", sizeof "vk" - 1) == 0)
+        return result < 0;
+    return result != 0 && result != NOT_READY &&
+           !(result == LEVEL_ZERO_NOT_READY && strncmp(function, "ze", sizeof "ze" - 1) == 0) &&
+           !(result == NCCL_IN_PROGRESS && strncmp(function, "nccl", sizeof "nccl" - 1) == 0);
+}

@@ -9,6 +9,10 @@ import tempfile
 from support import Trace, check, run
 
 WORK = ("kernel", "memcpy", "memset")
+# By function: results, and whether the call failed.
+RESULTS = {"clFinish": {0: False, -36: True, -5: True}, "vkWaitForFences": {0: False, 2: False, -4: True},
+           "cudaEventQuery": {0: False, 600: False, 700: True}, "zeEventQueryStatus": {1: False, 0x78000001: True},
+           "ncclCommGetAsyncError": {7: False, 5: True}}
 
 
 def make(rng):
@@ -37,7 +41,8 @@ def make(rng):
             trace.event(rng.choice(queues), "memcpy", start, duration=duration, operation=rng.choice(("read", "map")), direction="d2h",
                         bytes=rng.randrange(1, 5000))
         elif roll < 0.7:
-            trace.event(rng.choice(threads), "api", start, duration=duration, name="clFinish")
+            name, results = rng.choice(list(RESULTS.items()))
+            trace.event(rng.choice(threads), "api", start, duration=duration, name=name, result=rng.choice(list(results)))
         elif roll < 0.85:
             fields = {"queue_track": rng.choice(queues)} if rng.random() < 0.6 else {}
             trace.event(rng.choice(threads), "sync", start, duration=duration, operation="finish", **fields)
@@ -107,6 +112,12 @@ def check_window(path, trace, tracks, low, high, options):
         moved = sum(e["duration"] for e in events if "duration" in e and e.get("bytes") is not None)
         has_rate = total["kind"] in ("memcpy", "memset") and total["operation"] != "map" and moved > 0
         check(("bytes_per_second" in total) == has_rate, "only what moves has a rate: %s" % total)
+    failed = collections.Counter((e["name"], e["result"]) for e in inside if e["kind"] == "api" and RESULTS[e["name"]][e["result"]])
+    check({(one["name"], one["result"]): one["count"] for one in stats["failed_calls"]} == failed, "failed calls")
+    text = run("view", path, "--stats", *options).stdout.decode()
+    rows = text.split("\nFAILED CALLS", 1)[1].split("\n\n", 1)[0].splitlines()[1:] if failed else []
+    check({(row.split()[0], int(row.split()[2])): int(row.split()[1]) for row in rows} == failed, text)
+    check(failed or "FAILED CALLS" not in text, text)
     for device in stats["device_busy"]:
         work = [e for e in inside if e["kind"] in WORK and tracks[e["track"]][2] == device["device"]]
         check(device["busy_ns"] == len(ticks(work, low, high)), "device busy")

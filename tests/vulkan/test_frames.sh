@@ -136,6 +136,8 @@ refused() {
     status=0
     "$TRACESMITH" replay "$work/$1.sbt" >"$work/out" 2>&1 || status=$?
     grep -q "not replayed: vk[A-Za-z]* .*$2" "$work/out" || fail "$1: $(cat "$work/out")"
+    ! grep -q ': 0 commands' "$work/out" || grep -q "cannot be captured: vk[A-Za-z]*: .*$2" "$work/err" ||
+        fail "$1: profile does not say why there is nothing to replay: $(cat "$work/err")"
     [ $status = 0 ] || [ $status = 4 ] || fail "$1: exit status $status: $(cat "$work/out")"
 }
 refused host 'vkCmdWaitEvents for the host'
