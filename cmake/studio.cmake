@@ -13,10 +13,17 @@ if(TRACESMITH_STATIC_MICROHTTPD)
     endif()
 endif()
 find_program(TRACESMITH_TSC tsc)
+# An older TypeScript does not know the browsers' functions that the page calls. Asked until it is new enough, because it takes a while.
+if(TRACESMITH_TSC AND NOT TRACESMITH_TSC_NEW)
+    execute_process(COMMAND ${TRACESMITH_TSC} --version OUTPUT_VARIABLE tsc_version ERROR_QUIET)
+    if(tsc_version MATCHES "Version ([0-9.]+)" AND NOT CMAKE_MATCH_1 VERSION_LESS 4.8)
+        set(TRACESMITH_TSC_NEW ON CACHE INTERNAL "TypeScript is 4.8 or newer")
+    endif()
+endif()
 find_program(TRACESMITH_ESBUILD esbuild)
 tracesmith_optional_part(TRACESMITH_ENABLE_STUDIO "the server and the page of tracesmith studio"
-    "libmicrohttpd, TypeScript and esbuild (Debian: libmicrohttpd-dev node-typescript esbuild)"
-    TRACESMITH_MICROHTTPD_INCLUDE TRACESMITH_MICROHTTPD_LIBRARY TRACESMITH_TSC TRACESMITH_ESBUILD)
+    "libmicrohttpd, TypeScript 4.8 or newer, and esbuild (Debian: libmicrohttpd-dev node-typescript esbuild)"
+    TRACESMITH_MICROHTTPD_INCLUDE TRACESMITH_MICROHTTPD_LIBRARY TRACESMITH_TSC TRACESMITH_TSC_NEW TRACESMITH_ESBUILD)
 if(TRACESMITH_ENABLE_STUDIO)
     set(folder ${PROJECT_BINARY_DIR}/studio)
     file(MAKE_DIRECTORY ${folder})

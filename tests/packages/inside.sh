@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tests/packages/inside.sh deb|tarball|wheel: runs in a fresh root (tests/fresh-root.sh): installs what is in /packages, tries it, removes it,
+# tests/packages/inside.sh deb|tarball|wheel|source: runs in a fresh root (tests/fresh-root.sh): installs what is in /packages (or builds the source), tries it, removes it,
 # and compares the files before and after.
 . "$(dirname "$0")/lib.sh"
 # What a user keeps (the cache of imported traces) is no part of a package.
 export DEBIAN_FRONTEND=noninteractive XDG_CACHE_HOME="$work/cache" XDG_STATE_HOME="$work/state"
+what=$1
 tried() { # the command in PATH
     cd "$work"
     [ "$(tracesmith version)" = "tracesmith $("$root/packaging/version.sh")" ] || fail "the version is $(tracesmith version)"
@@ -22,6 +23,7 @@ tried() { # the command in PATH
     tracesmith query "$work/a.json" 'SELECT count(*) FROM events' >"$work/counted"
     [ "$(tail -n 1 "$work/counted" | tr -d ' ')" = 1 ] || fail "an imported trace: $(cat "$work/counted")"
     tracesmith report "$work/a.json" -o "$work/a.html"
+    [ "$what" != source ] || return 0 # without the page
     tracesmith studio --export "$work/studio" "$work/a.sbt" >"$work/said" 2>&1 || fail "studio: $(cat "$work/said")"
 }
 tried_python() { # a Python that has the package, after tried
@@ -65,6 +67,21 @@ wheel)
     [ -z "$left" ] || fail "pip uninstall left $left"
     rm -r /opt/venv
     unchanged
+    ;;
+source)
+    cd "$root"
+    ./dev packages build
+    apt-get install -y -qq --no-install-recommends libvulkan-dev >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
+    code=0
+    ./dev demo >"$work/log" 2>&1 || code=$?
+    [ "$code" = 4 ] || fail "./dev demo ends with $code: $(tail -n 20 "$work/log")"
+    grep -q 'without the OpenCL agent.*cl_layer.h' "$work/log" || fail "./dev demo does not say what is missing: $(tail -n 20 "$work/log")"
+    cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DTRACESMITH_BUILD_TESTS=OFF -DTRACESMITH_BUILD_BENCH=OFF >"$work/log" 2>&1 || fail "$(tail -n 20 "$work/log")"
+    for part in 'the Vulkan agent.*1\.3\.239' 'the page of tracesmith studio.*TypeScript 4\.8'; do
+        grep -q "Not built: .*$part" "$work/log" || fail "what is left out is not said: $(cat "$work/log")"
+    done
+    cmake --build build -j "$(nproc)" >"$work/log" 2>&1 || fail "$(grep -m 5 'error' "$work/log")"
+    PATH=$root/build/bin:$PATH tried
     ;;
 deb)
     apt-get update -qq

@@ -3,7 +3,8 @@
 // against the objects that they are for and the limits of the device. Here regions of commands, passes and descriptors. check_values.c has
 // what commands have by themselves, check_state.c what draws and dispatches need, check_objects.c objects, check_support.c what the device
 // supports, check_shader.c what shaders use. Enumerations are checked where they are read (recording/vulkan).
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include "replay/vulkan/check.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic state besides viewports and scissors (check_state.c): which of it a pipeline needs, which a command buffer has set, and the values
 // of what extensions add.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include "replay/vulkan/check.h"
 

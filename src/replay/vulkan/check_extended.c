@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What extensions say of a pipeline's state (check_objects.c): the values, and that the device has the extension. Also of vertices what static
 // and dynamic state have alike.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include "recording/vulkan/structs.h" // words_in_chain
 #include "replay/vulkan/check.h"

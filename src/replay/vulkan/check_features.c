@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Features of the device that a recording uses (check.c): which member of a struct, value of a command or capability of a shader needs which
 // one. A driver without a feature does not refuse what needs it: it ends, or computes something else.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdio.h>
 

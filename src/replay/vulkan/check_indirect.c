@@ -2,7 +2,8 @@
 // What indirect draws and dispatches read from their buffers (check.c): the numbers that are there before the submission, against the limits
 // of the device and the index buffer that is bound. Of a buffer that an earlier command of the same submission may have written, they
 // are not known before it runs.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 // The layouts that images have (check.c), by level and layer, in the order of the commands. A command that uses an image in another one is
 // refused. An image of which the frame has no content is moved to the layout that is asked for first: nothing is in it. Depth and stencil
 // of an image that has both are two planes, with layouts of their own.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 #include <string.h>

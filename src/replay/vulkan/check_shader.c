@@ -2,7 +2,8 @@
 // What the shaders of a recording use: descriptors, inputs, specialization constants and sizes of work-groups, read from SPIR-V, so that
 // pipelines and draws can be compared with it (check_state.c). Instructions are walked within their lengths. Whether they are sound
 // besides that is not checked.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 #include <string.h>

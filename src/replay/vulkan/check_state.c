@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the state fits a draw or a dispatch (check.c): what pipelines need, what sets hold, and what a command buffer has bound. Drivers
 // read what is bound without asking whether it is there.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the device supports of images, formats and layouts (check.c): drivers do not ask.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of commands by themselves (check.c): masks, layouts, counts of work, dynamic state, and the usages of buffers and images that
 // they name.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Content of buffers and images: put there before a frame, and compared after its submissions.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extensions that a recording may use, as far as the device has them. device.c enables them.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of Vulkan's formats. `view --frame` shows them.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stddef.h>
 

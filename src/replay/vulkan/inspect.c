@@ -4,7 +4,8 @@
 
 #include "base/status.h"
 
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects of a recording, made again on the device.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptors that are pushed while commands are recorded. A replay does not need the extension for them: each push is a set of its own, with
 // what the one before it had and what is written now, which is bound.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include "replay/vulkan/check.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Descriptor set layouts of a recording: their bindings in the order of their numbers, and which layouts are alike. A command names a
 // layout in a few bytes, so what it asks of one takes no walk over all bindings. objects.c calls it, and the checks (check*.c).
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 
