@@ -317,15 +317,17 @@ static inline uint32_t walk_plain(struct unwind_thread *thread, const struct spa
         uint64_t back = return_place(rule, cfa, place);
         if (!MACHINE_PUSHES && back - low > last)
             break;
+        uint64_t callers = frame_pointer;
         if (saves_frame_pointer(rule)) {
             if (place - low > last)
                 break;
-            frame_pointer = load(place);
+            callers = load(place);
         }
         uint64_t next = machine_address(load(back));
         if (next <= 1)
-            break; // the end, or not code: as step() returns
+            break; // the end, or not code: step_up goes on from this frame
         frames[count++] = pc;
+        frame_pointer = callers;
         stack_pointer = cfa;
         pc = next;
         key = next - 1;
