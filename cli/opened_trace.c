@@ -723,7 +723,7 @@ size_t trace_add_device_label(struct text *text, const tsmith_dictionary *dictio
     if (named && entry->number)
         text_add_format(text, "device %" PRIu32 "  ", entry->number - 1);
     else if (named)
-        text_add_cstr(text, "device  ");
+        text_add_cstr(text, "device ");
     size_t width = text->length - before;
     width += text_add_safe(text, tsmith_device_name(dictionary, device, room),
                            columns > width ? columns - width

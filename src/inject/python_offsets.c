@@ -43,8 +43,8 @@ static bool check_version(const struct table *table, char *why) {
     if (table->version >> 32 || major != 3)
         snprintf(why, PYTHON_WHY_BYTES, "its interpreter's table of debug offsets is of no known version");
     else if (minor < 14)
-        snprintf(why, PYTHON_WHY_BYTES,
-                 "Python 3.%u runs no script for another process, as 3.14 and later do", minor);
+        snprintf(why, PYTHON_WHY_BYTES, "Python 3.%u runs no script for another process; 3.14 and later do",
+                 minor);
     else if (minor > 14)
         snprintf(why, PYTHON_WHY_BYTES, "the layout of Python 3.%u is not known", minor);
     else if (!is_release)
@@ -88,10 +88,8 @@ bool python_offsets_read(const void *bytes, size_t size, uint64_t section, struc
     }
     memcpy(&table, bytes, sizeof table);
     if (memcmp(table.cookie, COOKIE, sizeof COOKIE) != 0) {
-        snprintf(
-            why, PYTHON_WHY_BYTES,
-            "its Python has no table of debug offsets, and runs no script for another process, as 3.14 and "
-            "later do");
+        snprintf(why, PYTHON_WHY_BYTES,
+                 "its Python is older than 3.13, and runs no script for another process; 3.14 and later do");
         return false;
     }
     if (!check_version(&table, why))
