@@ -24,7 +24,9 @@ diff "$work/readme" "$work/table" || fail "README.md has another table than test
 
 # The names in the help of a command, which are in a table of their own (import) or in the row of an option (export).
 section() { awk -v title="## $1" '/^## /{ on = $0 == title } on' docs/commands.md; }
+# shellcheck disable=SC2016 # the quotes of code in Markdown
 section import | sed -n '/^| Formats/,/^$/s/^| `\([^`]*\)` |.*/\1/p' >"$work/read"
+# shellcheck disable=SC2016 # the same
 section export | grep -F -- '`--format FORMAT`' | grep -o '<br>`[^`]*`: ' | sed 's/<br>`\(.*\)`: /\1/' >"$work/written"
 for direction in read:2:4 written:3:5; do
     name=${direction%%:*} yes=${direction#*:} names=${direction##*:} yes=${yes%:*}
