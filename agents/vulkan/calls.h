@@ -65,7 +65,6 @@
 // The end of an object that the agent knows: REMOVE(name, type, kind) (objects.h); an API event too.
 // clang-format off
 #define VULKAN_REMOVE_CALLS(REMOVE) \
-    REMOVE(DestroyBuffer, VkBuffer, OBJECT_DATA) \
     REMOVE(DestroyShaderModule, VkShaderModule, OBJECT_MODULE) \
     REMOVE(DestroyPipeline, VkPipeline, OBJECT_PIPELINE) \
     REMOVE(DestroySemaphore, VkSemaphore, OBJECT_SEMAPHORE) \
@@ -124,7 +123,7 @@
     X(DestroyDevice) X(GetDeviceQueue) X(GetDeviceQueue2) X(QueueSubmit) X(QueueSubmit2) X(QueueWaitIdle) \
     X(DeviceWaitIdle) X(QueuePresentKHR) X(CreateSwapchainKHR) X(WaitForFences) X(GetFenceStatus) \
     X(ResetFences) X(DestroyFence) X(CreateSemaphore) X(WaitSemaphores) X(GetSemaphoreCounterValue) \
-    X(AllocateMemory) X(FreeMemory) X(CreateBuffer) X(CreateShaderModule) X(CreateComputePipelines) \
+    X(AllocateMemory) X(FreeMemory) X(CreateBuffer) X(DestroyBuffer) X(CreateShaderModule) X(CreateComputePipelines) \
     X(CreateGraphicsPipelines) X(SetDebugUtilsObjectNameEXT) X(CreateCommandPool) X(DestroyCommandPool) \
     X(ResetCommandPool) X(AllocateCommandBuffers) X(FreeCommandBuffers) X(BeginCommandBuffer) \
     X(EndCommandBuffer) X(ResetCommandBuffer)

@@ -200,10 +200,10 @@ REGION_BYTES(region_bytes2, VkBufferCopy2)
 
 // Up to the end of a buffer words are filled; up to three bytes are left over.
 static uint64_t fill_bytes(VkBuffer handle, VkDeviceSize offset, VkDeviceSize bytes) {
-    const struct object *data = bytes == VK_WHOLE_SIZE ? object_find(OBJECT_DATA, HANDLE(handle)) : NULL;
     if (bytes != VK_WHOLE_SIZE)
         return bytes;
-    return data && offset < data->bytes ? (data->bytes - offset) / 4 * 4 : UNKNOWN;
+    const uint64_t size = size_of_buffer(handle);
+    return offset < size ? (size - offset) / 4 * 4 : UNKNOWN;
 }
 
 static struct recording transfer_begin(VkCommandBuffer handle, enum call_id function,

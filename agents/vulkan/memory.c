@@ -29,11 +29,18 @@ void layer_FreeMemory(VkDevice handle, VkDeviceMemory key, const VkAllocationCal
         call_record_free(&call, &freed);
 }
 
-static void data_created(struct object *data, const VkBufferCreateInfo *info, const struct agent_call *call) {
-    (void)call;
-    data->bytes = info->size;
+VkResult layer_CreateBuffer(VkDevice handle, const VkBufferCreateInfo *info,
+                            const VkAllocationCallbacks *allocator, VkBuffer *out) {
+    CALLED(CreateBuffer, handle, info, allocator, out);
+    if (result == VK_SUCCESS)
+        size_add(*out, info->size);
+    return result;
 }
-CREATE_WRAPPER(CreateBuffer, VkBufferCreateInfo, VkBuffer, OBJECT_DATA, data_created)
+
+void layer_DestroyBuffer(VkDevice handle, VkBuffer key, const VkAllocationCallbacks *allocator) {
+    size_remove(key);
+    CALLED_VOID(DestroyBuffer, handle, key, allocator);
+}
 
 // ---- shaders
 

@@ -7,10 +7,12 @@
 enum { MAP_LOG2 = 13 };
 
 static struct handles objects;
+static struct map buffer_sizes;
 _Static_assert((int)OBJECT_KINDS <= (int)HANDLE_KINDS, "each kind has a map");
 
 bool objects_init(void) {
-    return handles_init(&objects, sizeof(struct object), offsetof(struct object, queue), OBJECT_KINDS - 1,
+    return map_init(&buffer_sizes, MAP_LOG2) &&
+           handles_init(&objects, sizeof(struct object), offsetof(struct object, queue), OBJECT_KINDS - 1,
                         MAP_LOG2);
 }
 
@@ -32,6 +34,18 @@ struct object *object_add(enum object_kind kind, uint64_t handle, struct device 
 
 void object_remove(struct object *object) {
     handles_remove(&objects, &object->handle);
+}
+
+uint64_t size_of_buffer(VkBuffer buffer) {
+    return map_get(&buffer_sizes, key_of(HANDLE(buffer)));
+}
+
+void size_add(VkBuffer buffer, uint64_t bytes) {
+    (void)map_put(&buffer_sizes, key_of(HANDLE(buffer)), bytes);
+}
+
+void size_remove(VkBuffer buffer) {
+    map_remove(&buffer_sizes, key_of(HANDLE(buffer)));
 }
 
 struct visit {

@@ -21,7 +21,6 @@ enum object_kind {
     OBJECT_FENCE,
     OBJECT_SEMAPHORE,
     OBJECT_MEMORY,
-    OBJECT_DATA, // a buffer of memory
     OBJECT_MODULE,
     OBJECT_PIPELINE,
     OBJECT_SWAPCHAIN,
@@ -134,7 +133,6 @@ struct object {
             bool timeline;
         } semaphore;
         struct memory_facts memory; // `more`: its heap
-        uint64_t bytes;             // of a buffer of memory
         struct {
             uint32_t hash;
             uint32_t local[3];
@@ -157,6 +155,11 @@ struct object *object_add(enum object_kind kind, uint64_t handle, struct device 
 // The handle means nothing any more; the struct is used again.
 void object_remove(struct object *object);
 void objects_each(enum object_kind kind, const struct device *device, void (*each)(struct object *object));
+
+// The size of a buffer of memory; 0: not known. A program may have more of them than there is room for, which is no loss.
+uint64_t size_of_buffer(VkBuffer buffer);
+void size_add(VkBuffer buffer, uint64_t bytes);
+void size_remove(VkBuffer buffer);
 
 #define HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
 

@@ -11,7 +11,7 @@
 
 #include "agentkit/map.h"
 
-enum { HANDLE_KINDS = 11 }; // 0 is none
+enum { HANDLE_KINDS = 10 }; // 0 is none
 
 struct handle {
     _Atomic uint32_t kind;       // 0: free

@@ -2,6 +2,7 @@
 // What a recorder must not disturb. Called by test_levels.sh:
 //   levels   an image of two levels with layouts of their own; each execution fills a buffer up to its end, and the second level
 //   query    prints what a wait for a query that was never begun returns
+//   many     more buffers at once than a table of the agent has places for
 #include <string.h>
 
 #include "one_queue.h"
@@ -84,10 +85,24 @@ static void run_query(void) {
     vkDestroyQueryPool(device, queries, NULL);
 }
 
+static void make_many(void) {
+    enum { MANY = 70000 };
+    static VkBuffer all[MANY];
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = BYTES,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    for (int i = 0; i < MANY; i++)
+        CHECK(vkCreateBuffer(device, &info, NULL, &all[i]));
+    for (int i = 0; i < MANY; i++)
+        vkDestroyBuffer(device, all[i], NULL);
+}
+
 int main(int argc, char **argv) {
     open_device();
     if (argc > 1 && strcmp(argv[1], "query") == 0)
         run_query();
+    else if (argc > 1 && strcmp(argv[1], "many") == 0)
+        make_many();
     else
         run_levels();
     close_device();

@@ -34,6 +34,10 @@ with open(sys.argv[1], encoding="utf-8") as file:
     found = [(e["name"], e["bytes"]) for e in json.load(file)["events"] if "bytes" in e and e["name"].startswith("vkCmd")]
 sys.exit(0 if found == [("vkCmdFillBuffer", 252), ("vkCmdUpdateBuffer", 4)] * 3 else str(found))' "$work/levels.json" || fail "bytes"
 
+# More buffers at once than a table of the agent has places for are no loss.
+"$TRACESMITH" profile --api vulkan -o "$work/many.sbt" -- "$work/levels" many 2>"$work/err" || fail "many: $(cat "$work/err")"
+! "$TRACESMITH" view --json "$work/many.sbt" 2>/dev/null | grep -o '"table_full".*' || fail "many: a table was full"
+
 # The driver decides whether such a wait ends: this is no fault of the recorder's.
 code=0
 timeout 10 "$work/levels" query >"$work/alone" || code=$?
