@@ -3,7 +3,8 @@
 // the driver gets live handles, pointers to what it reads, and copies, updates, fills and push constants within the objects that they are
 // for, as far as vulkan_double.h judges them. The last byte says whether the records are put right, whether the device has the features of
 // Vulkan 1.0, and which creation fails.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <dlfcn.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structs and commands of Vulkan as a recording has them: the first byte chooses what the rest is read as. Whatever is read lies in memory
 // of its own, and what was read whole is the same when it is written and read again.
-#if __has_include(<vulkan/vulkan_core.h>)
+#include "recording/vulkan/headers.h"
+#ifdef RECORDING_HAS_VULKAN
 
 #include <stdlib.h>
 #include <string.h>
