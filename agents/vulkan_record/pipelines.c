@@ -261,7 +261,8 @@ static void add_source(struct linking *linking, struct made *made, const struct 
     if (written->missing[0])
         words_missing(&linking->describing.words, "%s", written->missing);
     else if (source->words.failed)
-        words_missing(&linking->describing.words, "a part of a pipeline that is not whole");
+        words_missing(&linking->describing.words,
+                      "a library of pipelines that has a value which is not known");
     else
         add_parts(made, &info, parts);
 }
@@ -304,7 +305,9 @@ static uint32_t own_parts(const VkGraphicsPipelineCreateInfo *info,
         words_in_chain(info->pNext, VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT);
     if (own)
         return own->flags & all_parts;
-    return libraries && libraries->libraryCount ? 0 : all_parts;
+    return info->flags & VK_PIPELINE_CREATE_LIBRARY_BIT_KHR || (libraries && libraries->libraryCount)
+               ? 0
+               : all_parts;
 }
 
 // The layout is the pipeline's own, if it has one; those of its libraries may be of some of its sets only.
@@ -330,6 +333,8 @@ static void link_parts(struct linking *linking, const VkGraphicsPipelineCreateIn
     if (made.overflows)
         words_missing(&linking->describing.words,
                       "a pipeline with more stages or dynamic states than are supported");
+    if (is_library && !*parts)
+        words_missing(&linking->describing.words, "a library of pipelines without parts");
     linking->describing.words.partial = is_library;
     words_VkGraphicsPipelineCreateInfo(&linking->describing.words, &made.info);
     for (size_t i = 0; i < linking->count; i++)

@@ -9,6 +9,7 @@
 //   inline     as fast; the stages have no modules, but what modules are made of
 //   gone       as fast; modules and the layouts of libraries are destroyed before the first draw. (Without its libraries lavapipe 22.3 ends.)
 //   pass       as fast, with a render pass
+//   empty      as fast, and a library without parts besides
 #include <stddef.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static VkDescriptorPool set_pool;
 static VkDescriptorSet sets[SETS];
 static VkShaderModule modules[SHADERS];
 static VkShaderModuleCreateInfo codes[SHADERS];
-static VkPipeline libraries[PARTS], pipeline;
+static VkPipeline libraries[PARTS + 1], pipeline;
 static int inlined;
 static const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
 
@@ -260,12 +261,22 @@ static VkPipeline make_pipeline(VkGraphicsPipelineLibraryFlagsEXT parts, VkPipel
     return made;
 }
 
+static VkPipeline make_empty(VkPipelineCreateFlags flags) {
+    const VkGraphicsPipelineLibraryCreateInfoEXT own = {
+        .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_LIBRARY_CREATE_INFO_EXT};
+    const VkGraphicsPipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO, .pNext = &own, .flags = flags};
+    VkPipeline made;
+    CHECK(vkCreateGraphicsPipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &made));
+    return made;
+}
+
 static void make_pipelines(const char *mode) {
     const int optimized = strcmp(mode, "optimized") == 0, nested = strcmp(mode, "nested") == 0;
     const VkPipelineCreateFlags library =
         VK_PIPELINE_CREATE_LIBRARY_BIT_KHR |
         (optimized ? VK_PIPELINE_CREATE_RETAIN_LINK_TIME_OPTIMIZATION_INFO_BIT_EXT : 0);
-    // Of libraries whose sets are independent, unless the link optimizes, and then it says so of all.
+    // The layout of a pipeline that is linked says of its sets what those of its libraries say.
     whole = make_layout(strcmp(mode, "whole") == 0 ? 0 : VK_PIPELINE_LAYOUT_CREATE_INDEPENDENT_SETS_BIT_EXT,
                         set_layouts[0], set_layouts[1]);
     if (strcmp(mode, "whole") == 0) {
@@ -279,6 +290,8 @@ static void make_pipelines(const char *mode) {
         pipeline = make_pipeline(FRAGMENTS | OUTPUT, 0, whole, &libraries[2], 1);
         return;
     }
+    if (strcmp(mode, "empty") == 0)
+        libraries[PARTS] = make_empty(library);
     libraries[2] = make_pipeline(FRAGMENTS, library, partial[1], NULL, 0);
     libraries[3] = make_pipeline(OUTPUT, library, VK_NULL_HANDLE, NULL, 0);
     pipeline = make_pipeline(0, optimized ? VK_PIPELINE_CREATE_LINK_TIME_OPTIMIZATION_BIT_EXT : 0, whole,
@@ -286,7 +299,7 @@ static void make_pipelines(const char *mode) {
 }
 
 static void end_libraries(void) {
-    for (int i = 0; i < PARTS; i++)
+    for (int i = 0; i <= PARTS; i++)
         vkDestroyPipeline(device, libraries[i], NULL);
 }
 

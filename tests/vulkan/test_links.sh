@@ -31,13 +31,14 @@ verdicts() {
     code=0
     "$TRACESMITH" replay --json "$work/$1.sbt" >"$work/$1.json" 2>"$work/err" || code=$?
     [ $code = "$2" ] || fail "$1: replay ends with $code: $(cat "$work/$1.json" "$work/err")"
+    ! grep -q 'cannot be replayed' "$work/$1.json" "$work/err" || fail "$1: an object is not replayed: $(cat "$work/$1.json" "$work/err")"
     ! grep -q VUID "$work/$1.json" "$work/err" || fail "$1: validation: $(cat "$work/$1.json" "$work/err")"
     python3 -c 'import json, sys
 with open(sys.argv[1], encoding="utf-8") as file:
     found = [r["verdict"] for r in json.load(file)["results"]]
 sys.exit(0 if found == [sys.argv[2]] * 2 else str(found))' "$work/$1.json" "$3" || fail "$1: not $3"
 }
-for mode in fast optimized nested inline gone pass; do
+for mode in fast optimized nested inline gone pass empty; do
     "$TRACESMITH" profile --api vulkan --capture=frames:2+1 -o "$work/$mode.sbt" -- "$work/links" "$work" $mode >"$work/out" 2>"$work/err" ||
         fail "$mode: exit status $?: $(cat "$work/out" "$work/err")"
     cmp -s "$work/whole" "$work/out" || fail "$mode prints something else: $(cat "$work/out")"
