@@ -19,6 +19,22 @@ static void test_right(void **state) {
     assert_true(has_result);
 }
 
+// The shader uses the second set, which is bound with a layout that has this one before it.
+static void use_second(uint64_t before) {
+    scene.code[0][COMPUTE_SET] = scene.sets.f = 1;
+    scene.set_count = 2;
+    scene.before = before;
+    scene.sets.l = AS(VkPipelineLayout, APART);
+}
+
+static void test_sets_before(void **state) {
+    static const char other[] = "a pipeline layout that has other sets before it";
+    (void)state;
+    ACCEPTED(use_second(SET_LAYOUT));
+    REFUSED(use_second(OTHER_LAYOUT), other);
+    REFUSED(use_second(0), other); // it is left out
+}
+
 static void test_state(void **state) {
     (void)state;
     REFUSED(LEFT_OUT(CmdBindPipeline), "no compute pipeline is bound");
@@ -225,10 +241,10 @@ static void test_sparse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_right),   cmocka_unit_test(test_state),    cmocka_unit_test(test_usages),
-        cmocka_unit_test(test_values),  cmocka_unit_test(test_shaders),  cmocka_unit_test(test_interfaces),
-        cmocka_unit_test(test_layouts), cmocka_unit_test(test_indirect), cmocka_unit_test(test_dynamic),
-        cmocka_unit_test(test_arrays),  cmocka_unit_test(test_sparse)};
+        cmocka_unit_test(test_right),      cmocka_unit_test(test_state),   cmocka_unit_test(test_sets_before),
+        cmocka_unit_test(test_usages),     cmocka_unit_test(test_values),  cmocka_unit_test(test_shaders),
+        cmocka_unit_test(test_interfaces), cmocka_unit_test(test_layouts), cmocka_unit_test(test_indirect),
+        cmocka_unit_test(test_dynamic),    cmocka_unit_test(test_arrays),  cmocka_unit_test(test_sparse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

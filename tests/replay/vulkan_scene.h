@@ -33,7 +33,8 @@ enum {
     SET,
     OTHER_SET,
     COMMANDS,
-    VERIFIED
+    VERIFIED,
+    APART
 };
 #define AS(type, number) ((type)(uintptr_t)(number))
 #define OP(length, number) ((length) << 16 | (number))
@@ -180,6 +181,8 @@ static struct {
     uint32_t submitted; // how often the submission has the command buffer
     uint64_t released;  // an object, before the submission; 0: none
     uint64_t features;  // that the program enabled, as bits
+    uint32_t set_count; // 1, or 2 of which shaders may use the second
+    uint64_t before;    // the layout of the first of two, in the pipeline layout APART
 } scene;
 
 #define SHADER(place, words)                                                                                 \
@@ -299,7 +302,7 @@ static void reset_commands(void) {
         .p = VK_PIPELINE_BIND_POINT_COMPUTE, .l = AS(VkPipelineLayout, LAYOUT), .n = 1, .w = &scene.write};
     scene.left_out = BIT_OF(CmdBindVertexBuffers2) | BIT_OF(CmdDrawIndirectCount) |
                      BIT_OF(CmdDrawIndexedIndirectCount) | BIT_OF(CmdPushDescriptorSetKHR);
-    scene.submitted = 1;
+    scene.submitted = scene.set_count = 1;
     scene.draw = (struct call_CmdDraw){.v = 3, .i = 1};
     scene.indexed = (struct call_CmdDrawIndexed){.n = 6, .i = 1};
 }
@@ -399,8 +402,10 @@ static void put_graphics(void) {
 static void put_objects(void) {
     const VkDescriptorSetLayout set_layout = AS(VkDescriptorSetLayout, SET_LAYOUT);
     const VkImageView view = AS(VkImageView, VIEW);
-    VkPipelineLayoutCreateInfo layout = {.setLayoutCount = 1,
-                                         .pSetLayouts = &set_layout,
+    const VkDescriptorSetLayout both[] = {set_layout, set_layout},
+                                apart[] = {AS(VkDescriptorSetLayout, scene.before), set_layout};
+    VkPipelineLayoutCreateInfo layout = {.setLayoutCount = scene.set_count,
+                                         .pSetLayouts = both,
                                          .pushConstantRangeCount = 1,
                                          .pPushConstantRanges = &scene.range};
     VkRenderPassCreateInfo pass = {.attachmentCount = 1,
@@ -421,6 +426,9 @@ static void put_objects(void) {
     put_set_layout(SET_LAYOUT, &scene.binding);
     put_set_layout(OTHER_LAYOUT, &scene.other_binding);
     PUT_OBJECT(LAYOUT, LAYOUT, "vkCreatePipelineLayout", VkPipelineLayoutCreateInfo, &layout);
+    layout.pSetLayouts = apart;
+    if (scene.set_count > 1)
+        PUT_OBJECT(APART, LAYOUT, "vkCreatePipelineLayout", VkPipelineLayoutCreateInfo, &layout);
     for (uint32_t i = 0; i < 3; i++) {
         VkShaderModuleCreateInfo module = {.codeSize = scene.sizes[i], .pCode = scene.code[i]};
         PUT_OBJECT(COMPUTE + i, MODULE, "vkCreateShaderModule", VkShaderModuleCreateInfo, &module);

@@ -478,6 +478,12 @@ static bool offsets_fit(struct vulkan_run *run, const struct call_CmdBindDescrip
     return true;
 }
 
+static void bind_set(struct vulkan_run *run, const struct call_CmdBindDescriptorSets *at, uint32_t place,
+                     const struct vulkan_live *set, const struct vulkan_live *layout) {
+    run->bound.sets[at->p][place] = set->number;
+    run->bound.set_layouts[at->p][place] = layout->number;
+}
+
 static bool bind_sets(struct vulkan_run *run, const struct call_CmdBindDescriptorSets *at) {
     const struct vulkan_live *layout = vulkan_find_handle(run, (uint64_t)(uintptr_t)at->l, VULKAN_LAYOUT);
     for (uint32_t i = 0; i < at->n; i++) {
@@ -486,7 +492,7 @@ static bool bind_sets(struct vulkan_run *run, const struct call_CmdBindDescripto
         REQUIRE(check_same_layout(made_of, vulkan_set_layout(run, layout, at->f + i)),
                 "a descriptor set does not have the layout that the pipeline layout has at its place");
         if (at->f + i < VULKAN_SETS_MOST)
-            run->bound.sets[at->p][at->f + i] = set->number;
+            bind_set(run, at, at->f + i, set, layout);
     }
     return offsets_fit(run, at);
 }
@@ -519,6 +525,25 @@ static bool layout_fits(struct vulkan_run *run, const struct vulkan_live *set,
            check_view_layout(run, named->number, named->layout);
 }
 
+static bool is_without(const struct vulkan_live *layout) {
+    return !layout || !layout->descriptor_count;
+}
+
+// A driver counts the descriptors of the sets before: by the layout that a set is bound with, and by the pipeline's.
+static bool sets_before_fit(struct vulkan_run *run, const struct vulkan_needs *needs,
+                            const struct vulkan_live *layout, uint32_t set) {
+    const struct vulkan_live *bound =
+        vulkan_find(run, run->bound.set_layouts[needs->point][set], VULKAN_LAYOUT);
+    for (uint32_t i = 0; bound != layout && i < set; i++) {
+        const struct vulkan_live *one = vulkan_set_layout(run, bound, i),
+                                 *other = vulkan_set_layout(run, layout, i);
+        REQUIRE((is_without(one) && is_without(other)) || check_same_layout(one, other),
+                "a descriptor set is bound with a pipeline layout that has other sets before it than the "
+                "pipeline's");
+    }
+    return true;
+}
+
 static bool sets_fit(struct vulkan_run *run, const struct vulkan_needs *needs) {
     const struct vulkan_live *layout = vulkan_find(run, needs->layout, VULKAN_LAYOUT);
     REQUIRE(layout && layout->handle, "the pipeline's layout is gone");
@@ -531,6 +556,8 @@ static bool sets_fit(struct vulkan_run *run, const struct vulkan_needs *needs) {
         REQUIRE(set && set->handle, "a shader uses a descriptor set, and none is bound");
         REQUIRE(check_same_layout(made_of, vulkan_set_layout(run, layout, slot->set)),
                 "a bound descriptor set does not have the layout that the pipeline has at its place");
+        if ((!i || needs->slots[i - 1].set != slot->set) && !sets_before_fit(run, needs, layout, slot->set))
+            return false;
         const struct vulkan_binding *binding = find_binding(made_of, slot->binding);
         REQUIRE(binding && binding_is_valid(run, set, made_of, binding),
                 "a shader uses a descriptor that was not written, or names something that is gone");

@@ -235,8 +235,10 @@ struct vulkan_run {
     struct vulkan_bound {
         uint64_t pipelines[2];              // by bind point; 0: none
         uint64_t sets[2][VULKAN_SETS_MOST]; // numbers
-        uint64_t vertices, strides;         // bindings with a buffer, and those with a stride, as bits
-        uint64_t index_bytes;               // from the offset on
+        uint64_t set_layouts[2]
+                            [VULKAN_SETS_MOST]; // numbers of the pipeline layouts that they were bound with
+        uint64_t vertices, strides;             // bindings with a buffer, and those with a stride, as bits
+        uint64_t index_bytes;                   // from the offset on
         VkIndexType index_type;
         bool has_index;
         uint32_t viewports, scissors; // that were set, as bits
