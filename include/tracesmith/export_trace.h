@@ -55,7 +55,8 @@ TSMITH_API const char *tsmith_export_format_extension(unsigned index);
 // times before 0 are shown at 0 and kept in an annotation. Holds back up to 96 MiB so that slices can be put in order.
 //
 // "arrow", "arrow-stream" and "parquet" compress in up to three threads of their own, as many as tsmith_processors() allows. They
-// write in the thread that calls the sink, and end with the sink. In a child process that was forked meanwhile the sink fails with ERROR_STATE.
+// write in the thread that calls the sink, and end with the sink. In a child process that was forked meanwhile the sink fails with ERROR_STATE,
+// and tsmith_sink_destroy leaves all as it is.
 //
 // "chakra": the dependency graph (tracesmith/graph.h) as a Chakra execution trace, a node for each command and call
 // (docs/sources.md has the form of the edges). It is written when the sink is finished, and needs the memory of the timeline and the

@@ -85,6 +85,8 @@ void workers_begin(struct workers *workers, struct workers_piece *piece) {
 }
 
 void workers_end(struct workers *workers, struct workers_piece *piece) {
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     (void)pthread_mutex_lock(&workers->mutex);
     while (piece->state != WORKERS_ENDED)
         if (workers->first)
@@ -92,6 +94,7 @@ void workers_end(struct workers *workers, struct workers_piece *piece) {
         else
             (void)pthread_cond_wait(&workers->ended, &workers->mutex);
     (void)pthread_mutex_unlock(&workers->mutex);
+    (void)pthread_setcancelstate(before, NULL);
 }
 
 bool workers_has_ended(struct workers *workers, const struct workers_piece *piece) {
@@ -101,9 +104,11 @@ bool workers_has_ended(struct workers *workers, const struct workers_piece *piec
     return has_ended;
 }
 
-void workers_close(struct workers *workers) {
-    if (!workers->started || !are_here(workers))
-        return;
+bool workers_close(struct workers *workers) {
+    if (!are_here(workers))
+        return false;
+    if (!workers->started)
+        return true;
     (void)pthread_mutex_lock(&workers->mutex);
     workers->stop = true;
     (void)pthread_cond_broadcast(&workers->begun);
@@ -111,4 +116,5 @@ void workers_close(struct workers *workers) {
     for (unsigned i = 0; i < workers->started; i++)
         (void)pthread_join(workers->threads[i].thread, NULL);
     workers->started = 0;
+    return true;
 }

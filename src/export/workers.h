@@ -53,11 +53,12 @@ tsmith_status workers_check(const struct workers *workers, tsmith_error *error);
 
 // Queues a piece, and starts a thread if there may be another one.
 void workers_begin(struct workers *workers, struct workers_piece *piece);
-// Returns when the piece has ended.
+// Returns when the piece has ended. A thread that is canceled meanwhile ends later: it would keep the lock.
 void workers_end(struct workers *workers, struct workers_piece *piece);
 bool workers_has_ended(struct workers *workers, const struct workers_piece *piece);
 
-// Pieces that wait are dropped; returns when none runs.
-void workers_close(struct workers *workers);
+// Pieces that wait are dropped; returns when none runs. False in a child process: what pieces used is left as it was when the process was
+// forked, which may be in the middle of a change, and must not be freed.
+bool workers_close(struct workers *workers);
 
 #endif

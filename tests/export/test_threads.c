@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports that compress in several threads write the same bytes as one thread, call the caller's function from its own thread, return
-// its failure, and end cleanly when they are given up or when the process was forked.
+// its failure, and end cleanly when they are given up, when the process was forked, when its thread is canceled, and where no further
+// thread can be started.
 #include "support/test.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -22,6 +25,15 @@ enum { BATCHES = 45, ROWS = 25001, FEW_BATCHES = 12 };
 
 static const char *const formats[] = {"arrow", "arrow-stream", "parquet"};
 enum { FORMATS = sizeof formats / sizeof *formats };
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
 
 struct written {
     unsigned char *bytes;
@@ -161,7 +173,8 @@ static void test_given_up(void **state) {
     }
 }
 
-// The threads are not in the child. Its memory is not touched there: with AddressSanitizer a lock of it may be held.
+// The threads are not in the child: the sink fails there, and the parent's output stays. With a sanitizer the child does not free the sink,
+// because a lock of the sanitizer may be held.
 static void test_fork(void **state) {
     (void)state;
     if (tsmith_processors() < 2)
@@ -169,26 +182,120 @@ static void test_fork(void **state) {
     for (unsigned i = 0; i < FORMATS; i++) {
         struct made made;
         struct written written;
+        char name[] = "/tmp/tracesmith-export-XXXXXX";
         int ended;
         begin(&made, formats[i], &written, SIZE_MAX);
+        tsmith_sink_destroy(made.sink);
+        assert_non_null(mkdtemp(name));
+        char path[sizeof name + 4];
+        (void)snprintf(path, sizeof path, "%s/out", name);
+        assert_int_equal(tsmith_export_open(formats[i], path, NULL, &made.sink, NULL), TSMITH_OK);
         for (unsigned k = 0; k < 3; k++)
             assert_int_equal(write_one(&made, k, NULL), TSMITH_OK);
         const pid_t child = fork();
         assert_true(child >= 0);
         if (!child) {
             const tsmith_status status = tsmith_sink_finish(made.sink, made.dictionary, NULL);
+#ifndef SANITIZED
+            tsmith_sink_destroy(made.sink);
+#endif
             _exit(status == TSMITH_ERROR_STATE ? 0 : 1);
         }
         assert_int_equal(waitpid(child, &ended, 0), child);
         assert_true(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
         assert_int_equal(tsmith_sink_finish(made.sink, made.dictionary, NULL), TSMITH_OK);
+        assert_int_equal(access(path, R_OK), 0);
         end(&made);
+        assert_int_equal(unlink(path) | rmdir(name), 0);
         free(written.bytes);
     }
 }
 
+struct canceled {
+    struct made made;
+    struct written written;
+    const char *format;
+    bool is_done;
+};
+
+static void *write_canceled(void *of) {
+    struct canceled *canceled = of;
+    canceled->written.thread = pthread_self();
+    assert_int_equal(pthread_cancel(pthread_self()), 0);
+    for (unsigned k = 0; k < FEW_BATCHES; k++)
+        assert_int_equal(write_one(&canceled->made, k, NULL), TSMITH_OK);
+    assert_int_equal(tsmith_sink_finish(canceled->made.sink, canceled->made.dictionary, NULL), TSMITH_OK);
+    canceled->is_done = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+// The caller's function waits for nothing here, so that only the export itself could end the thread, and keep its lock.
+static void test_canceled(void **state) {
+    (void)state;
+#ifdef SANITIZED
+    skip(); // the sanitizer's own functions may end the thread
+#endif
+    for (unsigned i = 0; i < FORMATS; i++) {
+        struct canceled canceled = {.format = formats[i]};
+        pthread_t thread;
+        void *result;
+        begin(&canceled.made, formats[i], &canceled.written, SIZE_MAX);
+        assert_int_equal(pthread_create(&thread, NULL, write_canceled, &canceled), 0);
+        assert_int_equal(pthread_join(thread, &result), 0);
+        assert_ptr_equal(result, PTHREAD_CANCELED);
+        assert_true(canceled.is_done);
+        end(&canceled.made);
+        free(canceled.written.bytes);
+    }
+}
+
+#ifdef SANITIZED
+static void test_refused(void **state) {
+    (void)state;
+    skip(); // the sanitizer has a pthread_create of its own
+}
+#else
+static int allowed = -1; // further threads; below 0: any number
+static unsigned refused;
+
+// For the library too.
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *of) {
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    if (allowed == 0) {
+        refused++;
+        return EAGAIN;
+    }
+    allowed -= allowed > 0;
+    return create(thread, attributes, run, of);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    if (tsmith_processors() < 2)
+        skip();
+    for (unsigned i = 0; i < FORMATS; i++) {
+        struct written all, few;
+        write_all(formats[i], &all);
+        for (int threads = 0; threads < 2; threads++) {
+            refused = 0;
+            allowed = threads;
+            write_all(formats[i], &few);
+            allowed = -1;
+            assert_true(refused <= 1 && (threads || refused)); // it is not tried again
+            assert_int_equal(few.size, all.size);
+            assert_memory_equal(few.bytes, all.bytes, all.size);
+            free(few.bytes);
+        }
+        free(all.bytes);
+    }
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_failure),
-                                       cmocka_unit_test(test_given_up), cmocka_unit_test(test_fork)};
+                                       cmocka_unit_test(test_given_up),   cmocka_unit_test(test_fork),
+                                       cmocka_unit_test(test_canceled),   cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

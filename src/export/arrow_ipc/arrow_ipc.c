@@ -258,9 +258,9 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
 
 static void destroy(void *self) {
     struct arrow_ipc *ipc = self;
-    if (!ipc)
+    if (!ipc ||
+        !workers_close(&ipc->workers)) // in a child process nothing is freed, and the output is the parent's
         return;
-    workers_close(&ipc->workers);
     for (size_t i = 0; i < SLOTS_MOST; i++) {
         body_finish(&ipc->slots[i].body);
         event_rows_block_finish(&ipc->slots[i].own);

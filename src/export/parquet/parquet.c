@@ -316,9 +316,10 @@ static tsmith_status finish(void *self, const tsmith_dictionary *dictionary, tsm
 
 static void destroy(void *self) {
     struct parquet *parquet = self;
-    if (!parquet)
+    if (!parquet ||
+        !workers_close(
+            &parquet->workers)) // in a child process nothing is freed, and the output is the parent's
         return;
-    workers_close(&parquet->workers);
     for (size_t i = 0; i < WORKERS_MOST; i++)
         parquet_scratch_finish(&parquet->scratches[i]);
     event_rows_block_finish(&parquet->own);
