@@ -56,7 +56,7 @@ int64_t compile_times_covered(const struct compile_times *times, uint32_t proces
         SORTED_FIND(i, 0, times->count,
                     items[i].process < process || (items[i].process == process && items[i].to <= from));
     int64_t sum = 0;
-    for (; at < times->count && items[at].process == process && items[at].from < to; at++)
+    for (; process && at < times->count && items[at].process == process && items[at].from < to; at++)
         sum += (items[at].to < to ? items[at].to : to) - (items[at].from > from ? items[at].from : from);
     return sum;
 }

@@ -23,7 +23,7 @@ struct compile_times {
 bool compile_times_init(struct compile_times *times, const tsmith_timeline *timeline);
 void compile_times_finish(struct compile_times *times);
 
-// ns of [from, to) in which a thread of the process compiled.
+// ns of [from, to) in which a thread of the process compiled; 0 if the process is unknown (0).
 int64_t compile_times_covered(const struct compile_times *times, uint32_t process, int64_t from, int64_t to);
 
 #endif

@@ -206,15 +206,20 @@ static tsmith_interval activity_after(const struct activity *activity, int64_t a
                                                                        : (tsmith_interval){to, to};
 }
 
-// What the thread was in while it neither waited for the device nor compiled, and whether another one compiled meanwhile.
+static tsmith_interval earlier(tsmith_interval a, tsmith_interval b) {
+    return a.from <= b.from ? a : b;
+}
+
+// What the thread was in while it neither waited for the device, compiled nor captured a graph, and whether another one compiled meanwhile.
 static void add_host_bound(struct idle *idle, uint32_t thread, int64_t from, int64_t to) {
     const tsmith_thread *host = &idle->context->timeline->threads[thread];
     const uint32_t track = host->track;
     const bool details = idle->off.count || idle->samples.count || idle->compiled.count;
     for (int64_t at = from; at < to && details;) {
         const tsmith_interval wait = activity_after(&idle->waits[thread], at, to),
-                              compile = activity_after(&idle->compiles[thread], at, to);
-        const tsmith_interval next = wait.from <= compile.from ? wait : compile;
+                              compile = activity_after(&idle->compiles[thread], at, to),
+                              capture = activity_after(&idle->captures[thread], at, to);
+        const tsmith_interval next = earlier(earlier(wait, compile), capture);
         if (next.from > at)
             idle->failed |= !host_samples_add(&idle->samples, track, at, next.from);
         if (next.from > at && idle->off.count)
