@@ -186,7 +186,7 @@ static void fill_with_ones(int fd) {
 
 // One program's files are destroyed while it lives; what it recorded before was delivered, what another one records,
 // before and after, is whole.
-static void destroy(const char *suffix, void (*how)(int fd), bool loses) {
+static void destroy(const char *suffix, void (*how)(int fd), tsmith_reason loses) {
     struct state state;
     start(&state);
     struct program hostile = start_program(&state, 1), other = start_program(&state, 2);
@@ -205,21 +205,21 @@ static void destroy(const char *suffix, void (*how)(int fd), bool loses) {
     assert_false(state.seen.wrong || state.seen.twice || state.seen.out_of_order);
     assert_int_equal(state.seen.count[1], EVENTS);
     if (loses)
-        assert_true(state.seen.lost[TSMITH_REASON_FILES_DAMAGED] > 0);
+        assert_true(state.seen.lost[loses] > 0);
     end(&state);
 }
 
 static void rings_truncated(void **unused) {
     (void)unused;
-    destroy(LAYOUT_RINGS_SUFFIX, truncate_all, true);
-    destroy(LAYOUT_RINGS_SUFFIX, truncate_and_grow, true);
-    destroy(LAYOUT_RINGS_SUFFIX, truncate_data, false); // all that was in it had been read
+    destroy(LAYOUT_RINGS_SUFFIX, truncate_all, TSMITH_REASON_FILES_DAMAGED);
+    destroy(LAYOUT_RINGS_SUFFIX, truncate_and_grow, TSMITH_REASON_FILES_DAMAGED);
+    destroy(LAYOUT_RINGS_SUFFIX, truncate_data, 0); // all that was in it had been read
 }
 
 static void channel_truncated(void **unused) {
     (void)unused;
-    destroy(LAYOUT_CHANNEL_SUFFIX, truncate_all, true);
-    destroy(LAYOUT_CHANNEL_SUFFIX, truncate_and_grow, true);
+    destroy(LAYOUT_CHANNEL_SUFFIX, truncate_all, TSMITH_REASON_FILES_DAMAGED);
+    destroy(LAYOUT_CHANNEL_SUFFIX, truncate_and_grow, TSMITH_REASON_FILES_DAMAGED);
 }
 
 // A file of nothing, and a table that claims to fill it.
@@ -235,15 +235,15 @@ static void channel_of_nothing(void **unused) {
     enum { MOST = 256 << 10 }; // KiB more than before
     struct rusage before, after;
     assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
-    destroy(LAYOUT_CHANNEL_SUFFIX, claim_a_gibibyte, false);
+    destroy(LAYOUT_CHANNEL_SUFFIX, claim_a_gibibyte, TSMITH_REASON_CORRUPT);
     assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
     assert_true(is_between(after.ru_maxrss - before.ru_maxrss, 0, MOST));
 }
 
 static void overwritten(void **unused) {
     (void)unused;
-    destroy(LAYOUT_RINGS_SUFFIX, fill_with_ones, true);
-    destroy(LAYOUT_CHANNEL_SUFFIX, fill_with_ones, true);
+    destroy(LAYOUT_RINGS_SUFFIX, fill_with_ones, TSMITH_REASON_FILES_DAMAGED);
+    destroy(LAYOUT_CHANNEL_SUFFIX, fill_with_ones, TSMITH_REASON_FILES_DAMAGED);
 }
 
 // Sub-buffers that are full and not read yet are gone: their events are counted.
