@@ -84,7 +84,21 @@ static bool is_forgotten(const VkAttachmentDescription *at) {
            (aspects & VK_IMAGE_ASPECT_STENCIL_BIT && at->stencilStoreOp != VK_ATTACHMENT_STORE_OP_STORE);
 }
 
+static void describe_subpasses(struct object *object, const VkRenderPassCreateInfo *info) {
+    object->subpasses = calloc(info->subpassCount, sizeof *object->subpasses);
+    object->subpass_count = object->subpasses ? info->subpassCount : 0;
+    for (uint32_t i = 0; i < object->subpass_count; i++) {
+        const VkSubpassDescription *from = &info->pSubpasses[i];
+        struct subpass *subpass = &object->subpasses[i];
+        for (uint32_t j = 0; j < from->colorAttachmentCount; j++)
+            subpass->colors |= from->pColorAttachments[j].attachment != VK_ATTACHMENT_UNUSED;
+        subpass->depths = from->pDepthStencilAttachment &&
+                          from->pDepthStencilAttachment->attachment != VK_ATTACHMENT_UNUSED;
+    }
+}
+
 void pass_describe(struct object *object, const VkRenderPassCreateInfo *info) {
+    describe_subpasses(object, info);
     const size_t count = info->attachmentCount;
     object->initial = calloc(count + 1, sizeof *object->initial);
     object->final = calloc(count + 1, sizeof *object->final);

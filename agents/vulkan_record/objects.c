@@ -101,6 +101,7 @@ static void drop_if_unused(struct object *object) {
     free(object->clears);
     free(object->drops);
     free(object->forgets);
+    free(object->subpasses);
     free(object);
 }
 

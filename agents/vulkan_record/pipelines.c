@@ -380,6 +380,36 @@ static void give_modules(struct device *device, VkGraphicsPipelineCreateInfo *in
     info->pStages = stages;
 }
 
+// Without a render pass: the formats are those of the output.
+static struct subpass rendered_to(const VkGraphicsPipelineCreateInfo *info) {
+    const VkPipelineRenderingCreateInfo *rendering =
+        words_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO);
+    struct subpass subpass = {.colors = false};
+    for (uint32_t i = 0; rendering && i < rendering->colorAttachmentCount; i++)
+        subpass.colors |= rendering->pColorAttachmentFormats[i] != VK_FORMAT_UNDEFINED;
+    subpass.depths = rendering && (rendering->depthAttachmentFormat != VK_FORMAT_UNDEFINED ||
+                                   rendering->stencilAttachmentFormat != VK_FORMAT_UNDEFINED);
+    return subpass;
+}
+
+// State of attachments that there are not may point anywhere. A part with the fragment shader alone does not know of them.
+static void forget_unattached(VkGraphicsPipelineCreateInfo *info) {
+    const uint32_t parts =
+        own_parts(info, words_in_chain(info->pNext, VK_STRUCTURE_TYPE_PIPELINE_LIBRARY_CREATE_INFO_KHR));
+    struct subpass subpass = {.colors = true, .depths = true};
+    if (info->renderPass) {
+        const struct object *pass = object_find(VULKAN_PASS, (uint64_t)(uintptr_t)info->renderPass);
+        if (pass && info->subpass < pass->subpass_count)
+            subpass = pass->subpasses[info->subpass];
+    } else if (parts & of_output) {
+        subpass = rendered_to(info);
+    }
+    if (!subpass.colors && parts & of_output)
+        info->pColorBlendState = NULL;
+    if (!subpass.depths && parts & of_fragments && (parts & of_output || info->renderPass))
+        info->pDepthStencilState = NULL;
+}
+
 static void add_VkGraphicsPipelineCreateInfo(struct device *device, const VkGraphicsPipelineCreateInfo *info,
                                              VkPipeline pipeline) {
     VkGraphicsPipelineCreateInfo copy = *info;
@@ -389,6 +419,7 @@ static void add_VkGraphicsPipelineCreateInfo(struct device *device, const VkGrap
     uint32_t parts = all_parts;
     copy.flags &= ~tries;
     give_modules(device, &copy, stages, &own);
+    forget_unattached(&copy);
     if (is_of_libraries(&copy)) {
         link_parts(&linking, &copy, &parts);
     } else {

@@ -141,7 +141,11 @@ struct object {
     bool *clears;                   // the pass writes every texel, by a clear or a resolve
     bool *drops;                    // before the pass draws its texels are undefined
     bool *forgets;                  // after the pass its texels are undefined
-    bool defined;                   // every texel was written, or its content is in the recording
+    struct subpass {
+        bool colors, depths; // it draws into attachments of colors; of depths or stencils
+    } * subpasses;
+    uint32_t subpass_count;
+    bool defined; // every texel was written, or its content is in the recording
     uint32_t attachment_count;
     uint32_t family; // of a command pool
     // Command buffers

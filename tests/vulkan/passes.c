@@ -20,6 +20,7 @@
 //   address   the same, and the program asks for the address
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "one_queue.h"
 
@@ -300,6 +301,18 @@ static VkShaderModule read_shader(const char *folder, const char *name) {
     return read_module(path);
 }
 
+// A pipeline that draws into nothing, which may give anything as the state of attachments.
+static void make_unattached(VkGraphicsPipelineCreateInfo info, const void *unreadable) {
+    const VkPipelineRenderingCreateInfo rendering = {.sType =
+                                                         VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO};
+    VkPipeline unattached;
+    info.pNext = &rendering;
+    info.pColorBlendState = unreadable;
+    info.pDepthStencilState = unreadable;
+    CHECK(vkCreateGraphicsPipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &unattached));
+    vkDestroyPipeline(device, unattached, NULL);
+}
+
 // shape: the structs that a pipeline is made of
 static void make_pipeline(const char *folder) {
     const VkPushConstantRange range = {VK_SHADER_STAGE_FRAGMENT_BIT, 0, 4};
@@ -351,6 +364,7 @@ static void make_pipeline(const char *folder) {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
         .attachmentCount = 1,
         .pAttachments = &all};
+    const void *unreadable = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
                                                .pNext = pass ? NULL : &rendering,
                                                .stageCount = 2,
@@ -360,11 +374,15 @@ static void make_pipeline(const char *folder) {
                                                .pViewportState = &view,
                                                .pRasterizationState = &raster,
                                                .pMultisampleState = &four,
+                                               .pDepthStencilState =
+                                                   unreadable, // no pass has an attachment for it
                                                .pColorBlendState = &blend,
                                                .pDynamicState = &dynamic,
                                                .layout = layout,
                                                .renderPass = pass};
     CHECK(vkCreateGraphicsPipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &pipeline));
+    if (!pass)
+        make_unattached(info, unreadable);
     for (int i = 0; i < 2; i++)
         vkDestroyShaderModule(device, stages[i].module, NULL);
 }
