@@ -5,7 +5,7 @@
 # what is there then: what was made now, and packages that were made before and not now.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -gt 0 ] || set -- tarball wheel windows deb rpm arch docker recipes source
+[ $# -gt 0 ] || set -- tarball wheel windows deb rpm arch docker recipes source gpu
 out=${TRACESMITH_RELEASE_DIR:-$(cd "$here/../.." && pwd)/build/release}
 failed=0
 for name; do
@@ -20,7 +20,7 @@ for name; do
     elif [ -f "$here/$name.sh" ]; then
         "$here/$name.sh" || code=$?
     else
-        echo "no package '$name': tarball, wheel, windows, deb, rpm, arch, docker, recipes, source" >&2
+        echo "no package '$name': tarball, wheel, windows, deb, rpm, arch, docker, recipes, source, gpu" >&2
         exit 2
     fi
     case $code in
