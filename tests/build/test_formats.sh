@@ -4,23 +4,11 @@
 # which is the command's own help: cli.docs), and no other. --update writes README.md's rows.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:?}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 . tests/build/readme.sh
 readme_list tests/formats.txt 5 >"$work/rows" || fail "tests/formats.txt"
 awk -F '|' '{ printf "| %s | %s | %s |\n", $1, $2, $3 }' "$work/rows" >"$work/table"
 
-header='| format | read | written |'
-if [ "${1-}" = --update ]; then
-    readme_write "$header" "$work/table" "$work/new"
-    exit 0
-fi
-readme_rows "$header" >"$work/readme"
-diff "$work/readme" "$work/table" || fail "README.md has another table than tests/formats.txt: run $0 --update"
+readme_table '| format | read | written |' tests/formats.txt "$@"
 
 # The names in the help of a command, which are in a table of their own (import) or in the row of an option (export).
 section() { awk -v title="## $1" '/^## /{ on = $0 == title } on' docs/commands.md; }

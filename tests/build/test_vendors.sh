@@ -4,25 +4,13 @@
 # rests on exists, and a row that was only run over a mock library says so, as one that says so is. --update writes README.md's rows.
 set -eu
 cd "${TRACESMITH_SOURCE_DIR:?}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 . tests/build/readme.sh
 readme_list tests/vendors.txt 6 >"$work/rows" || fail "tests/vendors.txt"
 awk -F '|' '$5 != "real" && $5 != "mock" { print "not read as it is written: " $0; bad = 1 } END { exit bad }' "$work/rows" ||
     fail "tests/vendors.txt"
 awk -F '|' '{ printf "| %s | %s | %s |\n", $1, $3, $4 }' "$work/rows" >"$work/table"
 
-header='| API or platform | recorded | tested with |'
-if [ "${1-}" = --update ]; then
-    readme_write "$header" "$work/table" "$work/new"
-    exit 0
-fi
-readme_rows "$header" >"$work/readme"
-diff "$work/readme" "$work/table" || fail "README.md has another table than tests/vendors.txt: run $0 --update"
+readme_table '| API or platform | recorded | tested with |' tests/vendors.txt "$@"
 
 sed -n 's/.*{\.api = "\([^"]*\)".*/\1/p' src/launch/agent_table.c | sort >"$work/apis"
 [ "$(wc -l <"$work/apis")" -ge 8 ] || fail "src/launch/agent_table.c is not read as it is written"

@@ -33,6 +33,19 @@ address*)
 esac
 unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ADD_LAYER_PATH
 
+# layer NAME [DEFINE...]: the layer VK_LAYER_TESTS_NAME, which makes another device of the driver's (queues_layer.c), in $work/layers.
+layer() {
+    layer=$1
+    shift
+    "${CC:-cc}" "$@" -shared -fPIC -fvisibility=hidden -w -o "$work/$layer.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
+    mkdir -p "$work/layers"
+    cat >"$work/layers/$layer.json" <<JSON
+{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_$layer", "type": "GLOBAL", "library_path": "$work/$layer.so",
+ "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
+ "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
+JSON
+}
+
 build() {
     for name in "$@"; do
         # shellcheck disable=SC2086 # words

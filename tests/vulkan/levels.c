@@ -21,21 +21,6 @@ static void open_device(void) {
         exit(3);
 }
 
-static void move(VkCommandBuffer c, uint32_t level, VkImageLayout from, VkImageLayout to) {
-    const VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                          .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
-                                          .dstAccessMask =
-                                              VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_READ_BIT,
-                                          .oldLayout = from,
-                                          .newLayout = to,
-                                          .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                          .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                          .image = image,
-                                          .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, level, 1, 0, 1}};
-    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                         NULL, 0, NULL, 1, &barrier);
-}
-
 static void fill(VkCommandBuffer c, uint32_t level) {
     const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, 0, 1},
                                       .imageExtent = {SIZE >> level, SIZE >> level, 1}};
@@ -48,10 +33,10 @@ static void execute(int first) {
     vkCmdFillBuffer(c, buffer, 4, VK_WHOLE_SIZE, 7);
     vkCmdUpdateBuffer(c, buffer, 0, 4, &word);
     if (first) {
-        move(c, 0, VK_IMAGE_LAYOUT_UNDEFINED, filled);
-        move(c, 1, VK_IMAGE_LAYOUT_UNDEFINED, filled);
+        move_part(c, image, VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_IMAGE_LAYOUT_UNDEFINED, filled);
+        move_part(c, image, VK_IMAGE_ASPECT_COLOR_BIT, 1, VK_IMAGE_LAYOUT_UNDEFINED, filled);
         fill(c, 0);
-        move(c, 0, filled, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
+        move_part(c, image, VK_IMAGE_ASPECT_COLOR_BIT, 0, filled, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
     }
     fill(c, 1);
     run_commands(c);

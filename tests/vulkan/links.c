@@ -312,21 +312,6 @@ static void end_parts(void) {
 
 // ---- commands
 
-static void move_image(VkCommandBuffer c, VkImageLayout from, VkImageLayout to) {
-    const VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                          .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                                          .dstAccessMask =
-                                              VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-                                          .oldLayout = from,
-                                          .newLayout = to,
-                                          .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                          .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                          .image = image,
-                                          .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                         NULL, 0, NULL, 1, &barrier);
-}
-
 static void begin_drawing(VkCommandBuffer c) {
     const VkClearValue cleared = {.color = {{0, 0.5f, 0, 0}}};
     const VkRenderingAttachmentInfo attachment = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
@@ -349,7 +334,7 @@ static void begin_drawing(VkCommandBuffer c) {
         vkCmdBeginRenderPass(c, &begin, VK_SUBPASS_CONTENTS_INLINE);
         return;
     }
-    move_image(c, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    move_image(c, image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
     vkCmdBeginRendering(c, &info);
 }
 
@@ -375,7 +360,7 @@ static void execute(void) {
                                       .imageExtent = {SIZE, SIZE, 1}};
     const VkCommandBuffer c = begin_commands();
     draw(c);
-    move_image(c, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    move_image(c, image, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     vkCmdCopyImageToBuffer(c, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, picture, 1, &region);
     run_commands(c);
 }

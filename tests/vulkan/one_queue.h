@@ -98,6 +98,29 @@ __attribute__((unused)) static void run_commands(VkCommandBuffer c) {
     CHECK(vkQueueWaitIdle(queue));
 }
 
+// Another layout of a level, after all commands before and before all commands after.
+__attribute__((unused)) static void move_part(VkCommandBuffer c, VkImage image, VkImageAspectFlags aspects,
+                                              uint32_t level, VkImageLayout from, VkImageLayout to) {
+    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    const VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                          .srcAccessMask = all,
+                                          .dstAccessMask = all,
+                                          .oldLayout = from,
+                                          .newLayout = to,
+                                          .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                          .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                          .image = image,
+                                          .subresourceRange = {aspects, level, 1, 0, 1}};
+    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                         NULL, 0, NULL, 1, &barrier);
+}
+
+// The same of an image with colors and one level.
+__attribute__((unused)) static void move_image(VkCommandBuffer c, VkImage image, VkImageLayout from,
+                                               VkImageLayout to) {
+    move_part(c, image, VK_IMAGE_ASPECT_COLOR_BIT, 0, from, to);
+}
+
 // After all other objects.
 static void close_device(void) {
     vkDestroyCommandPool(device, pool, NULL);

@@ -389,24 +389,6 @@ static void make_pipeline(const char *folder) {
 
 // ---- commands
 
-static VkImageMemoryBarrier barrier_of(VkImage image, VkImageLayout from, VkImageLayout to) {
-    return (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                  .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                                  .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
-                                  .oldLayout = from,
-                                  .newLayout = to,
-                                  .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                  .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                  .image = image,
-                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-}
-
-static void move(VkCommandBuffer c, VkImage image, VkImageLayout from, VkImageLayout to) {
-    const VkImageMemoryBarrier barrier = barrier_of(image, from, to);
-    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                         NULL, 0, NULL, 1, &barrier);
-}
-
 #define AT(member) offsetof(struct input, member)
 static void draw_counted(VkCommandBuffer c) {
     const VkDeviceSize from = AT(vertices) + offsetof(struct vertex, x),
@@ -464,7 +446,7 @@ static const VkImageSubresourceLayers color = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 
 static void resolve_again(VkCommandBuffer c) {
     const VkImageResolve region = {
         .srcSubresource = color, .dstSubresource = color, .extent = {SIZE, SIZE, 1}};
-    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    move_image(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     vkCmdResolveImage(c, samples.image, VK_IMAGE_LAYOUT_GENERAL, target.image,
                       VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
 }
@@ -486,18 +468,19 @@ static void put_dynamic(VkCommandBuffer c, const char *mode) {
                                   .colorAttachmentCount = 1,
                                   .pColorAttachments = &color};
     if (before && strcmp(mode, "used") == 0) {
-        move(c, samples.image, before, VK_IMAGE_LAYOUT_GENERAL);
+        move_image(c, samples.image, before, VK_IMAGE_LAYOUT_GENERAL);
         resolve_again(c);
         before = VK_IMAGE_LAYOUT_GENERAL;
     }
-    move(c, samples.image, before, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    move_image(c, samples.image, before, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
     before =
         strcmp(mode, "dynamic") == 0 ? VK_IMAGE_LAYOUT_UNDEFINED : VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
-    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    move_image(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
     vkCmdBeginRendering(c, &info);
     draw(c);
     vkCmdEndRendering(c);
-    move(c, target.image, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    move_image(c, target.image, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+               VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
 }
 
 static int is_dynamic(const char *mode) {
@@ -507,10 +490,10 @@ static int is_dynamic(const char *mode) {
 static void put_resolve(VkCommandBuffer c) {
     const VkImageResolve region = {
         .srcSubresource = color, .dstSubresource = color, .extent = {SIZE, SIZE, 1}};
-    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    move_image(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     vkCmdResolveImage(c, samples.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, target.image,
                       VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
-    move(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    move_image(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
 }
 
 static void put_wait(VkCommandBuffer c, int by_host) {
@@ -580,12 +563,12 @@ static void put_atlas(VkCommandBuffer c) {
         colors[i] = i * 2654435761u;
     vkCmdUpdateBuffer(c, buffer, 0, BYTES, colors);
     put_barrier(c);
-    move(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    move_image(c, target.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     vkCmdClearColorImage(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &red.color, 1, &whole);
     put_barrier(c);
     vkCmdCopyBufferToImage(c, buffer, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
     put_barrier(c);
-    move(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    move_image(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     vkCmdCopyImageToBuffer(c, target.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, 1, &back);
 }
 
@@ -594,7 +577,7 @@ static void put_blocks(VkCommandBuffer c) {
                                       .imageExtent = {SIZE, SIZE, 1}};
     vkCmdFillBuffer(c, buffer, 0, BYTES, 7);
     put_barrier(c);
-    move(c, blocks.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
+    move_image(c, blocks.image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     vkCmdCopyBufferToImage(c, buffer, blocks.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
 }
 

@@ -92,29 +92,14 @@ static void make_pass(void) {
     CHECK(vkCreateFramebuffer(device, &frames, NULL, &frame));
 }
 
-static void move(VkCommandBuffer c, VkImageAspectFlags aspects, VkImageLayout from, VkImageLayout to) {
-    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
-    const VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                          .srcAccessMask = all,
-                                          .dstAccessMask = all,
-                                          .oldLayout = from,
-                                          .newLayout = to,
-                                          .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                          .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                          .image = image,
-                                          .subresourceRange = {aspects, 0, 1, 0, 1}};
-    vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                         NULL, 0, NULL, 1, &barrier);
-}
-
 // Without layouts of their own the first is that of both.
 static void move_to(VkCommandBuffer c, VkImageLayout depth, VkImageLayout stencil) {
     if (!separate)
-        move(c, VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT, depth_layout, depth);
+        move_part(c, image, VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT, 0, depth_layout, depth);
     if (separate && depth != depth_layout)
-        move(c, VK_IMAGE_ASPECT_DEPTH_BIT, depth_layout, depth);
+        move_part(c, image, VK_IMAGE_ASPECT_DEPTH_BIT, 0, depth_layout, depth);
     if (separate && stencil != stencil_layout)
-        move(c, VK_IMAGE_ASPECT_STENCIL_BIT, stencil_layout, stencil);
+        move_part(c, image, VK_IMAGE_ASPECT_STENCIL_BIT, 0, stencil_layout, stencil);
     depth_layout = depth;
     stencil_layout = stencil;
 }

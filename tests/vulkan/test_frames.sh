@@ -160,24 +160,11 @@ if [ -n "$profile_layers" ]; then
 fi
 
 # ---- a device that leaves out work-groups, and devices with a second queue, also of another family (simulated)
-for kind in queues faulty families refuses stalls; do
-    case $kind in
-    queues) define= ;;
-    faulty) define=-DFAULTY ;;
-    refuses) define="-DFAMILIES -DREFUSES" ;;
-    stalls) define="-DFAMILIES -DREFUSES -DSTALLS" ;;
-    *) define=-DFAMILIES ;;
-    esac
-    # shellcheck disable=SC2086 # no word where there is none
-    "${CC:-cc}" $define -shared -fPIC -fvisibility=hidden -w -o "$work/$kind.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
-    cat >"$work/$kind.json" <<JSON
-{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_$kind", "type": "GLOBAL", "library_path": "$work/$kind.so",
- "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
- "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
-JSON
-done
-mkdir "$work/layers"
-mv "$work/queues.json" "$work/faulty.json" "$work/families.json" "$work/refuses.json" "$work/stalls.json" "$work/layers"
+layer queues
+layer faulty -DFAULTY
+layer families -DFAMILIES
+layer refuses -DFAMILIES -DREFUSES
+layer stalls -DFAMILIES -DREFUSES -DSTALLS
 agents=$TRACESMITH_BUILD_DIR/lib/tracesmith
 export VK_ADD_LAYER_PATH="$agents/vulkan:$agents/vulkan_record:$work/layers"
 replay_layers=VK_LAYER_TESTS_faulty

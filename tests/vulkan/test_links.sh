@@ -12,15 +12,8 @@ export XDG_STATE_HOME="$work/state"
 # shellcheck source=tests/vulkan/common.sh
 . "$here/common.sh"
 build links
-mkdir "$work/layers"
-for kind in SHADES LACKS; do
-    "${CC:-cc}" -D$kind -shared -fPIC -fvisibility=hidden -w -o "$work/$kind.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
-    cat >"$work/layers/$kind.json" <<JSON
-{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_$kind", "type": "GLOBAL", "library_path": "$work/$kind.so",
- "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
- "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
-JSON
-done
+layer shades -DSHADES
+layer lacks -DLACKS
 code=0
 "$work/links" "$work" whole >"$work/whole" || code=$?
 [ $code != 77 ] || skip "the driver has no VK_EXT_graphics_pipeline_library"
@@ -44,12 +37,12 @@ for mode in fast optimized nested inline gone pass empty; do
     cmp -s "$work/whole" "$work/out" || fail "$mode prints something else: $(cat "$work/out")"
     verdicts $mode 0 exact
     [ $mode = fast ] || [ $mode = nested ] || continue
-    export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_SHADES
+    export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_shades
     verdicts $mode 1 diverged
     unset VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS
 done
 # A feature that the program enabled, and of which nothing shows that it is used, is missing: the replay says so.
-export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_LACKS
+export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_lacks
 verdicts fast 0 exact
 grep -q 'the program enabled the feature largePoints, which the device .* lacks' "$work/fast.json" || fail "largePoints: $(cat "$work/fast.json")"
 unset VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS

@@ -10,14 +10,9 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/vulkan/common.sh
 . "$here/common.sh"
 build compute
-"${CC:-cc}" -shared -fPIC -fvisibility=hidden -w -o "$work/queues_layer.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
-cat >"$work/queues.json" <<JSON
-{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_queues", "type": "GLOBAL", "library_path": "$work/queues_layer.so",
- "api_version": "1.3.0", "implementation_version": "1", "description": "a second queue",
- "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
-JSON
+layer queues
 # Loaders put layers in the order in which they find them: the one of the last folder is the nearest to the driver.
-export VK_ADD_LAYER_PATH="$TRACESMITH_BUILD_DIR/lib/tracesmith/vulkan:$work"
+export VK_ADD_LAYER_PATH="$TRACESMITH_BUILD_DIR/lib/tracesmith/vulkan:$work/layers"
 shader=$work/step.comp.spv
 executions=20
 VK_INSTANCE_LAYERS=VK_LAYER_TESTS_queues "$work/compute" "$shader" "$work/alone.stamps" queues $executions >"$work/alone" || fail "alone: $?"

@@ -12,13 +12,7 @@ export XDG_STATE_HOME="$work/state"
 # shellcheck source=tests/vulkan/common.sh
 . "$here/common.sh"
 build stores
-"${CC:-cc}" -DCLEARS -shared -fPIC -fvisibility=hidden -w -o "$work/clears.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
-mkdir "$work/layers"
-cat >"$work/layers/clears.json" <<JSON
-{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_clears", "type": "GLOBAL", "library_path": "$work/clears.so",
- "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
- "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
-JSON
+layer clears -DCLEARS
 
 # verdict NAME STATUS VERDICT: of the one image
 verdict() {

@@ -78,13 +78,7 @@ if [ -z "$sanitize" ] && command -v glmark2 >/dev/null && command -v Xvfb >/dev/
     ! grep -q '"verdict":"[du]' "$work/window.json" || fail "glmark2: $(cat "$work/window.json")"
 fi
 
-"${CC:-cc}" -DFAULTY -shared -fPIC -fvisibility=hidden -w -o "$work/faulty.so" "$here/queues_layer.c" -lpthread || fail "queues_layer.c"
-mkdir "$work/layers"
-cat >"$work/layers/faulty.json" <<JSON
-{"file_format_version": "1.2.0", "layer": {"name": "VK_LAYER_TESTS_faulty", "type": "GLOBAL", "library_path": "$work/faulty.so",
- "api_version": "1.3.0", "implementation_version": "1", "description": "of the tests",
- "functions": {"vkNegotiateLoaderLayerInterfaceVersion": "vkNegotiateLoaderLayerInterfaceVersion"}}}
-JSON
+layer faulty -DFAULTY
 export VK_ADD_LAYER_PATH="$work/layers" VK_INSTANCE_LAYERS=VK_LAYER_TESTS_faulty
 replay frames 1
 unset VK_ADD_LAYER_PATH VK_INSTANCE_LAYERS
