@@ -113,8 +113,11 @@ static void test_pipelines(void **state) {
     NEEDS_UNLESS(dualSrcBlend, COLOR_BLEND_EQUATION_EXT,
                  at.blends[0].dstAlphaBlendFactor = at.blends[1].dstAlphaBlendFactor =
                      VK_BLEND_FACTOR_SRC1_ALPHA);
-    NEEDS_UNLESS(independentBlend, COLOR_BLEND_EQUATION_EXT, at.blends[1].blendEnable = VK_TRUE);
-    NEEDS_UNLESS(independentBlend, COLOR_BLEND_EQUATION_EXT, at.blends[1].colorWriteMask = 1);
+    NEEDS_UNLESS(independentBlend, COLOR_BLEND_ENABLE_EXT, at.blends[1].blendEnable = VK_TRUE);
+    NEEDS_UNLESS(independentBlend, COLOR_WRITE_MASK_EXT, at.blends[1].colorWriteMask = 1);
+    NEEDS_UNLESS(independentBlend, COLOR_BLEND_EQUATION_EXT,
+                 (at.blends[0].blendEnable = at.blends[1].blendEnable = VK_TRUE,
+                  at.blends[1].srcColorBlendFactor = VK_BLEND_FACTOR_ONE));
     // What is not enabled, or draws nothing, needs no feature.
     begin_pipeline();
     at.raster.depthBiasClamp = 0.5f;

@@ -45,18 +45,28 @@ static bool blends_second(const struct state *at) {
     return false;
 }
 
-// Also where nothing is blended: the masks of colors belong to it.
+#define DYNAMIC(state) check_is_dynamic(at->info, VK_DYNAMIC_STATE_##state)
+
+static bool has_equation(const VkPipelineColorBlendAttachmentState *one,
+                         const VkPipelineColorBlendAttachmentState *other) {
+    return one->srcColorBlendFactor == other->srcColorBlendFactor &&
+           one->dstColorBlendFactor == other->dstColorBlendFactor &&
+           one->colorBlendOp == other->colorBlendOp &&
+           one->srcAlphaBlendFactor == other->srcAlphaBlendFactor &&
+           one->dstAlphaBlendFactor == other->dstAlphaBlendFactor && one->alphaBlendOp == other->alphaBlendOp;
+}
+
+// Whether attachments differ in what is not dynamic. The masks of colors count also where nothing is blended; equations of what is not blended do
+// not.
 static bool blends_apart(const struct state *at) {
+    const bool enables = !DYNAMIC(COLOR_BLEND_ENABLE_EXT), masks = !DYNAMIC(COLOR_WRITE_MASK_EXT),
+               equations = !DYNAMIC(COLOR_BLEND_EQUATION_EXT);
     for (uint32_t i = 1; at->blend && at->blend->pAttachments && i < at->blend->attachmentCount; i++) {
         const VkPipelineColorBlendAttachmentState *one = &at->blend->pAttachments[0],
                                                   *other = &at->blend->pAttachments[i];
-        if (!one->blendEnable != !other->blendEnable || one->colorWriteMask != other->colorWriteMask ||
-            (one->blendEnable && (one->srcColorBlendFactor != other->srcColorBlendFactor ||
-                                  one->dstColorBlendFactor != other->dstColorBlendFactor ||
-                                  one->colorBlendOp != other->colorBlendOp ||
-                                  one->srcAlphaBlendFactor != other->srcAlphaBlendFactor ||
-                                  one->dstAlphaBlendFactor != other->dstAlphaBlendFactor ||
-                                  one->alphaBlendOp != other->alphaBlendOp)))
+        if ((enables && !one->blendEnable != !other->blendEnable) ||
+            (masks && one->colorWriteMask != other->colorWriteMask) ||
+            (equations && enables && one->blendEnable && !has_equation(one, other)))
             return true;
     }
     return false;
@@ -71,7 +81,6 @@ static bool draws_wide(const struct state *at) {
     return lines && at->raster->lineWidth != 1;
 }
 
-#define DYNAMIC(state) check_is_dynamic(at->info, VK_DYNAMIC_STATE_##state)
 // X(condition, feature, what needs it)
 // clang-format off
 #define PIPELINE_FEATURES(X) \
@@ -87,7 +96,7 @@ static bool draws_wide(const struct state *at) {
     X(at->views && (at->views->viewportCount > 1 || at->views->scissorCount > 1), multiViewport, "more than one viewport") \
     X(at->blend && at->blend->logicOpEnable && !DYNAMIC(LOGIC_OP_ENABLE_EXT), logicOp, "logicOpEnable of a pipeline") \
     X(blends_second(at) && !DYNAMIC(COLOR_BLEND_EQUATION_EXT), dualSrcBlend, "a blend factor of the second color of a shader") \
-    X(blends_apart(at) && !DYNAMIC(COLOR_BLEND_EQUATION_EXT), independentBlend, "attachments that are blended in different ways")
+    X(blends_apart(at), independentBlend, "attachments that are blended in different ways")
 // clang-format on
 
 bool check_pipeline_features(struct vulkan_run *run, const VkGraphicsPipelineCreateInfo *info) {
